@@ -1,0 +1,90 @@
+import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './define-job.ts'
+import type { EnqueueOptions } from './enqueue-options.ts'
+import type { JobId } from './id.ts'
+import type { Job } from './job.ts'
+
+/** The job as its handler sees it: what a claim knows, with the payload parsed by its schema. */
+export interface RunningJob<Topic extends string = string, Payload = unknown>
+  extends Readonly<
+    Pick<
+      Job,
+      | 'id'
+      | 'queue'
+      | 'priority'
+      | 'runAt'
+      | 'run'
+      | 'retries'
+      | 'maxRetries'
+      | 'crashes'
+      | 'timeoutMs'
+      | 'parentId'
+      | 'cursor'
+      | 'trace'
+      | 'meta'
+      | 'created'
+    >
+  > {
+  readonly topic: Topic
+  readonly payload: Payload
+}
+
+type LogFields = Readonly<Record<string, unknown>>
+
+/** Lines that are kept with the job. */
+export interface JobLog {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+/** What a handler can do beside returning and throwing. */
+export interface JobContext<
+  Jobs extends JobDefinitions = JobDefinitions,
+  Topic extends TopicOf<Jobs> = TopicOf<Jobs>,
+> {
+  readonly job: RunningJob<Topic, PayloadOf<Jobs, Topic>>
+
+  /** 1 for the first run; retries and crashes count, snoozes do not. */
+  readonly attempt: number
+
+  /** Aborted at the timeout, when the job is cancelled, the worker stops, or the run is lost. Pass it on. */
+  readonly signal: AbortSignal
+
+  readonly log: JobLog
+
+  /** Any small JSON that people should see while the job runs. Written with the next heartbeat. */
+  progress(value: unknown): void
+
+  /** Runs `work` once for the whole job: a later run gets the stored result instead of running it again. */
+  step<Result>(name: string, work: () => Result | Promise<Result>): Promise<Result>
+
+  /** Stores where to go on; a later run finds it in `job.cursor`. */
+  checkpoint(cursor: unknown): Promise<void>
+
+  /** Appends an event to the job's stream. */
+  emit(type: string, data?: unknown): Promise<void>
+
+  /** Enqueues a child: a job whose `parentId` is this one. */
+  spawn<T extends TopicOf<Jobs>>(
+    topic: T,
+    payload: InputOf<Jobs, T>,
+    options?: ContextEnqueueOptions,
+  ): Promise<JobId>
+
+  /** Enqueues an unrelated job. */
+  enqueue<T extends TopicOf<Jobs>>(
+    topic: T,
+    payload: InputOf<Jobs, T>,
+    options?: ContextEnqueueOptions,
+  ): Promise<JobId>
+}
+
+/** The parent follows from the call: `spawn` sets it, `enqueue` does not. */
+type ContextEnqueueOptions = Omit<EnqueueOptions, 'parentId'>
+
+/** Any throw is a failure that is retried by policy, except the signals: PermanentError, Snooze, Cancel. */
+export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = (
+  job: RunningJob<Topic, PayloadOf<Jobs, Topic>>,
+  ctx: JobContext<Jobs, Topic>,
+) => ResultOf<Jobs, Topic> | Promise<ResultOf<Jobs, Topic>>

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { jobDefaultsSchema } from './enqueue-options.ts'
+import { OncueError } from './errors.ts'
+import { toInputError } from './input-error.ts'
+import { assertTopic } from './names.ts'
+import { type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts'
+import type { ErrorClass } from './retry-on.ts'
+
+/** What one writes about a kind of job. */
+export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> {
+  /** What producers send is its input type, what the handler gets is its output type. */
+  readonly input: Input
+  /** What the handler returns is its input type, what `wait` gives is its output type. */
+  readonly output?: Output | undefined
+  readonly queue?: string | undefined
+  readonly priority?: number | undefined
+  readonly timeoutMs?: number | undefined
+  /** `false` for jobs that must not run twice by themselves, such as orchestrators. */
+  readonly retry?:
+    | false
+    | (RetryOptions & { readonly retryOn?: readonly ErrorClass[] | undefined })
+    | undefined
+}
+
+/** A checked JobConfig. What is undefined follows the defaults of Oncue. */
+export interface JobDefinition<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
+  readonly input: Input
+  readonly output: Output
+  readonly queue: string | undefined
+  readonly priority: number | undefined
+  readonly timeoutMs: number | undefined
+  readonly maxRetries: number | undefined
+  readonly retry: RetryPolicy | undefined
+  /** Empty: every error is retried. */
+  readonly retryOn: readonly ErrorClass[]
+}
+
+/** Definitions by topic. */
+export type JobDefinitions = Readonly<Record<string, JobDefinition>>
+
+export type TopicOf<Jobs extends JobDefinitions> = keyof Jobs & string
+/** What a producer sends. */
+export type InputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.input<Jobs[Topic]['input']>
+/** What a handler gets. */
+export type PayloadOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.output<
+  Jobs[Topic]['input']
+>
+/** What a handler returns. */
+export type ResultOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.input<
+  Jobs[Topic]['output']
+>
+/** What a producer gets from `wait`. */
+export type OutputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.output<
+  Jobs[Topic]['output']
+>
+
+/** Defines one kind of job, for `defineJobs`. Mistakes are reported when the module is loaded. */
+export function job<Input extends z.ZodType, Output extends z.ZodType = z.ZodUnknown>(
+  config: JobConfig<Input, Output>,
+): JobDefinition<Input, Output> {
+  const { input, output = z.unknown(), retry, ...defaults } = config
+  assertSchema(input, 'input')
+  assertSchema(output, 'output')
+  // Classes are for the worker alone: they cannot be stored, so the schema of retry options has none.
+  const { retryOn = [], ...retryOptions } = retry || {}
+  const written = { ...defaults, retry: retry && retryOptions }
+  const parsed = jobDefaultsSchema.safeParse(written)
+  if (!parsed.success) throw toInputError(parsed.error, 'job', written)
+  const { queue, priority, timeoutMs } = parsed.data
+  return Object.freeze({
+    [DEFINITION]: true,
+    input,
+    // Without an output schema Output is its default, ZodUnknown.
+    output: output as Output,
+    queue,
+    priority,
+    timeoutMs,
+    ...toRetrySettings(parsed.data.retry),
+    retryOn,
+  })
+}
+
+/** Definitions by topic, shared by producers and workers. */
+export function defineJobs<const Jobs extends JobDefinitions>(jobs: Jobs): Jobs {
+  for (const [topic, definition] of Object.entries(jobs)) {
+    assertTopic(topic)
+    if (typeof definition !== 'object' || definition === null || !(DEFINITION in definition)) {
+      throw new OncueError('INVALID_INPUT', `jobs.${topic} is not a definition: write ${topic}: job({ … })`)
+    }
+  }
+  return Object.freeze(jobs)
+}
+
+/** One definition in a file of its own: `defineJobs({ ...mailDigest, ...checkPayment })`. */
+export function defineJob<
+  Topic extends string,
+  Input extends z.ZodType,
+  Output extends z.ZodType = z.ZodUnknown,
+>(topic: Topic, config: JobConfig<Input, Output>): { readonly [T in Topic]: JobDefinition<Input, Output> } {
+  const definition = { [topic]: job(config) } as { readonly [T in Topic]: JobDefinition<Input, Output> }
+  return defineJobs(definition)
+}
+
+const DEFINITION: unique symbol = Symbol.for('oncue.definition')
+
+/** By shape and not by instanceof: the user's zod may be another copy. */
+function assertSchema(schema: unknown, name: 'input' | 'output'): void {
+  if (typeof schema === 'object' && schema !== null && '_zod' in schema) return
+  throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)
+}

@@ -1,0 +1,136 @@
+/** The error codes of tRPC v11 that Oncue answers with; named here so that core needs no tRPC. */
+type TrpcCode =
+  | 'BAD_REQUEST'
+  | 'CONFLICT'
+  | 'GATEWAY_TIMEOUT'
+  | 'INTERNAL_SERVER_ERROR'
+  | 'NOT_FOUND'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'SERVICE_UNAVAILABLE'
+
+interface ErrorSpec {
+  readonly http: number
+  readonly trpc: TrpcCode
+  /** The same call, unchanged, may succeed later without anybody doing anything. */
+  readonly retryable: boolean
+  /** What to do. An error may bring a more precise one. */
+  readonly hint: string
+}
+
+const badRequest = (hint: string) => ({ http: 400, trpc: 'BAD_REQUEST', retryable: false, hint }) as const
+const notFound = (hint: string) => ({ http: 404, trpc: 'NOT_FOUND', retryable: false, hint }) as const
+const conflict = (hint: string) => ({ http: 409, trpc: 'CONFLICT', retryable: false, hint }) as const
+const tooLarge = (hint: string) => ({ http: 413, trpc: 'PAYLOAD_TOO_LARGE', retryable: false, hint }) as const
+const broken = (hint: string) =>
+  ({ http: 500, trpc: 'INTERNAL_SERVER_ERROR', retryable: false, hint }) as const
+const down = (hint: string) => ({ http: 503, trpc: 'SERVICE_UNAVAILABLE', retryable: false, hint }) as const
+const busy = (hint: string) => ({ http: 503, trpc: 'SERVICE_UNAVAILABLE', retryable: true, hint }) as const
+
+/** Every error a user of Oncue can meet. `docs/errors.md` is tested against this table, both ways. */
+export const ERRORS = {
+  // What the caller sent
+  INVALID_INPUT: badRequest('Correct the field that the message names.'),
+  INVALID_TOPIC: badRequest('Use letters, digits and _ . - /, at most 128, with at most one "app:" prefix.'),
+  INVALID_QUEUE: badRequest('Use letters, digits and _ . - /, at most 128.'),
+  INVALID_PRIORITY: badRequest('Use a whole number from -32768 to 32767; higher runs first.'),
+  INVALID_DATE: badRequest('Use a valid Date between 1970-01-01 and 9999-12-31.'),
+  INVALID_TEXT: badRequest('Remove NUL characters and lone surrogates; send binary data as base64.'),
+  INVALID_PAYLOAD: badRequest('Send plain JSON that fits the input schema of the topic.'),
+  UNSAFE_NUMBER: badRequest('Send it as a string: JSON readers lose digits of integers beyond 2^53 - 1.'),
+  PAYLOAD_TOO_LARGE: tooLarge('Store the data elsewhere and send a reference to it.'),
+  META_TOO_LARGE: tooLarge('Keep only what you filter by in meta; the rest belongs in the payload.'),
+  BATCH_TOO_LARGE: tooLarge('Send fewer items in one request.'),
+  UNSUPPORTED_TRANSACTION: badRequest(
+    'Pass the `tx` of Prisma, a `pg` client, a better-sqlite3 connection, or an object with query(sql, params).',
+  ),
+  INVALID_DATABASE_URL: badRequest('Use postgres://…, file:./path/to/oncue.db or :memory:.'),
+
+  // What the job is, or is no longer
+  UNKNOWN_TOPIC: notFound('Define the topic with defineJobs, or start a worker that handles it.'),
+  JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
+  INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
+  STALE_RUN: conflict('Drop the result: the job was cancelled, or another run owns it now.'),
+  DUPLICATE_ID: conflict('Leave `id` out to get a fresh one; if this is a retry, the first call succeeded.'),
+
+  // How a run ended
+  INVALID_RESULT: broken('Return plain JSON that fits the output schema of the topic.'),
+  JOB_TIMEOUT: {
+    http: 504,
+    trpc: 'GATEWAY_TIMEOUT',
+    retryable: true,
+    hint: 'Raise timeoutMs, split the job, or pass ctx.signal on so that slow calls stop in time.',
+  },
+  WORKER_CRASHED: {
+    http: 500,
+    trpc: 'INTERNAL_SERVER_ERROR',
+    retryable: true,
+    hint: "Look at the worker's exit code and memory at that moment; the job is run again by itself.",
+  },
+
+  // The database
+  DATABASE_UNAVAILABLE: busy('Check that the database is up and reachable; the call may be repeated.'),
+  DATABASE_BUSY: busy('Repeat the call; if it persists, look for long transactions or a full pool.'),
+  DATABASE_CONFLICT: busy('Repeat the transaction: another one won a serialization conflict or deadlock.'),
+  DATABASE_FULL: {
+    ...busy('Free disk space on the database host; the call may then be repeated.'),
+    http: 507,
+  },
+  DATABASE_READ_ONLY: down('Connect to the primary: this is a replica, or a file without write permission.'),
+  DATABASE_REFUSED: broken('Repeating will not help: read the cause for the value and the constraint.'),
+  DATABASE_ERROR: broken('Read the cause: the database reported something Oncue does not know.'),
+  STORE_CLOSED: broken('Do not use a store or queue after close().'),
+  MIGRATION_NEEDED: down('Run `pnpm migrate` (or `oncue-migrate`) against this database.'),
+  MIGRATION_CHANGED: broken('Restore the original migration file: an applied migration must never change.'),
+  MIGRATION_FAILED: broken(
+    'Read the cause; nothing of the failed migration was kept. Fix it, migrate again.',
+  ),
+  SCHEMA_TOO_NEW: down('Upgrade this process: a newer version of Oncue has migrated the database.'),
+
+  // The process
+  UNSUPPORTED_NODE: broken('Use the Node.js version that the message names.'),
+  INTERNAL: broken('This is a bug in Oncue: please report it with the message and the cause.'),
+} as const satisfies Record<string, ErrorSpec>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** A registered symbol, so that two copies of this package recognise each other's errors. */
+const BRAND: unique symbol = Symbol.for('oncue.error')
+
+interface OncueErrorOptions {
+  readonly details?: Record<string, unknown> | undefined
+  readonly cause?: unknown
+  readonly hint?: string | undefined
+}
+
+export class OncueError<Code extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'OncueError'
+  readonly code: Code
+  readonly hint: string
+  readonly retryable: boolean
+  readonly details: Record<string, unknown> | undefined
+
+  constructor(code: Code, message: string, options: OncueErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.hint = options.hint ?? ERRORS[code].hint
+    this.retryable = ERRORS[code].retryable
+    this.details = options.details
+  }
+
+  get [BRAND](): true {
+    return true
+  }
+
+  /** What REST answers below `error`: no stack and no cause, which may hold secrets. */
+  toJSON(): { code: Code; message: string; hint: string; details?: Record<string, unknown> } {
+    const { code, message, hint, details } = this
+    return details ? { code, message, hint, details } : { code, message, hint }
+  }
+}
+
+export function isOncueError(error: unknown): error is OncueError
+export function isOncueError<Code extends ErrorCode>(error: unknown, code: Code): error is OncueError<Code>
+export function isOncueError(error: unknown, code?: ErrorCode): boolean {
+  if (typeof error !== 'object' || error === null || !(BRAND in error)) return false
+  return code === undefined || (error as OncueError).code === code
+}

@@ -1,0 +1,81 @@
+export type { Handler, JobContext, JobLog, RunningJob } from './context.ts'
+export {
+  defineJob,
+  defineJobs,
+  type InputOf,
+  type JobConfig,
+  type JobDefinition,
+  type JobDefinitions,
+  job,
+  type OutputOf,
+  type PayloadOf,
+  type ResultOf,
+  type TopicOf,
+} from './define-job.ts'
+export {
+  type AnyHandler,
+  defineWorkers,
+  type Handlers,
+  type PlainWorkers,
+  readWorkers,
+  type Worker,
+  type Workers,
+} from './define-workers.ts'
+export { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
+export { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
+export { describeError, type JobError, jobErrorSchema } from './failure.ts'
+export { isJobId, type JobId, jobIdSchema, newJobId } from './id.ts'
+export { toInputError } from './input-error.ts'
+export {
+  type Job,
+  type JobSummary,
+  jobSchema,
+  jobStatusSchema,
+  jobSummarySchema,
+  type NewJob,
+} from './job.ts'
+export { encodeJson, type JsonKind } from './json.ts'
+export { DEFAULTS, LIMITS } from './limits.ts'
+export { assertQueue, assertTopic, queueSchema, topicSchema } from './names.ts'
+export { prepareJob } from './prepare-job.ts'
+export { type Registry, type TopicDescription, toRegistry } from './registry.ts'
+export {
+  type CrashVerdict,
+  crashVerdict,
+  decideRetry,
+  type RetryOptions,
+  type RetryPolicy,
+  retryDelayMs,
+  retryOptionsSchema,
+  retryPolicySchema,
+} from './retry.ts'
+export { type ErrorClass, isRetriedKind } from './retry-on.ts'
+export { Cancel, PermanentError, type Signal, Snooze, signalOf } from './signals.ts'
+export {
+  canTransition,
+  FINISHED_STATUSES,
+  type FinishedStatus,
+  isFinished,
+  JOB_STATUSES,
+  type JobStatus,
+  LIVE_STATUSES,
+  type LiveStatus,
+  TRANSITIONS,
+  type TransitionName,
+} from './states.ts'
+export { assertText, truncateUtf8, utf8Length } from './text.ts'
+export { parsePayload, parseResult } from './validate.ts'
+export {
+  type EnqueueRequest,
+  type ErrorResponse,
+  enqueueRequestSchema,
+  errorResponseSchema,
+  type ListRequest,
+  listRequestSchema,
+  listResponseSchema,
+  type RestJob,
+  restEnqueueRequestSchema,
+  type StatsResponse,
+  statsResponseSchema,
+  toRestJob,
+} from './wire.ts'

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { jobErrorSchema } from './failure.ts'
+import { type JobId, jobIdSchema } from './id.ts'
+import { type RetryPolicy, retryPolicySchema } from './retry.ts'
+import { JOB_STATUSES } from './states.ts'
+
+export const jobStatusSchema = z.enum(JOB_STATUSES)
+
+/** A job as it is read. What does not apply is null, never absent. */
+export const jobSchema = z.object({
+  id: jobIdSchema,
+  queue: z.string(),
+  topic: z.string(),
+  status: jobStatusSchema,
+  priority: z.int().describe('higher runs first'),
+  payload: z.unknown(),
+  result: z.unknown(),
+  runAt: z.date().describe('not before this moment'),
+  visibleAt: z.date().nullable().describe('when a worker may take it next; null once finished'),
+  lockedUntil: z.date().nullable().describe('until when the run owns it'),
+  lockedBy: z.string().nullable().describe('id of the worker that runs it'),
+  run: z.int().describe('number of the latest run; only ever grows'),
+  retries: z.int(),
+  maxRetries: z.int(),
+  crashes: z.int().describe('runs that ended with the death of their worker'),
+  retry: retryPolicySchema.nullable().describe('null: quadratic'),
+  timeoutMs: z.int(),
+  uniqueKey: z.string().nullable(),
+  concurrencyKey: z.string().nullable(),
+  parentId: jobIdSchema.nullable(),
+  depsLeft: z.int().describe('jobs it still waits for'),
+  cursor: z.unknown().describe('where its handler would go on'),
+  progress: z.unknown(),
+  lastError: jobErrorSchema.nullable(),
+  trace: z.string().nullable().describe('W3C traceparent'),
+  meta: z.record(z.string(), z.unknown()).nullable(),
+  created: z.date(),
+  updated: z.date(),
+  startedAt: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+})
+export type Job = z.output<typeof jobSchema>
+
+/** A job in a list: without what may take a megabyte. */
+export const jobSummarySchema = jobSchema.omit({ payload: true, result: true })
+export type JobSummary = z.output<typeof jobSummarySchema>
+
+/** A job to be stored: checked, encoded and complete. Made by `prepareJob`; stores trust it. */
+export interface NewJob {
+  readonly id: JobId
+  readonly queue: string
+  readonly topic: string
+  /** JSON text. */
+  readonly payload: string
+  readonly priority: number
+  /** null: `delayMs` from now, by the clock of the store. */
+  readonly runAt: Date | null
+  readonly delayMs: number
+  readonly maxRetries: number
+  readonly retry: RetryPolicy | null
+  readonly timeoutMs: number
+  /** JSON text. */
+  readonly meta: string | null
+  readonly trace: string | null
+  readonly uniqueKey: string | null
+  readonly concurrencyKey: string | null
+  readonly parentId: JobId | null
+}

@@ -1,0 +1,78 @@
+import type { JobDefinition } from './define-job.ts'
+import { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
+import { OncueError } from './errors.ts'
+import { newJobId } from './id.ts'
+import { toInputError } from './input-error.ts'
+import type { NewJob } from './job.ts'
+import { encodeJson } from './json.ts'
+import { DEFAULTS } from './limits.ts'
+import { assertTopic } from './names.ts'
+import { toRetrySettings } from './retry.ts'
+import { assertText } from './text.ts'
+import { parsePayload } from './validate.ts'
+
+/**
+ * The one gate into the queue: everything wrong with a job is refused here, by a named code, before any
+ * database sees it. Precedence: the options, then the definition of the topic, then the defaults.
+ *
+ * Runs for every job, tens of thousands a second, so absent options cost nothing.
+ */
+export function prepareJob(
+  topic: string,
+  payload: unknown,
+  options?: EnqueueOptions,
+  definition?: JobDefinition,
+  now: number = Date.now(),
+): NewJob {
+  assertTopic(topic)
+  const text = encodeJson(payload, 'payload')
+  if (definition) parsePayload(definition.input, JSON.parse(text), topic)
+  const given = options === undefined ? NOTHING_GIVEN : readOptions(options)
+  return {
+    id: given.id ?? newJobId(now),
+    queue: given.queue ?? definition?.queue ?? DEFAULTS.queue,
+    topic,
+    payload: text,
+    priority: given.priority ?? definition?.priority ?? DEFAULTS.priority,
+    runAt: given.runAt ?? null,
+    delayMs: given.delayMs ?? 0,
+    maxRetries: given.maxRetries ?? definition?.maxRetries ?? DEFAULTS.maxRetries,
+    retry: given.retry ?? definition?.retry ?? null,
+    timeoutMs: given.timeoutMs ?? definition?.timeoutMs ?? DEFAULTS.timeoutMs,
+    meta: given.meta ?? null,
+    trace: given.trace ?? null,
+    uniqueKey: given.uniqueKey ?? null,
+    concurrencyKey: given.concurrencyKey ?? null,
+    parentId: given.parentId ?? null,
+  }
+}
+
+type Given = { readonly [Field in keyof NewJob]?: NewJob[Field] | undefined }
+
+const NOTHING_GIVEN: Given = {}
+
+function readOptions(options: EnqueueOptions): Given {
+  const parsed = enqueueOptionsSchema.safeParse(options)
+  if (!parsed.success) throw toInputError(parsed.error, 'options', options)
+  const { delay, retry, maxRetries, meta, ...same } = parsed.data
+  refuseBoth(same.runAt, delay, 'runAt', 'delay')
+  const retrySettings = toRetrySettings(retry)
+  refuseBoth(maxRetries, retrySettings.maxRetries, 'maxRetries', 'retry.max')
+  for (const field of ['uniqueKey', 'concurrencyKey', 'trace'] as const) {
+    const value = same[field]
+    if (value !== undefined) assertText(value, `options.${field}`)
+  }
+  return {
+    ...same,
+    delayMs: delay,
+    maxRetries: maxRetries ?? retrySettings.maxRetries,
+    retry: retrySettings.retry,
+    meta: meta && encodeJson(meta, 'meta'),
+  }
+}
+
+/** Two ways to say one thing: whichever we took, somebody would have meant the other. */
+function refuseBoth(one: unknown, other: unknown, oneName: string, otherName: string): void {
+  if (one === undefined || other === undefined) return
+  throw new OncueError('INVALID_INPUT', `options.${oneName} and options.${otherName} exclude each other`)
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineJobs, job } from './define-job.ts'
+import { defineWorkers } from './define-workers.ts'
+import { toRegistry } from './registry.ts'
+
+const jobs = defineJobs({
+  mail_digest: job({
+    input: z.object({ userId: z.string(), since: z.string().default('monday') }),
+    output: z.object({ sent: z.number() }),
+    queue: 'mail',
+    retry: { max: 5, strategy: 'fixed' },
+  }),
+})
+const workers = defineWorkers(jobs, { mail_digest: async () => ({ sent: 1 }) })
+
+describe('toRegistry', () => {
+  it('collects the topics of several modules', () => {
+    const registry = toRegistry(workers, { plain: async () => {} })
+    expect(registry.topics()).toEqual(['mail_digest', 'plain'])
+    expect(registry.get('mail_digest')?.definition).toBe(jobs.mail_digest)
+    expect(registry.get('toString')).toBeUndefined()
+  })
+
+  it('refuses two handlers for one topic', () => {
+    expect(() => toRegistry(workers, { mail_digest: async () => {} })).toThrow(
+      'two handlers for the topic "mail_digest"',
+    )
+  })
+})
+
+describe('describe', () => {
+  it('gives JSON Schemas of what producers send and of what they get', () => {
+    const [topic] = toRegistry(workers).describe()
+    expect(topic).toMatchObject({
+      topic: 'mail_digest',
+      // `since` has a default, so producers may leave it out.
+      input: { type: 'object', required: ['userId'], properties: { since: { type: 'string' } } },
+      output: { type: 'object', required: ['sent'] },
+      queue: 'mail',
+      maxRetries: 5,
+      retry: { strategy: 'fixed' },
+    })
+  })
+
+  it('gives {} where JSON Schema has no words', () => {
+    const strange = defineJobs({ x: job({ input: z.object({ at: z.custom<string>(() => true) }) }) })
+    const [topic] = toRegistry(defineWorkers(strange, { x() {} })).describe()
+    expect(topic?.input).toMatchObject({ properties: { at: {} } })
+
+    const hostile = z.lazy(() => {
+      throw new Error('not now')
+    })
+    const [other] = toRegistry(
+      defineWorkers(defineJobs({ y: job({ input: hostile }) }), { y() {} }),
+    ).describe()
+    expect(other?.input).toEqual({})
+  })
+})

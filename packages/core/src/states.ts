@@ -1,0 +1,47 @@
+export const JOB_STATUSES = ['blocked', 'pending', 'processing', 'completed', 'failed', 'cancelled'] as const
+export type JobStatus = (typeof JOB_STATUSES)[number]
+
+/** In the `jobs` table. */
+export const LIVE_STATUSES = ['blocked', 'pending', 'processing'] as const satisfies readonly JobStatus[]
+export type LiveStatus = (typeof LIVE_STATUSES)[number]
+
+/** In the `history` table. */
+export const FINISHED_STATUSES = ['completed', 'failed', 'cancelled'] as const satisfies readonly JobStatus[]
+export type FinishedStatus = (typeof FINISHED_STATUSES)[number]
+
+interface Transition {
+  readonly from: readonly JobStatus[]
+  readonly to: JobStatus
+}
+
+/**
+ * Every way a job may change its status. A status change that is not listed here is a bug.
+ *
+ * Four transitions lead from processing back to pending. They are apart because they charge differently:
+ * a retry counts in `retries`, a crash in `crashes`, a snooze and a release count nowhere. A crash or a
+ * failed run that has no retries left is a `fail`.
+ */
+export const TRANSITIONS = {
+  release_dependant: { from: ['blocked'], to: 'pending' },
+  claim: { from: ['pending'], to: 'processing' },
+  complete: { from: ['processing'], to: 'completed' },
+  fail: { from: ['processing'], to: 'failed' },
+  retry: { from: ['processing'], to: 'pending' },
+  crash: { from: ['processing'], to: 'pending' },
+  snooze: { from: ['processing'], to: 'pending' },
+  release: { from: ['processing'], to: 'pending' },
+  cancel: { from: LIVE_STATUSES, to: 'cancelled' },
+  requeue: { from: FINISHED_STATUSES, to: 'pending' },
+} as const satisfies Record<string, Transition>
+
+export type TransitionName = keyof typeof TRANSITIONS
+
+export function canTransition(from: JobStatus, name: TransitionName): boolean {
+  const allowed: readonly JobStatus[] = TRANSITIONS[name].from
+  return allowed.includes(from)
+}
+
+export function isFinished(status: JobStatus): status is FinishedStatus {
+  const finished: readonly JobStatus[] = FINISHED_STATUSES
+  return finished.includes(status)
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { parsePayload, parseResult } from './validate.ts'
+
+const schema = z.object({ items: z.array(z.object({ id: z.coerce.number() })) })
+
+it('parsePayload gives the handler the output type of the schema', () => {
+  expect(parsePayload(schema, { items: [{ id: '7' }] }, 'x')).toEqual({ items: [{ id: 7 }] })
+})
+
+it('parsePayload says where a payload does not fit, and of which topic', () => {
+  const parse = () => parsePayload(schema, { items: [{ id: 1 }, 5] }, 'x')
+  expect(parse).toThrow(expect.objectContaining({ code: 'INVALID_PAYLOAD' }))
+  expect(parse).toThrow('payload.items[1]: Invalid input: expected object, received number (schema of x)')
+})
+
+it('parseResult has a code of its own', () => {
+  expect(() => parseResult(z.number(), 'three', 'x')).toThrow(
+    expect.objectContaining({ code: 'INVALID_RESULT' }),
+  )
+})
+
+it('an error thrown by the schema itself is not disguised', () => {
+  const broken = z.string().transform(() => {
+    throw new RangeError('bug in the schema')
+  })
+  expect(() => parsePayload(broken, 'a', 'x')).toThrow(RangeError)
+})

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { enqueueOptionsSchema } from './enqueue-options.ts'
+import { ERRORS, type ErrorCode } from './errors.ts'
+import type { Job, JobSummary } from './job.ts'
+import { jobStatusSchema } from './job.ts'
+import { queueSchema, topicSchema } from './names.ts'
+import { type SnakeCase, snakeCase } from './rest-names.ts'
+
+export const enqueueRequestSchema = z.strictObject({
+  topic: topicSchema,
+  payload: z.unknown().optional(),
+  ...enqueueOptionsSchema.shape,
+})
+export type EnqueueRequest = z.input<typeof enqueueRequestSchema>
+
+/** JSON has no dates. An offset is required: a time without one means something else on every machine. */
+const isoDateSchema = z.iso
+  .datetime({
+    offset: true,
+    error: 'must be an ISO 8601 time with Z or an offset, such as 2026-01-08T12:00:00Z',
+  })
+  .transform((text) => new Date(text))
+
+const restFields = { ...enqueueRequestSchema.shape, runAt: isoDateSchema.optional() }
+
+/** The same request as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
+export const restEnqueueRequestSchema = z
+  .strictObject({
+    ...restFields,
+    ...Object.fromEntries(Object.entries(restFields).map(([name, schema]) => [snakeCase(name), schema])),
+  })
+  .transform((request, ctx) => {
+    const values: Record<string, unknown> = { ...request }
+    for (const name of Object.keys(restFields)) {
+      const alias = snakeCase(name)
+      if (alias === name || values[alias] === undefined) continue
+      if (values[name] !== undefined) {
+        ctx.addIssue({ code: 'custom', path: [alias], message: `is given twice, as ${name} too` })
+      }
+      values[name] = values[alias]
+      delete values[alias]
+    }
+    return values
+  })
+  .pipe(enqueueRequestSchema)
+
+export const listRequestSchema = z.strictObject({
+  status: jobStatusSchema.optional(),
+  topic: topicSchema.optional(),
+  queue: queueSchema.optional(),
+  limit: z.int().min(1).max(1_000).default(50),
+  offset: z.int().min(0).default(0),
+  cursor: z.string().optional().describe('from the page before; instead of offset'),
+})
+export type ListRequest = z.input<typeof listRequestSchema>
+
+/** A page of jobs; tRPC fills it with summaries, REST with their snake_case form. */
+export const listResponseSchema = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), total: z.int(), limit: z.int(), offset: z.int() })
+
+export const statsResponseSchema = z.object({
+  pending: z.int(),
+  processing: z.int(),
+  completed: z.int(),
+  failed: z.int(),
+  success_rate: z.number().describe('completed / (completed + failed), from 0 to 1; 1 before the first end'),
+  avg_execution_time: z.number().describe('milliseconds'),
+})
+export type StatsResponse = z.output<typeof statsResponseSchema>
+
+export const errorResponseSchema = z.object({
+  error: z.object({
+    code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string(),
+    hint: z.string().describe('what to do'),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
+})
+export type ErrorResponse = z.output<typeof errorResponseSchema>
+
+/** As REST answers a job: snake_case names; JSON makes the dates ISO texts. */
+export type RestJob<From extends JobSummary = Job> = {
+  [Name in keyof From & string as SnakeCase<Name>]: From[Name]
+}
+
+export function toRestJob<From extends JobSummary>(job: From): RestJob<From> {
+  return Object.fromEntries(
+    Object.entries(job).map(([name, value]) => [snakeCase(name), value]),
+  ) as RestJob<From>
+}
