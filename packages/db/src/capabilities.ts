@@ -1,0 +1,13 @@
+/** What a dialect can and cannot do. A conformance case may be skipped only on one of these. */
+export type Capabilities = {
+  /** Time comes from the database, so hosts with skewed clocks agree. SQLite has the host's clock only. */
+  readonly databaseClock: boolean
+  /** Jobs can be claimed at the same moment by two transactions. SQLite has one writer at a time. */
+  readonly concurrentWriters: boolean
+  /** A store can lose its connection while the database lives on. A SQLite file has no connection to lose. */
+  readonly connections: boolean
+}
+
+export const POSTGRES: Capabilities = { databaseClock: true, concurrentWriters: true, connections: true }
+
+export const SQLITE: Capabilities = { databaseClock: false, concurrentWriters: false, connections: false }

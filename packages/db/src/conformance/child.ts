@@ -1,0 +1,77 @@
+import { hostname } from 'node:os'
+import { openStore } from '../open.ts'
+import type { ClaimedJob } from '../store.ts'
+
+/**
+ * A process of its own for the suite: a store of its own, told what to do by messages. Ends when
+ * its parent does.
+ */
+export type Command =
+  /** Claims and completes with many concurrent claimers until nothing is left. */
+  | { readonly do: 'drain'; readonly claimers: number; readonly limit: number }
+  /** Becomes a worker and holds what it claims. */
+  | {
+      readonly do: 'hold'
+      readonly worker: string
+      readonly limit: number
+      readonly start: number
+      readonly leaseMs: number
+    }
+  /** Settles what it holds as completed. */
+  | { readonly do: 'settle' }
+
+export type Answers = {
+  drain: { readonly claimed: string[]; readonly stale: number }
+  hold: { readonly ids: string[] }
+  settle: { readonly stale: string[] }
+}
+
+const [, , url = ''] = process.argv
+const store = await openStore(url)
+let held: ClaimedJob[] = []
+
+const ACTIONS: { [K in Command['do']]: (command: Extract<Command, { do: K }>) => Promise<Answers[K]> } = {
+  async drain({ claimers, limit }) {
+    const claimed: string[] = []
+    let stale = 0
+    const claimer = async () => {
+      const request = { queues: ['default'], limit, worker: crypto.randomUUID(), leaseMs: 60_000 }
+      for (;;) {
+        const { jobs } = await store.claim(request)
+        if (jobs.length === 0) return
+        claimed.push(...jobs.map((job) => job.id))
+        const report = await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+        stale += report.stale.length
+      }
+    }
+    await Promise.all(Array.from({ length: claimers }, claimer))
+    return { claimed, stale }
+  },
+
+  async hold({ worker, limit, start, leaseMs }) {
+    const info = {
+      id: worker,
+      host: hostname(),
+      pid: process.pid,
+      queues: ['default'],
+      concurrency: limit,
+      version: '0',
+    }
+    await store.attend(info)
+    held = (await store.claim({ queues: ['default'], limit, start, worker, leaseMs })).jobs
+    return { ids: held.map((job) => job.id) }
+  },
+
+  async settle() {
+    const { stale } = await store.settle(
+      held.map(({ id, run }) => ({ id, run, kind: 'complete', result: '"by the child"' })),
+    )
+    return { stale: stale.map((run) => run.id) }
+  },
+}
+
+process.on('message', async (command: Command) => {
+  process.send?.(await ACTIONS[command.do](command as never))
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.('ready')

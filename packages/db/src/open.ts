@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assertMigrated, migrate } from './migrate.ts'
+import type { Store } from './store.ts'
+import { dialectOf, sqliteFile } from './url.ts'
+
+export type OpenOptions = {
+  /** Applies pending migrations first. Otherwise a database that needs them is refused. */
+  readonly migrate?: boolean | undefined
+  /** Postgres: connections for everything but presence (default 10). */
+  readonly poolSize?: number | undefined
+  /** SQLite: see SqliteOptions. */
+  readonly synchronous?: 'FULL' | 'NORMAL' | undefined
+  /** For tests: replaces the store's clock. */
+  readonly clock?: (() => Date) | undefined
+}
+
+/**
+ * Opens the store behind `postgres://…`, `file:./path.db` or `:memory:` (a temporary file, deleted
+ * on close). Drivers are imported only when they are needed.
+ */
+export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
+  const { migrate: shouldMigrate, ...rest } = options
+  if (url === ':memory:') return openTemporary(rest)
+  if (shouldMigrate) await migrate(url)
+  else await assertMigrated(url)
+  return dialectOf(url) === 'postgres' ? openPostgres(url, rest) : openSqlite(url, rest)
+}
+
+async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
+  const { PostgresStore } = await import('./postgres/store.ts')
+  return new PostgresStore({ url, ...options })
+}
+
+async function openSqlite(url: string, options: OpenOptions): Promise<Store> {
+  const [{ loadDriver }, { SqliteStore }] = await Promise.all([
+    import('./sqlite/driver.ts'),
+    import('./sqlite/store.ts'),
+  ])
+  return new SqliteStore({ driver: await loadDriver(), file: sqliteFile(url), ...options })
+}
+
+async function openTemporary(options: OpenOptions): Promise<Store> {
+  const folder = mkdtempSync(join(tmpdir(), 'oncue-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  const url = `file:${join(folder, 'oncue.db')}`
+  await migrate(url)
+  const store = await openSqlite(url, options)
+  const close = store.close.bind(store)
+  store.close = async () => {
+    await close()
+    process.off('exit', remove)
+    remove()
+  }
+  return store
+}

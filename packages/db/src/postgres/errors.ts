@@ -1,0 +1,60 @@
+import { type ErrorCode, isOncueError, OncueError } from '@oncue/core'
+
+/** SQLSTATE, or the first two characters of it (its class), to our code. */
+const BY_STATE: Record<string, ErrorCode> = {
+  '08': 'DATABASE_UNAVAILABLE',
+  '22': 'DATABASE_REFUSED',
+  '23': 'DATABASE_REFUSED',
+  '25006': 'DATABASE_READ_ONLY',
+  '3F000': 'MIGRATION_NEEDED',
+  '40': 'DATABASE_CONFLICT',
+  '42883': 'MIGRATION_NEEDED',
+  '42P01': 'MIGRATION_NEEDED',
+  '42703': 'MIGRATION_NEEDED',
+  '53100': 'DATABASE_FULL',
+  '53': 'DATABASE_UNAVAILABLE',
+  '55P03': 'DATABASE_BUSY',
+  '57014': 'DATABASE_BUSY',
+  '57P': 'DATABASE_UNAVAILABLE',
+}
+
+const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
+/** What `pg` says without a code when a connection goes away or none can be had. */
+const LOST =
+  /Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|timeout exceeded when trying to connect|Query read timeout/
+
+/** Every error of the driver becomes one of ours, with the driver's own as its cause. */
+export function toOncueError(error: unknown): OncueError {
+  if (isOncueError(error)) return error
+  const { code, message, constraint } = describe(error)
+  if (constraint === 'jobs_pkey') {
+    return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
+  }
+  const ours =
+    lookUp(code) ?? (NETWORK.test(code) || LOST.test(message) ? 'DATABASE_UNAVAILABLE' : 'DATABASE_ERROR')
+  return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
+}
+
+function lookUp(code: string): ErrorCode | undefined {
+  if (!/^[0-9A-Z]{5}$/.test(code)) return undefined
+  return BY_STATE[code] ?? BY_STATE[code.slice(0, 3)] ?? BY_STATE[code.slice(0, 2)]
+}
+
+function describe(error: unknown): { code: string; message: string; constraint: string } {
+  // Prisma wraps the driver's error; the SQLSTATE is inside.
+  const cause = (error as PrismaError)?.meta?.driverAdapterError?.cause
+  const { code, message, constraint } = (error ?? {}) as {
+    code?: unknown
+    message?: unknown
+    constraint?: unknown
+  }
+  return {
+    code: String(cause?.originalCode ?? code ?? ''),
+    message: String(cause?.originalMessage ?? message ?? error),
+    constraint: String(constraint ?? ''),
+  }
+}
+
+type PrismaError = {
+  meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } }
+} | null

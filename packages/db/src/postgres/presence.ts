@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import type { Presence, WorkerInfo } from '../store.ts'
+import type { Query } from './sql.ts'
+
+const PING_MS = 5_000
+const RECONNECT_MAX_MS = 1_000
+
+type Options = {
+  readonly connectionString: string
+  readonly worker: WorkerInfo
+  /** The row of the worker, as it stands once the lock of this key is held. */
+  readonly row: (presence: string | null) => Query
+  readonly pool: pg.Pool
+}
+
+/**
+ * A connection of its own that holds an advisory lock for as long as the process lives. Postgres
+ * lets go of it the moment the connection ends, and every worker can see that. The key is fresh
+ * for each connection: a lock that an old, half-dead session still holds means nothing.
+ */
+export async function attend(options: Options, leave: () => Promise<void>): Promise<Presence> {
+  let left = false
+  let connection: pg.Client | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  async function connect(): Promise<boolean> {
+    const client = new pg.Client({
+      connectionString: options.connectionString,
+      application_name: `oncue presence ${options.worker.id}`,
+      keepAlive: true,
+      query_timeout: PING_MS,
+    })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      if (await isPooled(client, options.pool)) {
+        await client.query(options.row(null))
+        await client.end()
+        return false
+      }
+      const key = randomBytes(8).readBigUInt64BE() >> 2n
+      await client.query('select pg_advisory_lock($1)', [String(key)])
+      await client.query(options.row(String(key)))
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw error
+    }
+    connection = client
+    client.once('end', () => left || reconnect(0))
+    return true
+  }
+
+  /** In time to keep its runs: presence has to be gone for about a second before they are freed. */
+  function reconnect(attempt: number): void {
+    connection = undefined
+    const wait = attempt === 0 ? 0 : Math.min(RECONNECT_MAX_MS, 25 * 2 ** attempt) * (0.5 + Math.random() / 2)
+    timer = setTimeout(() => {
+      if (!left) connect().catch(() => left || reconnect(attempt + 1))
+    }, wait)
+  }
+
+  const visible = await connect()
+  // A connection that is dead without a word (a cable, a firewall) is found by asking.
+  const ping = setInterval(() => connection?.query('select 1').catch(() => connection?.end()), PING_MS)
+  ping.unref()
+
+  return {
+    visible,
+    async leave() {
+      if (left) return
+      left = true
+      clearInterval(ping)
+      clearTimeout(timer)
+      await leave()
+      await connection?.end().catch(() => {})
+    },
+  }
+}
+
+/**
+ * Behind a transaction pooler a session is nobody's own. Told by asking for the backend's number
+ * around another client's open transaction: a pooler has handed that one our backend.
+ */
+async function isPooled(client: pg.Client, pool: pg.Pool): Promise<boolean> {
+  const backend = async (c: pg.ClientBase) =>
+    (await c.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
+  const before = await backend(client)
+  const other = await pool.connect()
+  try {
+    await other.query('begin')
+    const theirs = await backend(other)
+    const after = await backend(client)
+    return before !== after || theirs === before
+  } finally {
+    await other.query('rollback').catch(() => {})
+    other.release()
+  }
+}

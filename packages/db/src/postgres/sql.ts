@@ -1,0 +1,279 @@
+import type { NewJob } from '@oncue/core'
+import { isInline } from '../inline.ts'
+import type { ClaimRequest, HeartbeatRequest, Settlement } from '../store.ts'
+import type { Marks } from './low-water.ts'
+
+/** Pure builders: what is sent to Postgres, and nothing that sends it. `now` is null but in tests. */
+export type Query = { readonly name?: string; readonly text: string; readonly values: unknown[] }
+
+type Column = { readonly name: string; readonly type: string; readonly of: (job: NewJob) => unknown }
+
+const JOB_COLUMNS: readonly Column[] = [
+  { name: 'id', type: 'uuid', of: (job) => job.id },
+  { name: 'queue', type: 'text', of: (job) => job.queue },
+  { name: 'topic', type: 'text', of: (job) => job.topic },
+  { name: 'payload', type: 'json', of: (job) => (isInline(job.payload) ? job.payload : null) },
+  { name: 'priority', type: 'smallint', of: (job) => job.priority },
+  { name: 'max_retries', type: 'smallint', of: (job) => job.maxRetries },
+  { name: 'timeout_ms', type: 'integer', of: (job) => job.timeoutMs },
+  { name: 'retry', type: 'json', of: (job) => (job.retry ? JSON.stringify(job.retry) : null) },
+  { name: 'unique_key', type: 'text', of: (job) => job.uniqueKey },
+  { name: 'concurrency_key', type: 'text', of: (job) => job.concurrencyKey },
+  { name: 'parent_id', type: 'uuid', of: (job) => job.parentId },
+  { name: 'trace', type: 'text', of: (job) => job.trace },
+  { name: 'meta', type: 'jsonb', of: (job) => job.meta },
+]
+const NAMES = JOB_COLUMNS.map((column) => column.name).join(', ')
+
+/** How many jobs one insert carries. */
+export const ENQUEUE_CHUNK = 1_000
+
+/**
+ * One insert for a chunk of jobs. Columns in which all jobs agree (queue, topic, …) travel once,
+ * the others as arrays. One job is a prepared statement.
+ */
+export function enqueue(jobs: readonly NewJob[], now: Date | null): Query {
+  return jobs.length === 1 && jobs[0] && isInline(jobs[0].payload)
+    ? enqueueOne(jobs[0], now)
+    : enqueueMany(jobs, now)
+}
+
+function enqueueOne(job: NewJob, now: Date | null): Query {
+  return {
+    name: 'oncue_enqueue_1',
+    text: ENQUEUE_ONE,
+    values: [now, ...JOB_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
+  }
+}
+
+const ENQUEUE_ONE = insertJobs(
+  JOB_COLUMNS.map((column, i) => `$${i + 2}::${column.type}`),
+  `$${JOB_COLUMNS.length + 2}::timestamptz`,
+  `$${JOB_COLUMNS.length + 3}::bigint`,
+  '',
+)
+
+function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
+  const values: unknown[] = [now]
+  const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`
+  const arrays: string[] = []
+  const names: string[] = []
+  const column = ({ name, type, of }: Column) => {
+    const items = jobs.map(of)
+    if (items.every((item) => item === items[0])) return parameter(items[0], type)
+    arrays.push(parameter(items, `${type}[]`))
+    names.push(name)
+    return `s.${name}`
+  }
+  const expressions = JOB_COLUMNS.map(column)
+  const runAt = column({ name: 'run_at', type: 'timestamptz', of: dueAt })
+  const delay = column({ name: 'delay', type: 'bigint', of: (job) => job.delayMs })
+  const source = arrays.length ? `, unnest(${arrays.join(', ')}) as s(${names.join(', ')})` : ''
+  const insert = insertJobs(expressions, runAt, delay, source)
+  const big = jobs.filter((job) => !isInline(job.payload))
+  if (big.length === 0) return { text: insert, values }
+  const ids = parameter(
+    big.map((job) => job.id),
+    'uuid[]',
+  )
+  const data = parameter(
+    big.map((job) => job.payload),
+    'json[]',
+  )
+  return {
+    text: `with big as (
+  insert into oncue.payloads (job_id, part, data) select b.id, 'payload', b.data from unnest(${ids}, ${data}) as b(id, data)
+)
+${insert}`,
+    values,
+  }
+}
+
+/** `$1` is the time of a test's clock. All rows share one moment: the clock is read once. */
+function insertJobs(columns: readonly string[], runAt: string, delayMs: string, source: string): string {
+  return `insert into oncue.jobs (created, updated, status, run_at, visible_at, ${NAMES})
+select c.now, c.now, 'pending', d.due, d.due, ${columns.join(', ')}
+from (select coalesce($1::timestamptz, oncue.clock()) as now) as c${source},
+  lateral (select coalesce(${runAt}, c.now + ${delayMs} * interval '1 millisecond') as due) as d`
+}
+
+/** As text, so that equal times are equal values. */
+function dueAt(job: NewJob): string | null {
+  return job.runAt?.toISOString() ?? null
+}
+
+export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Query {
+  return {
+    name: 'oncue_claim_1',
+    text: 'select * from oncue.claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+    values: [now, ...claimValues(request, marks)],
+  }
+}
+
+export function settle(settlements: readonly Settlement[], now: Date | null): Query {
+  return {
+    name: 'oncue_settle_1',
+    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8)',
+    values: [now, ...settleValues(settlements)],
+  }
+}
+
+export function settleAndClaim(
+  settlements: readonly Settlement[],
+  request: ClaimRequest,
+  marks: Marks,
+  now: Date | null,
+): Query {
+  return {
+    name: 'oncue_settle_and_claim_1',
+    text: `select * from oncue.settle_and_claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+    values: [now, ...settleValues(settlements), ...claimValues(request, marks)],
+  }
+}
+
+function claimValues(request: ClaimRequest, marks: Marks): unknown[] {
+  return [
+    request.worker,
+    request.leaseMs,
+    request.queues,
+    request.topics ?? null,
+    request.limit,
+    request.start ?? request.limit,
+    marks.queues,
+    marks.priorities,
+    marks.times,
+    marks.ids,
+  ]
+}
+
+function settleValues(settlements: readonly Settlement[]): unknown[] {
+  const ids: string[] = []
+  const runs: number[] = []
+  const results: (string | null)[] = []
+  const bigIds: string[] = []
+  const bigRuns: number[] = []
+  const bigData: string[] = []
+  const others: unknown[] = []
+  let anyResult = false
+  for (const settlement of settlements) {
+    if (settlement.kind !== 'complete') {
+      others.push(otherOutcome(settlement))
+      continue
+    }
+    const { id, run, result } = settlement
+    const inline = result == null || isInline(result)
+    ids.push(id)
+    runs.push(run)
+    results.push(inline ? (result ?? null) : null)
+    anyResult ||= inline && result != null
+    if (result != null && !inline) {
+      bigIds.push(id)
+      bigRuns.push(run)
+      bigData.push(result)
+    }
+  }
+  return [
+    ids,
+    runs,
+    anyResult ? results : null,
+    others.length ? JSON.stringify(others) : null,
+    bigIds,
+    bigRuns,
+    bigData,
+  ]
+}
+
+function otherOutcome(settlement: Exclude<Settlement, { kind: 'complete' }>) {
+  const error = 'error' in settlement ? settlement.error : undefined
+  return {
+    id: settlement.id,
+    run: settlement.run,
+    kind: settlement.kind,
+    delayMs: 'delayMs' in settlement ? settlement.delayMs : 0,
+    error,
+    fingerprint: error?.fingerprint,
+  }
+}
+
+export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
+  return {
+    name: 'oncue_heartbeat_1',
+    text: 'select * from oncue.heartbeat_v1($1, $2, $3, $4, $5, $6)',
+    values: [
+      now,
+      request.worker,
+      request.leaseMs,
+      request.runs.map((run) => run.id),
+      request.runs.map((run) => run.run),
+      request.runs.map((run) => run.started ?? true),
+    ],
+  }
+}
+
+export function rescue(goneMs: number, settleMs: number, now: Date | null): Query {
+  return {
+    name: 'oncue_rescue_1',
+    text: 'select * from oncue.rescue_v1($1, $2, $3)',
+    values: [now, goneMs, settleMs],
+  }
+}
+
+const MOVED = `id, created, timeout_ms, priority, max_retries, queue, topic, payload, retry, unique_key, concurrency_key,
+  parent_id, cursor, progress, last_error, fingerprint, trace, meta, run`
+
+/** Moves finished jobs back to the live table. The run number is kept, so an old run stays stale. */
+export function requeue(ids: readonly string[], now: Date | null): Query {
+  return {
+    text: `with back as (
+  delete from oncue.history where id = any ($2::uuid[]) returning *
+), results as (
+  delete from oncue.payloads where part = 'result' and job_id in (select id from back)
+)
+insert into oncue.jobs (updated, status, run_at, visible_at, ${MOVED})
+select c.now, 'pending', c.now, c.now, ${MOVED}
+from back, (select coalesce($1::timestamptz, oncue.clock()) as now) as c
+returning id`,
+    values: [now, ids],
+  }
+}
+
+/** Which of these ids are known already: asked before an enqueue of unknown fate is sent again. */
+export function known(ids: readonly string[]): Query {
+  return {
+    text: `select id from oncue.jobs where id = any ($1::uuid[]) union all select id from oncue.history where id = any ($1::uuid[])`,
+    values: [ids],
+  }
+}
+
+export function attend(
+  worker: {
+    id: string
+    host: string
+    pid: number
+    queues: readonly string[]
+    concurrency: number
+    version: string
+  },
+  presence: string | null,
+  now: Date | null,
+): Query {
+  return {
+    text: `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
+select $2, $3, $4, $5, $6, $7, $8, c.now, c.now from (select coalesce($1::timestamptz, oncue.clock()) as now) as c
+on conflict (id) do update set presence = excluded.presence, missing_since = null, last_beat = excluded.last_beat`,
+    values: [
+      now,
+      worker.id,
+      worker.host,
+      worker.pid,
+      JSON.stringify(worker.queues),
+      worker.concurrency,
+      worker.version,
+      presence,
+    ],
+  }
+}
+
+export function leave(workerId: string): Query {
+  return { text: 'delete from oncue.workers where id = $1', values: [workerId] }
+}

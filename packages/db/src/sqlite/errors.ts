@@ -1,0 +1,40 @@
+import { type ErrorCode, isOncueError, OncueError } from '@oncue/core'
+
+const BY_CODE: [prefix: string, code: ErrorCode][] = [
+  ['SQLITE_BUSY', 'DATABASE_BUSY'],
+  ['SQLITE_LOCKED', 'DATABASE_BUSY'],
+  ['SQLITE_FULL', 'DATABASE_FULL'],
+  ['SQLITE_READONLY', 'DATABASE_READ_ONLY'],
+  ['SQLITE_CONSTRAINT', 'DATABASE_REFUSED'],
+  ['SQLITE_MISMATCH', 'DATABASE_REFUSED'],
+  ['SQLITE_TOOBIG', 'DATABASE_REFUSED'],
+  ['SQLITE_CANTOPEN', 'DATABASE_UNAVAILABLE'],
+  ['SQLITE_IOERR', 'DATABASE_UNAVAILABLE'],
+]
+
+/** Every error of the driver becomes one of ours, with the driver's own as its cause. */
+export function toOncueError(error: unknown): OncueError {
+  if (isOncueError(error)) return error
+  const { code, message } = describe(error)
+  if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' && message.includes('oncue_jobs.id')) {
+    return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
+  }
+  const ours =
+    BY_CODE.find(([prefix]) => code.startsWith(prefix))?.[1] ??
+    (/no such (table|column)/.test(message) ? 'MIGRATION_NEEDED' : 'DATABASE_ERROR')
+  return new OncueError(ours, `SQLite: ${message}`, { cause: error, ...(code && { details: { code } }) })
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  // Prisma wraps the driver's error; its code is inside.
+  const cause = (error as PrismaError)?.meta?.driverAdapterError?.cause
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return {
+    code: String(cause?.originalCode ?? code ?? ''),
+    message: String(cause?.originalMessage ?? message ?? error),
+  }
+}
+
+type PrismaError = {
+  meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } }
+} | null

@@ -1,0 +1,37 @@
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
+import Database from 'better-sqlite3'
+import { describeStore, type TransactionKind } from '../src/conformance/index.ts'
+import { PrismaClient } from '../src/generated/sqlite/client.ts'
+import { createSqliteDatabase } from '../src/testing/index.ts'
+
+async function inTransaction(url: string, body: (db: Database.Database) => Promise<unknown>): Promise<void> {
+  const db = new Database(url.slice('file:'.length))
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    await body(db)
+    db.exec('COMMIT')
+  } catch (error) {
+    db.exec('ROLLBACK')
+    throw error
+  } finally {
+    db.close()
+  }
+}
+
+const transactions: TransactionKind[] = [
+  {
+    name: 'Prisma',
+    async run(url, body) {
+      const prisma = new PrismaClient({ adapter: new PrismaBetterSqlite3({ url }) })
+      await prisma.$transaction((tx) => body(tx), { timeout: 30_000 }).finally(() => prisma.$disconnect())
+    },
+  },
+  { name: 'better-sqlite3', run: (url, body) => inTransaction(url, body) },
+  {
+    name: 'anything with query(sql, params)',
+    run: (url, body) =>
+      inTransaction(url, (db) => body({ query: async (sql, values) => db.prepare(sql).run(values) })),
+  },
+]
+
+describeStore({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions })
