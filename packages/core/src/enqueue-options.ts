@@ -24,7 +24,6 @@ const keySchema = z.string().min(1).max(LIMITS.keyLength)
 /** What a caller may say about one job, beside topic and payload. An unknown key is a typing error. */
 export const enqueueOptionsSchema = z.strictObject({
   ...jobDefaultsSchema.shape,
-  id: jobIdSchema.optional().describe('makes a repeated call safe: the second fails with DUPLICATE_ID'),
   runAt: z
     .date()
     .min(new Date(LIMITS.dateMin), DATE_RULE)

@@ -50,7 +50,7 @@ export const ERRORS = {
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
   STALE_RUN: conflict('Drop the result: the job was cancelled, or another run owns it now.'),
-  DUPLICATE_ID: conflict('Leave `id` out to get a fresh one; if this is a retry, the first call succeeded.'),
+  DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare the job anew.'),
 
   // How a run ended
   INVALID_RESULT: broken('Return plain JSON that fits the output schema of the topic.'),

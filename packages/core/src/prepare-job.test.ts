@@ -40,10 +40,8 @@ describe('prepareJob', () => {
   })
 
   it('takes what the options say', () => {
-    const [id, parentId] = [newJobId(), newJobId()]
     const options = {
-      id,
-      parentId,
+      parentId: newJobId(),
       queue: 'high',
       priority: -5,
       runAt: new Date(Date.UTC(2026, 0, 8)),
@@ -57,6 +55,7 @@ describe('prepareJob', () => {
     } as const
     expect(prepareJob('mail_digest', null, options)).toEqual({
       ...options,
+      id: expect.any(String),
       topic: 'mail_digest',
       payload: 'null',
       delayMs: 0,

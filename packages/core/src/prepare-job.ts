@@ -29,7 +29,7 @@ export function prepareJob(
   if (definition) parsePayload(definition.input, JSON.parse(text), topic)
   const given = options === undefined ? NOTHING_GIVEN : readOptions(options)
   return {
-    id: given.id ?? newJobId(now),
+    id: newJobId(now),
     queue: given.queue ?? definition?.queue ?? DEFAULTS.queue,
     topic,
     payload: text,

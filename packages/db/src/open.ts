@@ -33,12 +33,12 @@ async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
   return new PostgresStore({ url, ...options })
 }
 
-async function openSqlite(url: string, options: OpenOptions): Promise<Store> {
+async function openSqlite(url: string, options: OpenOptions, onClose?: () => void): Promise<Store> {
   const [{ loadDriver }, { SqliteStore }] = await Promise.all([
     import('./sqlite/driver.ts'),
     import('./sqlite/store.ts'),
   ])
-  return new SqliteStore({ driver: await loadDriver(), file: sqliteFile(url), ...options })
+  return new SqliteStore({ driver: await loadDriver(), file: sqliteFile(url), ...options, onClose })
 }
 
 async function openTemporary(options: OpenOptions): Promise<Store> {
@@ -47,12 +47,8 @@ async function openTemporary(options: OpenOptions): Promise<Store> {
   process.once('exit', remove)
   const url = `file:${join(folder, 'oncue.db')}`
   await migrate(url)
-  const store = await openSqlite(url, options)
-  const close = store.close.bind(store)
-  store.close = async () => {
-    await close()
+  return openSqlite(url, options, () => {
     process.off('exit', remove)
     remove()
-  }
-  return store
+  })
 }

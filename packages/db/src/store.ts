@@ -38,6 +38,12 @@ export interface Store {
   /** Extends the leases of many runs at once and answers those that are no longer the caller's. */
   heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }>
 
+  /**
+   * The runs that the database counts as this worker's. After a claim whose answer was lost with
+   * the connection, those the worker does not know of are to be released. A scan: for that case only.
+   */
+  held(worker: string): Promise<RunRef[]>
+
   /** Makes a worker visible to the others until `leave()`, or until its process dies. */
   attend(worker: WorkerInfo): Promise<Presence>
 

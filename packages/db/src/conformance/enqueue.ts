@@ -1,4 +1,4 @@
-import { type ErrorCode, LIMITS, newJobId } from '@oncue/core'
+import { type ErrorCode, LIMITS } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import { aJob, Bench, claiming, claimOne, type Dialect, MINUTE, read, someJobs } from './harness.ts'
 
@@ -148,9 +148,9 @@ export function describeEnqueue(dialect: Dialect): void {
 
     it('refuses a second job of the same id', async () => {
       const store = await bench.open()
-      const id = newJobId()
-      await store.enqueue([aJob({ id })])
-      await expect(store.enqueue([aJob({ id })])).rejects.toMatchObject({ code: 'DUPLICATE_ID' })
+      const job = aJob()
+      await store.enqueue([job])
+      await expect(store.enqueue([job])).rejects.toMatchObject({ code: 'DUPLICATE_ID' })
     })
 
     it('refuses everything once it is closed', async () => {

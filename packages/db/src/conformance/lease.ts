@@ -146,6 +146,19 @@ export function describeLease(dialect: Dialect): void {
       },
     )
 
+    it('held tells a worker what the database counts as its own, so that it can give back what it does not know', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(4))
+      const { jobs } = await store.claim(claiming({ limit: 3 }))
+      await store.claim(claiming({ limit: 1, worker: OTHER_WORKER }))
+      const [known, ...unknown] = jobs.map(({ id, run }) => ({ id, run }))
+      const held = await store.held(WORKER)
+      expect(held).toHaveLength(3)
+      expect(held).toEqual(expect.arrayContaining([known, ...unknown]))
+      await store.settle(unknown.map((run) => ({ ...run, kind: 'release' })))
+      expect(await store.held(WORKER)).toEqual([known])
+    })
+
     it('is counted in milliseconds, up to days', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2))

@@ -7,14 +7,25 @@ import type { Query } from './sql.ts'
 
 type Rows = unknown[][]
 
+/** Of a new connection, and of a free one in a pool that is used up. */
+const CONNECT_TIMEOUT_MS = 10_000
+
 /** The pool, and how to ask it again. */
 export class PostgresClient {
   readonly pool: pg.Pool
 
   constructor(connectionString: string, max: number) {
-    this.pool = new pg.Pool({ connectionString, max, keepAlive: true, application_name: 'oncue' })
-    // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+    this.pool = new pg.Pool({
+      connectionString,
+      max,
+      keepAlive: true,
+      application_name: 'oncue',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    })
+    // A connection that breaks is replaced at the next query, and the query it was in fails by itself;
+    // without listeners, for idle ones and for those given out, it would end the process.
     this.pool.on('error', () => {})
+    this.pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   /** For what may be sent twice: reads, and writes that are fenced or keyed. */

@@ -18,6 +18,8 @@ const BY_STATE: Record<string, ErrorCode> = {
   '57P': 'DATABASE_UNAVAILABLE',
 }
 
+/** Prisma's own codes for a server that it cannot reach, or that went away. */
+const PRISMA_LOST = /^P(1001|1002|1008|1017|2024|2037)$/
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
 /** What `pg` says without a code when a connection goes away or none can be had. */
 const LOST =
@@ -31,7 +33,10 @@ export function toOncueError(error: unknown): OncueError {
     return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
   }
   const ours =
-    lookUp(code) ?? (NETWORK.test(code) || LOST.test(message) ? 'DATABASE_UNAVAILABLE' : 'DATABASE_ERROR')
+    lookUp(code) ??
+    (PRISMA_LOST.test(code) || NETWORK.test(code) || LOST.test(message)
+      ? 'DATABASE_UNAVAILABLE'
+      : 'DATABASE_ERROR')
   return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
 }
 

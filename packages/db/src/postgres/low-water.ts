@@ -54,20 +54,19 @@ export class LowWater {
   /** Learns from what a claim that began with `marks` found, in claim order. */
   learn(request: ClaimRequest, marks: Marks, jobs: readonly Place[], now: Date, elapsedMs: number): void {
     if (marks.queues.length === 0) this.#sweepTook = elapsedMs - this.#sweptAt
-    const limit: Mark = { at: new Date(now.getTime() - SLACK_MS), id: NIL }
-    for (const job of jobs) {
-      const place = { at: job.visibleAt, id: job.id }
-      this.#scope(job.queue, request).set(job.priority, isBefore(place, limit) ? place : limit)
-    }
+    const seen: Mark = { at: new Date(now.getTime() - SLACK_MS), id: NIL }
     const last = jobs.length >= request.limit ? jobs.at(-1) : undefined
-    // Everything before the place where the claim was full has been seen to its end.
     for (const queue of request.queues) {
       const scope = this.#scope(queue, request)
-      for (const priority of scope.keys()) {
-        if (last?.queue === queue && priority <= last.priority) continue
-        scope.set(priority, limit)
+      for (const job of jobs) if (job.queue === queue) scope.set(job.priority, seen)
+      // A full claim stopped in the middle of this queue: what lies below has not been looked at.
+      if (last?.queue === queue) {
+        const place = { at: last.visibleAt, id: last.id }
+        scope.set(last.priority, isBefore(place, seen) ? place : seen)
+        for (const priority of scope.keys()) if (priority > last.priority) scope.set(priority, seen)
+        return
       }
-      if (last?.queue === queue) return
+      for (const priority of scope.keys()) scope.set(priority, seen)
     }
   }
 

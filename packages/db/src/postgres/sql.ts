@@ -210,6 +210,10 @@ export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
   }
 }
 
+export function held(worker: string): Query {
+  return { text: 'select id, run from oncue.jobs where locked_by = $1', values: [worker] }
+}
+
 export function rescue(goneMs: number, settleMs: number, now: Date | null): Query {
   return {
     name: 'oncue_rescue_1',

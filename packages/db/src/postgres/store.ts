@@ -133,7 +133,12 @@ export class PostgresStore implements Store {
   async heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }> {
     this.#assertOpen()
     const rows = await this.#client.query(sql.heartbeat(request, this.#now()))
-    return { lost: rows.map(([id, run]) => ({ id, run }) as RunRef) }
+    return { lost: rows.map(toRunRef) }
+  }
+
+  async held(worker: string): Promise<RunRef[]> {
+    this.#assertOpen()
+    return (await this.#client.query(sql.held(worker))).map(toRunRef)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {
@@ -209,4 +214,8 @@ export class PostgresStore implements Store {
   #assertOpen(): void {
     if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
   }
+}
+
+function toRunRef([id, run]: unknown[]): RunRef {
+  return { id, run } as RunRef
 }

@@ -10,9 +10,8 @@ const REQUIRED_NODE_API = 10
  * Imports better-sqlite3 when somebody really opens a file, so that Postgres users never load it.
  * On a Node that is too old the import would end the process with a segmentation fault and not a word.
  */
-export async function loadDriver(): Promise<Driver> {
-  const nodeApi = Number(process.versions.napi)
-  if (nodeApi < REQUIRED_NODE_API) {
+export async function loadDriver(nodeApi = process.versions.napi): Promise<Driver> {
+  if (Number(nodeApi) < REQUIRED_NODE_API) {
     throw new OncueError(
       'UNSUPPORTED_NODE',
       `SQLite needs Node.js 22.14 or newer; this is ${process.version}`,

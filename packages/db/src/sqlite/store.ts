@@ -38,6 +38,8 @@ export type SqliteOptions = {
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
   /** For tests: replaces the host's clock. */
   readonly clock?: (() => Date) | undefined
+  /** Called when everything is closed. */
+  readonly onClose?: (() => void) | undefined
 }
 
 export class SqliteStore implements Store {
@@ -110,6 +112,11 @@ export class SqliteStore implements Store {
     return { lost: await this.#writer.write(() => this.#work.heartbeat(request, this.#now())) }
   }
 
+  async held(worker: string): Promise<RunRef[]> {
+    this.#assertOpen()
+    return this.#work.held(worker)
+  }
+
   async attend(worker: WorkerInfo): Promise<Presence> {
     this.#assertOpen()
     const lock = this.#presenceFiles.hold(worker.id)
@@ -167,6 +174,7 @@ export class SqliteStore implements Store {
       await this.#writer.idle()
       await this.#prisma.$disconnect()
       this.#db.close()
+      this.#options.onClose?.()
     })()
     return this.#closed
   }

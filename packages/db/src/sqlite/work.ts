@@ -178,6 +178,10 @@ export class SqliteWork {
     return { released: runs.length - failed, failed }
   }
 
+  held(worker: string): RunRef[] {
+    return this.#all<CrashedRun>(sql.RUNS_OF, worker).map(({ id, run }) => ({ id, run }))
+  }
+
   attend(worker: WorkerInfo, presence: string, now: number): void {
     const { id, host, pid, concurrency, version } = worker
     this.#run(sql.ATTEND, [

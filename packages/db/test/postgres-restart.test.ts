@@ -1,0 +1,110 @@
+import { isOncueError } from '@oncue/core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aJob, claiming, complete, newWorkerId, read, someJobs } from '../src/conformance/harness.ts'
+import { openStore } from '../src/open.ts'
+import type { Store } from '../src/store.ts'
+import { type PostgresServer, startPostgres } from '../src/testing/index.ts'
+
+/** Default durability: what the server acknowledged must be there after SIGKILL. */
+describe('a Postgres that is killed and comes back', () => {
+  let server: PostgresServer
+  let store: Store
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    store = await openStore(server.url, { migrate: true })
+  })
+  afterAll(async () => {
+    await store.close()
+    await server.stop()
+  })
+
+  /** Calls again until it works: as a caller would after DATABASE_UNAVAILABLE. */
+  async function untilItWorks<T>(call: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await call()
+      } catch (error) {
+        if (!isOncueError(error) || !error.retryable) throw error
+      }
+    }
+  }
+
+  async function restart(): Promise<void> {
+    await server.kill()
+    await server.start()
+  }
+
+  it('loses no acknowledged job, doubles none, and settles each once', async () => {
+    const acknowledged: string[] = []
+    const completed = new Set<string>()
+    let killing = true
+    let producing = 2
+
+    const producer = async () => {
+      while (killing) {
+        const jobs = someJobs(20)
+        // One that fails in spite of its retries is not acknowledged: it may be there or not.
+        const ids = await store.enqueue(jobs).catch(() => [])
+        acknowledged.push(...ids)
+      }
+      producing -= 1
+    }
+    const worker = async () => {
+      const id = newWorkerId()
+      for (let idle = false; producing > 0 || !idle; ) {
+        const { jobs } = await untilItWorks(() => store.claim(claiming({ worker: id, limit: 50 })))
+        const { stale } = await untilItWorks(() => store.settle(jobs.map((job) => complete(job))))
+        expect(stale).toEqual([])
+        for (const job of jobs) completed.add(job.id)
+        // What a lost answer claimed for us without our knowing is given back.
+        const unknown = await untilItWorks(() => store.held(id))
+        await untilItWorks(() => store.settle(unknown.map((run) => ({ ...run, kind: 'release' }))))
+        idle = jobs.length + unknown.length === 0
+      }
+    }
+    const chaos = async () => {
+      for (let kills = 1; kills <= 5; kills++) {
+        await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(kills * 300)
+        await restart()
+      }
+      killing = false
+    }
+    await Promise.all([producer(), producer(), worker(), worker(), chaos()])
+
+    expect(acknowledged.filter((id) => !completed.has(id))).toEqual([])
+    expect(await store.stats()).toMatchObject({
+      completed: completed.size,
+      pending: 0,
+      processing: 0,
+      failed: 0,
+    })
+  })
+
+  it('declares nobody dead before everyone had time to come back', async () => {
+    const other = await openStore(server.url)
+    const id = newWorkerId()
+    await store.attend({ id, host: 'h', pid: 1, queues: ['default'], concurrency: 1, version: '0' })
+    await store.enqueue([aJob()])
+    const { jobs } = await store.claim(claiming({ worker: id }))
+    await restart()
+    // Watched for longer than the second of absence that otherwise counts as death.
+    for (const until = performance.now() + 2_500; performance.now() < until; ) {
+      expect(await untilItWorks(() => other.rescue())).toEqual([])
+    }
+    expect(await store.settle(jobs.map((job) => complete(job)))).toMatchObject({ stale: [] })
+    expect(await read(store, jobs[0]?.id ?? '')).toMatchObject({ status: 'completed', run: 1, crashes: 0 })
+    await other.close()
+  })
+
+  it('says DATABASE_UNAVAILABLE while it is away, and works again when it is back', async () => {
+    await server.kill()
+    await expect(store.enqueue([aJob()])).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      retryable: true,
+    })
+    await expect(store.list()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    await server.start()
+    await expect(store.enqueue([aJob()])).resolves.toHaveLength(1)
+  })
+})
