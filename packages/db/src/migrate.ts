@@ -1,0 +1,214 @@
+import { OncueError } from '@oncue/core'
+import { type Migration, migrationsFolder, readMigrations } from './migrate/files.ts'
+import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
+import { type Statement, splitStatements } from './migrate/statements.ts'
+import { type DialectName, dialectOf, sqliteFile } from './url.ts'
+
+export interface MigrateOptions {
+  /** For tests: other migrations than ours. */
+  readonly folder?: string | undefined
+}
+
+export interface MigrationStep {
+  readonly name: string
+  readonly ms: number
+}
+
+export type MigrationState =
+  | 'applied'
+  | 'pending'
+  /** Applied, but its file is not what it was. */
+  | 'changed'
+  /** Applied by a newer version of Oncue. */
+  | 'unknown'
+
+export interface MigrationStatus {
+  readonly dialect: DialectName
+  readonly migrations: readonly { name: string; state: MigrationState; appliedAt: Date | null }[]
+}
+
+/**
+ * Applies what is pending, each migration in a transaction of its own: it happens whole, together
+ * with its record, or not at all. Any number of processes may call this at once; one of them does
+ * the work, and all succeed.
+ */
+export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationStep[]> {
+  const known = await knownMigrations(url, options)
+  const steps: MigrationStep[] = []
+  await using(openForWriting(url), async (database) => {
+    // The usual case at a start needs no lock, and no right to create tables either.
+    if (isUpToDate(known, await database.applied())) return
+    for (;;) {
+      const step = await database.alone((ledger) => applyNext(ledger, known))
+      if (!step) return
+      steps.push(step)
+    }
+  })
+  return steps
+}
+
+/** Takes back the newest migration. After the last one nothing of Oncue is left. Null: there was none. */
+export async function rollback(url: string, options: MigrateOptions = {}): Promise<MigrationStep | null> {
+  const known = await knownMigrations(url, options)
+  return using(openExisting(url), async (database) => {
+    if (!(await database?.applied())) return null
+    return database?.alone((ledger) => revertLast(ledger, known)) ?? null
+  })
+}
+
+/** Changes nothing; a SQLite file that does not exist stays so. */
+export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
+  const known = await knownMigrations(url, options)
+  const applied = await using(openExisting(url), async (database) => (await database?.applied()) ?? [])
+  const names = new Set([...known, ...applied].map(({ name }) => name))
+  const migrations = [...names].sort().map((name) => {
+    const record = applied.find((candidate) => candidate.name === name)
+    const file = known.find((candidate) => candidate.name === name)
+    return { name, state: stateOf(file, record), appliedAt: record?.appliedAt ?? null }
+  })
+  return { dialect: dialectOf(url), migrations }
+}
+
+/** Throws MIGRATION_NEEDED or SCHEMA_TOO_NEW unless the database is what this code was written for. */
+export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<void> {
+  const { migrations } = await migrationStatus(url, options)
+  refuseUnknown(migrations.flatMap(({ name, state }) => (state === 'unknown' ? [name] : [])))
+  const pending = migrations.flatMap(({ name, state }) => (state === 'pending' ? [name] : []))
+  if (pending.length > 0) {
+    throw new OncueError('MIGRATION_NEEDED', `The database lacks ${list(pending)}`, { details: { pending } })
+  }
+}
+
+async function applyNext(ledger: Ledger, known: readonly Migration[]): Promise<MigrationStep | null> {
+  const applied = await ledger.open()
+  verify(known, applied)
+  const next = known.find(({ name }) => !applied.some((record) => record.name === name))
+  if (!next) return null
+  return timed(next.name, async () => {
+    await execute(ledger, next.name, 'migration.sql', next.up)
+    await ledger.record(next.name, next.checksum)
+  })
+}
+
+async function revertLast(ledger: Ledger, known: readonly Migration[]): Promise<MigrationStep | null> {
+  const applied = await ledger.open()
+  verify(known, applied)
+  const last = applied.at(-1)
+  const migration = known.find(({ name }) => name === last?.name)
+  if (!migration) {
+    await ledger.remove()
+    return null
+  }
+  const { name, down } = migration
+  if (down === null)
+    throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
+  return timed(name, async () => {
+    await execute(ledger, name, 'down.sql', down)
+    await ledger.forget(name)
+    if (applied.length === 1) await ledger.remove()
+  })
+}
+
+async function execute(ledger: Ledger, name: string, file: string, sql: string): Promise<void> {
+  for (const statement of splitStatements(sql)) {
+    try {
+      await ledger.execute(statement.text)
+    } catch (cause) {
+      const line = lineOf(statement, cause)
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new OncueError('MIGRATION_FAILED', `${name} failed at ${file}:${line}: ${reason}`, {
+        cause,
+        details: { migration: name, file, line },
+      })
+    }
+  }
+}
+
+/** Postgres gives the exact place of some errors, as a character of the statement, counted from 1. */
+function lineOf({ text, line }: Statement, cause: unknown): number {
+  const position = Number((cause as { position?: unknown } | null)?.position ?? 1)
+  return line + text.slice(0, position - 1).split('\n').length - 1
+}
+
+/** Nothing is applied to, or taken from, a database whose past is not the one we know. */
+function verify(known: readonly Migration[], applied: readonly AppliedMigration[]): void {
+  const stateOfRecord = (record: AppliedMigration) =>
+    stateOf(
+      known.find(({ name }) => name === record.name),
+      record,
+    )
+  refuseUnknown(applied.flatMap((record) => (stateOfRecord(record) === 'unknown' ? [record.name] : [])))
+  const changed = applied.find((record) => stateOfRecord(record) === 'changed')
+  if (changed) {
+    throw new OncueError('MIGRATION_CHANGED', `${changed.name} was changed after it had been applied`, {
+      details: { migration: changed.name },
+    })
+  }
+}
+
+function isUpToDate(known: readonly Migration[], applied: readonly AppliedMigration[] | null): boolean {
+  if (!applied) return false
+  verify(known, applied)
+  return applied.length === known.length
+}
+
+function refuseUnknown(unknown: readonly string[]): void {
+  if (unknown.length === 0) return
+  throw new OncueError(
+    'SCHEMA_TOO_NEW',
+    `The database has ${list(unknown)}, which this version does not know`,
+    {
+      details: { unknown },
+    },
+  )
+}
+
+function stateOf(file: Migration | undefined, record: AppliedMigration | undefined): MigrationState {
+  if (!file) return 'unknown'
+  if (!record) return 'pending'
+  return file.checksum === record.checksum ? 'applied' : 'changed'
+}
+
+function knownMigrations(url: string, { folder }: MigrateOptions): Promise<Migration[]> {
+  return readMigrations(folder ?? migrationsFolder(dialectOf(url)))
+}
+
+async function openForWriting(url: string): Promise<MigrationDatabase> {
+  const database = dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, true)
+  return (await database) as MigrationDatabase
+}
+
+async function openExisting(url: string): Promise<MigrationDatabase | null> {
+  return dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, false)
+}
+
+/** Drivers are imported only for the dialect in use. */
+async function openPostgres(url: string): Promise<MigrationDatabase> {
+  return (await import('./migrate/postgres.ts')).openPostgres(url)
+}
+
+async function openSqlite(url: string, create: boolean): Promise<MigrationDatabase | null> {
+  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create)
+}
+
+async function using<D extends MigrationDatabase | null, T>(
+  opening: Promise<D>,
+  work: (database: D) => Promise<T>,
+): Promise<T> {
+  const database = await opening
+  try {
+    return await work(database)
+  } finally {
+    await database?.close()
+  }
+}
+
+async function timed(name: string, work: () => Promise<void>): Promise<MigrationStep> {
+  const start = performance.now()
+  await work()
+  return { name, ms: Math.round(performance.now() - start) }
+}
+
+function list(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
+}

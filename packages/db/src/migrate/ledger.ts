@@ -1,0 +1,28 @@
+export interface AppliedMigration {
+  name: string
+  checksum: string
+  appliedAt: Date
+}
+
+/** What a dialect has to bring so that migrations can be applied to it. */
+export interface MigrationDatabase {
+  /** What was applied, by name; null where Oncue is not installed. Takes no lock and changes nothing. */
+  applied(): Promise<AppliedMigration[] | null>
+  /**
+   * One transaction beside which nobody else migrates. Everything in it happens, or nothing: both
+   * databases roll back table definitions as they roll back rows.
+   */
+  alone<T>(work: (ledger: Ledger) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** What may be done inside `alone`. */
+export interface Ledger {
+  /** Makes the record of migrations if it is missing, and answers it, by name. */
+  open(): Promise<AppliedMigration[]>
+  execute(statement: string): Promise<void>
+  record(name: string, checksum: string): Promise<void>
+  forget(name: string): Promise<void>
+  /** After the last rollback: leaves the database as it was before Oncue came. */
+  remove(): Promise<void>
+}

@@ -1,0 +1,123 @@
+import pg from 'pg'
+import { toOncueError } from '../postgres/errors.ts'
+import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
+
+/** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
+const LOCK = '1869505397, 1'
+
+/** Marks a schema that we made: one that an administrator made for us is not ours to drop. */
+const OURS = 'Made by oncue-migrate'
+
+const CREATE_LEDGER = `create table if not exists oncue.migrations (
+  name       text not null,
+  checksum   text not null,
+  applied_at timestamptz(3) not null,
+  constraint migrations_pkey primary key (name)
+)`
+
+const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
+/** No such table, no such schema. */
+const NOT_INSTALLED = ['42P01', '3F000']
+
+export async function openPostgres(url: string): Promise<MigrationDatabase> {
+  const client = new pg.Client({ connectionString: url, application_name: 'oncue-migrate' })
+  // A connection that breaks fails the query that waits on it; without a listener it would end the process.
+  client.on('error', () => {})
+  await translated(() => client.connect())
+  return {
+    applied: () => translated(() => readInstalled(client)),
+    alone: (work) => translated(() => inTransaction(client, work)),
+    close: () => client.end(),
+  }
+}
+
+/** Every error of the driver becomes one of ours. */
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toOncueError(error)
+  }
+}
+
+async function inTransaction<T>(client: pg.Client, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  try {
+    await begin(client)
+    const result = await work(ledgerOn(client))
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/**
+ * The lock belongs to the transaction and not to the session, so it also holds behind a transaction
+ * pooler and cannot be left behind. Read committed, whatever the role's default: a snapshot from
+ * before the wait for the lock would not show what the previous holder did.
+ */
+async function begin(client: pg.Client): Promise<void> {
+  await client.query('begin isolation level read committed read write')
+  await client.query('set local statement_timeout = 0')
+  await client.query('set local lock_timeout = 0')
+  await client.query('set local idle_in_transaction_session_timeout = 0')
+  await client.query(`select pg_advisory_xact_lock(${LOCK})`)
+}
+
+function ledgerOn(client: pg.Client): Ledger {
+  const run = async (text: string, values?: unknown[]) => {
+    await client.query(text, values)
+  }
+  return {
+    async open() {
+      // `create schema if not exists` asks for the right to create one even where it exists.
+      const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)
+      if (rows[0].missing) await run(`create schema oncue; comment on schema oncue is '${OURS}'`)
+      await run(CREATE_LEDGER)
+      return readLedger(client)
+    },
+    execute: (statement) => run(statement),
+    record: (name, checksum) =>
+      run(`insert into oncue.migrations values ($1, $2, date_trunc('milliseconds', clock_timestamp()))`, [
+        name,
+        checksum,
+      ]),
+    forget: (name) => run('delete from oncue.migrations where name = $1', [name]),
+    async remove() {
+      await run('drop table oncue.migrations')
+      const { rows } = await client.query(
+        `select obj_description(to_regnamespace('oncue')::oid, 'pg_namespace') as comment`,
+      )
+      if (rows[0].comment === OURS) await dropSchemaIfEmpty(client)
+    },
+  }
+}
+
+/** Somebody may have put something of their own into it. */
+async function dropSchemaIfEmpty(client: pg.Client): Promise<void> {
+  await client.query('savepoint before_drop')
+  try {
+    await client.query('drop schema oncue')
+  } catch (error) {
+    if ((error as pg.DatabaseError).code !== DEPENDENT_OBJECTS_STILL_EXIST) throw error
+    await client.query('rollback to savepoint before_drop')
+  }
+}
+
+/** Asked in one query: between two, somebody could remove what the first has found. */
+async function readInstalled(client: pg.Client): Promise<AppliedMigration[] | null> {
+  try {
+    return await readLedger(client)
+  } catch (error) {
+    if (NOT_INSTALLED.includes((error as pg.DatabaseError).code ?? '')) return null
+    throw error
+  }
+}
+
+async function readLedger(client: pg.Client): Promise<AppliedMigration[]> {
+  const { rows } = await client.query<AppliedMigration>(
+    'select name, checksum, applied_at as "appliedAt" from oncue.migrations order by name collate "C"',
+  )
+  return rows
+}

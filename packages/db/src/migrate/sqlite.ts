@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from 'better-sqlite3'
+import { loadDriver } from '../sqlite/driver.ts'
+import { toOncueError } from '../sqlite/errors.ts'
+import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
+
+const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
+  "name"       TEXT NOT NULL PRIMARY KEY,
+  "checksum"   TEXT NOT NULL,
+  "applied_at" DATETIME NOT NULL
+)`
+
+/** For how long another connection may hold the file. */
+const BUSY_LIMIT_MS = 60_000
+const BUSY_DELAY_MS = 10
+
+/** Answers null for a file that does not exist, unless it is to be made. */
+export async function openSqlite(file: string, create: boolean): Promise<MigrationDatabase | null> {
+  if (!create && !existsSync(file)) return null
+  const Driver = await loadDriver()
+  if (create) await mkdir(dirname(file), { recursive: true })
+  const db = await whenFree(() => new Driver(file, { timeout: 0, fileMustExist: !create }))
+  try {
+    if (create) await whenFree(() => db.pragma('journal_mode = WAL'))
+    await whenFree(() => db.pragma('schema_version'))
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return {
+    applied: () => whenFree(db.transaction(() => (isInstalled(db) ? readLedger(db) : null))),
+    async alone(work) {
+      await whenFree(() => db.exec('BEGIN IMMEDIATE'))
+      try {
+        const result = await work(ledgerOn(db))
+        await whenFree(() => db.exec('COMMIT'))
+        return result
+      } catch (error) {
+        if (db.inTransaction) db.exec('ROLLBACK')
+        throw toOncueError(error)
+      }
+    },
+    async close() {
+      db.close()
+    },
+  }
+}
+
+/**
+ * Waits for other connections without blocking the event loop, as SQLite's own busy timeout would:
+ * the one that holds the file may belong to this very process.
+ */
+async function whenFree<T>(attempt: () => T): Promise<T> {
+  const deadline = Date.now() + BUSY_LIMIT_MS
+  for (;;) {
+    try {
+      return attempt()
+    } catch (cause) {
+      const error = toOncueError(cause)
+      if (error.code !== 'DATABASE_BUSY' || Date.now() > deadline) throw error
+      await delay(BUSY_DELAY_MS * (0.5 + Math.random()))
+    }
+  }
+}
+
+function ledgerOn(db: Database): Ledger {
+  return {
+    async open() {
+      db.exec(CREATE_LEDGER)
+      return readLedger(db)
+    },
+    async execute(statement) {
+      db.exec(statement)
+    },
+    async record(name, checksum) {
+      db.prepare('INSERT INTO oncue_migrations VALUES (?, ?, ?)').run(name, checksum, Date.now())
+    },
+    async forget(name) {
+      db.prepare('DELETE FROM oncue_migrations WHERE name = ?').run(name)
+    },
+    async remove() {
+      db.exec('DROP TABLE oncue_migrations')
+    },
+  }
+}
+
+function isInstalled(db: Database): boolean {
+  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'oncue_migrations'`).get() !== undefined
+}
+
+function readLedger(db: Database): AppliedMigration[] {
+  const rows = db.prepare('SELECT name, checksum, applied_at FROM oncue_migrations ORDER BY name').all()
+  return (rows as { name: string; checksum: string; applied_at: number }[]).map((row) => ({
+    name: row.name,
+    checksum: row.checksum,
+    appliedAt: new Date(row.applied_at),
+  }))
+}

@@ -1,0 +1,97 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { readConfig } from '../config.ts'
+import { migrationsFolder, readMigrations } from '../migrate/files.ts'
+import { migrate } from '../migrate.ts'
+import type { TestDatabase } from './test-database.ts'
+
+/** Any number will do, as long as nothing else on a test server uses it. */
+const TEMPLATE_LOCK = 7_310_579
+/** How long a closed connection may take to be gone on the server's side. */
+const CLOSING_MS = 2_000
+
+const templates = new Map<string, Promise<string>>()
+
+/** A database of its own, copied from a migrated template, which is made once a server. */
+export async function createPostgresDatabase(serverUrl: string): Promise<TestDatabase> {
+  const template = templates.get(serverUrl) ?? makeTemplate(serverUrl)
+  templates.set(serverUrl, template)
+  return createDatabase(serverUrl, await template)
+}
+
+/** A database of its own without Oncue in it. */
+export function createEmptyPostgresDatabase(serverUrl: string): Promise<TestDatabase> {
+  return createDatabase(serverUrl, 'template0')
+}
+
+async function createDatabase(serverUrl: string, template: string): Promise<TestDatabase> {
+  const name = `oncue_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
+  await onServer(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
+  const url = withDatabase(serverUrl, name)
+  return { url, drop: () => (readConfig().keepDatabases ? keep(url) : dropDatabase(serverUrl, name)) }
+}
+
+/**
+ * Named after the migrations, because a server that is given in DATABASE_URL outlives the run. It
+ * becomes a template, in the catalog's sense, last of all: one that is not was never finished.
+ */
+async function makeTemplate(serverUrl: string): Promise<string> {
+  const migrations = await readMigrations(migrationsFolder('postgres'))
+  const sums = migrations.map((migration) => migration.checksum).join()
+  const name = `oncue_template_${createHash('sha256').update(sums).digest('hex').slice(0, 12)}`
+  await onServer(serverUrl, async (client) => {
+    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK])
+    const { rows } = await client.query('select datistemplate as ready from pg_database where datname = $1', [
+      name,
+    ])
+    if (rows[0]?.ready) return
+    await client.query(`drop database if exists ${name} with (force)`)
+    await client.query(`create database ${name} template template0`)
+    await migrate(withDatabase(serverUrl, name))
+    await client.query(`alter database ${name} with is_template true allow_connections false`)
+  })
+  return name
+}
+
+/** A connection that is left open would outlive the test that forgot it, so that test fails. */
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await onServer(serverUrl, async (client) => {
+    const open = await openConnections(client, name)
+    await client.query(`drop database if exists ${name} with (force)`)
+    if (open.length > 0) throw new Error(`The test left connections open: ${open.join(', ')}`)
+  })
+}
+
+async function openConnections(client: pg.Client, database: string): Promise<string[]> {
+  const deadline = Date.now() + CLOSING_MS
+  for (;;) {
+    const { rows } = await client.query<{ what: string }>(
+      `select format('%s (last query: %s)', application_name, left(query, 80)) as what
+       from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+      [database],
+    )
+    if (rows.length === 0 || Date.now() > deadline) return rows.map((row) => row.what)
+    await delay(5)
+  }
+}
+
+async function keep(url: string): Promise<void> {
+  process.stderr.write(`kept ${url}\n`)
+}
+
+async function onServer<T>(serverUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: serverUrl, application_name: 'oncue-testing' })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}

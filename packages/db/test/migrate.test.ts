@@ -1,0 +1,368 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setImmediate as turn } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
+import { assertMigrated, migrate, migrationStatus, rollback } from '../src/migrate.ts'
+import { loadDriver } from '../src/sqlite/driver.ts'
+import {
+  createEmptyPostgresDatabase,
+  createEmptySqliteDatabase,
+  describeCatalog,
+  type TestDatabase,
+} from '../src/testing/index.ts'
+import { sqliteFile } from '../src/url.ts'
+
+const dialects = [
+  { dialect: 'postgres', create: () => createEmptyPostgresDatabase(inject('postgresUrl')) },
+  { dialect: 'sqlite', create: createEmptySqliteDatabase },
+] as const
+
+let database: TestDatabase
+let scratch: string
+
+beforeEach(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'oncue-migrations-'))
+})
+afterEach(async () => {
+  await rm(scratch, { recursive: true })
+  await database.drop()
+})
+
+/** Migrations of the test's own: name → SQL of the way there and back. */
+async function folderWith(migrations: Record<string, { up: string; down?: string }>): Promise<string> {
+  const folder = await mkdtemp(join(scratch, 'folder-'))
+  for (const [name, { up, down }] of Object.entries(migrations)) {
+    await mkdir(join(folder, name))
+    await writeFile(join(folder, name, 'migration.sql'), up)
+    if (down !== undefined) await writeFile(join(folder, name, 'down.sql'), down)
+  }
+  return folder
+}
+
+/** A process that has loaded everything it needs and migrates when it is told to. */
+class Migrator {
+  readonly #child = spawn(process.execPath, ['--input-type=module', '-e', MIGRATOR], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  readonly #lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+
+  constructor(url: string) {
+    this.#child.stdin.write(`${url}\n`)
+  }
+
+  async ready(): Promise<void> {
+    expect(await this.#lines.next()).toMatchObject({ value: 'ready' })
+  }
+
+  async go(): Promise<string[]> {
+    this.#child.stdin.write('go\n')
+    return JSON.parse((await this.#lines.next()).value ?? 'null')
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+const MIGRATOR = `
+  import { createInterface } from 'node:readline'
+  import { migrate, migrationStatus } from ${JSON.stringify(new URL('../src/migrate.ts', import.meta.url).href)}
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  const { value: url } = await lines.next()
+  await migrationStatus(url)
+  console.log('ready')
+  await lines.next()
+  console.log(JSON.stringify((await migrate(url)).map((step) => step.name)))
+  process.exit()
+`
+
+describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
+  const ours = migrationsFolder(dialect)
+  const names = async () => (await readMigrations(ours)).map(({ name }) => name)
+  const table = (name: string) => (dialect === 'postgres' ? `oncue.${name}` : `oncue_${name}`)
+  const one = { up: `create table ${table('one')} (id integer)`, down: `drop table ${table('one')}` }
+  const two = { up: `create table ${table('two')} (id integer)`, down: `drop table ${table('two')}` }
+  const states = async (folder?: string) =>
+    (await migrationStatus(database.url, { folder })).migrations.map(({ name, state }) => `${name} ${state}`)
+
+  beforeEach(async () => {
+    database = await create()
+  })
+
+  test('are applied in order, and the answer says which', async () => {
+    const steps = await migrate(database.url)
+    expect(steps.map(({ name }) => name)).toEqual(await names())
+    for (const { ms } of steps) expect(ms).toBeGreaterThanOrEqual(0)
+  })
+
+  test('are applied once: a second call has nothing to do', async () => {
+    await migrate(database.url)
+    const catalog = await describeCatalog(database.url)
+    expect(await migrate(database.url)).toEqual([])
+    expect(await describeCatalog(database.url)).toEqual(catalog)
+  })
+
+  test('are taken back one at a time, newest first', async () => {
+    await migrate(database.url)
+    const taken: string[] = []
+    for (let step = await rollback(database.url); step; step = await rollback(database.url))
+      taken.push(step.name)
+    expect(taken).toEqual((await names()).reverse())
+  })
+
+  test('each have a way back that restores exactly the schema before it', async () => {
+    const before: string[][] = []
+    for (let count = 0; count < (await names()).length; count++) {
+      const folder = await mkdtemp(join(scratch, 'first-'))
+      for (const name of (await names()).slice(0, count))
+        await cp(join(ours, name), join(folder, name), { recursive: true })
+      if (count > 0) await migrate(database.url, { folder })
+      before.push(await describeCatalog(database.url))
+    }
+    await migrate(database.url)
+    for (const catalog of before.reverse()) {
+      await rollback(database.url)
+      expect(await describeCatalog(database.url)).toEqual(catalog)
+    }
+  })
+
+  test('can be applied again after they were taken back', async () => {
+    await migrate(database.url)
+    const catalog = await describeCatalog(database.url)
+    while (await rollback(database.url));
+    await migrate(database.url)
+    expect(await describeCatalog(database.url)).toEqual(catalog)
+  })
+
+  test('are applied once by ten processes that start at the same moment, and all ten succeed', async () => {
+    const processes = Array.from({ length: 10 }, () => new Migrator(database.url))
+    try {
+      await Promise.all(processes.map((process) => process.ready()))
+      const applied = await Promise.all(processes.map((process) => process.go()))
+      expect(applied.flat().sort()).toEqual(await names())
+      await assertMigrated(database.url)
+    } finally {
+      for (const process of processes) process.kill()
+    }
+  })
+
+  test('are applied once by concurrent calls in one process', async () => {
+    const steps = await Promise.all(Array.from({ length: 5 }, () => migrate(database.url)))
+    expect(steps.flat().length).toBe((await names()).length)
+  })
+
+  test('are taken back once by concurrent rollbacks', async () => {
+    const folder = await folderWith({ '0001_one': one })
+    await migrate(database.url, { folder })
+    const steps = await Promise.all([rollback(database.url, { folder }), rollback(database.url, { folder })])
+    expect(steps.filter((step) => step !== null)).toHaveLength(1)
+    expect((await describeCatalog(database.url)).join('\n')).not.toContain('oncue')
+  })
+
+  test('show their status without changing anything', async () => {
+    const folder = await folderWith({ '0001_one': one, '0002_two': two })
+    const empty = await describeCatalog(database.url)
+    expect(await states(folder)).toEqual(['0001_one pending', '0002_two pending'])
+    expect(await describeCatalog(database.url)).toEqual(empty)
+
+    await migrate(database.url, { folder: await folderWith({ '0001_one': one }) })
+    expect(await states(folder)).toEqual(['0001_one applied', '0002_two pending'])
+
+    const { migrations } = await migrationStatus(database.url, { folder })
+    expect(migrations[0]?.appliedAt).toBeInstanceOf(Date)
+    expect(migrations[1]?.appliedAt).toBeNull()
+  })
+
+  describe('are refused', () => {
+    test('when one that was applied has changed since', async () => {
+      await migrate(database.url, { folder: await folderWith({ '0001_one': one }) })
+      const catalog = await describeCatalog(database.url)
+      const folder = await folderWith({ '0001_one': { ...one, up: `${one.up};` }, '0002_two': two })
+
+      const error = { code: 'MIGRATION_CHANGED', details: { migration: '0001_one' } }
+      await expect(migrate(database.url, { folder })).rejects.toMatchObject(error)
+      await expect(rollback(database.url, { folder })).rejects.toMatchObject(error)
+      expect(await states(folder)).toEqual(['0001_one changed', '0002_two pending'])
+      expect(await describeCatalog(database.url)).toEqual(catalog)
+    })
+
+    test('when the database was migrated by a newer version', async () => {
+      await migrate(database.url, { folder: await folderWith({ '0001_one': one, '0002_two': two }) })
+      const folder = await folderWith({ '0001_one': one })
+
+      const error = { code: 'SCHEMA_TOO_NEW', details: { unknown: ['0002_two'] } }
+      await expect(migrate(database.url, { folder })).rejects.toMatchObject(error)
+      await expect(rollback(database.url, { folder })).rejects.toMatchObject(error)
+      await expect(assertMigrated(database.url, { folder })).rejects.toMatchObject(error)
+      expect(await states(folder)).toEqual(['0001_one applied', '0002_two unknown'])
+    })
+
+    test('by a database that lacks them, when somebody relies on them', async () => {
+      const folder = await folderWith({ '0001_one': one, '0002_two': two })
+      await expect(assertMigrated(database.url, { folder })).rejects.toMatchObject({
+        code: 'MIGRATION_NEEDED',
+        details: { pending: ['0001_one', '0002_two'] },
+      })
+      await migrate(database.url, { folder: await folderWith({ '0001_one': one }) })
+      await expect(assertMigrated(database.url, { folder })).rejects.toMatchObject({
+        code: 'MIGRATION_NEEDED',
+        details: { pending: ['0002_two'] },
+      })
+      await migrate(database.url, { folder })
+      await assertMigrated(database.url, { folder })
+    })
+  })
+
+  test('do not count as changed when only their line endings did', async () => {
+    const up = `create table ${table('one')} (\n  id integer\n)`
+    await migrate(database.url, { folder: await folderWith({ '0001_one': { ...one, up } }) })
+    const folder = await folderWith({ '0001_one': { ...one, up: up.replaceAll('\n', '\r\n') } })
+    expect(await states(folder)).toEqual(['0001_one applied'])
+  })
+
+  describe('that fail', () => {
+    const broken = { up: `create table ${table('half')} (id integer);\n\n  insert into nowhere values (1);` }
+
+    test('leave nothing of themselves, keep what came before, and say where', async () => {
+      const folder = await folderWith({ '0001_one': one, '0002_broken': broken, '0003_two': two })
+      const good = await folderWith({ '0001_one': one })
+      const failure = await migrate(database.url, { folder }).catch((error) => error)
+
+      expect(failure).toMatchObject({
+        code: 'MIGRATION_FAILED',
+        details: { migration: '0002_broken', file: 'migration.sql', line: 3 },
+      })
+      expect(failure.message).toContain('0002_broken failed at migration.sql:3')
+      expect(failure.cause.message).toContain('nowhere')
+      expect(await states(good)).toEqual(['0001_one applied'])
+      expect((await describeCatalog(database.url)).join('\n')).not.toContain('half')
+    })
+
+    test('can be mended and applied', async () => {
+      await migrate(database.url, {
+        folder: await folderWith({ '0001_one': one, '0002_two': broken }),
+      }).catch(() => {})
+      const folder = await folderWith({ '0001_one': one, '0002_two': two })
+      expect((await migrate(database.url, { folder })).map(({ name }) => name)).toEqual(['0002_two'])
+    })
+
+    test('on the way back stay applied as a whole', async () => {
+      const down = `drop table ${table('one')};\ndrop table nowhere`
+      const folder = await folderWith({ '0001_one': { ...one, down } })
+      await migrate(database.url, { folder })
+      const catalog = await describeCatalog(database.url)
+      await expect(rollback(database.url, { folder })).rejects.toMatchObject({
+        code: 'MIGRATION_FAILED',
+        details: { migration: '0001_one', file: 'down.sql', line: 2 },
+      })
+      expect(await states(folder)).toEqual(['0001_one applied'])
+      expect(await describeCatalog(database.url)).toEqual(catalog)
+    })
+
+    test('for want of a down.sql say so', async () => {
+      const folder = await folderWith({ '0001_one': { up: one.up } })
+      await migrate(database.url, { folder })
+      await expect(rollback(database.url, { folder })).rejects.toMatchObject({ code: 'MIGRATION_FAILED' })
+    })
+  })
+})
+
+describe('on Postgres', () => {
+  let admin: pg.Client
+
+  beforeEach(async () => {
+    database = await createEmptyPostgresDatabase(inject('postgresUrl'))
+    admin = new pg.Client(database.url)
+    await admin.connect()
+  })
+  afterEach(() => admin.end())
+
+  test('a schema that an administrator made for Oncue is used, and stays', async () => {
+    await admin.query('create schema oncue')
+    const before = await describeCatalog(database.url)
+    await migrate(database.url)
+    while (await rollback(database.url));
+    expect(await describeCatalog(database.url)).toEqual(before)
+  })
+
+  test('what somebody else put into the schema stays, and the schema with it', async () => {
+    await migrate(database.url)
+    await admin.query('create table oncue.notes (note text)')
+    while (await rollback(database.url));
+    const { rows } = await admin.query(`select tablename from pg_tables where schemaname = 'oncue'`)
+    expect(rows).toEqual([{ tablename: 'notes' }])
+  })
+
+  test('a role that may create nothing can still call migrate when there is nothing to do', async () => {
+    await migrate(database.url)
+    const role = `oncue_reader_${process.pid}_${Date.now()}`
+    await admin.query(`create role ${role} login`)
+    await admin.query(`grant usage on schema oncue to ${role}; grant select on oncue.migrations to ${role}`)
+    try {
+      const url = new URL(database.url)
+      url.username = role
+      url.password = ''
+      expect(await migrate(url.href)).toEqual([])
+    } finally {
+      await admin.query(`drop owned by ${role}; drop role ${role}`)
+    }
+  })
+
+  test('the settings of the role do not get in the way', async () => {
+    const name = new URL(database.url).pathname.slice(1)
+    await admin.query(`alter database ${name} set default_transaction_isolation = 'serializable'`)
+    await admin.query(`alter database ${name} set default_transaction_read_only = on`)
+    await admin.query(`alter database ${name} set search_path = ''`)
+    const steps = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)])
+    expect(steps.flat().length).toBe((await readMigrations(migrationsFolder('postgres'))).length)
+  })
+
+  test('a server that is not there is DATABASE_UNAVAILABLE', async () => {
+    const url = new URL(database.url)
+    url.port = '1'
+    await expect(migrate(url.href)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+  })
+})
+
+describe('on SQLite', () => {
+  beforeEach(async () => {
+    database = await createEmptySqliteDatabase()
+  })
+
+  test('the folder of the file is made', async () => {
+    const url = `file:${join(dirname(sqliteFile(database.url)), 'a', 'b', 'oncue.db')}`
+    await migrate(url)
+    await assertMigrated(url)
+  })
+
+  test('looking at a file that does not exist does not make it', async () => {
+    await migrationStatus(database.url)
+    await expect(assertMigrated(database.url)).rejects.toMatchObject({ code: 'MIGRATION_NEEDED' })
+    expect(await rollback(database.url)).toBeNull()
+    expect(existsSync(sqliteFile(database.url))).toBe(false)
+  })
+
+  test('a file that is held by another connection is waited for, and the event loop goes on', async () => {
+    const Driver = await loadDriver()
+    const other = new Driver(sqliteFile(database.url))
+    other.exec('BEGIN EXCLUSIVE')
+    const migrating = migrate(database.url)
+    for (let turns = 0; turns < 100; turns++) await turn()
+    other.exec('COMMIT')
+    other.close()
+    expect(await migrating).not.toEqual([])
+  })
+
+  test('a file that is no database is left alone', async () => {
+    const file = sqliteFile(database.url)
+    await writeFile(file, 'Dear diary, '.repeat(100))
+    await expect(migrate(database.url)).rejects.toMatchObject({ name: 'OncueError' })
+    expect(await readFile(file, 'utf8')).toBe('Dear diary, '.repeat(100))
+  })
+})

@@ -1,0 +1,373 @@
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import {
+  aJob,
+  Bench,
+  claiming,
+  complete,
+  LEASE,
+  MINUTE,
+  someJobs,
+  WORKER,
+} from '../src/conformance/harness.ts'
+import { LowWater, type Marks } from '../src/postgres/low-water.ts'
+import * as postgres from '../src/postgres/sql.ts'
+import * as sqlite from '../src/sqlite/sql.ts'
+import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
+
+const MANY = 100_000
+const DAY = 24 * 60 * MINUTE
+const NO_MARKS: Marks = { queues: [], priorities: [], times: [], ids: [] }
+
+describe('the plans of the hot path on Postgres', () => {
+  const bench = new Bench({
+    name: 'Postgres',
+    createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+    transactions: [],
+  })
+  let session: Session
+
+  beforeEach(async () => {
+    session = await Session.open(bench.url)
+    // No ANALYZE may come to the rescue of a bad plan, and no vacuum move the numbers.
+    await session.run('alter table oncue.jobs set (autovacuum_enabled = off)')
+    await session.run('alter table oncue.history set (autovacuum_enabled = off)')
+  })
+  afterEach(() => session.close())
+
+  const now = () => bench.clock.now()
+  const claim = (options: Parameters<typeof claiming>[0] = {}, marks = NO_MARKS) =>
+    session.explain(postgres.claim(claiming(options), marks, now()))
+
+  /** Puts rows where the store would have put them, without the minutes that 10⁵ enqueues take. */
+  async function fill({ count, queue = 'default', priority = 0, dueIn, every = 0, parked = false }: Fill) {
+    await session.run(
+      `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated,
+         run_at, visible_at, status, locked_until, locked_by, started_at, run)
+       select ('01900000-0000-7000-8000-' || lpad(to_hex(nextval('fixture')), 12, '0'))::uuid,
+         $2, 'mail_digest', '{"userId":"123"}', $3, 3, 600000, $1, $1, due.at, due.at,
+         case when $7 then 'processing' else 'pending' end::oncue."Status",
+         case when $7 then due.at end, case when $7 then $8::uuid end, case when $7 then $1::timestamptz end, $7::int
+       from generate_series(0, $6 - 1) as n,
+         lateral (select $1::timestamptz + ($4::float8 + n * $5::float8) * interval '1 ms' as at) as due`,
+      [now(), queue, priority, dueIn, every, count, parked, WORKER],
+    )
+  }
+
+  /** Runs jobs to their end in two calls, and vacuums as the table's settings would have it. */
+  async function finish(count: number) {
+    await fill({ count, dueIn: -2 * MINUTE })
+    await session.run(
+      `select oncue.settle_v1($1, array_agg(j.id), array_agg(j.run), null, null, '{}', '{}', '{}')
+       from oncue.claim_v1($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
+      [now(), WORKER, LEASE, count],
+    )
+    await session.run('vacuum oncue.jobs')
+  }
+
+  const ready = (count: number, queue = 'default') => fill({ count, queue, dueIn: -MINUTE, every: 0.01 })
+
+  describe.each([0, 100, MANY])('with %i jobs and no statistics', (count) => {
+    test('a claim reads jobs by the ready index and never sorts them', async () => {
+      await ready(count)
+      expect(scansOfJobs(await claim())).toEqual(count ? ['jobs_ready', 'Tid Scan'] : ['jobs_ready'])
+    })
+
+    test('a claim goes on doing so when its plan was made while the table was empty', async () => {
+      await claim()
+      await ready(count)
+      expect(scansOfJobs(await claim())).toEqual(count ? ['jobs_ready', 'Tid Scan'] : ['jobs_ready'])
+    })
+
+    test('settle and heartbeat read jobs by their id', async () => {
+      await ready(count)
+      const store = await bench.openWithClock()
+      const { jobs } = await store.claim(claiming())
+      const runs = jobs.length ? jobs : [{ id: aJob().id, run: 1 }]
+      const settlements = [
+        ...runs.map((run) => complete(run)),
+        ...runs.map(({ id, run }) => ({ id, run, kind: 'release' as const })),
+      ]
+      expect(scansOfJobs(await session.explain(postgres.settle(settlements, now())))).toEqual(['jobs_pkey'])
+      const beat = postgres.heartbeat({ worker: WORKER, leaseMs: LEASE, runs }, now())
+      expect(scansOfJobs(await session.explain(beat))).toEqual(['jobs_pkey'])
+    })
+  })
+
+  /*
+   * The small table has the same shape as the large one: the same 1 000 ready jobs and one job of the
+   * kind that is then added by the thousand, so that both claims take the same steps. Its ready index
+   * has two levels, that of 10⁵ jobs three. Measured on Postgres 18, buffers for a claim of 10:
+   *
+   *            finished  future  ties  parked  together
+   *   small       47       54     46     46       57
+   *   large       47       60     48     46       63
+   *
+   * What remains is the third level, one page for each descent. On a table with nothing but ready
+   * jobs it is 46: the step over a second priority costs 8 (three descents and the two jobs that they
+   * find), which is more than 20 % of so small a claim and nothing beside one of 500, where it is
+   * 2 029 with ready jobs alone and 2 046 with everything together.
+   */
+  describe('a claim of 10 touches at most 20 % more buffers than on a small table', () => {
+    const KINDS: Record<string, (many: boolean) => Promise<void>> = {
+      finished: (many) => finish(many ? MANY : 1),
+      'scheduled at a high priority': (many) =>
+        fill({ count: many ? MANY : 1, priority: 10, dueIn: DAY, every: 1 }),
+      'ready at one moment': (many) => fill({ count: many ? MANY : 1, dueIn: -MINUTE }),
+      parked: (many) => fill({ count: many ? 5_000 : 1, dueIn: LEASE, parked: true }),
+    }
+
+    async function buffersOfClaims(kinds: typeof KINDS, many: boolean) {
+      await session.run('truncate oncue.jobs, oncue.history')
+      for (const add of Object.values(kinds)) await add(many)
+      await ready(1_000)
+      return { of10: (await claim({ limit: 10 })).buffers, of500: (await claim({ limit: 500 })).buffers }
+    }
+
+    test.each(Object.keys(KINDS))('with many jobs that are %s', async (name) => {
+      const kinds = { [name]: KINDS[name] ?? expect.unreachable() }
+      const small = await buffersOfClaims(kinds, false)
+      const large = await buffersOfClaims(kinds, true)
+      expect(large.of10).toBeLessThanOrEqual(1.2 * small.of10)
+    })
+
+    test('with all of them together; a claim of 500 even than on one with nothing but ready jobs', async () => {
+      const bare = await buffersOfClaims({}, false)
+      const small = await buffersOfClaims(KINDS, false)
+      const large = await buffersOfClaims(KINDS, true)
+      expect(large.of10).toBeLessThanOrEqual(1.2 * small.of10)
+      expect(large.of500).toBeLessThanOrEqual(1.2 * bare.of500)
+    })
+  })
+
+  test('a claim that finds nothing among 10⁵ scheduled jobs says when the next is due and reads a few pages', async () => {
+    await fill({ count: MANY, priority: 10, dueIn: DAY, every: 1 })
+    // Four descents of three levels, and the heap page of each job that they find. Measured: 14.
+    expect((await claim()).buffers).toBeLessThanOrEqual(14 * 1.2)
+  })
+
+  test('twenty queues cost a few descents each, however much is scheduled in them', async () => {
+    const queues = Array.from({ length: 20 }, (_, n) => `queue-${n}`)
+    const [last = '', ...others] = queues.toReversed()
+    const measure = async (scheduled: number) => {
+      await session.run('truncate oncue.jobs')
+      for (const queue of others) await fill({ queue, count: scheduled, dueIn: DAY, every: 1 })
+      await ready(10, last)
+      return { ...(await claim({ queues })), levels: await session.levelsOfReadyIndex() }
+    }
+    const small = await measure(1)
+    const large = await measure(5_000)
+    // Here descents are nearly all of the cost, so each level of the index shows: measured 159 buffers
+    // in 78 searches on a tree of one level, 314 on one of three. Nothing else may grow.
+    const taller = large.searches * (large.levels - small.levels)
+    expect(large.buffers).toBeLessThanOrEqual(1.2 * small.buffers + taller)
+  })
+
+  test('while an open transaction stops vacuum, the low-water mark spares a claim the jobs that are finished', async () => {
+    const store = await bench.openWithClock()
+    const request = claiming({ limit: 500 })
+    // As the store keeps it; a sweep took 10 ms, so that the next is not due before 200.
+    const lowWater = new LowWater()
+    let marks = lowWater.marks(request, 0)
+    // Scheduled in no order of time, so that neighbours in the index are strangers in the table.
+    const inMs = (n: number) => new Date(now().getTime() + ((n * 7_919) % 5_000))
+    await store.enqueue(Array.from({ length: 5_000 }, (_, n) => aJob({ runAt: inMs(n) })))
+    bench.clock.advance(MINUTE)
+    await store.enqueue(someJobs(10))
+    bench.clock.advance(MINUTE)
+
+    const holder = await Session.open(bench.url)
+    await holder.run('begin isolation level repeatable read')
+    await holder.run('select from oncue.jobs limit 1')
+    try {
+      for (let left = 5_000; left > 0; left -= request.limit) {
+        const { jobs, now: at } = await store.claim(request)
+        const places = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
+        lowWater.learn(request, marks, places, at, 10)
+        marks = lowWater.marks(request, 20)
+        await store.settle(jobs.map((job) => complete(job)))
+      }
+      // Measured: 45 against 10 201, which is every dead entry twice, each on a page of its own: once in
+      // the search for the next priority and once in that for ready jobs.
+      expect((await claim({}, marks)).buffers).toBeLessThanOrEqual(60)
+      expect((await claim({}, NO_MARKS)).buffers).toBeGreaterThan(2_000)
+    } finally {
+      await holder.close()
+    }
+  })
+})
+
+describe('the plans of the hot path on SQLite', () => {
+  /** Looks through all jobs for those of a dead worker: once a death, not once a job. */
+  const COLD = ['RUNS_OF']
+  const statements: [name: string, text: string][] = [
+    ...Object.entries(sqlite).flatMap(([name, text]): [string, string][] =>
+      typeof text === 'string' ? [[name, text]] : [],
+    ),
+    ...sqlite
+      .enqueue([aJob({ payload: 'x'.repeat(5_000) })], 0)
+      .map(({ text }): [string, string] => ['enqueue', text]),
+  ]
+  const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
+  let db: Database.Database
+
+  beforeEach(() => {
+    db = new Database(bench.url.slice('file:'.length))
+  })
+  afterEach(() => {
+    db.close()
+  })
+
+  const planOf = (text: string) =>
+    db
+      .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...nullsFor(text))
+      .map(({ detail }) => detail)
+
+  test.each(statements)(
+    '%s searches by an index, on a fresh file and with statistics',
+    async (name, text) => {
+      const before = planOf(text)
+      const store = await bench.openWithClock()
+      await store.enqueue([...someJobs(500), ...someJobs(500, { priority: 10, delay: DAY })])
+      db.exec('ANALYZE')
+      for (const plan of [before, planOf(text)]) {
+        expect(plan.filter((step) => /TEMP B-TREE/.test(step))).toEqual([])
+        expect(plan.filter((step) => /^SCAN (oncue_(jobs|history|payloads)|[jp])\b/.test(step))).toEqual(
+          COLD.includes(name) ? ['SCAN oncue_jobs'] : [],
+        )
+      }
+    },
+  )
+
+  test.each([
+    ['the search for the next priority', sqlite.NEXT_PRIORITY],
+    ['the search for ready jobs', sqlite.READY],
+    ['the search for the next job that is due', sqlite.NEXT_DUE],
+  ])('%s walks the ready index', (_, text) => {
+    expect(planOf(text)[0]).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX oncue_jobs_ready /)
+  })
+})
+
+type Fill = {
+  readonly count: number
+  readonly queue?: string
+  readonly priority?: number
+  /** Milliseconds from now; the past is negative. */
+  readonly dueIn: number
+  readonly every?: number
+  readonly parked?: boolean
+}
+
+type Plan = {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Index Searches'?: number
+  readonly 'Actual Loops': number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly Plan[]
+}
+
+type Explained = {
+  /** One plan for each statement that ran, those inside of functions first. */
+  readonly plans: readonly Plan[]
+  readonly buffers: number
+  readonly searches: number
+}
+
+/** A connection on which auto_explain tells the plan of every statement, also of those inside PL/pgSQL. */
+class Session {
+  readonly #client: pg.Client
+  #plans: Plan[] = []
+
+  private constructor(client: pg.Client) {
+    this.#client = client
+    client.on('notice', ({ message = '' }) => {
+      const json = message.indexOf('{')
+      if (message.startsWith('duration:')) this.#plans.push(JSON.parse(message.slice(json)).Plan)
+    })
+  }
+
+  static async open(url: string): Promise<Session> {
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query('create temp sequence fixture')
+    await client.query(`load 'auto_explain'`)
+    const settings = [
+      'min_duration = 0',
+      'nested_statements = on',
+      'analyze = on',
+      'buffers = on',
+      'timing = off',
+    ]
+    for (const setting of settings) await client.query(`set auto_explain.log_${setting}`)
+    await client.query('set auto_explain.log_format = json')
+    return new Session(client)
+  }
+
+  async run(text: string, values: unknown[] = []): Promise<void> {
+    await this.#client.query(text, values)
+  }
+
+  /** Runs it twice and takes both back; the first time only fills the session's caches. */
+  async explain({ text, values }: postgres.Query): Promise<Explained> {
+    for (const level of ['notice', 'log']) {
+      await this.#client.query(`begin; set local client_min_messages = ${level}`)
+      this.#plans = []
+      await this.#client.query(text, values)
+      await this.#client.query('rollback')
+    }
+    const plans = this.#plans
+    // The statement itself ends last, and its buffers hold those of everything it called.
+    const whole = plans.at(-1)
+    if (!whole) throw new Error('auto_explain said nothing')
+    const searches = plans.flatMap(nodesOf).map(searchesOf)
+    return {
+      plans,
+      buffers: whole['Shared Hit Blocks'] + whole['Shared Read Blocks'],
+      searches: searches.reduce((sum, count) => sum + count, 0),
+    }
+  }
+
+  /** A search that finds nothing reads one page of each level. */
+  async levelsOfReadyIndex(): Promise<number> {
+    await this.run('set enable_seqscan = off; set enable_bitmapscan = off')
+    const text = `select from oncue.jobs where queue = '' and visible_at is not null`
+    return (await this.explain({ text, values: [] })).buffers
+  }
+
+  close(): Promise<void> {
+    return this.#client.end()
+  }
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+function searchesOf(node: Plan): number {
+  if (!node['Index Name']) return 0
+  // Postgres counts them since 18; ours need one for each loop.
+  return node['Index Searches'] ?? node['Actual Loops']
+}
+
+/** How jobs were read, each way once. A sort of jobs would be in the list too. */
+function scansOfJobs({ plans }: Explained): string[] {
+  const ways = plans.map(nodesOf).flatMap((nodes) => {
+    const scans = nodes.filter(
+      (node) => node['Relation Name'] === 'jobs' && node['Node Type'] !== 'ModifyTable',
+    )
+    const sorts = scans.length ? nodes.filter((node) => node['Node Type'].includes('Sort')) : []
+    return [...scans, ...sorts].map((node) => node['Index Name'] ?? node['Node Type'])
+  })
+  return [...new Set(ways)]
+}
+
+/** better-sqlite3 wants every parameter, and a plan does not depend on their values. */
+function nullsFor(text: string): unknown[] {
+  const names = [...text.matchAll(/@(\w+)/g)].map(([, name]) => [name, null])
+  return names.length ? [Object.fromEntries(names)] : [...text.matchAll(/\?/g)].map(() => null)
+}

@@ -1,0 +1,28 @@
+/**
+ * What would have to change in a live database to make it what schema.prisma says. Prints nothing
+ * and exits with 0 when there is nothing, with 2 when there is something.
+ */
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { dialectOf } from './adapters.ts'
+import { openEngine } from './engine.ts'
+import { schemaPath } from './schemas.ts'
+
+const { values } = parseArgs({
+  options: { url: { type: 'string' }, script: { type: 'boolean', default: false } },
+})
+if (!values.url) throw new Error('Usage: node prisma/diff.ts --url postgres://… | file:… [--script]')
+
+const path = schemaPath(dialectOf(values.url))
+const files = [{ path: fileURLToPath(path), content: await readFile(path, 'utf8') }]
+const engine = await openEngine(values.url)
+const { exitCode, stdout } = await engine.diff({
+  from: { tag: 'schemaDatasource', files, configDir: fileURLToPath(new URL('.', path)) },
+  to: { tag: 'schemaDatamodel', files },
+  script: values.script,
+  exitCode: true,
+  filters: { externalTables: [], externalEnums: [] },
+})
+if (exitCode !== 0) process.stdout.write(`${stdout}\n`)
+process.exit(exitCode)

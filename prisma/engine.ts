@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises'
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
+import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
+import { adapterFor } from './adapters.ts'
+
+/**
+ * Prisma's own schema engine, as the WebAssembly module that Prisma publishes on npm, on top of its
+ * driver adapters. The native one would have to be downloaded from elsewhere.
+ */
+export async function openEngine(
+  url: string,
+  datamodels?: [path: string, content: string][],
+): Promise<bindings.SchemaEngine> {
+  await instantiate()
+  const adapter = bindMigrationAwareSqlAdapterFactory(adapterFor(url))
+  return bindings.SchemaEngine.new({ datamodels }, () => {}, adapter)
+}
+
+/** What TypeScript's library for Node does not declare, as far as it is used here. */
+interface WasmApi {
+  instantiate(
+    bytes: Uint8Array,
+    imports: Record<string, unknown>,
+  ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>
+}
+
+/** By hand: Node imports WebAssembly modules by itself only with a warning on the console. */
+async function instantiate(): Promise<void> {
+  const glue = import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg')
+  const bytes = await readFile(new URL('./schema_engine_bg.wasm', glue))
+  const { WebAssembly } = globalThis as unknown as { WebAssembly: WasmApi }
+  // Where the engine leaves the reason before it panics.
+  Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: reportPanic } })
+  const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': bindings })
+  bindings.__wbg_set_wasm(instance.exports)
+  instance.exports.__wbindgen_start()
+}
+
+function reportPanic(message: string): void {
+  process.stderr.write(`${message}\n`)
+}

@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config'
+
+const shared = {
+  pool: 'forks',
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // What a test prints, it has to expect.
+  setupFiles: ['packages/db/src/testing/quiet.ts'],
+} as const
+
+export default defineConfig({
+  test: {
+    // Some tests start processes and servers of their own; more at once would only wait for each other.
+    maxWorkers: 2,
+    projects: [
+      {
+        test: { ...shared, name: 'core', include: ['packages/core/{src,test}/**/*.test.ts'] },
+      },
+      {
+        // A Postgres is started for these, and only when one of them runs.
+        test: {
+          ...shared,
+          name: 'database',
+          include: [
+            '{packages,apps}/*/{src,test}/**/*.test.ts',
+            'prisma/**/*.test.ts',
+            'examples/**/*.test.ts',
+          ],
+          exclude: ['packages/core/**', '**/node_modules/**', '**/dist/**'],
+          globalSetup: ['packages/db/src/testing/global-setup.ts'],
+        },
+      },
+    ],
+  },
+})
