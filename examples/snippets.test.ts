@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createEmptyPostgresDatabase } from '@oncue/db/testing'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Block, blocksOf, DOCUMENTS, ROOT } from './markdown.ts'
+
+const run = promisify(execFile)
+const COMPILER_TIMEOUT_MS = 180_000
+
+const blocks = DOCUMENTS.flatMap(blocksOf).filter(({ info }) => /^(ts|typescript)\b/.test(info))
+const snippets = blocks.filter(({ info }) => info === 'ts')
+const excerpts = blocks.filter(({ info }) => info !== 'ts')
+
+/** What the comments behind `console.log(…)` say that it prints. */
+function promised({ code }: Block): string[] {
+  return [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text = '']) => text)
+}
+
+describe('the snippets of the documents', () => {
+  let folder: string
+  const fileOf = ({ document, line }: Block) =>
+    join(folder, `${document.replace(/\.md$/, '').replaceAll('/', '-')}-${line}.ts`)
+
+  // Inside the repository, where the imports of a snippet resolve as they would for a reader.
+  beforeAll(async () => {
+    const home = join(ROOT, 'examples/.snippets')
+    await mkdir(home, { recursive: true })
+    folder = await mkdtemp(join(home, 'run-'))
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }),
+    )
+    // Moved down to its line in the document, so that errors name that line.
+    for (const snippet of snippets) {
+      await writeFile(fileOf(snippet), '\n'.repeat(snippet.line - 1) + snippet.code)
+    }
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('are there, and nearly all of them whole', () => {
+    expect(snippets.length).toBeGreaterThan(0)
+    expect(excerpts.map(({ info }) => info)).toEqual(excerpts.map(() => 'ts excerpt'))
+    expect(excerpts.length).toBeLessThanOrEqual(2)
+  })
+
+  test(
+    'compile',
+    async () => {
+      const compiler = createRequire(import.meta.url).resolve('typescript/lib/tsc.js')
+      const complaints = await run(process.execPath, [compiler, '-p', folder, '--pretty', 'false']).then(
+        () => '',
+        ({ stdout, message }: { stdout?: string; message: string }) => stdout || message,
+      )
+      expect(complaints).toBe('')
+    },
+    COMPILER_TIMEOUT_MS,
+  )
+
+  test.each(snippets)('$document:$line runs, and prints what it says', async (snippet) => {
+    const database = snippet.code.includes('DATABASE_URL')
+      ? await createEmptyPostgresDatabase(inject('postgresUrl'))
+      : undefined
+    try {
+      const { stdout } = await run(process.execPath, [fileOf(snippet)], {
+        env: { ...(database && { DATABASE_URL: database.url }) },
+      })
+      expect(stdout.split('\n').slice(0, -1)).toEqual(promised(snippet))
+    } finally {
+      await database?.drop()
+    }
+  })
+})
