@@ -26,7 +26,7 @@ function sqlite(url: string): SqlMigrationAwareDriverAdapterFactory {
     provider: factory.provider,
     adapterName: factory.adapterName,
     connect: async () => withSingleQuotes(await factory.connect()),
-    connectToShadowDb: async () => withSingleQuotes(await factory.connectToShadowDb()),
+    connectToShadowDb: async () => withScripts(withSingleQuotes(await factory.connectToShadowDb())),
   }
 }
 
@@ -35,6 +35,15 @@ function withSingleQuotes(adapter: SqlDriverAdapter): SqlDriverAdapter {
   const queryRaw = adapter.queryRaw.bind(adapter)
   adapter.queryRaw = (query) =>
     queryRaw({ ...query, sql: query.sql.replace(/(FROM sqlite_master .*name = )"(.*)"/, "$1'$2'") })
+  return adapter
+}
+
+/** The engine sends a whole migration as one statement, which better-sqlite3 prepares only if it is one. */
+function withScripts(adapter: SqlDriverAdapter): SqlDriverAdapter {
+  adapter.executeRaw = async ({ sql }) => {
+    await adapter.executeScript(sql)
+    return 0
+  }
   return adapter
 }
 

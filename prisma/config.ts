@@ -1,6 +1,9 @@
 import { delimiter, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** The program behind `prisma …`. */
+export const prismaCli = fileURLToPath(import.meta.resolve('prisma/build/index.js'))
+
 /**
  * The environment of every `prisma` command that we start.
  *

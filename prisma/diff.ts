@@ -16,7 +16,7 @@ if (!values.url) throw new Error('Usage: node prisma/diff.ts --url postgres://â€
 
 const path = schemaPath(dialectOf(values.url))
 const files = [{ path: fileURLToPath(path), content: await readFile(path, 'utf8') }]
-const engine = await openEngine(values.url)
+const { engine } = await openEngine(values.url)
 const { exitCode, stdout } = await engine.diff({
   from: { tag: 'schemaDatasource', files, configDir: fileURLToPath(new URL('.', path)) },
   to: { tag: 'schemaDatamodel', files },

@@ -10,10 +10,15 @@ import { adapterFor } from './adapters.ts'
 export async function openEngine(
   url: string,
   datamodels?: [path: string, content: string][],
-): Promise<bindings.SchemaEngine> {
+): Promise<{ engine: bindings.SchemaEngine; explain(error: unknown): string }> {
   await instantiate()
   const adapter = bindMigrationAwareSqlAdapterFactory(adapterFor(url))
-  return bindings.SchemaEngine.new({ datamodels }, () => {}, adapter)
+  const engine = await bindings.SchemaEngine.new({ datamodels }, () => {}, adapter)
+  // The engine knows an error of the driver by its number only.
+  const driverError = (id: string) => String(adapter.errorRegistry.consumeError(Number(id))?.error)
+  const explain = (error: unknown) =>
+    String(error).replace(/External error id#(\d+)/, (_, id: string) => driverError(id))
+  return { engine, explain }
 }
 
 /** What TypeScript's library for Node does not declare, as far as it is used here. */

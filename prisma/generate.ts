@@ -4,13 +4,10 @@
  */
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import { prismaEnvironment } from './config.ts'
+import { prismaCli, prismaEnvironment } from './config.ts'
 import { type Dialect, dialects, renderSchema, schemaPath } from './schemas.ts'
-
-const prismaCli = createRequire(import.meta.url).resolve('prisma/build/index.js')
 
 async function isCurrent(dialect: Dialect): Promise<boolean> {
   const written = await readFile(schemaPath(dialect), 'utf8').catch(() => '')

@@ -31,7 +31,7 @@ const paths = (values.datamodels ?? []).map(String)
 const datamodels = await Promise.all(
   paths.map(async (path) => [path, await readFile(path, 'utf8')] as [string, string]),
 )
-const engine = await openEngine(url, datamodels.length > 0 ? datamodels : undefined)
+const { engine, explain } = await openEngine(url, datamodels.length > 0 ? datamodels : undefined)
 const methods = engine as unknown as Record<string, ((params: unknown) => Promise<unknown>) | undefined>
 
 if (positionals[0] === 'cli') {
@@ -53,7 +53,7 @@ async function answer(method: string, params: unknown): Promise<{ result: unknow
     if (method === 'diff') print((result as { stdout: string | null }).stdout)
     return { result: result ?? {} }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = explain(error)
     return { error: { code: 4466, message, data: { is_panic: false, message } } }
   }
 }

@@ -41,14 +41,19 @@ async function openSqlite(url: string, options: OpenOptions, onClose?: () => voi
   return new SqliteStore({ driver: await loadDriver(), file: sqliteFile(url), ...options, onClose })
 }
 
+/** One listener for all of them: each store with its own would soon look like a leak. */
+const temporaryFolders = new Set<string>()
+process.once('exit', () => {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true })
+})
+
 async function openTemporary(options: OpenOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
+  temporaryFolders.add(folder)
   const url = `file:${join(folder, 'oncue.db')}`
   await migrate(url)
   return openSqlite(url, options, () => {
-    process.off('exit', remove)
-    remove()
+    temporaryFolders.delete(folder)
+    rmSync(folder, { recursive: true, force: true })
   })
 }

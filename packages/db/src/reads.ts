@@ -3,6 +3,7 @@ import { isFinished, JOB_STATUSES } from '@oncue/core'
 import type { History, PrismaClient, Job as Row } from './generated/postgres/client.ts'
 import { withRetries } from './retry.ts'
 import type { JobPage, ListFilter, StoreStats } from './store.ts'
+import { isUuid } from './uuid.ts'
 
 /** Cold reads, through Prisma and once for both dialects: the models are the same by construction. */
 export type Reads = ReturnType<typeof createReads>
@@ -66,7 +67,7 @@ export function createReads(prisma: PrismaClient, toError: (error: unknown) => O
   /** Why these jobs could not be put back: they are live, or there are none of that id. */
   async function whyNotRequeued(ids: readonly JobId[]): Promise<Record<string, number>> {
     if (ids.length === 0) return {}
-    const live = await prisma.job.count({ where: { id: { in: [...ids] } } })
+    const live = await prisma.job.count({ where: { id: { in: ids.filter(isUuid) } } })
     const unknown = ids.length - live
     return { ...(live && { INVALID_STATE: live }), ...(unknown && { JOB_NOT_FOUND: unknown }) }
   }

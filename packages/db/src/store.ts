@@ -15,14 +15,15 @@ export interface Store {
 
   /**
    * Stores jobs, all or none, and answers their ids in the same order. With `tx` they belong to the
-   * caller's transaction: rolled back means never seen. A better-sqlite3 transaction is
-   * synchronous, so there the rows are written, and errors thrown, before this returns.
+   * caller's transaction: rolled back means never seen, and an error of the database is the driver's
+   * own, as in the caller's other statements. A better-sqlite3 transaction is synchronous, so there
+   * the rows are written, and errors thrown, before this returns.
    */
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]>
 
   /**
-   * Takes up to `limit` ready jobs: queue by queue in the order given, then by priority, run_at and
-   * id. No job goes to two live runs. When it finds nothing it says when the next job is due.
+   * Takes up to `limit` ready jobs: queue by queue in the order given, then by priority, by when
+   * they became due (a job that was put back: when it was put back), and id. No job goes to two live runs. When it finds nothing it says when the next job is due.
    */
   claim(request: ClaimRequest): Promise<Claimed>
 

@@ -129,6 +129,24 @@ export function describeClaim(dialect: Dialect): void {
         .toEqual(['old'])
     })
 
+    it('finds a dated-back job of a quiet queue while another queue is busy', async () => {
+      const store = await bench.open()
+      const quiet = () => store.claim(claiming({ queues: ['quiet'] }))
+      await quiet()
+      await store.enqueue([aJob({ topic: 'old', queue: 'quiet', runAt: new Date(0) })])
+      const looked = async () => {
+        await store.enqueue([aJob()])
+        await store.claim(claiming({ limit: 1 }))
+        return topicsOf((await quiet()).jobs)
+      }
+      await expect.poll(looked, { timeout: 3_000, interval: 5 }).toEqual(['old'])
+    })
+
+    it('refuses a worker whose id is no UUID', async () => {
+      const store = await bench.open()
+      await expect(store.claim(claiming({ worker: 'me' }))).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    })
+
     it('finds a priority that was not there at the last claim', async () => {
       const store = await bench.open()
       for (const priority of [0, 5, -5, 3, 0, 7]) {

@@ -1,4 +1,4 @@
-import { crashVerdict } from '@oncue/core'
+import { crashVerdict, jobErrorSchema } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import {
   aJob,
@@ -70,6 +70,22 @@ export function describeLease(dialect: Dialect): void {
       expect((await read(store, job.id)).startedAt).toEqual(bench.clock.now())
     })
 
+    it('heartbeats and settles of the same runs, in any order, never wait for each other in a circle', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(400))
+      const { jobs } = await store.claim(claiming({ limit: 400 }))
+      const rounds = Array.from({ length: 20 }, (_, n) => jobs.slice(n * 20, n * 20 + 20))
+      for (const round of rounds) {
+        const [beaten, settled] = await Promise.all([
+          store.heartbeat(beat(round.toReversed())),
+          store.settle(round.map((job) => complete(job))),
+        ])
+        expect(settled).toEqual({ stale: [], refused: [] })
+        expect(beaten.lost.length).toBeLessThanOrEqual(round.length)
+      }
+      expect(await store.stats()).toMatchObject({ completed: 400, processing: 0 })
+    })
+
     it('when it ends another worker takes the job, and the old run is refused', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
@@ -128,7 +144,7 @@ export function describeLease(dialect: Dialect): void {
           const looked = await store.claim(claiming({ worker: OTHER_WORKER, limit: 1, start: 0 }))
           if (verdict.action === 'fail') {
             expect(await read(store, id)).toMatchObject({ status: 'failed', crashes })
-            expect((await read(store, id)).lastError).toMatchObject({
+            expect(jobErrorSchema.parse((await read(store, id)).lastError)).toMatchObject({
               class: 'WorkerCrashed',
               code: 'WORKER_CRASHED',
             })

@@ -6,7 +6,10 @@ export function describeReads(dialect: Dialect): void {
     const bench = new Bench(dialect)
 
     it('get answers null for an id that nobody has', async () => {
-      expect(await (await bench.open()).get(aJob().id)).toBeNull()
+      const store = await bench.open()
+      expect(await store.get(aJob().id)).toBeNull()
+      expect(await store.get('no id at all')).toBeNull()
+      expect(await store.requeue(['no id at all'])).toEqual({ done: 0, skipped: { JOB_NOT_FOUND: 1 } })
     })
 
     it('list shows live and finished jobs as one, the newest first, by page', async () => {

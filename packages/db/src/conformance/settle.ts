@@ -184,6 +184,42 @@ export function describeSettle(dialect: Dialect): void {
       expect((await read(store, jobs[3]?.id ?? '')).lastError?.message).toMatch(/cannot be stored/)
     })
 
+    it('tells the stale from the current when one batch has both for the same job', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob()])
+      await store.settle([{ ...(await claimOne(store)), kind: 'release' }])
+      const { id, run } = await claimOne(store)
+      const report = await store.settle([
+        { id, run: run - 1, kind: 'fail', error: anError },
+        { id, run, kind: 'snooze', delayMs: 5 },
+      ])
+      expect(report.stale).toEqual([{ id, run: run - 1 }])
+      expect((await read(store, id)).status).toBe('pending')
+    })
+
+    it('does not change a completion that is sent again with another result', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob()])
+      const job = await claimOne(store)
+      await store.settle([complete(job, '"first"')])
+      await store.settle([complete(job, JSON.stringify('second'.repeat(1_000)))])
+      expect((await read(store, job.id)).result).toBe('first')
+    })
+
+    it('a finished job that is enqueued again keeps its first record and stops nobody', async () => {
+      const store = await bench.openWithClock()
+      const job = aJob({ maxRetries: 0 })
+      await store.enqueue([job])
+      await store.settle([complete(await claimOne(store), '"first"')])
+      await store.enqueue([job])
+      expect(await store.settle([complete(await claimOne(store), '"again"')])).toMatchObject({ refused: [] })
+      expect(await read(store, job.id)).toMatchObject({ status: 'completed', result: 'first' })
+      await store.enqueue([job, aJob({ topic: 'innocent' })])
+      await claimOne(store)
+      bench.clock.advance(LEASE + 1)
+      expect(await claimOne(store)).toMatchObject({ topic: 'innocent' })
+    })
+
     it('an empty batch does nothing', async () => {
       expect(await (await bench.open()).settle([])).toEqual({ stale: [], refused: [] })
     })

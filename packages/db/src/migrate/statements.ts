@@ -9,9 +9,10 @@ const TOKEN = new RegExp(
   [
     /--[^\n]*/, // comment
     /\/\*[\s\S]*?(?:\*\/|$)/, // comment
+    /\b[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)/, // Postgres: string with backslashes
     /'(?:[^']|'')*(?:'|$)/, // string
     /"(?:[^"]|"")*(?:"|$)/, // name
-    /\$(\w*)\$[\s\S]*?(?:\$\1\$|$)/, // Postgres: dollar-quoted string
+    /\$([\p{L}_]\w*)?\$[\s\S]*?(?:\$\1\$|$)/u, // Postgres: dollar-quoted string
     /[\p{L}_][\p{L}\p{N}_$]*/u, // word
     /;/,
   ]

@@ -9,6 +9,8 @@ export type Marks = {
 }
 
 type Mark = { readonly at: Date; readonly id: string }
+/** What one process knows of one queue, as seen through one choice of topics. */
+type Scope = { readonly marks: Map<number, Mark>; sweptAt: number; sweepTook: number; isSweep: boolean }
 type Place = ClaimedJob & { readonly visibleAt: Date }
 
 const NIL = '00000000-0000-0000-0000-000000000000'
@@ -29,53 +31,58 @@ const SWEEP_EVERY_MS = 1_000
  * put back becomes visible now or later, never in the past; the rest is found by the sweep.
  */
 export class LowWater {
-  readonly #scopes = new Map<string, Map<number, Mark>>()
-  #sweptAt = Number.NEGATIVE_INFINITY
-  #sweepTook = 0
+  readonly #scopes = new Map<string, Scope>()
 
-  /** The marks to start from; none when a full sweep is due. */
+  /** The marks to start from. A queue whose sweep is due has none. */
   marks(request: ClaimRequest, elapsedMs: number): Marks {
     const marks: Marks = { queues: [], priorities: [], times: [], ids: [] }
-    if (elapsedMs - this.#sweptAt >= Math.min(SWEEP_EVERY_MS, this.#sweepTook / SWEEP_SHARE)) {
-      this.#sweptAt = elapsedMs
-      return marks
-    }
     for (const queue of request.queues) {
-      for (const [priority, { at, id }] of this.#scope(queue, request)) {
-        marks.queues.push(queue)
-        marks.priorities.push(priority)
-        marks.times.push(at)
-        marks.ids.push(id)
-      }
+      const scope = this.#scope(queue, request)
+      scope.isSweep = elapsedMs - scope.sweptAt >= Math.min(SWEEP_EVERY_MS, scope.sweepTook / SWEEP_SHARE)
+      if (scope.isSweep) scope.sweptAt = elapsedMs
+      else for (const [priority, mark] of scope.marks) add(marks, queue, priority, mark)
     }
     return marks
   }
 
-  /** Learns from what a claim that began with `marks` found, in claim order. */
-  learn(request: ClaimRequest, marks: Marks, jobs: readonly Place[], now: Date, elapsedMs: number): void {
-    if (marks.queues.length === 0) this.#sweepTook = elapsedMs - this.#sweptAt
+  /** Learns from what a claim found, in claim order. */
+  learn(request: ClaimRequest, jobs: readonly Place[], now: Date, elapsedMs: number): void {
     const seen: Mark = { at: new Date(now.getTime() - SLACK_MS), id: NIL }
     const last = jobs.length >= request.limit ? jobs.at(-1) : undefined
     for (const queue of request.queues) {
       const scope = this.#scope(queue, request)
-      for (const job of jobs) if (job.queue === queue) scope.set(job.priority, seen)
+      const { marks } = scope
+      if (scope.isSweep) scope.sweepTook = elapsedMs - scope.sweptAt
+      for (const job of jobs) if (job.queue === queue) marks.set(job.priority, seen)
       // A full claim stopped in the middle of this queue: what lies below has not been looked at.
       if (last?.queue === queue) {
         const place = { at: last.visibleAt, id: last.id }
-        scope.set(last.priority, isBefore(place, seen) ? place : seen)
-        for (const priority of scope.keys()) if (priority > last.priority) scope.set(priority, seen)
+        marks.set(last.priority, isBefore(place, seen) ? place : seen)
+        for (const priority of marks.keys()) if (priority > last.priority) marks.set(priority, seen)
         return
       }
-      for (const priority of scope.keys()) scope.set(priority, seen)
+      for (const priority of marks.keys()) marks.set(priority, seen)
     }
   }
 
-  #scope(queue: string, request: ClaimRequest): Map<number, Mark> {
+  #scope(queue: string, request: ClaimRequest): Scope {
     const key = JSON.stringify([queue, request.topics])
-    const scope = this.#scopes.get(key) ?? new Map<number, Mark>()
+    const scope = this.#scopes.get(key) ?? {
+      marks: new Map(),
+      sweptAt: Number.NEGATIVE_INFINITY,
+      sweepTook: 0,
+      isSweep: false,
+    }
     this.#scopes.set(key, scope)
     return scope
   }
+}
+
+function add(marks: Marks, queue: string, priority: number, { at, id }: Mark): void {
+  marks.queues.push(queue)
+  marks.priorities.push(priority)
+  marks.times.push(at)
+  marks.ids.push(id)
 }
 
 function isBefore(a: Mark, b: Mark): boolean {

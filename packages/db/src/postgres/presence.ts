@@ -24,7 +24,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   let connection: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
 
-  async function connect(): Promise<boolean> {
+  async function connect(isFirst: boolean): Promise<boolean> {
     const client = new pg.Client({
       connectionString: options.connectionString,
       application_name: `oncue presence ${options.worker.id}`,
@@ -34,7 +34,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     client.on('error', () => {})
     await client.connect()
     try {
-      if (await isPooled(client, options.pool)) {
+      if (isFirst && (await isPooled(client, options.pool))) {
         await client.query(options.row(null))
         await client.end()
         return false
@@ -46,6 +46,12 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       await client.end().catch(() => {})
       throw error
     }
+    if (left) {
+      // It left while this connection was being made.
+      await leave()
+      await client.end()
+      return false
+    }
     connection = client
     client.once('end', () => left || reconnect(0))
     return true
@@ -56,11 +62,11 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     connection = undefined
     const wait = attempt === 0 ? 0 : Math.min(RECONNECT_MAX_MS, 25 * 2 ** attempt) * (0.5 + Math.random() / 2)
     timer = setTimeout(() => {
-      if (!left) connect().catch(() => left || reconnect(attempt + 1))
+      if (!left) connect(false).catch(() => left || reconnect(attempt + 1))
     }, wait)
   }
 
-  const visible = await connect()
+  const visible = await connect(true)
   // A connection that is dead without a word (a cable, a firewall) is found by asking.
   const ping = setInterval(() => connection?.query('select 1').catch(() => connection?.end()), PING_MS)
   ping.unref()

@@ -20,6 +20,7 @@ import type {
   WorkerInfo,
 } from '../store.ts'
 import { executeIn } from '../transaction.ts'
+import { assertWorkerId, isUuid } from '../uuid.ts'
 import { PostgresClient } from './client.ts'
 import { decodeWork, type Work } from './decode.ts'
 import { toOncueError } from './errors.ts'
@@ -78,12 +79,15 @@ export class PostgresStore implements Store {
       // The connection broke and the answer with it: all of them were written, or none.
       const written = await this.#client.query(sql.known(ids))
       if (written.length === 0) await insert()
+      else if (written.length < ids.length)
+        throw new OncueError('DUPLICATE_ID', 'Some of these jobs exist already')
     }
     return ids
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
     this.#assertOpen()
+    assertWorkerId(request.worker)
     return this.#claiming(request, (marks) => sql.claim(request, marks, this.#now()))
   }
 
@@ -101,6 +105,7 @@ export class PostgresStore implements Store {
     request: ClaimRequest,
   ): Promise<Settled & Claimed> {
     this.#assertOpen()
+    assertWorkerId(request.worker)
     if (settlements.length === 0) return { stale: [], refused: [], ...(await this.claim(request)) }
     try {
       const work = await this.#claiming(request, (marks) =>
@@ -121,7 +126,7 @@ export class PostgresStore implements Store {
   ): Promise<Claimed & { stale: RunRef[] }> {
     const marks = this.#lowWater.marks(request, this.#elapsedMs())
     const work: Work = decodeWork(await this.#client.queryOnce(query(marks)))
-    this.#lowWater.learn(request, marks, work.jobs, work.now, this.#elapsedMs())
+    this.#lowWater.learn(request, work.jobs, work.now, this.#elapsedMs())
     return work
   }
 
@@ -132,17 +137,20 @@ export class PostgresStore implements Store {
 
   async heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }> {
     this.#assertOpen()
+    assertWorkerId(request.worker)
     const rows = await this.#client.query(sql.heartbeat(request, this.#now()))
     return { lost: rows.map(toRunRef) }
   }
 
   async held(worker: string): Promise<RunRef[]> {
     this.#assertOpen()
+    assertWorkerId(worker)
     return (await this.#client.query(sql.held(worker))).map(toRunRef)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {
     this.#assertOpen()
+    assertWorkerId(worker.id)
     const presence = await attend(
       {
         connectionString: this.#options.url,
@@ -169,14 +177,14 @@ export class PostgresStore implements Store {
 
   async requeue(ids: readonly JobId[]): Promise<ActionReport> {
     this.#assertOpen()
-    const rows = await this.#client.queryOnce(sql.requeue(ids, this.#now()))
+    const rows = await this.#client.queryOnce(sql.requeue(ids.filter(isUuid), this.#now()))
     const done = new Set(rows.map(([id]) => id))
     return { done: done.size, skipped: await this.#reads.whyNotRequeued(ids.filter((id) => !done.has(id))) }
   }
 
   async get(id: JobId) {
     this.#assertOpen()
-    return this.#reads.get(id)
+    return isUuid(id) ? this.#reads.get(id) : null
   }
 
   async list(filter: ListFilter = {}) {

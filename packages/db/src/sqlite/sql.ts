@@ -61,13 +61,16 @@ WHERE id = ?`
 const KEPT = `id, run_at, created, locked_by, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
   unique_key, concurrency_key, parent_id, cursor, progress, trace, meta`
 
-/** The row is written to history first and deleted after: both fenced by (id, run). */
+/**
+ * The row is written to history first and deleted after: both fenced by (id, run). A job that was
+ * enqueued again after it had finished keeps its first record.
+ */
 export const FINISH = `INSERT INTO oncue_history (${KEPT}, crashes, started_at, finished_at, status, result, last_error, fingerprint)
 SELECT ${KEPT}, crashes + @crashed, coalesce(started_at, @now), @now, @status, @result, coalesce(@error, last_error),
   coalesce(@fingerprint, fingerprint)
-FROM oncue_jobs WHERE id = @id AND run = @run AND status = 'processing'`
+FROM oncue_jobs WHERE id = @id AND run = @run AND status = 'processing' ON CONFLICT (id) DO NOTHING`
 
-export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ?`
+export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
 
 export const KEEP_RESULT = `INSERT OR REPLACE INTO oncue_payloads (job_id, part, data) VALUES (?, 'result', ?)`
 

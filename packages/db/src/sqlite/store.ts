@@ -21,6 +21,7 @@ import type {
   WorkerInfo,
 } from '../store.ts'
 import { executeIn } from '../transaction.ts'
+import { assertWorkerId } from '../uuid.ts'
 import { SqliteWriter } from './client.ts'
 import type { Driver } from './driver.ts'
 import { toOncueError } from './errors.ts'
@@ -87,6 +88,7 @@ export class SqliteStore implements Store {
 
   async claim(request: ClaimRequest): Promise<Claimed> {
     this.#assertOpen()
+    assertWorkerId(request.worker)
     return this.#writer.write(() => this.#work.claim(request, this.#now()))
   }
 
@@ -109,16 +111,19 @@ export class SqliteStore implements Store {
 
   async heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }> {
     this.#assertOpen()
+    assertWorkerId(request.worker)
     return { lost: await this.#writer.write(() => this.#work.heartbeat(request, this.#now())) }
   }
 
   async held(worker: string): Promise<RunRef[]> {
     this.#assertOpen()
+    assertWorkerId(worker)
     return this.#work.held(worker)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {
     this.#assertOpen()
+    assertWorkerId(worker.id)
     const lock = this.#presenceFiles.hold(worker.id)
     await this.#writer.write(() => this.#work.attend(worker, worker.id, this.#now()))
     const presence: Presence = {

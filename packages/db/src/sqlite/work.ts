@@ -135,9 +135,8 @@ export class SqliteWork {
     }: { result?: string | null; error?: JobError | undefined; crashed?: number },
   ): boolean {
     const values = { id, run, status, now, result, crashed, ...errorColumns(error) }
-    if (this.#run(sql.FINISH, [values]) === 0) return false
-    this.#run(sql.REMOVE, [id])
-    return true
+    this.#run(sql.FINISH, [values])
+    return this.#run(sql.REMOVE, [id, run]) > 0
   }
 
   #putBack(

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import { promisify } from 'node:util'
 import { type Account, findBinaries, initdb, unprivilegedAccount } from './postgres-binaries.ts'
 
 export interface PostgresOptions {
@@ -38,12 +38,20 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const account = await unprivilegedAccount()
   const binaries = await findBinaries()
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'oncue-pg-')))
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  if (account) await chown(dataDir, account.uid, account.gid)
-  if (!existsSync(join(dataDir, 'PG_VERSION'))) await initdb(binaries.initdb, dataDir, account)
   const port = options.port ?? (await freePort())
   const server = new Server(binaries.postgres, dataDir, port, options, account)
-  await server.start()
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    if (account) await chown(dataDir, account.uid, account.gid)
+    if (!existsSync(join(dataDir, 'PG_VERSION'))) await initdb(binaries.initdb, dataDir, account)
+    await server.start()
+  } catch (error) {
+    await server.stop()
+    // Somebody else took the port since we found it free.
+    if (options.port === undefined && String(error).includes('Address already in use'))
+      return startPostgres(options)
+    throw error
+  }
   return server
 }
 
@@ -94,7 +102,7 @@ class Server implements PostgresServer {
 
   async stop(): Promise<void> {
     if (this.#postmaster) {
-      process.kill(this.pid, 'SIGINT')
+      signal(this.pid, 'SIGINT')
       await this.#ended()
     }
     if (this.#temporary) await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5 })
@@ -103,9 +111,9 @@ class Server implements PostgresServer {
   async kill(): Promise<void> {
     if (!this.#postmaster) return
     // Stopped first, so that it starts no child between the look and the kill.
-    process.kill(this.pid, 'SIGSTOP')
+    signal(this.pid, 'SIGSTOP')
     for (const child of await childrenOf(this.pid)) signal(child, 'SIGKILL')
-    process.kill(this.pid, 'SIGKILL')
+    signal(this.pid, 'SIGKILL')
     await this.#ended()
   }
 
@@ -124,12 +132,18 @@ class Server implements PostgresServer {
     this.#postmaster = postmaster
     this.#guard = guard(this.pid, this.dataDir, this.#temporary)
     while (postmaster.exitCode === null && postmaster.signalCode === null) {
-      if (await accepts(this.url)) return undefined
+      if (await this.#isReady(postmaster)) return undefined
       if (Date.now() > deadline) await this.kill()
       await delay(10)
     }
     await this.#ended()
     return (await readFile(this.logFile, 'utf8')).slice(before)
+  }
+
+  /** By its lock file: whatever else answers on the port may be somebody else's server. */
+  async #isReady(postmaster: ChildProcess): Promise<boolean> {
+    const lines = (await readFile(join(this.dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+    return Number(lines[0]) === postmaster.pid && lines[7]?.trim() === 'ready'
   }
 
   async #ended(): Promise<void> {
@@ -166,38 +180,29 @@ function guard(pid: number, dataDir: string, temporary: boolean): ChildProcess {
   return child
 }
 
-async function accepts(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    return true
-  } catch {
-    return false
-  } finally {
-    await client.end().catch(() => {})
-  }
-}
-
-/** Linux tells by /proc; slim images have no `ps`. */
 async function childrenOf(parent: number): Promise<number[]> {
-  if (process.platform !== 'linux') return (await pgrep(parent)).map(Number)
-  const children: number[] = []
-  for (const pid of await readdir('/proc')) {
-    if (!/^\d+$/.test(pid)) continue
-    const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-    // pid (name, which may hold spaces) state ppid …
-    const ppid = line.slice(line.lastIndexOf(')') + 2).split(' ')[1]
-    if (Number(ppid) === parent) children.push(Number(pid))
-  }
-  return children
+  const pairs = process.platform === 'linux' ? await pidsFromProc() : await pidsFromPs()
+  return pairs.flatMap(([pid, ppid]) => (ppid === parent ? [pid] : []))
 }
 
-async function pgrep(parent: number): Promise<string[]> {
-  const child = spawn('pgrep', ['-P', String(parent)], { stdio: ['ignore', 'pipe', 'ignore'] })
-  let found = ''
-  for await (const text of child.stdout) found += text
-  return found.split('\n').filter(Boolean)
+/** Slim images of Linux have no `ps`. */
+async function pidsFromProc(): Promise<[pid: number, ppid: number][]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  return Promise.all(
+    pids.map(async (pid): Promise<[number, number]> => {
+      const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+      // pid (name, which may hold spaces and parentheses) state ppid …
+      return [Number(pid), Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1])]
+    }),
+  )
+}
+
+async function pidsFromPs(): Promise<[pid: number, ppid: number][]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid='])
+  return stdout.split('\n').map((line) => {
+    const [pid, ppid] = line.trim().split(/\s+/)
+    return [Number(pid), Number(ppid)]
+  })
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -5,3 +5,4 @@ drop function oncue.settle_v1;
 drop function oncue.claim_v1;
 drop type oncue.work_row_v1;
 drop function oncue.crash_v1;
+drop function oncue.crash_error_v1;

@@ -2,11 +2,16 @@
 -- statement share a snapshot and would not see each other's writes. Names carry a version: a
 -- later release adds _v2 and old workers go on calling _v1 beside it.
 --
--- Lock order, everywhere: jobs, then workers. Nothing that holds job rows waits for others:
--- claims and rescues skip locked rows, settles touch only rows of their own runs.
+-- Nobody waits for a job's row but a settle, and only for rows of its own runs: claims, heartbeats and
+-- rescues skip what is locked. So there is no circle in which two could wait for each other.
 --
 -- The planner settings: PL/pgSQL keeps its first plan, which was made when the table may have
 -- been empty; without them that plan can be a sequential scan that never goes away.
+
+create function oncue.crash_error_v1(p_topic text) returns json
+  language sql immutable
+  return json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED', 'fingerprint', 'WORKER_CRASHED:' || p_topic,
+    'message', 'The worker that ran this job died, or lost its lease');
 
 -- Runs whose worker is dead, or whose lease is over. The rows are locked by the caller.
 -- A crash charges only runs that had started. The rule is crashVerdict() of @oncue/core.
@@ -14,8 +19,6 @@ create function oncue.crash_v1(p_now timestamptz, p_ids uuid[], out released int
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
-declare
-  v_error constant json := '{"class":"WorkerCrashed","message":"The worker that ran this job died, or lost its lease","code":"WORKER_CRASHED"}';
 begin
   with gone as (
     delete from oncue.jobs j using unnest(p_ids) as s(id)
@@ -29,16 +32,17 @@ begin
      fingerprint, trace, meta)
   select
      id, run_at, created, started_at, p_now, locked_by, 'failed', run, timeout_ms, priority, retries, max_retries,
-     crashes + 1, queue, topic, payload, retry, unique_key, concurrency_key, parent_id, cursor, progress, v_error,
-     'WORKER_CRASHED:' || topic, trace, meta
-  from gone;
+     crashes + 1, queue, topic, payload, retry, unique_key, concurrency_key, parent_id, cursor, progress,
+     oncue.crash_error_v1(topic), 'WORKER_CRASHED:' || topic, trace, meta
+  from gone
+  on conflict (id) do nothing;
   get diagnostics failed = row_count;
 
   update oncue.jobs j set
     status = 'pending', locked_until = null, locked_by = null, started_at = null, updated = p_now,
     crashes = j.crashes + (j.started_at is not null)::int,
     visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
-    last_error = case when j.started_at is null then j.last_error else v_error end,
+    last_error = case when j.started_at is null then j.last_error else oncue.crash_error_v1(j.topic) end,
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
   from unnest(p_ids) as s(id)
   where j.id = s.id;
@@ -174,16 +178,17 @@ create function oncue.settle_v1(
 as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
-  v_settled integer;
-  v_back uuid[];
-  v_ended uuid[];
+  v_done uuid[];
+  v_ids uuid[];
+  v_runs integer[];
 begin
   if cardinality(p_ids) > 0 then
     with done as (
       delete from oncue.jobs j using unnest(p_ids, p_runs, p_results) as s(id, run, result)
       where j.id = s.id and j.run = s.run and j.status = 'processing'
       returning j.*, s.result
-    )
+    ), kept as (
+    -- A job that was enqueued again after it had finished keeps its first record.
     insert into oncue.history
       (id, run_at, created, started_at, finished_at, locked_by, status, run, timeout_ms, priority, retries, max_retries,
        crashes, queue, topic, payload, result, retry, unique_key, concurrency_key, parent_id, cursor, progress,
@@ -192,16 +197,19 @@ begin
        id, run_at, created, coalesce(started_at, v_now), v_now, locked_by, 'completed', run, timeout_ms, priority, retries,
        max_retries, crashes, queue, topic, payload, result, retry, unique_key, concurrency_key, parent_id, cursor,
        progress, last_error, fingerprint, trace, meta
-    from done;
-    get diagnostics v_settled = row_count;
+    from done
+    on conflict (id) do nothing
+    )
+    select coalesce(array_agg(d.id), '{}') into v_done from done d;
     if cardinality(p_big_ids) > 0 then
       insert into oncue.payloads (job_id, part, data)
       select s.id, 'result', s.data
       from unnest(p_big_ids, p_big_runs, p_big_data) as s(id, run, data)
       join oncue.history h on h.id = s.id and h.run = s.run and h.status = 'completed'
+      where s.id = any (v_done)
       on conflict (job_id, part) do update set data = excluded.data;
     end if;
-    if v_settled < cardinality(p_ids) then
+    if cardinality(v_done) < cardinality(p_ids) then
       -- A settle that is sent again after a lost connection finds its own work done: not stale.
       return query
       select 's'::"char", s.id, s.run, null::text, null::text, null::json, null::smallint, null::timestamptz,
@@ -225,9 +233,9 @@ begin
       from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
       where j.id = s.id and j.run = s.run and j.status = 'processing'
         and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
-      returning j.id
+      returning j.id, j.run
     )
-    select array_agg(id) into v_back from back;
+    select array_agg(b.id), array_agg(b.run) into v_ids, v_runs from back b;
 
     with ended as (
       delete from oncue.jobs j
@@ -245,16 +253,16 @@ begin
          max_retries, crashes, queue, topic, payload, retry, unique_key, concurrency_key, parent_id, cursor, progress,
          coalesce(error, last_error), coalesce(new_fingerprint, fingerprint), trace, meta
       from ended
-      returning id
+      on conflict (id) do nothing
     )
-    select array_agg(id) into v_ended from kept;
+    select v_ids || array_agg(e.id), v_runs || array_agg(e.run) into v_ids, v_runs from ended e;
 
     return query
     select 's'::"char", s.id, s.run, null::text, null::text, null::json, null::smallint, null::timestamptz,
       null::timestamptz, null::timestamptz, null::smallint, null::smallint, null::smallint, null::json, null::integer,
       null::uuid, null::json, null::text, null::jsonb, null::text, null::text
     from json_to_recordset(p_others) as s(id uuid, run integer)
-    where s.id <> all (coalesce(v_back, '{}') || coalesce(v_ended, '{}'));
+    where not exists (select from unnest(v_ids, v_runs) as d(id, run) where d.id = s.id and d.run = s.run);
   end if;
 end $$;
 
@@ -288,12 +296,17 @@ declare
   v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_kept integer;
 begin
-  -- The lease is over but nobody has taken the job: the run still owns it.
+  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are being
+  -- settled this moment, by this worker or by whoever took over: they are left alone.
   update oncue.jobs j set
     locked_until = v_until, visible_at = v_until, updated = v_now,
-    started_at = case when s.started then coalesce(j.started_at, v_now) else j.started_at end
-  from unnest(p_ids, p_runs, p_started) as s(id, run, started)
-  where j.id = s.id and j.run = s.run and j.status = 'processing';
+    started_at = case when m.started then coalesce(j.started_at, v_now) else j.started_at end
+  from (
+    select c.id, s.started from unnest(p_ids, p_runs, p_started) as s(id, run, started)
+    join oncue.jobs c on c.id = s.id and c.run = s.run and c.status = 'processing'
+    for update of c skip locked
+  ) m
+  where j.id = m.id;
   get diagnostics v_kept = row_count;
   update oncue.workers w set last_beat = v_now where w.id = p_worker;
   if v_kept < cardinality(p_ids) then

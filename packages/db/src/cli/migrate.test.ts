@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { migrationsFolder, readMigrations } from '../migrate/files.ts'
+import { createEmptySqliteDatabase, type TestDatabase } from '../testing/index.ts'
+
+const program = fileURLToPath(new URL('./migrate.ts', import.meta.url))
+const names = (await readMigrations(migrationsFolder('sqlite'))).map(({ name }) => name)
+
+let database: TestDatabase
+let folder: string
+
+beforeEach(async () => {
+  database = await createEmptySqliteDatabase()
+  folder = dirname(database.url.slice('file:'.length))
+})
+afterEach(() => database.drop())
+
+interface Outcome {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+function run(args: string[], env: Record<string, string> = { DATABASE_URL: database.url }): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program, ...args], { cwd: folder, env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    )
+  })
+}
+
+describe('oncue-migrate', () => {
+  test('says what it applied, and the next time that there is nothing to do', async () => {
+    expect(await run([])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^applied 0001_kernel \(\d+ ms\)\n/),
+    })
+    expect(await run([])).toMatchObject({ code: 0, stdout: `nothing to do: ${database.url} is up to date\n` })
+  })
+
+  test('--rollback takes back one, until there is nothing left', async () => {
+    await run([])
+    let last = await run(['--rollback'])
+    expect(last.stdout).toMatch(/^rolled back \w+ \(\d+ ms\)\n$/)
+    while (last.stdout.startsWith('rolled back')) last = await run(['--rollback'])
+    expect(last).toMatchObject({
+      code: 0,
+      stdout: `nothing to do: Oncue is not installed in ${database.url}\n`,
+    })
+  })
+
+  test('--status exits with 3 while something is pending, and with 0 after', async () => {
+    expect(await run(['--status'])).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(/pending {2}0001_kernel/),
+    })
+    await run([])
+    expect(await run(['--status'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/applied {2}0001_kernel/),
+    })
+  })
+
+  test('--json answers every command in JSON', async () => {
+    const json = async (...args: string[]) => JSON.parse((await run(['--json', ...args])).stdout)
+    expect(await json('--status')).toMatchObject({ upToDate: false, dialect: 'sqlite' })
+    expect(await json()).toMatchObject({ applied: names.map((name) => ({ name })) })
+    const migrations = names.map((name) => ({ name, state: 'applied' }))
+    expect(await json('--status')).toMatchObject({ upToDate: true, migrations })
+    expect(await json('--rollback')).toMatchObject({ rolledBack: { name: names.at(-1) } })
+    expect(await json('--url', 'mysql://db')).toMatchObject({ error: { code: 'INVALID_DATABASE_URL' } })
+  })
+
+  test('an error is one line with its code and one with what to do, and no stack', async () => {
+    const { code, stderr } = await run(['--url', 'mysql://app:secret@db'])
+    expect(code).toBe(1)
+    expect(stderr.split('\n')).toEqual([
+      'error INVALID_DATABASE_URL: Not a database URL: "mysql://app:…@db"',
+      'Use postgres://…, file:./path/to/oncue.db or :memory:.',
+      '',
+    ])
+  })
+
+  test('the stack is there for whoever sets DEBUG', async () => {
+    const { stderr } = await run(['--url', 'mysql://db'], { DEBUG: '1' })
+    expect(stderr).toMatch(/^ {4}at /m)
+  })
+
+  test(':memory: is refused, because nobody could use what was migrated', async () => {
+    expect(await run(['--url', ':memory:'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(':memory:'),
+    })
+  })
+
+  test.each([[['--nope']], [['more']], [['--status', '--rollback']], [['--url']]])(
+    '%j is wrong usage, 2',
+    async (args) => {
+      const { code, stderr } = await run(args)
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/^error: /)
+    },
+  )
+
+  test('--help shows examples and the exit codes', async () => {
+    const { code, stdout } = await run(['--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('Examples:')
+    expect(stdout).toContain('Exit codes:')
+  })
+
+  test('without any address it is a file below .data', async () => {
+    await run([], {})
+    expect(existsSync(join(folder, '.data/oncue.db'))).toBe(true)
+  })
+
+  test('a path after --url is relative to where the caller stood', async () => {
+    await mkdir(join(folder, 'caller'))
+    const env = { INIT_CWD: join(folder, 'caller'), npm_package_json: join(folder, 'package.json') }
+    await run(['--url', 'file:./mine.db'], env)
+    expect(existsSync(join(folder, 'caller/mine.db'))).toBe(true)
+  })
+})
