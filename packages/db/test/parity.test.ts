@@ -71,7 +71,7 @@ describe('the tables of Postgres and SQLite', () => {
 
   test('have the same checks, and SQLite some more for what the types of Postgres refuse', async () => {
     const { checks } = await shapeOfPostgres()
-    expect(checks).toContain('jobs_live')
+    expect(checks).toContain('jobs_state')
     expect(shapeOfSqlite().checks).toEqual(expect.arrayContaining(checks))
   })
 })

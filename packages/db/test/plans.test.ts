@@ -40,7 +40,7 @@ describe('the plans of the hot path on Postgres', () => {
   const claim = (options: Parameters<typeof claiming>[0] = {}, marks = NO_MARKS) =>
     session.explain(postgres.claim(claiming(options), marks, now()))
 
-  /** Puts rows where the store would have put them, without the minutes that 10⁵ enqueues take. */
+  /** Puts rows where the store would have put them, without sending each through the client. */
   async function fill({ count, queue = 'default', priority = 0, dueIn, every = 0, parked = false }: Fill) {
     await session.run(
       `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated,
@@ -184,7 +184,7 @@ describe('the plans of the hot path on Postgres', () => {
       for (let left = 5_000; left > 0; left -= request.limit) {
         const { jobs, now: at } = await store.claim(request)
         const places = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
-        lowWater.learn(request, marks, places, at, 10)
+        lowWater.learn(request, places, at, 10)
         marks = lowWater.marks(request, 20)
         await store.settle(jobs.map((job) => complete(job)))
       }
@@ -244,6 +244,7 @@ describe('the plans of the hot path on SQLite', () => {
   test.each([
     ['the search for the next priority', sqlite.NEXT_PRIORITY],
     ['the search for ready jobs', sqlite.READY],
+    ['the search for ready jobs of some topics', sqlite.READY_OF_TOPICS],
     ['the search for the next job that is due', sqlite.NEXT_DUE],
   ])('%s walks the ready index', (_, text) => {
     expect(planOf(text)[0]).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX oncue_jobs_ready /)

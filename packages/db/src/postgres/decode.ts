@@ -17,15 +17,25 @@ type WorkRow = [
   retries: number,
   maxRetries: number,
   crashes: number,
-  retry: ClaimedJob['retry'],
   timeoutMs: number,
-  parentId: JobId | null,
-  cursor: unknown,
-  trace: string | null,
-  meta: Record<string, unknown> | null,
-  uniqueKey: string | null,
-  concurrencyKey: string | null,
+  extras: Extras | null,
 ]
+
+/** What most jobs do not have. */
+type Extras = Pick<
+  ClaimedJob,
+  'retry' | 'parentId' | 'cursor' | 'trace' | 'meta' | 'uniqueKey' | 'concurrencyKey'
+>
+
+const NO_EXTRAS: Extras = {
+  retry: null,
+  parentId: null,
+  cursor: null,
+  trace: null,
+  meta: null,
+  uniqueKey: null,
+  concurrencyKey: null,
+}
 
 export type Work = {
   readonly jobs: (ClaimedJob & { readonly visibleAt: Date })[]
@@ -47,10 +57,12 @@ export function decodeWork(rows: readonly unknown[][]): Work {
       nextDue = row[7]
     }
   }
+  sortLevels(jobs)
   return { jobs, stale, now, nextDue }
 }
 
 function claimedJob(row: WorkRow): Work['jobs'][number] {
+  const extras = row[14] ?? NO_EXTRAS
   return {
     id: row[1],
     run: row[2],
@@ -64,15 +76,31 @@ function claimedJob(row: WorkRow): Work['jobs'][number] {
     retries: row[10],
     maxRetries: row[11],
     crashes: row[12],
-    retry: row[13],
-    timeoutMs: row[14],
-    parentId: row[15],
-    cursor: row[16],
-    trace: row[17],
-    meta: row[18],
-    uniqueKey: row[19],
-    concurrencyKey: row[20],
+    timeoutMs: row[13],
+    retry: extras.retry,
+    parentId: extras.parentId,
+    cursor: extras.cursor,
+    trace: extras.trace,
+    meta: extras.meta,
+    uniqueKey: extras.uniqueKey,
+    concurrencyKey: extras.concurrencyKey,
   }
+}
+
+/** Claim order within each run of rows of one queue and priority, which come in the order of the table. */
+function sortLevels(jobs: Work['jobs']): void {
+  let start = 0
+  for (let i = 1; i <= jobs.length; i++) {
+    const [job, first] = [jobs[i], jobs[start]]
+    if (job && first && job.queue === first.queue && job.priority === first.priority) continue
+    const level = jobs.slice(start, i).sort(byDueTime)
+    jobs.splice(start, level.length, ...level)
+    start = i
+  }
+}
+
+function byDueTime(a: Work['jobs'][number], b: Work['jobs'][number]): number {
+  return a.visibleAt.getTime() - b.visibleAt.getTime() || (a.id < b.id ? -1 : 1)
 }
 
 const { builtins } = pg.types
@@ -92,8 +120,16 @@ export const TYPES: pg.CustomTypesConfig = {
   },
 }
 
+/** Jobs of one batch share their times: most texts are the one before. */
+let lastText = ''
+let lastTime = 0
+
 /** `2026-11-16 02:03:04.567+00` → the same with the T and minutes that Date.parse wants. */
 function parseTime(text: string): Date {
-  const offset = /[+-]\d\d$/.test(text) ? ':00' : ''
-  return new Date(`${text.slice(0, 10)}T${text.slice(11)}${offset}`)
+  if (text !== lastText) {
+    const offset = /[+-]\d\d$/.test(text) ? ':00' : ''
+    lastTime = Date.parse(`${text.slice(0, 10)}T${text.slice(11)}${offset}`)
+    lastText = text
+  }
+  return new Date(lastTime)
 }

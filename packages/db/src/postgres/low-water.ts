@@ -4,16 +4,17 @@ import type { ClaimedJob, ClaimRequest } from '../store.ts'
 export type Marks = {
   readonly queues: string[]
   readonly priorities: number[]
-  readonly times: Date[]
+  readonly times: Mark['at'][]
   readonly ids: string[]
 }
 
-type Mark = { readonly at: Date; readonly id: string }
+type Mark = { readonly at: Date | '-infinity'; readonly id: string }
 /** What one process knows of one queue, as seen through one choice of topics. */
 type Scope = { readonly marks: Map<number, Mark>; sweptAt: number; sweepTook: number; isSweep: boolean }
 type Place = ClaimedJob & { readonly visibleAt: Date }
 
 const NIL = '00000000-0000-0000-0000-000000000000'
+const START: Mark = { at: '-infinity', id: NIL }
 
 /** Inserts of the last moments may still be uncommitted: a mark never passes them. */
 const SLACK_MS = 250
@@ -33,21 +34,22 @@ const SWEEP_EVERY_MS = 1_000
 export class LowWater {
   readonly #scopes = new Map<string, Scope>()
 
-  /** The marks to start from. A queue whose sweep is due has none. */
+  /** The marks to start from. A queue whose sweep is due starts at the beginning. */
   marks(request: ClaimRequest, elapsedMs: number): Marks {
     const marks: Marks = { queues: [], priorities: [], times: [], ids: [] }
     for (const queue of request.queues) {
       const scope = this.#scope(queue, request)
       scope.isSweep = elapsedMs - scope.sweptAt >= Math.min(SWEEP_EVERY_MS, scope.sweepTook / SWEEP_SHARE)
       if (scope.isSweep) scope.sweptAt = elapsedMs
-      else for (const [priority, mark] of scope.marks) add(marks, queue, priority, mark)
+      // A sweep names the priorities it knows too, so that looking for others does not walk theirs.
+      for (const [priority, mark] of scope.marks) add(marks, queue, priority, scope.isSweep ? START : mark)
     }
     return marks
   }
 
   /** Learns from what a claim found, in claim order. */
   learn(request: ClaimRequest, jobs: readonly Place[], now: Date, elapsedMs: number): void {
-    const seen: Mark = { at: new Date(now.getTime() - SLACK_MS), id: NIL }
+    const seen = { at: new Date(now.getTime() - SLACK_MS), id: NIL }
     const last = jobs.length >= request.limit ? jobs.at(-1) : undefined
     for (const queue of request.queues) {
       const scope = this.#scope(queue, request)
@@ -85,6 +87,6 @@ function add(marks: Marks, queue: string, priority: number, { at, id }: Mark): v
   marks.ids.push(id)
 }
 
-function isBefore(a: Mark, b: Mark): boolean {
+function isBefore(a: { at: Date; id: string }, b: { at: Date; id: string }): boolean {
   return a.at.getTime() === b.at.getTime() ? a.id < b.id : a.at < b.at
 }

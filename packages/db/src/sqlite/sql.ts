@@ -43,14 +43,22 @@ export function enqueue(jobs: readonly NewJob[], now: number): Statement[] {
 export const NEXT_PRIORITY = `SELECT priority FROM oncue_jobs INDEXED BY oncue_jobs_ready
 WHERE queue = ? AND visible_at IS NOT NULL AND priority < ? ORDER BY priority DESC LIMIT 1`
 
-export const READY = `SELECT j.id, j.status, j.run, j.queue, j.topic, j.priority, j.run_at, j.created, j.retries, j.max_retries,
-  j.crashes, j.retry, j.timeout_ms, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key,
-  coalesce(j.payload, (SELECT data FROM oncue_payloads p WHERE p.job_id = j.id AND p.part = 'payload')) AS payload
+/** Its columns are ReadyRow. What most jobs do not have comes as one, null when there is nothing. */
+const READY_OF_ANY_TOPIC = `SELECT j.id, j.status, j.run, j.topic,
+  coalesce(j.payload, (SELECT data FROM oncue_payloads p WHERE p.job_id = j.id AND p.part = 'payload')),
+  j.run_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+  CASE WHEN coalesce(j.retry, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key) IS NOT NULL THEN
+    json_object('retry', json(j.retry), 'parentId', j.parent_id, 'cursor', json(j.cursor), 'trace', j.trace,
+      'meta', json(j.meta), 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key) END
 FROM oncue_jobs j INDEXED BY oncue_jobs_ready
 WHERE j.queue = @queue AND j.priority = @priority AND j.visible_at <= @now
-  AND (j.locked_until IS NULL OR j.locked_until < @now)
-  AND (@topics IS NULL OR j.topic IN (SELECT value FROM json_each(@topics)))
+  AND (j.locked_until IS NULL OR j.locked_until < @now)`
+const READY_ORDER = `
 ORDER BY j.visible_at, j.id LIMIT @limit`
+
+export const READY = READY_OF_ANY_TOPIC + READY_ORDER
+export const READY_OF_TOPICS = `${READY_OF_ANY_TOPIC}
+  AND j.topic IN (SELECT value FROM json_each(@topics))${READY_ORDER}`
 
 export const NEXT_DUE = `SELECT visible_at FROM oncue_jobs INDEXED BY oncue_jobs_ready
 WHERE queue = ? AND priority = ? AND visible_at > ? ORDER BY visible_at LIMIT 1`
@@ -62,13 +70,13 @@ const KEPT = `id, run_at, created, locked_by, run, timeout_ms, priority, retries
   unique_key, concurrency_key, parent_id, cursor, progress, trace, meta`
 
 /**
+ * Values: crashed, now, now, status, result, error, fingerprint, id, run (named ones cost 0.8 µs more).
  * The row is written to history first and deleted after: both fenced by (id, run). A job that was
  * enqueued again after it had finished keeps its first record.
  */
 export const FINISH = `INSERT INTO oncue_history (${KEPT}, crashes, started_at, finished_at, status, result, last_error, fingerprint)
-SELECT ${KEPT}, crashes + @crashed, coalesce(started_at, @now), @now, @status, @result, coalesce(@error, last_error),
-  coalesce(@fingerprint, fingerprint)
-FROM oncue_jobs WHERE id = @id AND run = @run AND status = 'processing' ON CONFLICT (id) DO NOTHING`
+SELECT ${KEPT}, crashes + ?, coalesce(started_at, ?), ?, ?, ?, coalesce(?, last_error), coalesce(?, fingerprint)
+FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing' ON CONFLICT (id) DO NOTHING`
 
 export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
 

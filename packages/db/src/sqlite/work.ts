@@ -52,18 +52,23 @@ export class SqliteWork {
     for (const queue of request.queues) {
       let priority = this.#nextPriority(queue, ABOVE_ALL_PRIORITIES)
       while (priority !== undefined && jobs.length < request.limit) {
-        const ready = this.#all<ReadyRow>(sql.READY, {
-          queue,
-          priority,
-          now,
-          topics,
-          limit: request.limit - jobs.length,
-        })
-        const expired = ready.filter((row) => row.status === 'processing')
+        const look = { queue, priority, now, limit: request.limit - jobs.length }
+        const ready = topics
+          ? this.#arrays<ReadyRow>(sql.READY_OF_TOPICS, { ...look, topics })
+          : this.#arrays<ReadyRow>(sql.READY, look)
+        const expired: JobId[] = []
+        const claim = this.#prepare(sql.CLAIM)
         for (const row of ready) {
-          if (row.status === 'pending') jobs.push(this.#take(row, request, jobs.length, now))
+          const [id, status] = row
+          if (status === 'processing') {
+            expired.push(id)
+            continue
+          }
+          const startedAt = jobs.length < (request.start ?? request.limit) ? now : null
+          claim.run(now + request.leaseMs, request.worker, now, startedAt, id)
+          jobs.push(claimedJob(row, queue, priority))
         }
-        for (const row of expired) this.#crash(this.#all<CrashedRun>(sql.RUN_OF_JOB, row.id), now)
+        for (const id of expired) this.#crash(this.#all<CrashedRun>(sql.RUN_OF_JOB, id), now)
         // A first crash is claimable at once: look at this priority once more.
         if (expired.length > 0) continue
         dues.push(...this.#column(sql.NEXT_DUE, queue, priority, now))
@@ -72,12 +77,6 @@ export class SqliteWork {
     }
     const nextDue = jobs.length === 0 && dues.length > 0 ? new Date(Math.min(...dues)) : null
     return { jobs, nextDue, now: new Date(now) }
-  }
-
-  #take(row: ReadyRow, request: ClaimRequest, taken: number, now: number): ClaimedJob {
-    const startedAt = taken < (request.start ?? request.limit) ? now : null
-    this.#run(sql.CLAIM, [now + request.leaseMs, request.worker, now, startedAt, row.id])
-    return claimedJob(row)
   }
 
   #nextPriority(queue: string, below: number): number | undefined {
@@ -134,8 +133,8 @@ export class SqliteWork {
       crashed = 0,
     }: { result?: string | null; error?: JobError | undefined; crashed?: number },
   ): boolean {
-    const values = { id, run, status, now, result, crashed, ...errorColumns(error) }
-    this.#run(sql.FINISH, [values])
+    const columns = errorColumns(error)
+    this.#run(sql.FINISH, [crashed, now, now, status, result, columns.error, columns.fingerprint, id, run])
     return this.#run(sql.REMOVE, [id, run]) > 0
   }
 
@@ -226,6 +225,10 @@ export class SqliteWork {
 
   #all<Row>(text: string, ...values: unknown[]): Row[] {
     return this.#prepare(text).all(...values) as Row[]
+  }
+
+  #arrays<Row>(text: string, values: object): Row[] {
+    return this.#prepare(text).raw().all(values) as Row[]
   }
 
   #column(text: string, ...values: unknown[]): number[] {

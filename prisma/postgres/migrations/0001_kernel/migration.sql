@@ -39,11 +39,14 @@ create table oncue.jobs (
   trace           text,
   meta            jsonb,
   constraint jobs_pkey primary key (id),
-  constraint jobs_live check (status in ('blocked', 'pending', 'processing')),
-  constraint jobs_locked check (
-    (status = 'processing') = (locked_until is not null) and (status = 'processing') = (locked_by is not null)
+  constraint jobs_state check (
+    case status
+      when 'processing' then locked_until is not null and locked_by is not null and visible_at is not null
+      when 'pending' then locked_until is null and locked_by is null and visible_at is not null
+      when 'blocked' then locked_until is null and locked_by is null and visible_at is null
+      else false
+    end
   ),
-  constraint jobs_visible check ((status = 'blocked') = (visible_at is null)),
   constraint jobs_names check (length(topic) between 1 and 128 and length(queue) between 1 and 128),
   constraint jobs_inline check (octet_length(payload::text) <= 2048)
 ) with (

@@ -49,14 +49,13 @@ begin
   get diagnostics released = row_count;
 end $$;
 
--- One row a claimed job (kind 'j'), then one row that carries the clock and, when nothing was
--- found, when the next job is due (kind 'c': visible_at = now, run_at = next due).
--- A settle that was refused is a row of kind 's'.
+-- One row a claimed job (kind 'j'), one row a settle that was refused (kind 's'), and one that
+-- carries the clock and, when nothing was found, when the next job is due (kind 'c': visible_at = now,
+-- run_at = next due). What most jobs do not have travels in `extras`, null when there is nothing.
 create type oncue.work_row_v1 as (
   kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint,
   run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint,
-  crashes smallint, retry json, timeout_ms integer, parent_id uuid, cursor json, trace text, meta jsonb,
-  unique_key text, concurrency_key text
+  crashes smallint, timeout_ms integer, extras json
 );
 
 -- Claims up to p_limit jobs: queue by queue in the order given, priority by priority, then by
@@ -67,7 +66,9 @@ create type oncue.work_row_v1 as (
 -- it has seen the index. A transaction left open anywhere keeps vacuum from removing the entries
 -- of finished jobs, and without the mark each claim would walk all of them again.
 --
--- The first p_start jobs count as started; the others are prefetched.
+-- The first p_start jobs count as started; the others are prefetched. Rows of one queue and priority
+-- come in the order of the table: sorting a few hundred is cheaper in the client than keeping their
+-- order here (measured: an eighth of the claim).
 create function oncue.claim_v1(
   p_now timestamptz, p_worker uuid, p_lease_ms integer, p_queues text[], p_topics text[], p_limit integer,
   p_start integer, p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[]
@@ -86,6 +87,7 @@ declare
   v_mark_at timestamptz;
   v_mark_id uuid;
   v_rows tid[];
+  v_start integer;
   v_expired uuid[];
   v_due timestamptz;
   v_next_due timestamptz;
@@ -131,16 +133,18 @@ begin
       end if;
 
       if v_rows is not null then
+        v_start := greatest(0, p_start - (p_limit - v_left));
         return query
         update oncue.jobs j set
           status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1, updated = v_now,
-          started_at = case when p_limit - v_left + c.n <= p_start then v_now end
-        from unnest(v_rows) with ordinality as c(tid, n)
-        where j.ctid = c.tid
+          started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
+        where j.ctid = any (v_rows)
         returning 'j'::"char", j.id, j.run, j.queue, j.topic,
           coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')),
-          j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.retry, j.timeout_ms,
-          j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key;
+          j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+          case when num_nonnulls(j.retry, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key) > 0 then
+            json_build_object('retry', j.retry, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace,
+              'meta', j.meta, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key) end;
         v_left := v_left - cardinality(v_rows);
       end if;
       if v_expired is not null then
@@ -148,8 +152,7 @@ begin
         continue when v_left > 0;
       end if;
       if v_left = 0 then
-        return next row ('c', null, null, null, null, null, null, null, v_now, null, null, null, null, null, null, null,
-                         null, null, null, null, null)::oncue.work_row_v1;
+        return next row ('c', null, null, null, null, null, null, null, v_now, null, null, null, null, null, null)::oncue.work_row_v1;
         return;
       end if;
       if v_left = p_limit then
@@ -161,8 +164,12 @@ begin
     end loop;
   end loop;
   return next row ('c', null, null, null, null, null, null, case when v_left = p_limit then v_next_due end, v_now,
-                   null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
+                   null, null, null, null, null, null)::oncue.work_row_v1;
 end $$;
+
+create function oncue.stale_row_v1(p_id uuid, p_run integer) returns oncue.work_row_v1
+  language sql immutable
+  return row ('s'::"char", p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
 
 -- Ends runs. Every write is fenced by (id, run) and status. Completions come as arrays, because
 -- they are the many; all other outcomes as one JSON array of
@@ -183,24 +190,33 @@ declare
   v_runs integer[];
 begin
   if cardinality(p_ids) > 0 then
-    with done as (
-      delete from oncue.jobs j using unnest(p_ids, p_runs, p_results) as s(id, run, result)
-      where j.id = s.id and j.run = s.run and j.status = 'processing'
-      returning j.*, s.result
-    ), kept as (
-    -- A job that was enqueued again after it had finished keeps its first record.
-    insert into oncue.history
-      (id, run_at, created, started_at, finished_at, locked_by, status, run, timeout_ms, priority, retries, max_retries,
-       crashes, queue, topic, payload, result, retry, unique_key, concurrency_key, parent_id, cursor, progress,
-       last_error, fingerprint, trace, meta)
-    select
-       id, run_at, created, coalesce(started_at, v_now), v_now, locked_by, 'completed', run, timeout_ms, priority, retries,
-       max_retries, crashes, queue, topic, payload, result, retry, unique_key, concurrency_key, parent_id, cursor,
-       progress, last_error, fingerprint, trace, meta
-    from done
-    on conflict (id) do nothing
-    )
-    select coalesce(array_agg(d.id), '{}') into v_done from done d;
+    loop
+      begin
+        with done as (
+          delete from oncue.jobs j using unnest(p_ids, p_runs, p_results) as s(id, run, result)
+          where j.id = s.id and j.run = s.run and j.status = 'processing'
+          returning j.*, s.result
+        ), kept as (
+          insert into oncue.history
+            (id, run_at, created, started_at, finished_at, locked_by, status, run, timeout_ms, priority, retries,
+             max_retries, crashes, queue, topic, payload, result, retry, unique_key, concurrency_key, parent_id, cursor,
+             progress, last_error, fingerprint, trace, meta)
+          select
+             id, run_at, created, coalesce(started_at, v_now), v_now, locked_by, 'completed', run, timeout_ms, priority,
+             retries, max_retries, crashes, queue, topic, payload, result, retry, unique_key, concurrency_key, parent_id,
+             cursor, progress, last_error, fingerprint, trace, meta
+          from done
+        )
+        select coalesce(array_agg(d.id), '{}') into v_done from done d;
+        exit;
+      exception when unique_violation then
+        -- A job was enqueued again after it had finished: its first record stands. An ON CONFLICT would
+        -- cost every completion a record of 48 bytes; this costs them nothing.
+        delete from oncue.jobs j using unnest(p_ids, p_runs) as s(id, run)
+        where j.id = s.id and j.run = s.run and j.status = 'processing'
+          and exists (select from oncue.history h where h.id = j.id);
+      end;
+    end loop;
     if cardinality(p_big_ids) > 0 then
       insert into oncue.payloads (job_id, part, data)
       select s.id, 'result', s.data
@@ -212,9 +228,7 @@ begin
     if cardinality(v_done) < cardinality(p_ids) then
       -- A settle that is sent again after a lost connection finds its own work done: not stale.
       return query
-      select 's'::"char", s.id, s.run, null::text, null::text, null::json, null::smallint, null::timestamptz,
-        null::timestamptz, null::timestamptz, null::smallint, null::smallint, null::smallint, null::json, null::integer,
-        null::uuid, null::json, null::text, null::jsonb, null::text, null::text
+      select (oncue.stale_row_v1(s.id, s.run)).*
       from unnest(p_ids, p_runs) as s(id, run)
       where not exists (
         select from oncue.history h where h.id = s.id and h.run = s.run and h.status = 'completed');
@@ -258,9 +272,7 @@ begin
     select v_ids || array_agg(e.id), v_runs || array_agg(e.run) into v_ids, v_runs from ended e;
 
     return query
-    select 's'::"char", s.id, s.run, null::text, null::text, null::json, null::smallint, null::timestamptz,
-      null::timestamptz, null::timestamptz, null::smallint, null::smallint, null::smallint, null::json, null::integer,
-      null::uuid, null::json, null::text, null::jsonb, null::text, null::text
+    select (oncue.stale_row_v1(s.id, s.run)).*
     from json_to_recordset(p_others) as s(id uuid, run integer)
     where not exists (select from unnest(v_ids, v_runs) as d(id, run) where d.id = s.id and d.run = s.run);
   end if;

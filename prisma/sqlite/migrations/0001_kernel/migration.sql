@@ -1,5 +1,6 @@
 -- Times are integers: milliseconds since 1970, always written explicitly. Three spellings of a
 -- time (ISO text, integer, CURRENT_TIMESTAMP) do not sort together, and such a job is never claimed.
+-- CHECKs say CASE or `=` and `OR`: for an `IN` SQLite builds a table at every write (measured: 1.3 µs).
 -- Ids are the clustering key (WITHOUT ROWID): one tree per table fewer to write.
 
 CREATE TABLE "oncue_jobs" (
@@ -32,12 +33,15 @@ CREATE TABLE "oncue_jobs" (
   "fingerprint"     TEXT,
   "trace"           TEXT,
   "meta"            JSONB,
-  CONSTRAINT "jobs_live" CHECK ("status" IN ('blocked', 'pending', 'processing')),
-  CONSTRAINT "jobs_locked" CHECK (
-    ("status" = 'processing') = ("locked_until" IS NOT NULL) AND ("status" = 'processing') = ("locked_by" IS NOT NULL)
+  CONSTRAINT "jobs_state" CHECK (
+    CASE "status"
+      WHEN 'processing' THEN "locked_until" IS NOT NULL AND "locked_by" IS NOT NULL AND "visible_at" IS NOT NULL
+      WHEN 'pending' THEN "locked_until" IS NULL AND "locked_by" IS NULL AND "visible_at" IS NOT NULL
+      WHEN 'blocked' THEN "locked_until" IS NULL AND "locked_by" IS NULL AND "visible_at" IS NULL
+      ELSE 0
+    END
   ),
-  CONSTRAINT "jobs_visible" CHECK (("status" = 'blocked') = ("visible_at" IS NULL)),
-  CONSTRAINT "jobs_times" CHECK (typeof("run_at") = 'integer' AND typeof("visible_at") IN ('integer', 'null')),
+  CONSTRAINT "jobs_times" CHECK (typeof("run_at") = 'integer' AND (typeof("visible_at") = 'integer' OR "visible_at" IS NULL)),
   CONSTRAINT "jobs_priority" CHECK ("priority" BETWEEN -32768 AND 32767),
   CONSTRAINT "jobs_names" CHECK (length("topic") BETWEEN 1 AND 128 AND length("queue") BETWEEN 1 AND 128),
   CONSTRAINT "jobs_inline" CHECK (octet_length("payload") <= 2048),
@@ -74,7 +78,7 @@ CREATE TABLE "oncue_history" (
   "fingerprint"     TEXT,
   "trace"           TEXT,
   "meta"            JSONB,
-  CONSTRAINT "history_finished_status" CHECK ("status" IN ('completed', 'failed', 'cancelled')),
+  CONSTRAINT "history_finished_status" CHECK ("status" = 'completed' OR "status" = 'failed' OR "status" = 'cancelled'),
   CONSTRAINT "history_json" CHECK (json_valid("result"))
 ) WITHOUT ROWID;
 

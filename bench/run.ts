@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+import type { Benchmark } from './src/benchmark.ts'
+import { plans } from './src/plans/index.ts'
+import { say } from './src/report.ts'
+import { store } from './src/store/index.ts'
+
+const BENCHMARKS: Record<string, Benchmark> = { store, plans }
+
+const HELP = `pnpm bench <name> [options]
+
+${Object.entries(BENCHMARKS)
+  .map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`)
+  .join('\n')}
+
+Options:
+  --jobs N              jobs a step and round (each benchmark has its own default)
+  --rounds N            rounds that count; one more warms up
+  --database NAME       postgres or sqlite; both when absent
+  --json                one JSON document on stdout instead of tables
+  --help                this text
+
+Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
+names; there the benchmark makes a database of its own and drops it.
+`
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      jobs: { type: 'string' },
+      rounds: { type: 'string' },
+      database: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  const [name] = positionals
+  if (values.help || name === undefined) return say(HELP)
+  const benchmark = BENCHMARKS[name]
+  if (!benchmark) throw new Error(`There is no benchmark ${JSON.stringify(name)}. Try pnpm bench --help`)
+  const report = await benchmark.run({
+    jobs: whole('--jobs', values.jobs),
+    rounds: whole('--rounds', values.rounds),
+    database: oneOf('--database', values.database, ['postgres', 'sqlite']),
+  })
+  say(values.json ? `${JSON.stringify(report.data, null, 2)}\n` : report.text)
+}
+
+function whole(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new Error(`${option} takes a whole number above 0, not ${JSON.stringify(text)}`)
+  return Number(text)
+}
+
+function oneOf<T extends string>(option: string, text: string | undefined, all: readonly T[]): T | undefined {
+  const found = all.find((candidate) => candidate === text)
+  if (text !== undefined && !found)
+    throw new Error(`${option} is one of ${all.join(', ')}, not ${JSON.stringify(text)}`)
+  return found
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,17 @@
+export interface BenchmarkOptions {
+  readonly jobs: number | undefined
+  readonly rounds: number | undefined
+  readonly database: 'postgres' | 'sqlite' | undefined
+}
+
+interface Report {
+  /** Everything that was measured, for --json. */
+  readonly data: unknown
+  /** What a person wants to read of it. */
+  readonly text: string
+}
+
+export interface Benchmark {
+  readonly summary: string
+  run(options: BenchmarkOptions): Promise<Report>
+}

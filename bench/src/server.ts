@@ -1,0 +1,47 @@
+import { createPostgresDatabase, startPostgres } from '@oncue/db/testing'
+import pg from 'pg'
+import { givenPostgres } from './config.ts'
+
+/** A database that is gone when the benchmark is over, and one connection to ask and prepare it. */
+export interface BenchDatabase {
+  readonly url: string
+  readonly admin: pg.Client
+  readonly version: string
+  close(): Promise<void>
+}
+
+/** On the server of DATABASE_URL, or on one of our own with the durability that Postgres has by default. */
+export async function openPostgres(): Promise<BenchDatabase> {
+  const given = givenPostgres()
+  return given ? onServer(given, async () => {}) : ownPostgres({})
+}
+
+/**
+ * Always our own, and nothing on it writes but the benchmark: no autovacuum, and no full page images,
+ * which depend on when the last checkpoint was.
+ */
+export function openQuietPostgres(): Promise<BenchDatabase> {
+  return ownPostgres({ autovacuum: 'off', full_page_writes: 'off', checkpoint_timeout: '1h', fsync: 'off' })
+}
+
+async function ownPostgres(settings: Record<string, string>): Promise<BenchDatabase> {
+  const server = await startPostgres({ settings })
+  return onServer(server.url, () => server.stop())
+}
+
+async function onServer(serverUrl: string, stop: () => Promise<void>): Promise<BenchDatabase> {
+  const database = await createPostgresDatabase(serverUrl)
+  const admin = new pg.Client(database.url)
+  await admin.connect()
+  const { rows } = await admin.query(`select current_setting('server_version') as version`)
+  return {
+    url: database.url,
+    admin,
+    version: rows[0]?.version,
+    async close() {
+      await admin.end()
+      await database.drop()
+      await stop()
+    },
+  }
+}
