@@ -1,0 +1,17 @@
+drop table oncue.totals;
+drop table oncue.stats;
+drop table oncue.stat_deltas;
+drop table oncue.schedules;
+drop table oncue.topics;
+drop table oncue.queues;
+drop table oncue.slot_runs;
+drop table oncue.slots;
+drop table oncue.events;
+drop table oncue.deps;
+drop table oncue.keys;
+drop table oncue.workers;
+drop table oncue.payloads;
+drop table oncue.history;
+drop table oncue.jobs;
+drop type oncue."Status";
+drop function oncue.clock();

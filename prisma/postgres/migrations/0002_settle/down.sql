@@ -1,0 +1,14 @@
+drop function oncue.settle_others_v1;
+drop function oncue.settle_v1;
+drop function oncue.stale_row_v1;
+drop type oncue.work_row_v1;
+drop function oncue.crash_v1;
+drop function oncue.crash_error_v1;
+drop function oncue.after_finish_v1;
+drop function oncue.end_waiting_v1;
+drop function oncue.release_dependants_v1;
+drop function oncue.end_rows_v1;
+drop function oncue.free_slots_v1;
+drop function oncue.promote_v1;
+drop function oncue.append_event_v1;
+drop function oncue.bucket;

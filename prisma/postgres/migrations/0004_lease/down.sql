@@ -1,0 +1,3 @@
+drop function oncue.tend_v1;
+drop function oncue.rescue_v1;
+drop function oncue.heartbeat_v1;

@@ -1,0 +1,152 @@
+-- How runs stay alive, and what becomes of those that do not.
+
+-- Extends the leases of the runs that are still the caller's and answers those that are not, and
+-- those that somebody asked to stop. Parks them too: visible_at moves to the end of the lease, so
+-- that thousands of long runs do not stand at the head of the ready index, and a dead worker's runs
+-- come back by themselves.
+create function oncue.heartbeat_v1(
+  p_now timestamptz, p_worker uuid, p_lease_ms integer, p_ids uuid[], p_runs integer[], p_started boolean[]
+) returns table (kind text, lost_id uuid, lost_run integer)
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_kept uuid[];
+  v_cancelled uuid[];
+begin
+  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are being
+  -- settled this moment, by this worker or by whoever took over: they are left alone.
+  with beaten as (
+    update oncue.jobs j set
+      locked_until = v_until, visible_at = v_until, updated = v_now,
+      started_at = case when m.started then coalesce(j.started_at, v_now) else j.started_at end
+    from (
+      select c.id, s.started from unnest(p_ids, p_runs, p_started) as s(id, run, started)
+      join oncue.jobs c on c.id = s.id and c.run = s.run and c.status = 'processing'
+      for update of c skip locked
+    ) m
+    where j.id = m.id
+    returning j.id, j.cancel_at
+  )
+  select coalesce(array_agg(b.id), '{}'), array_agg(b.id) filter (where b.cancel_at is not null)
+    into v_kept, v_cancelled from beaten b;
+  update oncue.workers w set last_beat = v_now where w.id = p_worker;
+  if cardinality(v_kept) < cardinality(p_ids) then
+    return query
+    select 'lost', s.id, s.run from unnest(p_ids, p_runs) as s(id, run)
+    where not exists (
+      select from oncue.jobs j where j.id = s.id and j.run = s.run and j.status = 'processing');
+  end if;
+  if v_cancelled is not null then
+    return query
+    select 'cancel', s.id, s.run from unnest(p_ids, p_runs) as s(id, run) where s.id = any (v_cancelled);
+  end if;
+end $$;
+
+-- Frees the runs of workers whose presence lock has been gone for p_gone_ms. Nobody is declared
+-- dead within p_settle_ms of the server's own start: everyone has to reconnect first.
+create function oncue.rescue_v1(p_now timestamptz, p_gone_ms integer, p_settle_ms integer)
+  returns table (worker uuid, released integer, failed integer)
+  language plpgsql
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_dead uuid;
+  v_ids uuid[];
+begin
+  update oncue.workers w set missing_since = case when s.seen then null else v_now end
+  from (
+    select c.id, l.seen
+    from oncue.workers c, lateral (
+      select exists (
+        select from pg_catalog.pg_locks l
+        where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+          and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+          and (l.classid::bigint << 32) | l.objid::bigint = c.presence::bigint
+      ) as seen
+    ) l
+    where c.presence is not null and l.seen <> (c.missing_since is null)
+    for update of c skip locked
+  ) s
+  where w.id = s.id;
+
+  if clock_timestamp() < pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond' then
+    return;
+  end if;
+  for v_dead in
+    select w.id from oncue.workers w
+    where w.missing_since <= v_now - p_gone_ms * interval '1 millisecond'
+    for update skip locked
+  loop
+    -- The live table has no index by worker (a claim would have to write it), so this is a scan:
+    -- once a death, not once a job.
+    select array_agg(c.id) into v_ids
+      from (select j.id from oncue.jobs j where j.locked_by = v_dead for update skip locked) c;
+    select c.released, c.failed into released, failed from oncue.crash_v1(v_now, coalesce(v_ids, '{}')) c;
+    -- A row that was skipped is in the dead worker's last statement; look again next time.
+    if not exists (select from oncue.jobs j where j.locked_by = v_dead) then
+      delete from oncue.workers w where w.id = v_dead;
+    end if;
+    worker := v_dead;
+    return next;
+  end loop;
+end $$;
+
+-- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll.
+create function oncue.tend_v1(p_now timestamptz) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_parents uuid[];
+  v_live uuid[];
+  v_completed uuid[];
+  v_other uuid[];
+  v_slot oncue.slots;
+  v_room integer;
+begin
+  -- A parent may have ended after an edge to it was written and before it was committed: then neither
+  -- saw the other. So each edge is looked at once more. A parent whose row is locked may be ending
+  -- right now, and is left for the next time.
+  select array_agg(distinct d.parent_id) into v_parents
+    from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d;
+  if v_parents is not null then
+    select array_agg(l.id) into v_live
+      from (select j.id from oncue.jobs j where j.id = any (v_parents) for share skip locked) l;
+    update oncue.deps d set checked = true where not d.checked and d.parent_id = any (v_live);
+    select array_agg(h.id) filter (where h.status = 'completed'), array_agg(h.id) filter (where h.status <> 'completed')
+      into v_completed, v_other
+      from oncue.history h where h.id = any (v_parents);
+    if v_completed is not null then
+      perform oncue.release_dependants_v1(v_now, v_completed, true);
+    end if;
+    if v_other is not null then
+      perform oncue.release_dependants_v1(v_now, v_other, false);
+      update oncue.deps d set checked = true where not d.checked and d.parent_id = any (v_other);
+    end if;
+  end if;
+
+  delete from oncue.slot_runs r where not exists (
+    select from oncue.jobs j where j.id = r.job_id and j.run = r.run and j.status = 'processing');
+  -- Keys come and go with users and orders; a slot that nobody uses and nobody set is made anew when needed.
+  delete from oncue.slots s using (
+    select i.key from oncue.slots i
+    where i.key like 'k:%' and not i.waiting and i.max_running is null and i.rate_count is null
+      and not exists (select from oncue.slot_runs r where r.key = i.key)
+    limit 1000 for update skip locked
+  ) idle
+  where s.key = idle.key;
+  for v_slot in select * from oncue.slots s where s.waiting for update skip locked loop
+    select r.room into v_room from oncue.room_v1(v_now, v_slot, (
+      select h.concurrency_limit from oncue.jobs h where h.concurrency_key = substr(v_slot.key, 3) limit 1)) r;
+    if v_room > 0 then
+      perform oncue.promote_v1(v_now, v_slot.key, v_room);
+    end if;
+  end loop;
+end $$;

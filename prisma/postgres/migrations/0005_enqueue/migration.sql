@@ -1,0 +1,359 @@
+-- How jobs come in where a plain insert does not do, and how people move them about.
+
+-- Jobs with a unique or idempotency key, one by one: whether a job is made is decided by the row in
+-- `keys`, which two enqueues cannot both insert. p_jobs is a JSON array of
+-- {id, queue, topic, payload, big, priority, maxRetries, timeoutMs, retry, uniqueKey, uniqueMs, onConflict,
+--  idempotencyKey, idempotencyMs, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, deps};
+-- payload, big and meta are JSON as text, because a null inside JSON would be no value at all.
+create function oncue.enqueue_keyed_v1(p_now timestamptz, p_jobs json)
+  returns table (n integer, job_id uuid, created boolean)
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v record;
+  v_due timestamptz;
+  v_existing oncue.keys;
+begin
+  for v in
+    select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
+      id uuid, queue text, topic text, payload text, big text, priority smallint, "maxRetries" smallint,
+      "timeoutMs" integer, retry json, "uniqueKey" text, "uniqueMs" bigint, "onConflict" text, "idempotencyKey" text,
+      "idempotencyMs" bigint, "concurrencyKey" text, "concurrencyLimit" smallint, "parentId" uuid,  trace text,
+      meta text, "runAt" timestamptz, "delayMs" bigint, deps integer)
+  loop
+    n := v.n; job_id := v.id; created := true;
+    v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
+
+    if v."idempotencyKey" is not null then
+      v_existing := oncue.take_key_v1(v_now, 'i:' || v."idempotencyKey", v.id, v."idempotencyMs");
+      if v_existing.job_id <> v.id then
+        job_id := v_existing.job_id; created := false;
+        return next;
+        continue;
+      end if;
+    end if;
+
+    if v."uniqueKey" is not null then
+      v_existing := oncue.take_key_v1(v_now, 'u:' || v."uniqueKey", v.id, v."uniqueMs");
+      if v_existing.job_id <> v.id then
+        -- The idempotency key that was just taken stands for the job that is there, not for one that is not.
+        update oncue.keys k set job_id = v_existing.job_id
+          where k.key = 'i:' || v."idempotencyKey" and k.job_id = v.id;
+        if v."onConflict" = 'reject' then
+          raise exception 'Job % holds this unique key', v_existing.job_id using errcode = 'OC001';
+        end if;
+        if v."onConflict" = 'replace' then
+          update oncue.jobs j set
+            payload = v.payload::json, priority = v.priority, run_at = v_due, updated = v_now, meta = v.meta::jsonb, trace = v.trace,
+            visible_at = case when j.visible_at is null then null else v_due end
+          where j.id = v_existing.job_id and j.status in ('pending', 'blocked');
+          if found then
+            delete from oncue.payloads p where p.job_id = v_existing.job_id and p.part = 'payload';
+            if v.big is not null then
+              insert into oncue.payloads (job_id, part, data) values (v_existing.job_id, 'payload', v.big::json);
+            end if;
+            update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond' where k.key = v_existing.key;
+            job_id := v_existing.job_id; created := false;
+            return next;
+            continue;
+          end if;
+          -- It runs already, or is over: the new job takes its place.
+          update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
+            where k.key = v_existing.key;
+          update oncue.keys k set job_id = v.id where k.key = 'i:' || v."idempotencyKey";
+        else
+          job_id := v_existing.job_id; created := false;
+          return next;
+          continue;
+        end if;
+      end if;
+    end if;
+
+    insert into oncue.jobs
+      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, concurrency_key, concurrency_limit,
+       parent_id, trace, meta, created, updated, run_at, visible_at, status, deps_left)
+    values
+      (v.id, v.queue, v.topic, v.payload::json, v.priority, v."maxRetries", v."timeoutMs", v.retry, v."uniqueKey",
+       v."concurrencyKey", v."concurrencyLimit", v."parentId", v.trace, v.meta::jsonb, v_now, v_now, v_due,
+       case when v.deps = 0 then v_due end,
+       (case when v.deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v.deps);
+    if v.big is not null then
+      insert into oncue.payloads (job_id, part, data) values (v.id, 'payload', v.big::json);
+    end if;
+    return next;
+  end loop;
+end $$;
+
+-- Takes a key for a job, or answers whose it is. Waits for a transaction that is about to take it.
+create function oncue.take_key_v1(p_now timestamptz, p_key text, p_id uuid, p_ms bigint) returns oncue.keys
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_key oncue.keys;
+begin
+  loop
+    insert into oncue.keys as k (key, job_id, until)
+      values (p_key, p_id, p_now + p_ms * interval '1 millisecond')
+      on conflict (key) do update set job_id = excluded.job_id, until = excluded.until where k.until <= p_now
+      returning * into v_key;
+    if found then return v_key; end if;
+    select * into v_key from oncue.keys k where k.key = p_key for update;
+    if found then return v_key; end if;
+  end loop;
+end $$;
+
+-- After jobs and their edges were written: refuses edges to nowhere, and resolves those to parents
+-- that have ended already.
+create function oncue.link_v1(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_unknown uuid;
+  v_completed uuid[];
+  v_other uuid[];
+begin
+  select d.parent_id into v_unknown from oncue.deps d
+    where d.job_id = any (p_ids)
+      and not exists (select from oncue.jobs j where j.id = d.parent_id)
+      and not exists (select from oncue.history h where h.id = d.parent_id)
+    limit 1;
+  if found then
+    raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002';
+  end if;
+  select array_agg(h.id) filter (where h.status = 'completed'), array_agg(h.id) filter (where h.status <> 'completed')
+    into v_completed, v_other
+    from oncue.deps d join oncue.history h on h.id = d.parent_id where d.job_id = any (p_ids);
+  if v_completed is not null then
+    perform oncue.release_dependants_v1(v_now, v_completed, true);
+  end if;
+  if v_other is not null then
+    perform oncue.release_dependants_v1(v_now, v_other, false);
+  end if;
+end $$;
+
+-- Puts finished jobs back: attempts start anew, the run number goes on, so that an old run stays stale.
+-- Answers how many, and why the others were left.
+create function oncue.requeue_v1(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
+  returns table (reason text, count integer)
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_ids uuid[];
+  v_done uuid[];
+  v_live uuid[];
+begin
+  select array_agg(f.id) into v_ids from (
+    select h.id from oncue.history h
+    where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
+      -- One that was enqueued again after it had finished is live.
+      and not exists (select from oncue.jobs j where j.id = h.id)
+    for update skip locked
+  ) f;
+
+  with wanted as (
+    select h.id, 'u:' || h.unique_key as key from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
+  ), taken as (
+    insert into oncue.keys as k (key, job_id, until)
+    select distinct on (w.key) w.key, w.id, null::timestamptz from wanted w order by w.key, w.id
+    on conflict (key) do update set job_id = excluded.job_id, until = null
+      where k.job_id = excluded.job_id or k.until <= v_now
+    returning k.job_id
+  )
+  select array_agg(w.id) into v_live from wanted w where w.id not in (select t.job_id from taken t);
+
+  with back as (
+    delete from oncue.history h where h.id = any (v_ids) and h.id <> all (coalesce(v_live, '{}')) returning h.*
+  ), results as (
+    delete from oncue.payloads p where p.part = 'result' and p.job_id in (select b.id from back b)
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', v_now), b.queue, b.topic, -sum((b.status = 'completed')::integer),
+      -sum((b.status = 'failed')::integer), -sum((b.status = 'cancelled')::integer), '', '', 0
+    from back b group by b.queue, b.topic
+  ), moved as (
+    insert into oncue.jobs
+      (id, created, updated, status, run_at, visible_at, run, timeout_ms, priority, max_retries, queue, topic, payload,
+       retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta)
+    select
+       b.id, b.created, v_now, 'pending', v_now, v_now, b.run, b.timeout_ms, b.priority, b.max_retries, b.queue, b.topic,
+       b.payload, b.retry, b.unique_key, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress,
+       b.last_error, b.fingerprint, b.trace, b.meta
+    from back b
+  )
+  select array_agg(b.id) into v_done from back b;
+  if v_done is not null then
+    perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
+    perform oncue.append_event_v1(v_now, v_done, 'requeued',
+      (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+  end if;
+  return query select 'done', coalesce(cardinality(v_done), 0);
+  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live) where v_live is not null;
+  return query
+  select s.reason, count(*)::integer from (
+    select case
+      when exists (select from oncue.jobs j where j.id = i.id) then 'INVALID_STATE'
+      when exists (select from oncue.history h where h.id = i.id) then 'CHANGED'
+      else 'JOB_NOT_FOUND' end as reason
+    from unnest(p_ids) as i(id)
+    where i.id <> all (coalesce(v_done, '{}') || coalesce(v_live, '{}'))
+  ) s group by s.reason;
+end $$;
+
+-- Cancels what waits; asks what runs. Skips what is locked: it is being claimed or settled this
+-- moment, and the caller tries those again (reason BUSY).
+create function oncue.cancel_v1(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
+  returns table (reason text, count integer, busy uuid[])
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_locked uuid[];
+  v_waiting uuid[];
+  v_running uuid[];
+  v_event constant json := json_build_object('by', p_by);
+begin
+  select coalesce(array_agg(l.id), '{}'), array_agg(l.id) filter (where l.status <> 'processing'),
+      array_agg(l.id) filter (where l.status = 'processing')
+    into v_locked, v_waiting, v_running
+    from (
+      select j.id, j.status from oncue.jobs j
+      where j.id = any (p_ids) and (p_as_of is null or j.created <= p_as_of)
+      for update skip locked
+    ) l;
+  if v_waiting is not null then
+    perform oncue.append_event_v1(v_now, v_waiting, 'cancelled', (select array_agg(v_event) from unnest(v_waiting)));
+    perform oncue.end_waiting_v1(v_now, v_waiting, 'cancelled', null);
+  end if;
+  if v_running is not null then
+    perform oncue.append_event_v1(v_now, v_running, 'cancel_requested', (select array_agg(v_event) from unnest(v_running)));
+    update oncue.jobs j set cancel_at = v_now, updated = v_now where j.id = any (v_running);
+  end if;
+  return query select 'done', cardinality(v_locked), null::uuid[];
+  return query
+  select s.reason, count(*)::integer, array_agg(s.id) from (
+    select i.id, case
+      when exists (select from oncue.history h where h.id = i.id) then 'INVALID_STATE'
+      when exists (select from oncue.jobs j where j.id = i.id and j.created > p_as_of) then 'CHANGED'
+      when exists (select from oncue.jobs j where j.id = i.id) then 'BUSY'
+      else 'JOB_NOT_FOUND' end as reason
+    from unnest(p_ids) as i(id) where i.id <> all (v_locked)
+  ) s group by s.reason;
+end $$;
+
+-- Removes jobs and all that belongs to them, if nobody waits for them.
+create function oncue.forget_v1(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+begin
+  delete from oncue.events e where e.job_id = any (p_ids);
+  delete from oncue.payloads p where p.job_id = any (p_ids);
+  delete from oncue.keys k where k.job_id = any (p_ids);
+  delete from oncue.deps d where d.job_id = any (p_ids);
+end $$;
+
+create function oncue.delete_v1(p_now timestamptz, p_ids uuid[], p_as_of timestamptz)
+  returns table (reason text, count integer)
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_live uuid[];
+  v_done uuid[];
+begin
+  select array_agg(l.id) into v_live from (
+    select j.id from oncue.jobs j
+    where j.id = any (p_ids) and j.status = 'pending' and (p_as_of is null or j.created <= p_as_of)
+      and not exists (select from oncue.deps d where d.parent_id = j.id)
+    for update skip locked
+  ) l;
+  delete from oncue.jobs j where j.id = any (v_live);
+  with gone as (
+    delete from oncue.history h
+    where h.id = any (p_ids) and h.status = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
+      and not exists (select from oncue.deps d where d.parent_id = h.id)
+    returning h.*
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', v_now), g.queue, g.topic, 0, -count(*), 0, '', '', 0 from gone g group by g.queue, g.topic
+  )
+  select coalesce(array_agg(g.id), '{}') || coalesce(v_live, '{}') into v_done from gone g;
+  perform oncue.forget_v1(v_now, v_done);
+  return query select 'done', cardinality(v_done);
+  return query
+  select s.reason, count(*)::integer from (
+    select case
+      when not exists (select from oncue.jobs j where j.id = i.id) and not exists (select from oncue.history h where h.id = i.id)
+        then 'JOB_NOT_FOUND'
+      when exists (select from oncue.deps d where d.parent_id = i.id) then 'HAS_DEPENDANTS'
+      when exists (select from oncue.jobs j where j.id = i.id and j.status = 'pending' and j.created > p_as_of)
+        or exists (select from oncue.history h where h.id = i.id and h.status = 'failed' and h.finished_at > p_as_of)
+        then 'CHANGED'
+      else 'INVALID_STATE' end as reason
+    from unnest(p_ids) as i(id) where i.id <> all (v_done)
+  ) s group by s.reason;
+end $$;
+
+-- Removes up to p_limit finished jobs of one queue and topic that are older than p_before, oldest
+-- first. A failed parent that others wait for is kept.
+create function oncue.prune_v1(
+  p_now timestamptz, p_queue text, p_topic text, p_status oncue."Status", p_before timestamptz, p_limit integer
+) returns integer
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_ids uuid[];
+begin
+  -- Twice, because a plan for every status could use neither of the two partial indexes.
+  if p_status = 'completed' then
+    select array_agg(o.id) into v_ids from (
+      select h.id from oncue.history h
+      where h.status = 'completed' and h.queue = p_queue and h.topic = p_topic
+        and h.created < p_before and h.finished_at < p_before
+        and not exists (select from oncue.deps d where d.parent_id = h.id)
+      order by h.created, h.id limit p_limit
+      for update skip locked
+    ) o;
+  else
+    select array_agg(o.id) into v_ids from (
+      select h.id from oncue.history h
+      where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
+        and h.created < p_before and h.finished_at < p_before
+        and not exists (select from oncue.deps d where d.parent_id = h.id)
+      order by h.created, h.id limit p_limit
+      for update skip locked
+    ) o;
+  end if;
+  if v_ids is null then return 0; end if;
+  delete from oncue.history h where h.id = any (v_ids);
+  perform oncue.forget_v1(v_now, v_ids);
+  insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    values (gen_random_uuid(), date_trunc('minute', v_now), p_queue, p_topic,
+      case when p_status = 'completed' then -cardinality(v_ids) else 0 end,
+      case when p_status = 'failed' then -cardinality(v_ids) else 0 end,
+      case when p_status = 'cancelled' then -cardinality(v_ids) else 0 end, '', '', 0);
+  return cardinality(v_ids);
+end $$;

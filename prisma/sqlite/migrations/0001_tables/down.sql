@@ -1,0 +1,15 @@
+DROP TABLE "oncue_totals";
+DROP TABLE "oncue_stats";
+DROP TABLE "oncue_stat_deltas";
+DROP TABLE "oncue_schedules";
+DROP TABLE "oncue_topics";
+DROP TABLE "oncue_queues";
+DROP TABLE "oncue_slot_runs";
+DROP TABLE "oncue_slots";
+DROP TABLE "oncue_events";
+DROP TABLE "oncue_deps";
+DROP TABLE "oncue_keys";
+DROP TABLE "oncue_workers";
+DROP TABLE "oncue_payloads";
+DROP TABLE "oncue_history";
+DROP TABLE "oncue_jobs";

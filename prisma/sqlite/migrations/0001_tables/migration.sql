@@ -1,0 +1,235 @@
+-- Times are integers: milliseconds since 1970, always written explicitly. Three spellings of a
+-- time (ISO text, integer, CURRENT_TIMESTAMP) do not sort together, and such a job is never claimed.
+-- Ids are the clustering key (WITHOUT ROWID): one tree per table fewer to write.
+
+CREATE TABLE "oncue_jobs" (
+  "id"              TEXT NOT NULL PRIMARY KEY,
+  "run_at"          DATETIME NOT NULL,
+  "visible_at"      DATETIME,
+  "created"         DATETIME NOT NULL,
+  "updated"         DATETIME NOT NULL,
+  "locked_until"    DATETIME,
+  "started_at"      DATETIME,
+  "locked_by"       TEXT,
+  "status"          TEXT NOT NULL,
+  "run"             INTEGER NOT NULL DEFAULT 0,
+  "timeout_ms"      INTEGER NOT NULL,
+  "deps_left"       INTEGER NOT NULL DEFAULT 0,
+  "priority"        INTEGER NOT NULL,
+  "retries"         INTEGER NOT NULL DEFAULT 0,
+  "max_retries"     INTEGER NOT NULL,
+  "crashes"         INTEGER NOT NULL DEFAULT 0,
+  "queue"           TEXT NOT NULL,
+  "topic"           TEXT NOT NULL,
+  "payload"         JSONB,
+  "retry"           JSONB,
+  "unique_key"      TEXT,
+  "concurrency_key" TEXT,
+  "concurrency_limit" INTEGER,
+  "cancel_at"       DATETIME,
+  "parent_id"       TEXT,
+  "cursor"          JSONB,
+  "progress"        JSONB,
+  "last_error"      JSONB,
+  "fingerprint"     TEXT,
+  "trace"           TEXT,
+  "meta"            JSONB,
+  -- Comparisons one by one, here and below: a list (x IN (…)) costs every write about a microsecond.
+  CONSTRAINT "jobs_state" CHECK (
+    CASE "status"
+      WHEN 'processing' THEN "locked_until" IS NOT NULL AND "locked_by" IS NOT NULL AND "visible_at" IS NOT NULL
+      WHEN 'pending' THEN "locked_until" IS NULL AND "locked_by" IS NULL
+      WHEN 'blocked' THEN "locked_until" IS NULL AND "locked_by" IS NULL AND "visible_at" IS NULL
+      ELSE 0
+    END
+  ),
+  CONSTRAINT "jobs_times" CHECK (typeof("run_at") = 'integer' AND ("visible_at" IS NULL OR typeof("visible_at") = 'integer')),
+  CONSTRAINT "jobs_priority" CHECK ("priority" BETWEEN -32768 AND 32767),
+  CONSTRAINT "jobs_names" CHECK (length("topic") BETWEEN 1 AND 128 AND length("queue") BETWEEN 1 AND 128),
+  CONSTRAINT "jobs_inline" CHECK (octet_length("payload") <= 2048),
+  CONSTRAINT "jobs_json" CHECK (json_valid("payload"))
+) WITHOUT ROWID;
+
+CREATE INDEX "oncue_jobs_ready" ON "oncue_jobs" ("queue", "priority" DESC, "visible_at", "id") WHERE "visible_at" IS NOT NULL;
+CREATE INDEX "oncue_jobs_listed" ON "oncue_jobs" ("topic", "created", "id");
+CREATE INDEX "oncue_jobs_keyed" ON "oncue_jobs" ("concurrency_key", "priority" DESC, "run_at", "id") WHERE "concurrency_key" IS NOT NULL;
+
+CREATE TABLE "oncue_history" (
+  "id"              TEXT NOT NULL PRIMARY KEY,
+  "run_at"          DATETIME,
+  "created"         DATETIME NOT NULL,
+  "started_at"      DATETIME,
+  "finished_at"     DATETIME NOT NULL,
+  "locked_by"       TEXT,
+  "status"          TEXT NOT NULL,
+  "run"             INTEGER NOT NULL,
+  "timeout_ms"      INTEGER NOT NULL,
+  "priority"        INTEGER NOT NULL,
+  "retries"         INTEGER NOT NULL,
+  "max_retries"     INTEGER NOT NULL,
+  "crashes"         INTEGER NOT NULL,
+  "queue"           TEXT NOT NULL,
+  "topic"           TEXT NOT NULL,
+  "payload"         JSONB,
+  "result"          JSONB,
+  "retry"           JSONB,
+  "unique_key"      TEXT,
+  "concurrency_key" TEXT,
+  "concurrency_limit" INTEGER,
+  "parent_id"       TEXT,
+  "cursor"          JSONB,
+  "progress"        JSONB,
+  "last_error"      JSONB,
+  "fingerprint"     TEXT,
+  "trace"           TEXT,
+  "meta"            JSONB,
+  CONSTRAINT "history_finished_status" CHECK ("status" = 'completed' OR "status" = 'failed' OR "status" = 'cancelled'),
+  CONSTRAINT "history_json" CHECK (json_valid("result"))
+) WITHOUT ROWID;
+
+CREATE INDEX "oncue_history_completed" ON "oncue_history" ("topic", "created", "id") WHERE "status" = 'completed';
+CREATE INDEX "oncue_history_unsuccessful" ON "oncue_history" ("topic", "status", "queue", "created", "id") WHERE "status" <> 'completed';
+CREATE INDEX "oncue_history_failed" ON "oncue_history" ("finished_at", "fingerprint") WHERE "status" = 'failed';
+CREATE INDEX "oncue_history_fingerprint" ON "oncue_history" ("fingerprint", "created", "id") WHERE "status" = 'failed';
+
+CREATE TABLE "oncue_payloads" (
+  "job_id" TEXT NOT NULL,
+  "part"   TEXT NOT NULL,
+  "data"   JSONB NOT NULL,
+  PRIMARY KEY ("job_id", "part"),
+  CONSTRAINT "payloads_part" CHECK ("part" = 'payload' OR "part" = 'result'),
+  CONSTRAINT "payloads_size" CHECK (octet_length("data") <= 1048576),
+  CONSTRAINT "payloads_json" CHECK (json_valid("data"))
+);
+
+CREATE TABLE "oncue_workers" (
+  "id"            TEXT NOT NULL PRIMARY KEY,
+  "host"          TEXT NOT NULL,
+  "pid"           INTEGER NOT NULL,
+  "queues"        JSONB NOT NULL,
+  "concurrency"   INTEGER NOT NULL,
+  "version"       TEXT NOT NULL,
+  "presence"      TEXT,
+  "missing_since" DATETIME,
+  "started_at"    DATETIME NOT NULL,
+  "last_beat"     DATETIME NOT NULL
+);
+
+CREATE TABLE "oncue_keys" (
+  "key"    TEXT NOT NULL PRIMARY KEY,
+  "job_id" TEXT NOT NULL,
+  "until"  DATETIME
+) WITHOUT ROWID;
+CREATE INDEX "oncue_keys_job" ON "oncue_keys" ("job_id");
+
+CREATE TABLE "oncue_deps" (
+  "job_id"    TEXT NOT NULL,
+  "parent_id" TEXT NOT NULL,
+  "policy"    TEXT NOT NULL,
+  "checked"   BOOLEAN NOT NULL DEFAULT false,
+  PRIMARY KEY ("job_id", "parent_id"),
+  CONSTRAINT "deps_policy" CHECK ("policy" = 'wait' OR "policy" = 'stop' OR "policy" = 'go_on' OR "policy" = 'cancel')
+) WITHOUT ROWID;
+CREATE INDEX "oncue_deps_parent" ON "oncue_deps" ("parent_id");
+CREATE INDEX "oncue_deps_unchecked" ON "oncue_deps" ("parent_id") WHERE NOT "checked";
+
+CREATE TABLE "oncue_events" (
+  "job_id"  TEXT NOT NULL,
+  "version" INTEGER NOT NULL,
+  "type"    TEXT NOT NULL,
+  "data"    JSONB,
+  "created" DATETIME NOT NULL,
+  PRIMARY KEY ("job_id", "version"),
+  CONSTRAINT "events_version" CHECK ("version" > 0),
+  CONSTRAINT "events_json" CHECK (json_valid("data"))
+) WITHOUT ROWID;
+
+CREATE TABLE "oncue_slots" (
+  "key"         TEXT NOT NULL PRIMARY KEY,
+  "max_running" INTEGER,
+  "rate_count"  INTEGER,
+  "rate_ms"     INTEGER,
+  "starts"      JSONB,
+  "waiting"     BOOLEAN NOT NULL DEFAULT false,
+  CONSTRAINT "slots_limits" CHECK ("max_running" >= 0 AND "rate_count" BETWEEN 1 AND 10000 AND "rate_ms" > 0)
+) WITHOUT ROWID;
+CREATE INDEX "oncue_slots_waiting" ON "oncue_slots" ("key") WHERE "waiting";
+
+CREATE TABLE "oncue_slot_runs" (
+  "key"    TEXT NOT NULL,
+  "job_id" TEXT NOT NULL,
+  "run"    INTEGER NOT NULL,
+  PRIMARY KEY ("key", "job_id")
+) WITHOUT ROWID;
+CREATE INDEX "oncue_slot_runs_job" ON "oncue_slot_runs" ("job_id");
+
+CREATE TABLE "oncue_queues" (
+  "name"      TEXT NOT NULL PRIMARY KEY,
+  "paused_at" DATETIME,
+  "paused_by" TEXT,
+  "ageing_ms" INTEGER,
+  CONSTRAINT "queues_ageing" CHECK ("ageing_ms" > 0)
+) WITHOUT ROWID;
+
+CREATE TABLE "oncue_topics" (
+  "topic"     TEXT NOT NULL PRIMARY KEY,
+  "input"     JSONB NOT NULL,
+  "output"    JSONB NOT NULL,
+  "policy"    JSONB NOT NULL,
+  "announced" DATETIME NOT NULL
+);
+
+CREATE TABLE "oncue_schedules" (
+  "name"      TEXT NOT NULL PRIMARY KEY,
+  "cron"      TEXT NOT NULL,
+  "timezone"  TEXT NOT NULL,
+  "topic"     TEXT NOT NULL,
+  "payload"   JSONB NOT NULL,
+  "options"   JSONB NOT NULL,
+  "missed"    TEXT NOT NULL,
+  "source"    TEXT NOT NULL,
+  "next_at"   DATETIME,
+  "last_at"   DATETIME,
+  "paused_at" DATETIME,
+  "paused_by" TEXT,
+  "created"   DATETIME NOT NULL,
+  "updated"   DATETIME NOT NULL,
+  CONSTRAINT "schedules_missed" CHECK ("missed" IN ('skip', 'one', 'all')),
+  CONSTRAINT "schedules_source" CHECK ("source" IN ('code', 'database'))
+);
+
+CREATE TABLE "oncue_stat_deltas" (
+  "id"        TEXT NOT NULL PRIMARY KEY,
+  "minute"    DATETIME NOT NULL,
+  "queue"     TEXT NOT NULL,
+  "topic"     TEXT NOT NULL,
+  "completed" INTEGER NOT NULL,
+  "failed"    INTEGER NOT NULL,
+  "cancelled" INTEGER NOT NULL,
+  "waits"     TEXT NOT NULL,
+  "runs"      TEXT NOT NULL,
+  "run_ms"    BIGINT NOT NULL
+);
+
+CREATE TABLE "oncue_stats" (
+  "minute"    DATETIME NOT NULL,
+  "queue"     TEXT NOT NULL,
+  "topic"     TEXT NOT NULL,
+  "completed" INTEGER NOT NULL,
+  "failed"    INTEGER NOT NULL,
+  "cancelled" INTEGER NOT NULL,
+  "waits"     JSONB NOT NULL,
+  "runs"      JSONB NOT NULL,
+  PRIMARY KEY ("minute", "queue", "topic")
+) WITHOUT ROWID;
+
+CREATE TABLE "oncue_totals" (
+  "queue"     TEXT NOT NULL,
+  "topic"     TEXT NOT NULL,
+  "completed" INTEGER NOT NULL,
+  "failed"    INTEGER NOT NULL,
+  "cancelled" INTEGER NOT NULL,
+  "runs"      BIGINT NOT NULL,
+  "run_ms"    BIGINT NOT NULL,
+  PRIMARY KEY ("queue", "topic")
+) WITHOUT ROWID;
