@@ -40,15 +40,24 @@ export const ERRORS = {
   PAYLOAD_TOO_LARGE: tooLarge('Store the data elsewhere and send a reference to it.'),
   META_TOO_LARGE: tooLarge('Keep only what you filter by in meta; the rest belongs in the payload.'),
   BATCH_TOO_LARGE: tooLarge('Send fewer items in one request.'),
+  DEPENDENCY_CYCLE: badRequest('A job cannot wait for itself, over however many others.'),
+  INVALID_CURSOR: badRequest('Use the cursor of the page before, with the same filter, or none.'),
+  INVALID_CRON: badRequest('Use five or six cron fields and an IANA time zone, such as Asia/Shanghai.'),
   UNSUPPORTED_TRANSACTION: badRequest(
     'Pass the `tx` of Prisma, a `pg` client, a better-sqlite3 connection, or an object with query(sql, params).',
   ),
   INVALID_DATABASE_URL: badRequest('Use postgres://…, file:./path/to/oncue.db or :memory:.'),
 
   // What the job is, or is no longer
+  UNKNOWN_PARENT: notFound('Enqueue the jobs that others wait for first, or in the same call.'),
+  SCHEDULE_NOT_FOUND: notFound(
+    'Check the name; schedules in code are there once a worker has announced them.',
+  ),
   UNKNOWN_TOPIC: notFound('Define the topic with defineJobs, or start a worker that handles it.'),
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
+  UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or take its id.'),
+  VERSION_MISMATCH: conflict('Somebody else appended first: read the events, decide again, append again.'),
   STALE_RUN: conflict('Drop the result: the job was cancelled, or another run owns it now.'),
   DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare the job anew.'),
 
@@ -60,6 +69,7 @@ export const ERRORS = {
     retryable: true,
     hint: 'Raise timeoutMs, split the job, or pass ctx.signal on so that slow calls stop in time.',
   },
+  PARENT_FAILED: broken('Look at the job that this one waited for; requeue that one first.'),
   WORKER_CRASHED: {
     http: 500,
     trpc: 'INTERNAL_SERVER_ERROR',

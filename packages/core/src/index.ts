@@ -21,7 +21,13 @@ export {
   type Worker,
   type Workers,
 } from './define-workers.ts'
-export { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
+export {
+  type EnqueueOptions,
+  enqueueOptionsSchema,
+  type OnConflict,
+  PARENT_FAILURE_POLICIES,
+  type ParentFailurePolicy,
+} from './enqueue-options.ts'
 export { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
 export { describeError, type JobError, jobErrorSchema } from './failure.ts'
 export { isJobId, type JobId, jobIdSchema, newJobId } from './id.ts'
@@ -33,6 +39,7 @@ export {
   jobStatusSchema,
   jobSummarySchema,
   type NewJob,
+  type UniqueRule,
 } from './job.ts'
 export { encodeJson, type JsonKind } from './json.ts'
 export { DEFAULTS, LIMITS } from './limits.ts'

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { OnConflict, ParentFailurePolicy } from './enqueue-options.ts'
 import { jobErrorSchema } from './failure.ts'
 import { type JobId, jobIdSchema } from './id.ts'
 import { type RetryPolicy, retryPolicySchema } from './retry.ts'
@@ -27,6 +28,8 @@ export const jobSchema = z.object({
   timeoutMs: z.int(),
   uniqueKey: z.string().nullable(),
   concurrencyKey: z.string().nullable(),
+  concurrencyLimit: z.int().nullable(),
+  cancelAt: z.date().nullable().describe('when its run was asked to stop'),
   parentId: jobIdSchema.nullable(),
   depsLeft: z.int().describe('jobs it still waits for'),
   cursor: z.unknown().describe('where its handler would go on'),
@@ -45,6 +48,13 @@ export type Job = z.output<typeof jobSchema>
 export const jobSummarySchema = jobSchema.omit({ payload: true, result: true })
 export type JobSummary = z.output<typeof jobSummarySchema>
 
+export interface UniqueRule {
+  readonly key: string
+  /** null: while the job is live. */
+  readonly withinMs: number | null
+  readonly onConflict: OnConflict
+}
+
 /** A job to be stored: checked, encoded and complete. Made by `prepareJob`; stores trust it. */
 export interface NewJob {
   readonly id: JobId
@@ -62,7 +72,12 @@ export interface NewJob {
   /** JSON text. */
   readonly meta: string | null
   readonly trace: string | null
-  readonly uniqueKey: string | null
+  readonly unique: UniqueRule | null
+  readonly idempotencyKey: string | null
   readonly concurrencyKey: string | null
+  readonly concurrencyLimit: number | null
+  /** The jobs it waits for. */
+  readonly after: readonly JobId[]
+  readonly onParentFailure: ParentFailurePolicy
   readonly parentId: JobId | null
 }

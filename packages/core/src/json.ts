@@ -5,7 +5,7 @@ import { formatPath } from './path.ts'
 import { utf8Length } from './text.ts'
 
 /** What is being encoded: decides the limit, the code of an error, and the first word of its path. */
-export type JsonKind = 'payload' | 'result' | 'meta' | 'cursor' | 'progress'
+export type JsonKind = 'payload' | 'result' | 'meta' | 'cursor' | 'progress' | 'event'
 
 const KINDS = {
   payload: { limit: LIMITS.payloadBytes, notJson: 'INVALID_PAYLOAD', tooLarge: 'PAYLOAD_TOO_LARGE' },
@@ -13,6 +13,7 @@ const KINDS = {
   meta: { limit: LIMITS.metaBytes, notJson: 'INVALID_INPUT', tooLarge: 'META_TOO_LARGE' },
   cursor: { limit: LIMITS.cursorBytes, notJson: 'INVALID_INPUT', tooLarge: 'PAYLOAD_TOO_LARGE' },
   progress: { limit: LIMITS.progressBytes, notJson: 'INVALID_INPUT', tooLarge: 'PAYLOAD_TOO_LARGE' },
+  event: { limit: LIMITS.eventBytes, notJson: 'INVALID_INPUT', tooLarge: 'PAYLOAD_TOO_LARGE' },
 } as const satisfies Record<JsonKind, object>
 
 /**

@@ -21,6 +21,15 @@ export const LIMITS = {
   priorityMin: -32_768,
   priorityMax: 32_767,
   maxRetries: 1_000,
+  concurrencyLimit: 32_767,
+  /** Jobs that one job may wait for. */
+  parents: 1_000,
+  /** For how long a repeated call finds the job of the first. */
+  idempotencyMs: DAY_MS,
+  eventTypeLength: 64,
+  eventBytes: 65_536,
+  /** Events in one append. */
+  events: 1_000,
   timeoutMs: 7 * DAY_MS,
   /** The longest pause between two runs, whatever the policy computes; also of a snooze. */
   retryDelayMs: 30 * DAY_MS,

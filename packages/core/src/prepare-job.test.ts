@@ -33,8 +33,12 @@ describe('prepareJob', () => {
       timeoutMs: 600_000,
       meta: null,
       trace: null,
-      uniqueKey: null,
+      unique: null,
+      idempotencyKey: null,
       concurrencyKey: null,
+      concurrencyLimit: null,
+      after: [],
+      onParentFailure: 'wait',
       parentId: null,
     })
   })
@@ -48,14 +52,20 @@ describe('prepareJob', () => {
       timeoutMs: 1_000,
       maxRetries: 0,
       retry: { strategy: 'fixed', baseDelay: 100 },
-      uniqueKey: 'digest:123',
+      idempotencyKey: 'order-456',
       concurrencyKey: 'user:123',
+      concurrencyLimit: 3,
+      onParentFailure: 'go_on',
       trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       meta: { agent_id: 'a1' },
     } as const
-    expect(prepareJob('mail_digest', null, options)).toEqual({
+    const after = [newJobId(), newJobId()]
+    const unique = { key: 'digest:123', within: 60_000, onConflict: 'replace' } as const
+    expect(prepareJob('mail_digest', null, { ...options, unique, after: [...after, ...after] })).toEqual({
       ...options,
       id: expect.any(String),
+      after,
+      unique: { key: 'digest:123', withinMs: 60_000, onConflict: 'replace' },
       topic: 'mail_digest',
       payload: 'null',
       delayMs: 0,
@@ -65,6 +75,15 @@ describe('prepareJob', () => {
 
   it('leaves it to the clock of the store when a delay ends', () => {
     expect(prepareJob('x', 1, { delay: 1_500 })).toMatchObject({ runAt: null, delayMs: 1_500 })
+  })
+
+  it('a unique key holds while its job is live, and answers the job that has it, unless told otherwise', () => {
+    const { unique } = prepareJob('x', 1, { unique: { key: 'k' } })
+    expect(unique).toEqual({ key: 'k', withinMs: null, onConflict: 'existing' })
+  })
+
+  it('jobs that share a concurrency key run one at a time unless told otherwise', () => {
+    expect(prepareJob('x', 1, { concurrencyKey: 'k' }).concurrencyLimit).toBe(1)
   })
 
   it('reads undefined options as absent ones', () => {
@@ -142,7 +161,11 @@ describe('prepareJob refuses with a named code', () => {
     ['INVALID_DATE', ['x', text, { runAt: new Date(-1) }], 'between 1970-01-01 and 9999-12-31'],
     ['INVALID_DATE', ['x', text, { runAt: '2026-01-08' as never }], 'options.runAt'],
     ['INVALID_TEXT', ['x', { a: 'b\0' }], 'payload.a contains a NUL character'],
-    ['INVALID_TEXT', ['x', text, { uniqueKey: 'a\ud800' }], 'options.uniqueKey contains a lone surrogate'],
+    [
+      'INVALID_TEXT',
+      ['x', text, { unique: { key: 'a\ud800' } }],
+      'options.unique.key contains a lone surrogate',
+    ],
     ['INVALID_TEXT', ['x', text, { meta: { a: '\0' } }], 'meta.a contains a NUL character'],
     ['INVALID_PAYLOAD', ['x', { f() {} }], 'payload.f is a function'],
     ['UNSAFE_NUMBER', ['x', { id: 2n }], 'payload.id is a bigint'],
@@ -158,7 +181,7 @@ describe('prepareJob refuses with a named code', () => {
       'options.retry.minDelay: is greater than',
     ],
     ['INVALID_INPUT', ['x', text, { retry: true as never }], 'options.retry'],
-    ['INVALID_INPUT', ['x', text, { uniqueKey: '' }], 'options.uniqueKey'],
+    ['INVALID_INPUT', ['x', text, { unique: { key: '' } }], 'options.unique.key'],
     ['INVALID_INPUT', ['x', text, { parentId: '7' }], 'options.parentId'],
     [
       'INVALID_INPUT',

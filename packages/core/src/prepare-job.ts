@@ -41,8 +41,12 @@ export function prepareJob(
     timeoutMs: given.timeoutMs ?? definition?.timeoutMs ?? DEFAULTS.timeoutMs,
     meta: given.meta ?? null,
     trace: given.trace ?? null,
-    uniqueKey: given.uniqueKey ?? null,
+    unique: given.unique ?? null,
+    idempotencyKey: given.idempotencyKey ?? null,
     concurrencyKey: given.concurrencyKey ?? null,
+    concurrencyLimit: given.concurrencyKey === undefined ? null : (given.concurrencyLimit ?? 1),
+    after: given.after ?? [],
+    onParentFailure: given.onParentFailure ?? 'wait',
     parentId: given.parentId ?? null,
   }
 }
@@ -54,17 +58,27 @@ const NOTHING_GIVEN: Given = {}
 function readOptions(options: EnqueueOptions): Given {
   const parsed = enqueueOptionsSchema.safeParse(options)
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
-  const { delay, retry, maxRetries, meta, ...same } = parsed.data
+  const { delay, retry, maxRetries, meta, unique, ...same } = parsed.data
   refuseBoth(same.runAt, delay, 'runAt', 'delay')
   const retrySettings = toRetrySettings(retry)
   refuseBoth(maxRetries, retrySettings.maxRetries, 'maxRetries', 'retry.max')
-  for (const field of ['uniqueKey', 'concurrencyKey', 'trace'] as const) {
+  for (const field of ['idempotencyKey', 'concurrencyKey', 'trace'] as const) {
     const value = same[field]
     if (value !== undefined) assertText(value, `options.${field}`)
+  }
+  if (unique) assertText(unique.key, 'options.unique.key')
+  if (same.concurrencyLimit !== undefined && same.concurrencyKey === undefined) {
+    throw new OncueError('INVALID_INPUT', 'options.concurrencyLimit needs options.concurrencyKey')
   }
   return {
     ...same,
     delayMs: delay,
+    after: same.after && [...new Set(same.after)],
+    unique: unique && {
+      key: unique.key,
+      withinMs: unique.within ?? null,
+      onConflict: unique.onConflict ?? 'existing',
+    },
     maxRetries: maxRetries ?? retrySettings.maxRetries,
     retry: retrySettings.retry,
     meta: meta && encodeJson(meta, 'meta'),

@@ -21,7 +21,7 @@ describe('statuses', () => {
 describe('transitions', () => {
   // Every pair of a status and a transition is in this table; what it does not show is refused.
   const allowed: Record<(typeof JOB_STATUSES)[number], TransitionName[]> = {
-    blocked: ['release_dependant', 'cancel'],
+    blocked: ['release_dependant', 'stop', 'cancel'],
     pending: ['claim', 'cancel'],
     processing: ['complete', 'fail', 'retry', 'crash', 'snooze', 'release', 'cancel'],
     completed: ['requeue'],
@@ -37,6 +37,7 @@ describe('transitions', () => {
     const targets = Object.fromEntries(names.map((name) => [name, TRANSITIONS[name].to]))
     expect(targets).toEqual({
       release_dependant: 'pending',
+      stop: 'failed',
       claim: 'processing',
       complete: 'completed',
       fail: 'failed',

@@ -23,6 +23,8 @@ interface Transition {
  */
 export const TRANSITIONS = {
   release_dependant: { from: ['blocked'], to: 'pending' },
+  /** A parent did not complete, and the policy is to fail with it. */
+  stop: { from: ['blocked'], to: 'failed' },
   claim: { from: ['pending'], to: 'processing' },
   complete: { from: ['processing'], to: 'completed' },
   fail: { from: ['processing'], to: 'failed' },

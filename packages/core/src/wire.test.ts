@@ -84,6 +84,8 @@ describe('answers', () => {
     timeoutMs: 600_000,
     uniqueKey: null,
     concurrencyKey: null,
+    concurrencyLimit: null,
+    cancelAt: null,
     parentId: null,
     depsLeft: 0,
     cursor: null,
