@@ -1,11 +1,13 @@
 import type { OncueError } from '@oncue/core'
 import pg from 'pg'
 import { withRetries } from '../retry.ts'
+import type { Row, Steps } from '../transaction.ts'
 import { TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
 import type { Query } from './sql.ts'
 
 type Rows = unknown[][]
+export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 
 /** Of a new connection, and of a free one in a pool that is used up. */
 const CONNECT_TIMEOUT_MS = 10_000
@@ -13,6 +15,8 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** The pool, and how to ask it again. */
 export class PostgresClient {
   readonly pool: pg.Pool
+  /** False once a pooler has shown that our statements are prepared on somebody else's connection. */
+  #named = true
 
   constructor(connectionString: string, max: number) {
     this.pool = new pg.Pool({
@@ -30,26 +34,65 @@ export class PostgresClient {
 
   /** For what may be sent twice: reads, and writes that are fenced or keyed. */
   query(query: Query): Promise<Rows> {
-    return withRetries(() => this.#run((client) => send(client, query)), toOncueError)
+    return withRetries(() => this.#run((client) => this.#send(client, query)), toOncueError)
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
-    return withRetries(() => this.#run((client) => send(client, query)), toOncueError, wasNotWritten)
+    return withRetries(() => this.#run((client) => this.#send(client, query)), toOncueError, wasNotWritten)
   }
 
-  transaction(queries: readonly Query[]): Promise<void> {
+  /** Rows as objects, for cold reads. */
+  rows<Row extends object>(query: Query): Promise<Row[]> {
+    return withRetries(
+      () =>
+        this.#run(async (client) => {
+          const { rows } = await client.query<Row>({ ...this.#prepared(query), types: TYPES })
+          return rows
+        }),
+      toOncueError,
+    )
+  }
+
+  /** All or none; answers how many rows the last one changed. */
+  transaction(queries: readonly Query[]): Promise<number> {
+    return this.inTransaction(async (send) => {
+      let changed = 0
+      for (const query of queries) changed = (await send(query)).rowCount ?? 0
+      return changed
+    })
+  }
+
+  /** For work that looks at what it got before it writes on. Repeated only when it was rolled back. */
+  inTransaction<T>(work: (send: Send, client: pg.ClientBase) => Promise<T>): Promise<T> {
     const run = async (client: pg.PoolClient) => {
       await client.query('begin')
       try {
-        for (const query of queries) await send(client, query)
+        const send: Send = (query) =>
+          client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
+        const result = await work(send, client)
         await client.query('commit')
+        return result
       } catch (error) {
         await client.query('rollback').catch(() => {})
         throw error
       }
     }
     return withRetries(() => this.#run(run), toOncueError, wasNotWritten)
+  }
+
+  /** Steps as one transaction. Repeated from the first when it was rolled back. */
+  drive<T>(start: () => Steps<T>): Promise<T> {
+    return this.inTransaction(async (_, client) => {
+      const steps = start()
+      let next = steps.next()
+      while (!next.done) {
+        const { text, values } = next.value
+        const { rows } = await client.query<Row>({ text, values, types: TYPES })
+        next = steps.next(rows)
+      }
+      return next.value
+    })
   }
 
   close(): Promise<void> {
@@ -60,14 +103,31 @@ export class PostgresClient {
     const client = await this.pool.connect().catch((error) => {
       throw Object.assign(toOncueError(error), { [NOT_SENT]: true })
     })
+    const named = this.#named
     try {
       const result = await use(client)
       client.release()
       return result
     } catch (error) {
       client.release(toOncueError(error).code === 'DATABASE_UNAVAILABLE')
-      throw error
+      if (!named || !isUnprepared(error)) throw error
     }
+    // Nothing of it was executed: the statement was not even bound, or its transaction was rolled back.
+    this.#named = false
+    return this.#run(use)
+  }
+
+  async #send(client: pg.ClientBase, query: Query): Promise<Rows> {
+    const { rows } = await client.query<unknown[]>({
+      ...this.#prepared(query),
+      rowMode: 'array',
+      types: TYPES,
+    })
+    return rows
+  }
+
+  #prepared({ name, ...query }: Query): Query {
+    return this.#named && name ? { name, ...query } : query
   }
 }
 
@@ -77,7 +137,11 @@ function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error
 }
 
-async function send(client: pg.ClientBase, query: Query): Promise<Rows> {
-  const { rows } = await client.query<unknown[]>({ ...query, rowMode: 'array', types: TYPES })
-  return rows
+/**
+ * Behind a transaction pooler the next statement may go to another connection, where ours is not
+ * prepared (26000), or was prepared already by somebody else (42P05).
+ */
+function isUnprepared(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return code === '26000' || code === '42P05'
 }

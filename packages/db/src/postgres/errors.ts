@@ -16,6 +16,9 @@ const BY_STATE: Record<string, ErrorCode> = {
   '55P03': 'DATABASE_BUSY',
   '57014': 'DATABASE_BUSY',
   '57P': 'DATABASE_UNAVAILABLE',
+  // Raised by our own functions.
+  OC001: 'UNIQUE_KEY_LIVE',
+  OC002: 'UNKNOWN_PARENT',
 }
 
 /** Prisma's own codes for a server that it cannot reach, or that went away. */
@@ -32,11 +35,13 @@ export function toOncueError(error: unknown): OncueError {
   if (constraint === 'jobs_pkey') {
     return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
   }
+  const jobId = code.startsWith('OC') ? /[0-9a-f-]{36}/.exec(message)?.[0] : undefined
   const ours =
     lookUp(code) ??
     (PRISMA_LOST.test(code) || NETWORK.test(code) || LOST.test(message)
       ? 'DATABASE_UNAVAILABLE'
       : 'DATABASE_ERROR')
+  if (jobId) return new OncueError(ours, message, { cause: error, details: { jobId } })
   return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
 }
 

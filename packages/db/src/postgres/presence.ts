@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
+import { isPooled } from './pooler.ts'
 import type { Query } from './sql.ts'
 
 const PING_MS = 5_000
@@ -81,25 +82,5 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       await leave()
       await connection?.end().catch(() => {})
     },
-  }
-}
-
-/**
- * Behind a transaction pooler a session is nobody's own. Told by asking for the backend's number
- * around another client's open transaction: a pooler has handed that one our backend.
- */
-async function isPooled(client: pg.Client, pool: pg.Pool): Promise<boolean> {
-  const backend = async (c: pg.ClientBase) =>
-    (await c.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
-  const before = await backend(client)
-  const other = await pool.connect()
-  try {
-    await other.query('begin')
-    const theirs = await backend(other)
-    const after = await backend(client)
-    return before !== after || theirs === before
-  } finally {
-    await other.query('rollback').catch(() => {})
-    other.release()
   }
 }

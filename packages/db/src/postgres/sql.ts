@@ -1,4 +1,5 @@
 import type { NewJob } from '@oncue/core'
+import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
 import type { ClaimRequest, HeartbeatRequest, Settlement } from '../store.ts'
 import type { Marks } from './low-water.ts'
@@ -17,8 +18,9 @@ const JOB_COLUMNS: readonly Column[] = [
   { name: 'max_retries', type: 'smallint', of: (job) => job.maxRetries },
   { name: 'timeout_ms', type: 'integer', of: (job) => job.timeoutMs },
   { name: 'retry', type: 'json', of: (job) => (job.retry ? JSON.stringify(job.retry) : null) },
-  { name: 'unique_key', type: 'text', of: (job) => job.uniqueKey },
   { name: 'concurrency_key', type: 'text', of: (job) => job.concurrencyKey },
+  { name: 'concurrency_limit', type: 'smallint', of: (job) => job.concurrencyLimit },
+  { name: 'deps_left', type: 'integer', of: (job) => job.after.length },
   { name: 'parent_id', type: 'uuid', of: (job) => job.parentId },
   { name: 'trace', type: 'text', of: (job) => job.trace },
   { name: 'meta', type: 'jsonb', of: (job) => job.meta },
@@ -91,8 +93,10 @@ ${insert}`,
 
 /** `$1` is the time of a test's clock. All rows share one moment: the clock is read once. */
 function insertJobs(columns: readonly string[], runAt: string, delayMs: string, source: string): string {
+  const parents = columns[JOB_COLUMNS.findIndex((column) => column.name === 'deps_left')]
   return `insert into oncue.jobs (created, updated, status, run_at, visible_at, ${NAMES})
-select c.now, c.now, 'pending', d.due, d.due, ${columns.join(', ')}
+select c.now, c.now, (case when ${parents} = 0 then 'pending' else 'blocked' end)::oncue."Status",
+  d.due, case when ${parents} = 0 then d.due end, ${columns.join(', ')}
 from (select coalesce($1::timestamptz, oncue.clock()) as now) as c${source},
   lateral (select coalesce(${runAt}, c.now + ${delayMs} * interval '1 millisecond') as due) as d`
 }
@@ -222,23 +226,80 @@ export function rescue(goneMs: number, settleMs: number, now: Date | null): Quer
   }
 }
 
-const MOVED = `id, created, timeout_ms, priority, max_retries, queue, topic, payload, retry, unique_key, concurrency_key,
-  parent_id, cursor, progress, last_error, fingerprint, trace, meta, run`
-
-/** Moves finished jobs back to the live table. The run number is kept, so an old run stays stale. */
-export function requeue(ids: readonly string[], now: Date | null): Query {
+/** Jobs with a unique or idempotency key. Answers n (the place in `jobs`), job_id, created. */
+export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
+  const rows = jobs.map((job) => {
+    const inline = isInline(job.payload)
+    return {
+      ...job,
+      payload: inline ? job.payload : null,
+      big: inline ? null : job.payload,
+      uniqueKey: job.unique?.key,
+      uniqueMs: job.unique?.withinMs,
+      onConflict: job.unique?.onConflict,
+      idempotencyMs: LIMITS.idempotencyMs,
+      deps: job.after.length,
+    }
+  })
   return {
-    text: `with back as (
-  delete from oncue.history where id = any ($2::uuid[]) returning *
-), results as (
-  delete from oncue.payloads where part = 'result' and job_id in (select id from back)
-)
-insert into oncue.jobs (updated, status, run_at, visible_at, ${MOVED})
-select c.now, 'pending', c.now, c.now, ${MOVED}
-from back, (select coalesce($1::timestamptz, oncue.clock()) as now) as c
-returning id`,
-    values: [now, ids],
+    text: 'select * from oncue.enqueue_keyed_v1($1::timestamptz, $2::json)',
+    values: [now, JSON.stringify(rows)],
   }
+}
+
+/** Who waits for whom, and then what follows from parents that have ended already. */
+export function link(jobs: readonly NewJob[], now: Date | null): Query[] {
+  const edges = jobs.flatMap((job) =>
+    job.after.map((parent) => [job.id, parent, job.onParentFailure] as const),
+  )
+  return [
+    {
+      text: `insert into oncue.deps (job_id, parent_id, policy) select * from unnest($1::uuid[], $2::uuid[], $3::text[])`,
+      values: [
+        edges.map(([id]) => id),
+        edges.map(([, parent]) => parent),
+        edges.map(([, , policy]) => policy),
+      ],
+    },
+    {
+      text: 'select oncue.link_v1($1::timestamptz, $2::uuid[])::text',
+      values: [now, jobs.map((job) => job.id)],
+    },
+  ]
+}
+
+/** Each answers rows of (reason, count); reason `done` is how many it was done to. */
+export const ACTIONS = {
+  requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
+    text: 'select reason, count, null::uuid[] from oncue.requeue_v1($1, $2, $3, $4)',
+    values: [now, ids, asOf, by],
+  }),
+  cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
+    text: 'select reason, count, busy from oncue.cancel_v1($1, $2, $3, $4)',
+    values: [now, ids, asOf, by],
+  }),
+  delete: (ids: readonly string[], asOf: Date | null, _by: string | null, now: Date | null): Query => ({
+    text: 'select reason, count, null::uuid[] from oncue.delete_v1($1, $2, $3)',
+    values: [now, ids, asOf],
+  }),
+}
+
+export function prune(
+  queue: string,
+  topic: string,
+  status: string,
+  before: Date,
+  limit: number,
+  now: Date | null,
+): Query {
+  return {
+    text: 'select oncue.prune_v1($1, $2, $3, $4, $5, $6)',
+    values: [now, queue, topic, status, before, limit],
+  }
+}
+
+export function tend(now: Date | null): Query {
+  return { name: 'oncue_tend_1', text: 'select oncue.tend_v1($1)', values: [now] }
 }
 
 /** Which of these ids are known already: asked before an enqueue of unknown fate is sent again. */
@@ -276,6 +337,10 @@ on conflict (id) do update set presence = excluded.presence, missing_since = nul
       presence,
     ],
   }
+}
+
+export function now(now: Date | null): Query {
+  return { text: 'select coalesce($1::timestamptz, oncue.clock())', values: [now] }
 }
 
 export function leave(workerId: string): Query {

@@ -1,88 +1,164 @@
 import { type JobId, type NewJob, OncueError } from '@oncue/core'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { POSTGRES } from '../capabilities.ts'
+import { type Acted, act } from '../actions.ts'
+import { type Admin, createAdmin } from '../admin.ts'
+import { type Capabilities, POSTGRES } from '../capabilities.ts'
+import { dueQueues } from '../due-queues.ts'
+import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/postgres/client.ts'
 import { createReads, type Reads } from '../reads.ts'
+import { createSchedules } from '../schedules/store.ts'
+import type { ScheduleStore } from '../schedules.ts'
 import { settleBisected } from '../settle-bisected.ts'
+import type { Sql } from '../sql.ts'
+import { rollUpPostgres } from '../stats/postgres.ts'
+import { prune } from '../stats/prune.ts'
 import type {
+  ActionOptions,
   ActionReport,
+  Beaten,
   Claimed,
   ClaimRequest,
   EnqueueIn,
   HeartbeatRequest,
-  ListFilter,
   Presence,
+  PruneRule,
   Rescued,
   RunRef,
   Settled,
   Settlement,
   Store,
+  Subscription,
+  Target,
   WorkerInfo,
 } from '../store.ts'
-import { executeIn } from '../transaction.ts'
+import { driveIn, executeIn, type Transaction } from '../transaction.ts'
 import { assertWorkerId, isUuid } from '../uuid.ts'
 import { PostgresClient } from './client.ts'
-import { decodeWork, type Work } from './decode.ts'
+import { decodeWork } from './decode.ts'
+import { enqueueSteps, isKeyed } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
+import { PostgresListener } from './listener.ts'
 import { LowWater, type Marks } from './low-water.ts'
+import { PostgresNotifier, wakeStatements } from './notifier.ts'
+import { hasSessions } from './pooler.ts'
 import { attend } from './presence.ts'
 import * as sql from './sql.ts'
+import { postgresSql } from './sql-access.ts'
 
 export type PostgresOptions = {
   readonly url: string
   readonly poolSize?: number | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
-  /** How long presence must be gone before a worker counts as dead. */
-  readonly goneMs?: number | undefined
-  /** How long after a start of the server nobody is declared dead. */
-  readonly settleMs?: number | undefined
 }
+
+/** How long presence must be gone before a worker counts as dead. */
+const GONE_MS = 1_000
+/** How long after a start of the server nobody is declared dead: everyone has to come back first. */
+const SETTLE_MS = 5_000
 
 export class PostgresStore implements Store {
   readonly dialect = 'postgres'
-  readonly capabilities = POSTGRES
+  readonly events: SqlEventStore
+  readonly schedules: ScheduleStore
   readonly #options: PostgresOptions
   readonly #client: PostgresClient
   readonly #prisma: PrismaClient
+  readonly #sql: Sql
   readonly #reads: Reads
+  readonly #admin: Admin
+  readonly #listener: PostgresListener
+  readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
   readonly #lowWater = new LowWater()
   readonly #presences = new Set<Presence>()
+  #capabilities: Capabilities = POSTGRES
   #closed: Promise<void> | undefined
+
+  /** Finds out, before it answers, whether there is a pooler in between. */
+  static async open(options: PostgresOptions): Promise<PostgresStore> {
+    const store = new PostgresStore(options)
+    try {
+      const sessions = await hasSessions(options.url, store.#client.pool)
+      store.#capabilities = { ...POSTGRES, sessions }
+      return store
+    } catch (error) {
+      await store.close()
+      throw toOncueError(error)
+    }
+  }
+
+  get capabilities(): Capabilities {
+    return this.#capabilities
+  }
 
   constructor(options: PostgresOptions) {
     this.#options = options
-    this.#client = new PostgresClient(options.url, options.poolSize ?? 10)
-    this.#prisma = new PrismaClient({ adapter: new PrismaPg(this.#client.pool) })
-    this.#reads = createReads(this.#prisma, toOncueError)
+    const client = new PostgresClient(options.url, options.poolSize ?? 10)
+    this.#client = client
+    this.#prisma = new PrismaClient({ adapter: new PrismaPg(client.pool) })
+    this.#sql = postgresSql(client, () => this.now())
+    this.#reads = createReads({ sql: this.#sql, prisma: this.#prisma, toError: toOncueError })
+    this.#admin = createAdmin(this.#sql)
+    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
+    const send = (query: sql.Query) => client.query(query)
+    this.#notifiers = {
+      queues: new PostgresNotifier('oncue', send),
+      events: new PostgresNotifier('oncue_events', send, true),
+    }
+    this.events = new SqlEventStore(this.#sql, {
+      onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
+      tell: (jobId) => this.#notifiers.events.notify([jobId]),
+    })
+    this.schedules = createSchedules(this.#sql, (jobs) => this.enqueue(jobs))
   }
 
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.#assertOpen()
-    const ids = jobs.map((job) => job.id)
-    const queries: sql.Query[] = []
-    for (let i = 0; i < jobs.length; i += sql.ENQUEUE_CHUNK) {
-      queries.push(sql.enqueue(jobs.slice(i, i + sql.ENQUEUE_CHUNK), this.#now()))
-    }
-    if (options?.tx) return executeIn(options.tx, queries).then(() => ids)
-    return this.#insert(queries, ids)
+    if (jobs.length === 0) return Promise.resolve([])
+    return options?.tx ? this.#enqueueIn(options.tx, jobs) : this.#enqueue(jobs)
   }
 
-  async #insert(queries: sql.Query[], ids: JobId[]): Promise<JobId[]> {
-    const [first, ...rest] = queries
-    const insert = () =>
-      !first || rest.length > 0 ? this.#client.transaction(queries) : this.#client.queryOnce(first)
-    try {
-      await insert()
-    } catch (error) {
-      if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
-      // The connection broke and the answer with it: all of them were written, or none.
-      const written = await this.#client.query(sql.known(ids))
-      if (written.length === 0) await insert()
-      else if (written.length < ids.length)
-        throw new OncueError('DUPLICATE_ID', 'Some of these jobs exist already')
+  /** One NOTIFY per queue, by the caller's transaction: nobody is woken before its commit. */
+  #enqueueIn(tx: Transaction, jobs: readonly NewJob[]): Promise<JobId[]> {
+    return driveIn(tx, enqueueSteps(jobs, this.#now()))
+      .catch((error) => {
+        const ours = toOncueError(error)
+        throw ours.code === 'UNIQUE_KEY_LIVE' || ours.code === 'UNKNOWN_PARENT' ? ours : error
+      })
+      .then(async (ids) => {
+        await executeIn(tx, wakeStatements(dueQueues(jobs, Date.now())))
+        return ids
+      })
+  }
+
+  async #enqueue(jobs: readonly NewJob[]): Promise<JobId[]> {
+    const isPlain =
+      jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
+    const insert = async () => {
+      if (!isPlain) return this.#client.drive(() => enqueueSteps(jobs, this.#now()))
+      await this.#client.queryOnce(sql.enqueue(jobs, this.#now()))
+      return jobs.map((job) => job.id)
     }
+    const ids = await insert().catch((error) => this.#insertAgain(error, jobs, insert))
+    this.#notifiers.queues.notify(dueQueues(jobs, Date.now()))
     return ids
+  }
+
+  /** The connection broke and the answer with it: all of them were written, or none. */
+  async #insertAgain(
+    error: unknown,
+    jobs: readonly NewJob[],
+    insert: () => Promise<JobId[]>,
+  ): Promise<JobId[]> {
+    if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
+    const ids = jobs.map((job) => job.id)
+    const written = await this.#client.query(sql.known(ids))
+    // A keyed job that is not there may stand for another: asking again answers that one.
+    if (written.length < ids.length && written.length > 0 && !jobs.some(isKeyed)) {
+      throw new OncueError('DUPLICATE_ID', 'Some of these jobs exist already')
+    }
+    return written.length === ids.length ? ids : insert()
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
@@ -125,7 +201,7 @@ export class PostgresStore implements Store {
     query: (marks: Marks) => sql.Query,
   ): Promise<Claimed & { stale: RunRef[] }> {
     const marks = this.#lowWater.marks(request, this.#elapsedMs())
-    const work: Work = decodeWork(await this.#client.queryOnce(query(marks)))
+    const work = decodeWork(await this.#client.queryOnce(query(marks)))
     this.#lowWater.learn(request, work.jobs, work.now, this.#elapsedMs())
     return work
   }
@@ -135,17 +211,19 @@ export class PostgresStore implements Store {
     return this.#now()?.getTime() ?? performance.now()
   }
 
-  async heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }> {
+  async heartbeat(request: HeartbeatRequest): Promise<Beaten> {
     this.#assertOpen()
     assertWorkerId(request.worker)
     const rows = await this.#client.query(sql.heartbeat(request, this.#now()))
-    return { lost: rows.map(toRunRef) }
+    const of = (kind: string) =>
+      rows.filter((row) => row[0] === kind).map(([, id, run]) => ({ id, run }) as RunRef)
+    return { lost: of('lost'), cancelled: of('cancel') }
   }
 
   async held(worker: string): Promise<RunRef[]> {
     this.#assertOpen()
     assertWorkerId(worker)
-    return (await this.#client.query(sql.held(worker))).map(toRunRef)
+    return (await this.#client.query(sql.held(worker))).map(([id, run]) => ({ id, run }) as RunRef)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {
@@ -170,16 +248,69 @@ export class PostgresStore implements Store {
 
   async rescue(): Promise<Rescued[]> {
     this.#assertOpen()
-    const { goneMs = 1_000, settleMs = 5_000 } = this.#options
-    const rows = await this.#client.query(sql.rescue(goneMs, settleMs, this.#now()))
+    const rows = await this.#client.query(sql.rescue(GONE_MS, SETTLE_MS, this.#now()))
+    await this.#client.query(sql.tend(this.#now()))
     return rows.map(([worker, released, failed]) => ({ worker, released, failed }) as Rescued)
   }
 
-  async requeue(ids: readonly JobId[]): Promise<ActionReport> {
+  async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
     this.#assertOpen()
-    const rows = await this.#client.queryOnce(sql.requeue(ids.filter(isUuid), this.#now()))
-    const done = new Set(rows.map(([id]) => id))
-    return { done: done.size, skipped: await this.#reads.whyNotRequeued(ids.filter((id) => !done.has(id))) }
+    return this.#listener.onWake(queues, wake)
+  }
+
+  requeue(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    return this.#act('requeue', target, options)
+  }
+
+  cancel(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    return this.#act('cancel', target, options)
+  }
+
+  delete(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    return this.#act('delete', target, options)
+  }
+
+  async #act(
+    action: keyof typeof sql.ACTIONS,
+    target: Target,
+    options: ActionOptions,
+  ): Promise<ActionReport> {
+    this.#assertOpen()
+    return act(target, options, {
+      now: () => this.now(),
+      match: this.#reads.matchingIds,
+      run: async (ids, asOf, by) => {
+        const rows = await this.#client.queryOnce(sql.ACTIONS[action](ids, asOf, by, this.#now()))
+        return rows.map(([reason, count, busy]) => ({ reason, count, ids: busy }) as Acted)
+      },
+    })
+  }
+
+  async pause(queue: string, by?: string) {
+    this.#assertOpen()
+    return this.#admin.pause(queue, by)
+  }
+
+  async resume(queue: string, by?: string) {
+    this.#assertOpen()
+    await this.#admin.resume(queue, by)
+    this.#notifiers.queues.notify([queue])
+  }
+
+  async configureQueue(...args: Parameters<Admin['configureQueue']>) {
+    this.#assertOpen()
+    return this.#admin.configureQueue(...args)
+  }
+
+  async limit(...[target, limit]: Parameters<Admin['limit']>) {
+    this.#assertOpen()
+    await this.#admin.limit(target, limit)
+    if ('queue' in target) this.#notifiers.queues.notify([target.queue])
+  }
+
+  async announce(...args: Parameters<Admin['announce']>) {
+    this.#assertOpen()
+    return this.#admin.announce(...args)
   }
 
   async get(id: JobId) {
@@ -187,28 +318,69 @@ export class PostgresStore implements Store {
     return isUuid(id) ? this.#reads.get(id) : null
   }
 
-  async list(filter: ListFilter = {}) {
+  async list(...args: Parameters<Reads['list']>) {
     this.#assertOpen()
-    return this.#reads.list(filter)
+    return this.#reads.list(...args)
   }
 
-  async stats() {
+  async stats(...args: Parameters<Reads['stats']>) {
     this.#assertOpen()
-    return this.#reads.stats()
+    return this.#reads.stats(...args)
+  }
+
+  async failures(...args: Parameters<Reads['failures']>) {
+    this.#assertOpen()
+    return this.#reads.failures(...args)
+  }
+
+  async queues() {
+    this.#assertOpen()
+    return this.#reads.queues()
+  }
+
+  async workers() {
+    this.#assertOpen()
+    return this.#reads.workers()
+  }
+
+  async topics() {
+    this.#assertOpen()
+    return this.#reads.topics()
+  }
+
+  async series(...args: Parameters<Reads['series']>) {
+    this.#assertOpen()
+    return this.#reads.series(...args)
+  }
+
+  async rollUp(): Promise<number> {
+    this.#assertOpen()
+    return rollUpPostgres(this.#client)
+  }
+
+  async prune(rule: PruneRule): Promise<number> {
+    this.#assertOpen()
+    return prune(this.#sql, rule, async (queue, topic, limit) => {
+      const query = sql.prune(queue, topic, rule.status, rule.finishedBefore, limit, this.#now())
+      return (await this.#client.query(query))[0]?.[0] as number
+    })
   }
 
   async now(): Promise<Date> {
     this.#assertOpen()
-    const rows = await this.#client.query({
-      text: 'select coalesce($1::timestamptz, oncue.clock())',
-      values: [this.#now()],
-    })
+    const rows = await this.#client.query(sql.now(this.#now()))
     return rows[0]?.[0] as Date
   }
 
   close(): Promise<void> {
     this.#closed ??= (async () => {
+      await this.events.close()
       for (const presence of this.#presences) await presence.leave().catch(() => {})
+      await Promise.all([
+        this.#notifiers.queues.close(),
+        this.#notifiers.events.close(),
+        this.#listener.close(),
+      ])
       await this.#prisma.$disconnect()
       await this.#client.close()
     })()
@@ -222,8 +394,4 @@ export class PostgresStore implements Store {
   #assertOpen(): void {
     if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
   }
-}
-
-function toRunRef([id, run]: unknown[]): RunRef {
-  return { id, run } as RunRef
 }

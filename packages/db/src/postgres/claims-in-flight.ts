@@ -1,0 +1,32 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Sql } from '../sql.ts'
+
+/** A claim takes milliseconds. What takes longer (a dump, say) only reads. */
+const PATIENCE_MS = 1_000
+const LOOK_EVERY_MS = 5
+
+/**
+ * Waits for the transactions that may have looked at `slots` before the last commit: a claim among
+ * them did not see a new limit, and what it took can be counted only once it has committed.
+ *
+ * Every look at a table leaves a lock on it until the end of its transaction, so they can be seen.
+ * Locking them out instead would stop all claims behind whoever holds the table longest.
+ */
+export async function claimsInFlight(sql: Sql): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS
+  let waitingFor = await lookers(sql)
+  while (waitingFor.length > 0 && performance.now() < deadline) {
+    await setTimeout(LOOK_EVERY_MS)
+    const still = new Set(await lookers(sql))
+    waitingFor = waitingFor.filter((looker) => still.has(looker))
+  }
+}
+
+async function lookers(sql: Sql): Promise<string[]> {
+  const rows = await sql.all<{ looker: string }>({
+    text: `select l.virtualtransaction as looker from pg_catalog.pg_locks l
+      where l.relation = 'oncue.slots'::regclass and l.pid <> pg_backend_pid()
+        and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())`,
+  })
+  return rows.map((row) => row.looker)
+}

@@ -1,0 +1,202 @@
+import { Socket } from 'node:net'
+import { OncueError } from '@oncue/core'
+import pg from 'pg'
+import type { Subscription } from '../store.ts'
+import { backendOf, isPooled } from './pooler.ts'
+
+/** `oncue`: a queue's name. `oncue_events`: a job's id. */
+export type Channel = 'oncue' | 'oncue_events'
+
+/** Null: whatever was sent while nobody listened. */
+type Hear = (payload: string | null) => void
+type Hearer = { readonly hear: Hear }
+type Connection = {
+  readonly client: pg.Client
+  readonly since: number
+  backend: number | undefined
+  /** What it listens to, or is about to. */
+  readonly channels: Map<Channel, Promise<unknown>>
+  destroy(): void
+}
+
+const PING_MS = 5_000
+const CONNECT_TIMEOUT_MS = 10_000
+const RECONNECT_MIN_MS = 25
+const RECONNECT_MAX_MS = 1_000
+const GOODBYE_MS = 500
+
+export type ListenerOptions = {
+  readonly connectionString: string
+  /** To find out whether a pooler is in between. */
+  readonly pool: pg.Pool
+  /** How often, and for how long, a silent connection is asked whether it is alive. */
+  readonly pingMs?: number | undefined
+}
+
+/**
+ * One connection that listens, for everybody in this store, from the first who wants to hear
+ * something. It comes back by itself, and then tells everybody to look, since something may have
+ * been missed. Nothing it does can fail a caller: a wake-up is a hint, and polling is the truth.
+ */
+export class PostgresListener {
+  readonly #options: ListenerOptions
+  readonly #pingMs: number
+  readonly #hearers: Record<Channel, Set<Hearer>> = { oncue: new Set(), oncue_events: new Set() }
+  #connection: Connection | undefined
+  #connecting: Promise<void> | undefined
+  #retry: NodeJS.Timeout | undefined
+  #ping: NodeJS.Timeout | undefined
+  #attempt = 0
+  #pooled: boolean | undefined
+  #closed = false
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    this.#pingMs = options.pingMs ?? PING_MS
+  }
+
+  onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
+    const wanted = new Set(queues)
+    return this.subscribe('oncue', (queue) => {
+      if (queue === null || wanted.has(queue)) wake()
+    })
+  }
+
+  /**
+   * Resolves when whatever is sent from now on will be heard; also when it will not be, because the
+   * database is away (then it is heard later) or behind a transaction pooler (then never).
+   */
+  async subscribe(channel: Channel, hear: Hear): Promise<Subscription> {
+    if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
+    const hearer = { hear }
+    this.#hearers[channel].add(hearer)
+    if (!this.#retry) await this.#connect()
+    if (this.#connection) await this.#listen(this.#connection, channel)
+    return {
+      close: async () => {
+        if (this.#hearers[channel].delete(hearer) && this.#hearers[channel].size === 0)
+          this.#unlisten(channel)
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#retry)
+    clearInterval(this.#ping)
+    const connection = this.#connection
+    if (!connection) return
+    // A connection that is half-open would never answer the goodbye.
+    const timer = setTimeout(() => connection.destroy(), GOODBYE_MS)
+    await connection.client.end().catch(() => {})
+    clearTimeout(timer)
+    await this.#connecting
+  }
+
+  #connect(): Promise<void> {
+    if (this.#connecting) return this.#connecting
+    if (this.#connection || this.#pooled || this.#closed) return Promise.resolve()
+    this.#connecting = this.#open()
+      .catch(() => this.#reconnect())
+      .finally(() => {
+        this.#connecting = undefined
+      })
+    return this.#connecting
+  }
+
+  async #open(): Promise<void> {
+    const socket = new Socket()
+    const client = new pg.Client({
+      connectionString: this.#options.connectionString,
+      application_name: 'oncue listener',
+      stream: () => socket,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: this.#pingMs,
+    })
+    client.on('error', () => {})
+    client.on('notification', ({ channel, payload = '' }) => this.#tell(channel as Channel, payload))
+    const connection: Connection = {
+      client,
+      since: performance.now(),
+      backend: undefined,
+      channels: new Map(),
+      destroy: () => socket.destroy(),
+    }
+    this.#connection = connection
+    try {
+      await client.connect()
+      this.#pooled ??= await isPooled(client, this.#options.pool)
+      if (this.#pooled) {
+        this.#connection = undefined
+        await client.end()
+        return
+      }
+      connection.backend = await backendOf(client)
+      for (const channel of CHANNELS) {
+        if (this.#hearers[channel].size > 0) await this.#listen(connection, channel)
+      }
+      if (socket.destroyed || this.#closed) throw new Error('The connection ended while it was made')
+    } catch (error) {
+      this.#connection = undefined
+      socket.destroy()
+      throw error
+    }
+    client.once('end', () => this.#lost(connection))
+    this.#ping = setInterval(() => this.#check(connection), this.#pingMs).unref()
+    for (const channel of CHANNELS) this.#tell(channel, null)
+  }
+
+  async #listen(connection: Connection, channel: Channel): Promise<void> {
+    const listening = connection.channels.get(channel) ?? connection.client.query(`listen ${channel}`)
+    connection.channels.set(channel, listening)
+    await listening.catch(() => connection.destroy())
+  }
+
+  #unlisten(channel: Channel): void {
+    const connection = this.#connection
+    if (this.#closed || !connection?.channels.delete(channel)) return
+    connection.client.query(`unlisten ${channel}`).catch(() => connection.destroy())
+  }
+
+  /** A connection that is dead without a word (a cable, a firewall) is found by asking. */
+  async #check(connection: Connection): Promise<void> {
+    const backend = await backendOf(connection.client).catch(() => undefined)
+    if (backend === connection.backend) return
+    // Another backend answers: there is a pooler after all, and it fooled us when it was busy.
+    if (backend !== undefined) this.#pooled = true
+    connection.destroy()
+  }
+
+  #lost(connection: Connection): void {
+    clearInterval(this.#ping)
+    this.#connection = undefined
+    // One that ends as soon as it is made counts as a failed attempt.
+    if (performance.now() - connection.since > RECONNECT_MAX_MS) this.#attempt = 0
+    this.#reconnect()
+  }
+
+  #reconnect(): void {
+    if (this.#closed || this.#pooled || CHANNELS.every((channel) => this.#hearers[channel].size === 0)) return
+    const wait = Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** this.#attempt++)
+    this.#retry = setTimeout(
+      () => {
+        this.#retry = undefined
+        void this.#connect()
+      },
+      wait * (0.5 + Math.random() / 2),
+    ).unref()
+  }
+
+  #tell(channel: Channel, payload: string | null): void {
+    for (const { hear } of [...(this.#hearers[channel] ?? [])]) {
+      try {
+        hear(payload)
+      } catch {
+        // Its own affair: the others have to hear it too.
+      }
+    }
+  }
+}
+
+const CHANNELS = ['oncue', 'oncue_events'] as const satisfies Channel[]

@@ -1,0 +1,107 @@
+import type { Channel } from './listener.ts'
+import type { Query } from './sql.ts'
+
+/** Under a burst each name is sent this often, by each process: 50 times a second. */
+const GAP_MS = 20
+/** More enqueues than this within a gap are a burst: more than 400 a second. */
+const CALM = 8
+
+/**
+ * In Postgres every transaction that notifies commits alone: while one of them is at it, the others
+ * wait. So our own enqueues notify after their commit, in a statement of their own. Never two of a
+ * name at once; in a burst at once and then with a gap, the last one after the last enqueue. One
+ * enqueue after the other, each waiting for its job to be picked up, has to wait for no gap.
+ */
+export class PostgresNotifier {
+  readonly #channel: Channel
+  readonly #send: (query: Query) => Promise<unknown>
+  readonly #together: boolean
+  /** What waits to be sent, by the lane that sends it; a lane is there while it is not quiet. */
+  readonly #lanes = new Map<string, { readonly names: Set<string>; done: Promise<void> }>()
+  #calls = 0
+  #callsBefore = 0
+  #countedSince = Number.NEGATIVE_INFINITY
+  #hurry: () => void = () => {}
+  readonly #closing = new Promise<void>((resolve) => {
+    this.#hurry = resolve
+  })
+
+  /**
+   * `together`: one gap for all names, because there are many of them (jobs). Otherwise a busy one
+   * (a queue) does not delay the others.
+   */
+  constructor(channel: Channel, send: (query: Query) => Promise<unknown>, together = false) {
+    this.#channel = channel
+    this.#send = send
+    this.#together = together
+  }
+
+  notify(names: Iterable<string>): void {
+    this.#count()
+    for (const name of names) {
+      const key = this.#together ? '' : name
+      const lane = this.#lanes.get(key)
+      if (lane) lane.names.add(name)
+      else {
+        const fresh = { names: new Set([name]), done: Promise.resolve() }
+        this.#lanes.set(key, fresh)
+        fresh.done = this.#run(key, fresh.names)
+      }
+    }
+  }
+
+  /** Sends what waits, without the gaps. */
+  async close(): Promise<void> {
+    this.#hurry()
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.done))
+  }
+
+  async #run(key: string, names: Set<string>): Promise<void> {
+    // Those of the same turn come along.
+    await Promise.resolve()
+    while (names.size > 0) {
+      const batch = [...names]
+      names.clear()
+      // Lost is lost: those who wait for it poll as well.
+      await this.#send(notification(this.#channel, batch)).catch(() => {})
+      if (Math.max(this.#calls, this.#callsBefore) > CALM) await this.#gap()
+    }
+    this.#lanes.delete(key)
+  }
+
+  /** Calls within this gap and the one before. */
+  #count(): void {
+    const now = performance.now()
+    const passed = now - this.#countedSince
+    if (passed >= GAP_MS) {
+      this.#callsBefore = passed < 2 * GAP_MS ? this.#calls : 0
+      this.#calls = 0
+      this.#countedSince = now
+    }
+    this.#calls += 1
+  }
+
+  async #gap(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const passed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, GAP_MS)
+    })
+    await Promise.race([passed, this.#closing])
+    clearTimeout(timer)
+  }
+}
+
+/** Nobody needs to find it after a power cut, so its commit waits for no disk, and others wait less for it. */
+function notification(channel: Channel, names: readonly string[]): Query {
+  return {
+    text: `with hurried as materialized (select set_config('synchronous_commit', 'off', true))
+      select pg_notify('${channel}', n) from hurried, unnest($1::text[]) as n`,
+    values: [names],
+  }
+}
+
+/** For a caller's transaction: delivered by its commit, and forgotten with its rollback. */
+export function wakeStatements(queues: readonly string[]): Query[] {
+  if (queues.length === 0) return []
+  return [{ text: `select pg_notify('oncue', n) from unnest($1::text[]) as n`, values: [queues] }]
+}

@@ -1,0 +1,34 @@
+import { withRetries } from '../retry.ts'
+import { type PortableStatement, type Sql, toPostgres } from '../sql.ts'
+import type { PostgresClient } from './client.ts'
+import { TYPES } from './decode.ts'
+import { toOncueError } from './errors.ts'
+
+/**
+ * On a table without statistics Postgres takes a topic for eighty jobs, and would rather sort half a
+ * million of them than walk an index to the fifty that are asked for.
+ */
+const BY_INDEX = `set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off;
+set local enable_incremental_sort = off; set local jit = off`
+
+/** Portable SQL on Postgres. */
+export function postgresSql(client: PostgresClient, now: () => Promise<Date>): Sql {
+  return {
+    dialect: 'postgres',
+    all: <Row extends object>(statement: PortableStatement) => client.rows<Row>(toPostgres(statement)),
+    walk: (statement) => withRetries(() => walk(client, statement), toOncueError),
+    run: (...statements) => client.transaction(statements.map(toPostgres)),
+    write: (statement) => client.queryOnce(toPostgres(statement)),
+    time: (value) => value as Date | null,
+    json: (value) => value,
+    now,
+  }
+}
+
+function walk<Row extends object>(client: PostgresClient, statement: PortableStatement): Promise<Row[]> {
+  return client.inTransaction(async (_, connection) => {
+    await connection.query(BY_INDEX)
+    const { rows } = await connection.query<Row>({ ...toPostgres(statement), types: TYPES })
+    return rows
+  })
+}
