@@ -1,59 +1,55 @@
 import type { JobId } from '@oncue/core'
 import type { ClaimedJob } from '../store.ts'
 
-/** A row of READY: arrays are read twice as fast as objects. Times are integers, JSON is text. */
-export type ReadyRow = [
-  id: JobId,
-  status: 'pending' | 'processing',
-  run: number,
-  topic: string,
-  payload: string,
-  runAt: number,
-  created: number,
-  retries: number,
-  maxRetries: number,
-  crashes: number,
-  timeoutMs: number,
-  extras: string | null,
-]
-
-/** What most jobs do not have. */
-type Extras = Pick<
-  ClaimedJob,
-  'retry' | 'parentId' | 'cursor' | 'trace' | 'meta' | 'uniqueKey' | 'concurrencyKey'
->
-
-const NO_EXTRAS: Extras = {
-  retry: null,
-  parentId: null,
-  cursor: null,
-  trace: null,
-  meta: null,
-  uniqueKey: null,
-  concurrencyKey: null,
+/** A row of READY, as better-sqlite3 gives it: times are integers, JSON is text. */
+export type ReadyRow = {
+  readonly id: JobId
+  readonly status: 'pending' | 'processing'
+  readonly run: number
+  readonly queue: string
+  readonly topic: string
+  readonly payload: string
+  readonly priority: number
+  readonly run_at: number
+  readonly created: number
+  readonly retries: number
+  readonly max_retries: number
+  readonly crashes: number
+  readonly retry: string | null
+  readonly timeout_ms: number
+  readonly parent_id: JobId | null
+  readonly cursor: string | null
+  readonly trace: string | null
+  readonly meta: string | null
+  readonly unique_key: string | null
+  readonly concurrency_key: string | null
+  readonly concurrency_limit: number | null
 }
 
-export function claimedJob(row: ReadyRow, queue: string, priority: number): ClaimedJob {
-  const extras: Extras = row[11] === null ? NO_EXTRAS : JSON.parse(row[11])
+export function claimedJob(row: ReadyRow): ClaimedJob {
   return {
-    id: row[0],
-    run: row[2] + 1,
-    queue,
-    topic: row[3],
-    payload: JSON.parse(row[4]),
-    priority,
-    runAt: new Date(row[5]),
-    created: new Date(row[6]),
-    retries: row[7],
-    maxRetries: row[8],
-    crashes: row[9],
-    timeoutMs: row[10],
-    retry: extras.retry,
-    parentId: extras.parentId,
-    cursor: extras.cursor,
-    trace: extras.trace,
-    meta: extras.meta,
-    uniqueKey: extras.uniqueKey,
-    concurrencyKey: extras.concurrencyKey,
+    id: row.id,
+    run: row.run + 1,
+    queue: row.queue,
+    topic: row.topic,
+    payload: JSON.parse(row.payload),
+    priority: row.priority,
+    runAt: new Date(row.run_at),
+    created: new Date(row.created),
+    retries: row.retries,
+    maxRetries: row.max_retries,
+    crashes: row.crashes,
+    retry: parse(row.retry),
+    timeoutMs: row.timeout_ms,
+    parentId: row.parent_id,
+    cursor: parse(row.cursor),
+    trace: row.trace,
+    meta: parse(row.meta),
+    uniqueKey: row.unique_key,
+    concurrencyKey: row.concurrency_key,
   }
+}
+
+function parse<T>(json: string | null): T | null {
+  return json === null ? null : JSON.parse(json)
 }

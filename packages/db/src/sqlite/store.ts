@@ -1,32 +1,48 @@
 import { type JobId, type NewJob, OncueError } from '@oncue/core'
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import type { Database } from 'better-sqlite3'
+import { type Acted, act } from '../actions.ts'
+import { type Admin, createAdmin } from '../admin.ts'
 import { SQLITE } from '../capabilities.ts'
+import { dueQueues } from '../due-queues.ts'
+import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/sqlite/client.ts'
+
 import { createReads, type Reads } from '../reads.ts'
+import { createSchedules } from '../schedules/store.ts'
+import type { ScheduleStore } from '../schedules.ts'
 import { settleBisected } from '../settle-bisected.ts'
+import type { Sql } from '../sql.ts'
+import { prune } from '../stats/prune.ts'
+import { rollUpSqlite } from '../stats/sqlite.ts'
 import type {
+  ActionOptions,
   ActionReport,
+  Beaten,
   Claimed,
   ClaimRequest,
   EnqueueIn,
   HeartbeatRequest,
-  ListFilter,
   Presence,
+  PruneRule,
   Rescued,
   RunRef,
   Settled,
   Settlement,
   Store,
+  Subscription,
+  Target,
   WorkerInfo,
 } from '../store.ts'
-import { executeIn } from '../transaction.ts'
-import { assertWorkerId } from '../uuid.ts'
+import { driveIn } from '../transaction.ts'
+import { assertWorkerId, isUuid } from '../uuid.ts'
 import { SqliteWriter } from './client.ts'
 import type { Driver } from './driver.ts'
+import { enqueueSteps } from './enqueue/steps.ts'
 import { toOncueError } from './errors.ts'
+import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
-import * as sql from './sql.ts'
+import { sqliteSql } from './sql-access.ts'
 import { SqliteWork } from './work.ts'
 
 export type SqliteOptions = {
@@ -46,44 +62,59 @@ export type SqliteOptions = {
 export class SqliteStore implements Store {
   readonly dialect = 'sqlite'
   readonly capabilities = SQLITE
+  readonly events: SqlEventStore
+  readonly schedules: ScheduleStore
   readonly #options: SqliteOptions
   readonly #db: Database
+  readonly #reader: Database
   readonly #writer: SqliteWriter
   readonly #work: SqliteWork
   readonly #presenceFiles: PresenceFiles
   readonly #presences = new Map<string, Presence>()
   readonly #prisma: PrismaClient
+  readonly #sql: Sql
   readonly #reads: Reads
+  readonly #admin: Admin
+  readonly #listener: SqliteListener
   #closed: Promise<void> | undefined
 
   constructor(options: SqliteOptions) {
     this.#options = options
-    this.#db = new options.driver(options.file, { timeout: 0, fileMustExist: true })
+    const { driver, file, synchronous = 'FULL' } = options
+    this.#db = new driver(file, { timeout: 0, fileMustExist: true })
     this.#db.pragma('journal_mode = WAL')
-    this.#db.pragma(`synchronous = ${options.synchronous ?? 'FULL'}`)
+    this.#db.pragma(`synchronous = ${synchronous}`)
     this.#writer = new SqliteWriter(this.#db)
     this.#work = new SqliteWork(this.#db)
-    this.#presenceFiles = new PresenceFiles(options.driver, options.file)
-    // A connection of its own: a statement on the writer's would join whatever transaction is open there.
-    const adapter = new PrismaBetterSqlite3(
-      { url: `file:${options.file}` },
-      { timestampFormat: 'unixepoch-ms' },
-    )
+    // Connections of their own: a read on the writer's would see what is not committed yet.
+    this.#reader = new driver(file, { fileMustExist: true })
+    this.#reader.pragma('query_only = true')
+    const adapter = new PrismaBetterSqlite3({ url: `file:${file}` }, { timestampFormat: 'unixepoch-ms' })
     this.#prisma = new PrismaClient({ adapter })
+    this.#sql = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
     // The two clients are generated from the same models, so one set of reads serves both.
-    this.#reads = createReads(this.#prisma as never, toOncueError)
+    this.#reads = createReads({ sql: this.#sql, prisma: this.#prisma as never, toError: toOncueError })
+    this.#admin = createAdmin(this.#sql)
+    this.#presenceFiles = new PresenceFiles(driver, file)
+    this.#listener = new SqliteListener(driver, file)
+    this.events = new SqlEventStore(this.#sql, {
+      onNews: (hear) => this.#listener.onChange(() => hear(null)),
+      // The listener sees every commit to the file, our own too.
+      tell: () => {},
+    })
+    this.schedules = createSchedules(this.#sql, (jobs) => this.enqueue(jobs))
   }
 
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.#assertOpen()
-    const ids = jobs.map((job) => job.id)
-    const now = this.#now()
-    if (!options?.tx) return this.#writer.write(() => this.#work.enqueue(jobs, now)).then(() => ids)
-    const statements = []
-    for (let i = 0; i < jobs.length; i += sql.ENQUEUE_CHUNK) {
-      statements.push(...sql.enqueue(jobs.slice(i, i + sql.ENQUEUE_CHUNK), now))
-    }
-    return executeIn(options.tx, statements).then(() => ids)
+    if (jobs.length === 0) return Promise.resolve([])
+    if (options?.tx) return driveIn(options.tx, enqueueSteps(jobs, this.#now()))
+    return this.#writer
+      .write(() => this.#work.enqueue(jobs, this.#now()))
+      .then((ids) => {
+        this.#listener.wake(dueQueues(jobs, this.#now()))
+        return ids
+      })
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
@@ -94,6 +125,7 @@ export class SqliteStore implements Store {
 
   async settle(settlements: readonly Settlement[]): Promise<Settled> {
     this.#assertOpen()
+    if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, (batch) =>
       this.#writer.write(() => this.#work.settle(batch, this.#now())),
     )
@@ -109,28 +141,28 @@ export class SqliteStore implements Store {
     return { ...settled, ...claimed }
   }
 
-  async heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }> {
+  async heartbeat(request: HeartbeatRequest): Promise<Beaten> {
     this.#assertOpen()
     assertWorkerId(request.worker)
-    return { lost: await this.#writer.write(() => this.#work.heartbeat(request, this.#now())) }
+    return this.#writer.write(() => this.#work.lease.heartbeat(request, this.#now()))
   }
 
   async held(worker: string): Promise<RunRef[]> {
     this.#assertOpen()
     assertWorkerId(worker)
-    return this.#work.held(worker)
+    return this.#work.lease.held(worker)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {
     this.#assertOpen()
     assertWorkerId(worker.id)
     const lock = this.#presenceFiles.hold(worker.id)
-    await this.#writer.write(() => this.#work.attend(worker, worker.id, this.#now()))
+    await this.#writer.write(() => this.#work.lease.attend(worker, worker.id, this.#now()))
     const presence: Presence = {
       visible: true,
       leave: async () => {
         if (!this.#presences.delete(worker.id)) return
-        await this.#writer.write(() => this.#work.leave(worker.id))
+        await this.#writer.write(() => this.#work.lease.leave(worker.id))
         lock.release()
       },
     }
@@ -140,32 +172,128 @@ export class SqliteStore implements Store {
 
   async rescue(): Promise<Rescued[]> {
     this.#assertOpen()
-    const dead = this.#work
+    const { lease, limits } = this.#work
+    const dead = lease
       .workers()
       .filter(({ id, presence }) => !this.#presences.has(id) && this.#presenceFiles.isDead(presence))
-    // Burying twice does no harm: the second finds no runs.
-    return Promise.all(dead.map(({ id }) => this.#writer.write(() => this.#work.bury(id, this.#now()))))
+    const rescued = await Promise.all(
+      dead.map(({ id }) => this.#writer.write(() => lease.bury(id, this.#now()))),
+    )
+    if (limits.needTending()) await this.#writer.write(() => limits.tend(this.#now()))
+    return rescued
   }
 
-  async requeue(ids: readonly JobId[]): Promise<ActionReport> {
+  async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
     this.#assertOpen()
-    const done = new Set(await this.#writer.write(() => this.#work.requeue(ids, this.#now())))
-    return { done: done.size, skipped: await this.#reads.whyNotRequeued(ids.filter((id) => !done.has(id))) }
+    return this.#listener.onWake(queues, wake)
+  }
+
+  requeue(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    return this.#act('requeue', target, options)
+  }
+
+  cancel(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    return this.#act('cancel', target, options)
+  }
+
+  delete(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    return this.#act('delete', target, options)
+  }
+
+  async #act(
+    action: 'requeue' | 'cancel' | 'delete',
+    target: Target,
+    options: ActionOptions,
+  ): Promise<ActionReport> {
+    this.#assertOpen()
+    return act(target, options, {
+      now: () => this.now(),
+      match: this.#reads.matchingIds,
+      run: async (ids, asOf, by) => {
+        const aim = { ids, asOf: asOf?.getTime() ?? null, by }
+        return toActed(await this.#writer.write(() => this.#work.actions[action](aim, this.#now())))
+      },
+    })
+  }
+
+  async pause(queue: string, by?: string) {
+    this.#assertOpen()
+    return this.#admin.pause(queue, by)
+  }
+
+  async resume(queue: string, by?: string) {
+    this.#assertOpen()
+    await this.#admin.resume(queue, by)
+    this.#listener.wake([queue])
+  }
+
+  async configureQueue(...args: Parameters<Admin['configureQueue']>) {
+    this.#assertOpen()
+    return this.#admin.configureQueue(...args)
+  }
+
+  async limit(...args: Parameters<Admin['limit']>) {
+    this.#assertOpen()
+    return this.#admin.limit(...args)
+  }
+
+  async announce(...args: Parameters<Admin['announce']>) {
+    this.#assertOpen()
+    return this.#admin.announce(...args)
   }
 
   async get(id: JobId) {
     this.#assertOpen()
-    return this.#reads.get(id)
+    return isUuid(id) ? this.#reads.get(id) : null
   }
 
-  async list(filter: ListFilter = {}) {
+  async list(...args: Parameters<Reads['list']>) {
     this.#assertOpen()
-    return this.#reads.list(filter)
+    return this.#reads.list(...args)
   }
 
-  async stats() {
+  async stats(...args: Parameters<Reads['stats']>) {
     this.#assertOpen()
-    return this.#reads.stats()
+    return this.#reads.stats(...args)
+  }
+
+  async failures(...args: Parameters<Reads['failures']>) {
+    this.#assertOpen()
+    return this.#reads.failures(...args)
+  }
+
+  async queues() {
+    this.#assertOpen()
+    return this.#reads.queues()
+  }
+
+  async workers() {
+    this.#assertOpen()
+    return this.#reads.workers()
+  }
+
+  async topics() {
+    this.#assertOpen()
+    return this.#reads.topics()
+  }
+
+  async series(...args: Parameters<Reads['series']>) {
+    this.#assertOpen()
+    return this.#reads.series(...args)
+  }
+
+  async rollUp(): Promise<number> {
+    this.#assertOpen()
+    return this.#writer.write(() => rollUpSqlite(this.#db))
+  }
+
+  async prune(rule: PruneRule): Promise<number> {
+    this.#assertOpen()
+    const before = rule.finishedBefore.getTime()
+    return prune(this.#sql, rule, (queue, topic, limit) => {
+      const batch = { queue, topic, status: rule.status, before, limit }
+      return this.#writer.write(() => this.#work.actions.prune(batch, this.#now()))
+    })
   }
 
   async now(): Promise<Date> {
@@ -175,9 +303,12 @@ export class SqliteStore implements Store {
 
   close(): Promise<void> {
     this.#closed ??= (async () => {
+      await this.events.close()
       for (const presence of [...this.#presences.values()]) await presence.leave()
+      await this.#listener.close()
       await this.#writer.idle()
       await this.#prisma.$disconnect()
+      this.#reader.close()
       this.#db.close()
       this.#options.onClose?.()
     })()
@@ -191,4 +322,9 @@ export class SqliteStore implements Store {
   #assertOpen(): void {
     if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
   }
+}
+
+function toActed({ done, skipped }: ActionReport): Acted[] {
+  const reasons = Object.entries({ done, ...skipped })
+  return reasons.map(([reason, count]) => ({ reason, count, ids: null }))
 }

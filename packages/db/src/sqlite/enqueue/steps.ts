@@ -1,0 +1,133 @@
+import type { JobId, NewJob } from '@oncue/core'
+import { isInline } from '../../inline.ts'
+import type { Row, Statement, Step, Steps } from '../../transaction.ts'
+import { Tally } from '../tally.ts'
+import { insertJobs, insertPayload, plainDraft } from './insert.ts'
+import { decideKeys, type Holder, type KeyRow, keysOf } from './keys.ts'
+import {
+  type Edge,
+  type Ended,
+  meantParents,
+  outsideParents,
+  PARENT_FAILED,
+  type ParentStatus,
+  place,
+} from './parents.ts'
+import * as sql from './sql.ts'
+
+/**
+ * Everything an enqueue does, for our own connection and for the caller's: it reads what it needs,
+ * decides, and only then writes, so that what it refuses leaves nothing behind in a transaction that
+ * is not ours to roll back. Between the reading and the writing nobody else writes: SQLite refuses
+ * to write in a transaction whose view of the file is no longer the latest.
+ */
+export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<JobId[]> {
+  if (jobs.every(isPlain)) {
+    const drafts = jobs.map((job) => plainDraft(job, now))
+    yield* writes(insertJobs(drafts, now))
+    return jobs.map((job) => job.id)
+  }
+  const decided = decideKeys(jobs, yield* holders(keysOf(jobs), now), now)
+  const fresh = meantParents(jobs, decided.standing, decided.fresh)
+  const { drafts, edges, ended } = place(fresh, yield* statuses(outsideParents(fresh)), now)
+  const over = new Set(ended.map(({ draft }) => draft.job.id))
+  // A key that goes with its job is gone with one that is over already, whoever had it before.
+  const isGone = ({ jobId, until }: KeyRow) => until === null && over.has(jobId)
+  yield* writes([
+    ...insertJobs(drafts, now),
+    ...insertEdges(edges),
+    ...insertKeys(decided.keys.filter((key) => !isGone(key))),
+    ...dropKeys(decided.keys.filter(isGone)),
+    ...[...decided.replacements].flatMap(([id, job]) => replace(id, job, now)),
+    ...insertEnded(ended, now),
+  ])
+  return decided.standing
+}
+
+function isPlain(job: NewJob): boolean {
+  return job.unique === null && job.idempotencyKey === null && job.after.length === 0
+}
+
+function* holders(keys: readonly string[], now: number): Steps<Map<string, Holder>> {
+  const rows: Row[] = keys.length === 0 ? [] : yield read(sql.HOLDERS, [JSON.stringify(keys), now])
+  return new Map(
+    rows.map(({ key, job_id, status }) => [
+      String(key),
+      { jobId: String(job_id), waits: status === 'pending' || status === 'blocked' },
+    ]),
+  )
+}
+
+function* statuses(ids: readonly JobId[]): Steps<Map<JobId, ParentStatus>> {
+  const rows: Row[] = ids.length === 0 ? [] : yield read(sql.PARENTS, [JSON.stringify(ids)])
+  return new Map(rows.map(({ id, status }) => [String(id), status as ParentStatus]))
+}
+
+function read(text: string, values: unknown[]): Step {
+  return { text, values, reads: true }
+}
+
+function* writes(statements: readonly Statement[]): Steps<void> {
+  for (const { text, values } of statements) yield { text, values, reads: false }
+}
+
+function insertEdges(edges: readonly Edge[]): Statement[] {
+  if (edges.length === 0) return []
+  const rows = edges.map(({ jobId, parentId, policy }) => [jobId, parentId, policy])
+  return [{ text: sql.INSERT_EDGES, values: [JSON.stringify(rows)] }]
+}
+
+function insertKeys(keys: readonly KeyRow[]): Statement[] {
+  if (keys.length === 0) return []
+  const rows = keys.map(({ key, jobId, until }) => [key, jobId, until])
+  return [{ text: sql.INSERT_KEYS, values: [JSON.stringify(rows)] }]
+}
+
+function dropKeys(keys: readonly KeyRow[]): Statement[] {
+  if (keys.length === 0) return []
+  return [{ text: sql.DROP_KEYS, values: [JSON.stringify(keys.map(({ key }) => key))] }]
+}
+
+function replace(id: JobId, job: NewJob, now: number): Statement[] {
+  const { runAt } = plainDraft(job, now)
+  const payload = inlinePayload(job)
+  return [
+    { text: sql.REPLACE, values: [payload, job.priority, runAt, now, job.meta, job.trace, runAt, id] },
+    { text: sql.DROP_PAYLOAD, values: [id] },
+    ...(payload === null ? [insertPayload(id, job.payload)] : []),
+  ]
+}
+
+/** Jobs that are over as they come, because a parent is: straight to history. */
+function insertEnded(ended: readonly Ended[], now: number): Statement[] {
+  const tally = new Tally(now)
+  const statements = ended.flatMap(({ draft: { job, runAt }, status }) => {
+    tally.count(job.queue, job.topic, status, 1)
+    const payload = inlinePayload(job)
+    const error = status === 'failed' ? PARENT_FAILED : null
+    const values = [
+      ...[
+        job.id,
+        runAt === now ? null : runAt,
+        now,
+        now,
+        status,
+        job.timeoutMs,
+        job.priority,
+        job.maxRetries,
+        job.queue,
+        job.topic,
+      ],
+      ...[payload, job.retry ? JSON.stringify(job.retry) : null, job.unique?.key ?? null, job.concurrencyKey],
+      ...[job.concurrencyLimit, job.parentId, job.trace, job.meta],
+      ...[error && JSON.stringify(error), error?.fingerprint ?? null],
+    ]
+    const insert = { text: sql.INSERT_ENDED, values }
+    return payload === null ? [insert, insertPayload(job.id, job.payload)] : [insert]
+  })
+  return [...statements, ...tally.statements()]
+}
+
+function inlinePayload(job: NewJob): string | null {
+  return isInline(job.payload) ? job.payload : null
+}

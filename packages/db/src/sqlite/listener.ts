@@ -1,0 +1,130 @@
+import { resolve } from 'node:path'
+import { OncueError } from '@oncue/core'
+import type { Subscription } from '../store.ts'
+import type { Driver } from './driver.ts'
+
+/** The name of a queue, or null: anything may have changed. */
+type Hear = (queue: string | null) => void
+
+const POLL_MS = 5
+
+/**
+ * How the stores of this process, and of others, hear of a file. For each file one connection of
+ * its own, shared by all stores of the process, is there while somebody wants to hear.
+ */
+class WatchedFile {
+  readonly #hearers = new Set<{ readonly hear: Hear }>()
+  readonly #stop: () => void
+
+  constructor(driver: Driver, file: string, pollMs: number, onStop: () => void) {
+    const db = new driver(file, { readonly: true, fileMustExist: true, timeout: 0 })
+    const read = db.prepare<[], number>('PRAGMA data_version').pluck()
+    let version = read.get()
+    const look = () => {
+      let current: number | undefined
+      try {
+        current = read.get()
+      } catch {
+        // The file is busy, being recovered: the next look will tell.
+        return
+      }
+      if (current === version) return
+      version = current
+      this.tell(null)
+    }
+    const timer = setInterval(look, pollMs).unref()
+    this.#stop = () => {
+      clearInterval(timer)
+      db.close()
+      onStop()
+    }
+  }
+
+  add(hear: Hear): () => void {
+    const hearer = { hear }
+    this.#hearers.add(hearer)
+    return () => {
+      if (this.#hearers.delete(hearer) && this.#hearers.size === 0) this.#stop()
+    }
+  }
+
+  tell(queue: string | null): void {
+    for (const { hear } of [...this.#hearers]) {
+      try {
+        hear(queue)
+      } catch {
+        // Its own affair: the others have to hear it too.
+      }
+    }
+  }
+}
+
+const files = new Map<string, WatchedFile>()
+
+/**
+ * Wake-ups on SQLite. What this process enqueues is told at once, by name of the queue. What
+ * others write is seen in `PRAGMA data_version`, which reads a few bytes of shared memory.
+ *
+ * How many: an enqueue wakes twice, at once and with the next look, unless it was another process's
+ * or a caller's transaction, which wake once. A look sees that something was written but not what,
+ * so every commit of anybody wakes every queue, at most 200 times a second. A wake-up that finds
+ * nothing is a claim that writes nothing, and so wakes nobody.
+ */
+export class SqliteListener {
+  readonly #driver: Driver
+  readonly #file: string
+  readonly #pollMs: number
+  readonly #subscriptions = new Set<Subscription>()
+  #closed = false
+
+  constructor(driver: Driver, file: string, pollMs: number = POLL_MS) {
+    this.#driver = driver
+    this.#file = resolve(file)
+    this.#pollMs = pollMs
+  }
+
+  onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
+    const wanted = new Set(queues)
+    return this.#subscribe((queue) => {
+      if (queue === null ? wanted.size > 0 : wanted.has(queue)) wake()
+    })
+  }
+
+  /** Whatever was written, by whomever. */
+  onChange(hear: () => void): Promise<Subscription> {
+    return this.#subscribe((queue) => {
+      if (queue === null) hear()
+    })
+  }
+
+  /** After a commit of ours: for the subscribers in this process. */
+  wake(queues: Iterable<string>): void {
+    const file = files.get(this.#file)
+    if (file) for (const queue of queues) file.tell(queue)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const subscription of [...this.#subscriptions]) await subscription.close()
+  }
+
+  async #subscribe(hear: Hear): Promise<Subscription> {
+    if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
+    const remove = this.#watchedFile().add(hear)
+    const subscription: Subscription = {
+      close: async () => {
+        if (this.#subscriptions.delete(subscription)) remove()
+      },
+    }
+    this.#subscriptions.add(subscription)
+    return subscription
+  }
+
+  #watchedFile(): WatchedFile {
+    const known = files.get(this.#file)
+    if (known) return known
+    const file = new WatchedFile(this.#driver, this.#file, this.#pollMs, () => files.delete(this.#file))
+    files.set(this.#file, file)
+    return file
+  }
+}

@@ -1,0 +1,36 @@
+/** What follows when a job ends: its dependants, its keys, its events. Lists of ids are JSON arrays. */
+
+const MET = `d.parent_id IN (SELECT value FROM json_each(?)) AND (? OR d.policy = 'go_on')`
+
+/** However many they are, without a statement each. Now, now, parents, completed. */
+export const RELEASE = `UPDATE oncue_jobs AS j SET deps_left = j.deps_left - c.met, updated = ?,
+  status = CASE WHEN j.deps_left = c.met THEN 'pending' ELSE j.status END,
+  visible_at = CASE WHEN j.deps_left = c.met THEN max(j.run_at, ?) END
+FROM (SELECT d.job_id, count(*) AS met FROM oncue_deps d WHERE ${MET} GROUP BY d.job_id) AS c
+WHERE j.id = c.job_id AND j.status = 'blocked'`
+
+/** Parents, completed. */
+export const DROP_MET = `DELETE FROM oncue_deps AS d WHERE ${MET}`
+
+export const ENDED_BY_PARENTS = `SELECT DISTINCT job_id, policy FROM oncue_deps
+WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'cancel')`
+
+export const WAITING_JOBS = `SELECT id, queue, topic FROM oncue_jobs
+WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('blocked', 'pending')`
+
+const KEPT = `id, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
+  concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes`
+
+/** Now, status, error, fingerprint, id. */
+export const END_WAITING = `INSERT INTO oncue_history (run_at, ${KEPT}, finished_at, status, last_error, fingerprint)
+SELECT nullif(run_at, created), ${KEPT}, ?, ?, coalesce(?, last_error), coalesce(?, fingerprint) FROM oncue_jobs WHERE id = ?
+ON CONFLICT (id) DO NOTHING`
+
+export const DROP_EDGES_OF = `DELETE FROM oncue_deps WHERE job_id IN (SELECT value FROM json_each(?))`
+
+/** Keys that go with their job. */
+export const DROP_KEYS_OF = `DELETE FROM oncue_keys WHERE job_id IN (SELECT value FROM json_each(?)) AND until IS NULL`
+
+/** Job, job, type, data, now. */
+export const APPEND_EVENT = `INSERT INTO oncue_events (job_id, version, type, data, created)
+SELECT ?, 1 + coalesce((SELECT max(version) FROM oncue_events WHERE job_id = ?), 0), ?, ?, ?`

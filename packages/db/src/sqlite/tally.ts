@@ -1,0 +1,78 @@
+import { bucketOf } from '../histogram.ts'
+import type { Statement } from '../transaction.ts'
+
+type Finished = 'completed' | 'failed' | 'cancelled'
+
+type Delta = {
+  readonly queue: string
+  readonly topic: string
+  completed: number
+  failed: number
+  cancelled: number
+  waits: string
+  runs: string
+  runMs: number
+}
+
+/** Of a run that ended: what the statistics want to know. */
+export type EndedRun = {
+  readonly queue: string
+  readonly topic: string
+  readonly run_at: number
+  readonly started_at: number | null
+}
+
+const INSERT_DELTA = `INSERT INTO oncue_stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const MINUTE_MS = 60_000
+
+/** What a batch changes in the statistics: one row for each queue and topic in it. */
+export class Tally {
+  readonly #now: number
+  readonly #deltas = new Map<string, Delta>()
+  #last: Delta | undefined
+
+  constructor(now: number) {
+    this.#now = now
+  }
+
+  /** Jobs that came to this state without a run, or left it: then the count is negative. */
+  count(queue: string, topic: string, status: Finished, count: number): void {
+    this.#of(queue, topic)[status] += count
+  }
+
+  /** A run that ended: also how long its job waited, and how long it took. */
+  run({ queue, topic, run_at, started_at }: EndedRun, status: Finished): void {
+    const delta = this.#of(queue, topic)
+    const started = started_at ?? this.#now
+    delta[status] += 1
+    delta.waits += bucketOf(started - run_at)
+    delta.runs += bucketOf(this.#now - started)
+    delta.runMs += this.#now - started
+  }
+
+  statements(): Statement[] {
+    const minute = this.#now - (this.#now % MINUTE_MS)
+    return [...this.#deltas.values()].map((delta) => ({
+      text: INSERT_DELTA,
+      values: [
+        ...[minute, delta.queue, delta.topic, delta.completed, delta.failed, delta.cancelled],
+        ...[delta.waits, delta.runs, delta.runMs],
+      ],
+    }))
+  }
+
+  #of(queue: string, topic: string): Delta {
+    // The jobs of a batch are mostly of one kind.
+    if (this.#last?.topic === topic && this.#last.queue === queue) return this.#last
+    const key = `${queue} ${topic}`
+    let delta = this.#deltas.get(key)
+    if (!delta) {
+      delta = { queue, topic, completed: 0, failed: 0, cancelled: 0, waits: '', runs: '', runMs: 0 }
+      this.#deltas.set(key, delta)
+    }
+    this.#last = delta
+    return delta
+  }
+}

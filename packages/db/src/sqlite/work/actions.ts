@@ -1,0 +1,179 @@
+import type { JobId } from '@oncue/core'
+import type { ActionReport } from '../../store.ts'
+import { REMOVE } from '../sql.ts'
+import * as sql from '../sql-actions.ts'
+import { Tally } from '../tally.ts'
+import type { Ends } from './ends.ts'
+import { appendEvent } from './events.ts'
+import type { Statements } from './statements.ts'
+
+type FinishedRow = {
+  readonly id: JobId
+  readonly queue: string
+  readonly topic: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly unique_key: string | null
+  readonly finished_at: number
+}
+
+type LiveRow = {
+  readonly id: JobId
+  readonly status: 'blocked' | 'pending' | 'processing'
+  readonly created: number
+}
+
+/** Whom an action is about: as of a moment, if one is given. */
+export type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
+
+/** What people do to jobs, by their ids: what requeue_v1, cancel_v1, delete_v1 and prune_v1 do on Postgres. */
+export class Actions {
+  readonly #statements: Statements
+  readonly #ends: Ends
+
+  constructor(statements: Statements, ends: Ends) {
+    this.#statements = statements
+    this.#ends = ends
+  }
+
+  /** Puts finished jobs back: attempts start anew, the run number goes on. */
+  requeue({ ids, asOf, by }: Aim, now: number): ActionReport {
+    const found = this.#find(ids)
+    const report = new Report()
+    const tally = new Tally(now)
+    const back: JobId[] = []
+    // By id, so that of two jobs with one key it is always the same that gets it.
+    for (const id of [...found.ids].sort()) {
+      const job = found.finished.get(id)
+      if (found.live.has(id)) report.skip('INVALID_STATE')
+      else if (!job) report.skip('JOB_NOT_FOUND')
+      else if (asOf !== null && job.finished_at > asOf) report.skip('CHANGED')
+      else if (!this.#takeKeyAgain(job, now)) report.skip('UNIQUE_KEY_LIVE')
+      else {
+        this.#statements.run(sql.REQUEUE, now, now, now, id)
+        tally.count(job.queue, job.topic, job.status, -1)
+        appendEvent(this.#statements, id, 'requeued', { by }, now)
+        back.push(id)
+      }
+    }
+    this.#statements.run(sql.FORGET_FINISHED, JSON.stringify(back))
+    this.#statements.run(sql.FORGET_RESULTS, JSON.stringify(back))
+    this.#statements.write(tally.statements())
+    return report.done(back.length)
+  }
+
+  /** Ends what waits, asks what runs. */
+  cancel({ ids, asOf, by }: Aim, now: number): ActionReport {
+    const found = this.#find(ids)
+    const report = new Report()
+    const waiting: JobId[] = []
+    const running: JobId[] = []
+    for (const id of found.ids) {
+      const job = found.live.get(id)
+      if (!job) report.skip(found.finished.has(id) ? 'INVALID_STATE' : 'JOB_NOT_FOUND')
+      else if (asOf !== null && job.created > asOf) report.skip('CHANGED')
+      else if (job.status === 'processing') running.push(id)
+      else waiting.push(id)
+    }
+    for (const id of waiting) appendEvent(this.#statements, id, 'cancelled', { by }, now)
+    if (waiting.length > 0) this.#ends.endWaiting(waiting, 'cancelled', now)
+    for (const id of running) appendEvent(this.#statements, id, 'cancel_requested', { by }, now)
+    if (running.length > 0) this.#statements.run(sql.ASK_TO_STOP, now, now, JSON.stringify(running))
+    return report.done(waiting.length + running.length)
+  }
+
+  /** Pending or failed jobs, if nobody waits for them, with all that belongs to them. */
+  delete({ ids, asOf }: Aim, now: number): ActionReport {
+    const found = this.#find(ids)
+    const waitedFor = this.#waitedFor(found.ids)
+    const report = new Report()
+    const tally = new Tally(now)
+    const gone: JobId[] = []
+    for (const id of found.ids) {
+      const live = found.live.get(id)
+      const finished = found.finished.get(id)
+      const at = live?.created ?? finished?.finished_at
+      if (at === undefined) report.skip('JOB_NOT_FOUND')
+      else if (waitedFor.has(id)) report.skip('HAS_DEPENDANTS')
+      else if (live ? live.status !== 'pending' : finished?.status !== 'failed') report.skip('INVALID_STATE')
+      else if (asOf !== null && at > asOf) report.skip('CHANGED')
+      else {
+        if (live) this.#statements.run(REMOVE, id)
+        else if (finished) tally.count(finished.queue, finished.topic, finished.status, -1)
+        gone.push(id)
+      }
+    }
+    this.#forget(gone)
+    this.#statements.write(tally.statements())
+    return report.done(gone.length)
+  }
+
+  /** Up to `limit` finished jobs of one queue and topic, the oldest first. One that others wait for is kept. */
+  prune({ queue, topic, status, before, limit }: PruneBatch, now: number): number {
+    const rows =
+      status === 'completed'
+        ? this.#statements.all<{ id: JobId }>(sql.PRUNABLE_COMPLETED, topic, queue, before, before, limit)
+        : this.#statements.all<{ id: JobId }>(
+            sql.PRUNABLE_UNSUCCESSFUL,
+            topic,
+            queue,
+            status,
+            before,
+            before,
+            limit,
+          )
+    if (rows.length === 0) return 0
+    this.#forget(rows.map((row) => row.id))
+    const tally = new Tally(now)
+    tally.count(queue, topic, status, -rows.length)
+    this.#statements.write(tally.statements())
+    return rows.length
+  }
+
+  #find(wanted: readonly JobId[]) {
+    const ids = new Set(wanted)
+    const json = JSON.stringify([...ids])
+    const live = this.#statements.all<LiveRow>(sql.LIVE, json)
+    const finished = this.#statements.all<FinishedRow>(sql.FINISHED, json)
+    return {
+      ids,
+      live: new Map(live.map((row) => [row.id, row])),
+      finished: new Map(finished.map((row) => [row.id, row])),
+    }
+  }
+
+  #takeKeyAgain({ id, unique_key }: FinishedRow, now: number): boolean {
+    return unique_key === null || this.#statements.run(sql.TAKE_KEY_AGAIN, `u:${unique_key}`, id, now) > 0
+  }
+
+  #waitedFor(ids: ReadonlySet<JobId>): Set<JobId> {
+    const rows = this.#statements.all<{ id: JobId }>(sql.WAITED_FOR, JSON.stringify([...ids]))
+    return new Set(rows.map((row) => row.id))
+  }
+
+  #forget(ids: readonly JobId[]): void {
+    if (ids.length === 0) return
+    const json = JSON.stringify(ids)
+    this.#statements.run(sql.FORGET_FINISHED, json)
+    for (const text of sql.FORGET_PARTS) this.#statements.run(text, json)
+  }
+}
+
+export type PruneBatch = {
+  readonly queue: string
+  readonly topic: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly before: number
+  readonly limit: number
+}
+
+class Report {
+  readonly #skipped: Record<string, number> = {}
+
+  skip(reason: string): void {
+    this.#skipped[reason] = (this.#skipped[reason] ?? 0) + 1
+  }
+
+  done(done: number): ActionReport {
+    return { done, skipped: this.#skipped }
+  }
+}

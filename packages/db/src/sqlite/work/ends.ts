@@ -1,0 +1,87 @@
+import type { JobError, JobId } from '@oncue/core'
+import { PARENT_FAILED } from '../enqueue/parents.ts'
+import { ANY_DEPS, REMOVE } from '../sql.ts'
+import * as sql from '../sql-ends.ts'
+import { Tally } from '../tally.ts'
+import type { Limits } from './limits.ts'
+import type { Statements } from './statements.ts'
+
+type Ending = {
+  readonly ids: readonly JobId[]
+  readonly status: 'failed' | 'cancelled'
+  readonly error: JobError | null
+}
+
+/** What follows when jobs end: dependants are told, slots and keys are free. */
+export class Ends {
+  readonly #statements: Statements
+  readonly #limits: Limits
+
+  constructor(statements: Statements, limits: Limits) {
+    this.#statements = statements
+    this.#limits = limits
+  }
+
+  /** Runs that ended for good; `keyed` are those of them that have a unique key. */
+  afterFinish(ids: readonly JobId[], completed: boolean, keyed: readonly JobId[], now: number): void {
+    if (ids.length === 0) return
+    this.#endAll(this.#tell(ids, completed, now), now)
+    this.#limits.free(ids, now)
+    this.#freeKeys(keyed)
+  }
+
+  /** Ends jobs that have not begun, and whoever must not go on without them. */
+  endWaiting(ids: readonly JobId[], status: 'failed' | 'cancelled', now: number): void {
+    this.#endAll([{ ids, status, error: null }], now)
+  }
+
+  /** By a list and not by recursion: a chain may be longer than a stack is deep. */
+  #endAll(endings: Ending[], now: number): void {
+    for (const ending of endings) {
+      const ended = this.#end(ending, now)
+      if (ended.length > 0) endings.push(...this.#tell(ended, false, now))
+    }
+  }
+
+  /** Answers who ends because of it. */
+  #tell(parents: readonly JobId[], completed: boolean, now: number): Ending[] {
+    if (!this.#statements.get(ANY_DEPS)) return []
+    const ids = JSON.stringify(parents)
+    const done = completed ? 1 : 0
+    this.#statements.run(sql.RELEASE, now, now, ids, done)
+    this.#statements.run(sql.DROP_MET, ids, done)
+    if (completed) return []
+    const rows = this.#statements.all<{ job_id: JobId; policy: string }>(sql.ENDED_BY_PARENTS, ids)
+    const by = (policy: string) => rows.filter((row) => row.policy === policy).map((row) => row.job_id)
+    const endings: Ending[] = [
+      { ids: by('stop'), status: 'failed', error: PARENT_FAILED },
+      { ids: by('cancel'), status: 'cancelled', error: null },
+    ]
+    return endings.filter((ending) => ending.ids.length > 0)
+  }
+
+  /** Answers which were there to be ended. */
+  #end({ ids, status, error }: Ending, now: number): JobId[] {
+    const jobs = this.#statements.all<{ id: JobId; queue: string; topic: string }>(
+      sql.WAITING_JOBS,
+      JSON.stringify(ids),
+    )
+    if (jobs.length === 0) return []
+    const tally = new Tally(now)
+    const text = error && JSON.stringify(error)
+    for (const { id, queue, topic } of jobs) {
+      const kept = this.#statements.run(sql.END_WAITING, now, status, text, error?.fingerprint ?? null, id)
+      tally.count(queue, topic, status, kept)
+      this.#statements.run(REMOVE, id)
+    }
+    this.#statements.write(tally.statements())
+    const ended = jobs.map((job) => job.id)
+    this.#statements.run(sql.DROP_EDGES_OF, JSON.stringify(ended))
+    this.#freeKeys(ended)
+    return ended
+  }
+
+  #freeKeys(ids: readonly JobId[]): void {
+    if (ids.length > 0) this.#statements.run(sql.DROP_KEYS_OF, JSON.stringify(ids))
+  }
+}

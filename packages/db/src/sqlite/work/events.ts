@@ -1,0 +1,20 @@
+import type { JobId } from '@oncue/core'
+import * as sql from '../sql-ends.ts'
+import type { Statements } from './statements.ts'
+
+/** Appends to the stream of a job what its row cannot tell. */
+export function appendEvent(
+  statements: Statements,
+  jobId: JobId,
+  type: string,
+  data: object,
+  now: number,
+): void {
+  statements.run(sql.APPEND_EVENT, jobId, jobId, type, JSON.stringify(data), now)
+}
+
+/** Of a run that failed or crashed. */
+export function runData(run: { run: number; locked_by: string; started_at: number | null }) {
+  const startedAt = run.started_at === null ? null : new Date(run.started_at).toISOString()
+  return { run: run.run, worker: run.locked_by, startedAt }
+}

@@ -1,0 +1,111 @@
+import { crashVerdict, type JobId } from '@oncue/core'
+import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
+import * as sql from '../sql.ts'
+import { Tally } from '../tally.ts'
+import type { Ends } from './ends.ts'
+import { appendEvent, runData } from './events.ts'
+import type { Limits } from './limits.ts'
+import type { CurrentRun, Settle } from './settle.ts'
+import type { Statements } from './statements.ts'
+
+/** How runs stay alive, and what becomes of those that do not. */
+export class Lease {
+  readonly #statements: Statements
+  readonly #settle: Settle
+  readonly #ends: Ends
+  readonly #limits: Limits
+
+  constructor(statements: Statements, settle: Settle, ends: Ends, limits: Limits) {
+    this.#statements = statements
+    this.#settle = settle
+    this.#ends = ends
+    this.#limits = limits
+  }
+
+  heartbeat({ worker, leaseMs, runs }: HeartbeatRequest, now: number): Beaten {
+    this.#statements.run(sql.BEAT_WORKER, now, worker)
+    const until = now + leaseMs
+    const beaten: { lost: RunRef[]; cancelled: RunRef[] } = { lost: [], cancelled: [] }
+    for (const { id, run, started = true } of runs) {
+      const row = this.#statements.get<{ cancel_at: number | null }>(
+        sql.BEAT,
+        ...[until, until, now, started ? 1 : 0, now, id, run],
+      )
+      if (!row) beaten.lost.push({ id, run })
+      else if (row.cancel_at !== null) beaten.cancelled.push({ id, run })
+    }
+    return beaten
+  }
+
+  /** Runs whose worker is dead, or whose lease is over. A crash charges only runs that had started. */
+  crash(runs: readonly RunRef[], now: number): Omit<Rescued, 'worker'> {
+    const failed: CurrentRun[] = []
+    const back: JobId[] = []
+    const tally = new Tally(now)
+    for (const { id, run } of runs) {
+      const current = this.#settle.current(id, run)
+      if (!current) continue
+      const wasStarted = current.started_at !== null
+      if (!wasStarted && current.cancel_at === null) {
+        this.#settle.putBack(id, { visibleAt: now }, now)
+        back.push(id)
+        continue
+      }
+      if (wasStarted) appendEvent(this.#statements, id, 'run_crashed', runData(current), now)
+      const error = { ...CRASHED, fingerprint: `WORKER_CRASHED:${current.topic}` }
+      const verdict = crashVerdict(current.crashes + 1, current.max_retries)
+      if (verdict.action === 'retry' && current.cancel_at === null) {
+        this.#settle.putBack(id, { crashed: 1, visibleAt: now + verdict.delayMs, error }, now)
+        back.push(id)
+        continue
+      }
+      // Somebody asked it to stop, and so it did.
+      const status = current.cancel_at === null ? 'failed' : 'cancelled'
+      if (this.#settle.finish(current, status, wasStarted ? error : undefined, now, wasStarted ? 1 : 0))
+        tally.count(current.queue, current.topic, status, 1)
+      failed.push(current)
+    }
+    this.#statements.write(tally.statements())
+    const keyed = failed.filter((run) => run.unique_key !== null)
+    this.#ends.afterFinish(idsOf(failed), false, idsOf(keyed), now)
+    this.#limits.free(back, now)
+    return { released: back.length, failed: failed.length }
+  }
+
+  held(worker: string): RunRef[] {
+    return this.#statements.all<RunRef>(sql.RUNS_OF, worker)
+  }
+
+  attend(worker: WorkerInfo, presence: string, now: number): void {
+    const { id, host, pid, queues, concurrency, version } = worker
+    this.#statements.run(
+      sql.ATTEND,
+      ...[id, host, pid, JSON.stringify(queues), concurrency, version, presence, now, now],
+    )
+  }
+
+  leave(workerId: string): void {
+    this.#statements.run(sql.LEAVE, workerId)
+  }
+
+  workers(): { id: string; presence: string }[] {
+    return this.#statements.all(sql.WORKERS)
+  }
+
+  /** Doing it twice does no harm: the second finds no runs. */
+  bury(worker: string, now: number): Rescued {
+    const report = this.crash(this.held(worker), now)
+    this.leave(worker)
+    return { worker, ...report }
+  }
+}
+
+function idsOf(runs: readonly RunRef[]): JobId[] {
+  return runs.map((run) => run.id)
+}
+
+const CRASHED = {
+  class: 'WorkerCrashed',
+  message: 'The worker that ran this job died, or lost its lease',
+  code: 'WORKER_CRASHED',
+}

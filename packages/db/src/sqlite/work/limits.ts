@@ -1,0 +1,161 @@
+import type { JobId } from '@oncue/core'
+import { ANY_SLOT_RUNS } from '../sql.ts'
+import * as sql from '../sql-limits.ts'
+import type { Statements } from './statements.ts'
+
+type SlotRow = {
+  readonly key: string
+  readonly max_running: number | null
+  readonly rate_count: number | null
+  readonly rate_ms: number | null
+  readonly starts: string | null
+  readonly waiting: number
+}
+
+/** A job that could be claimed, as far as limits want to know it. */
+export type Candidate = {
+  readonly id: JobId
+  readonly run: number
+  readonly concurrency_key: string | null
+  readonly concurrency_limit: number | null
+}
+
+/** How many more may start now; and when one may again, if it is the rate that is used up. */
+export type Room = { readonly room: number; readonly again: number | null }
+
+const UNLIMITED = 1_000_000
+
+export function slotOfQueue(queue: string): string {
+  return `q:${queue}`
+}
+
+function slotOfKey(concurrencyKey: string): string {
+  return `k:${concurrencyKey}`
+}
+
+/** At most n of a kind run at once, and start within an interval. Exact, because one process writes at a time. */
+export class Limits {
+  readonly #statements: Statements
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  slot(key: string): SlotRow | undefined {
+    return this.#statements.get<SlotRow>(sql.SLOT, key)
+  }
+
+  room(slot: SlotRow, limit: number | null, now: number): Room {
+    const max = slot.max_running ?? limit
+    const room = max === null ? UNLIMITED : Math.max(0, max - this.#running(slot.key))
+    if (slot.rate_count === null || slot.rate_ms === null) return { room, again: null }
+    const recent = recentStarts(slot, now)
+    const left = slot.rate_count - recent.length
+    if (left > 0) return { room: Math.min(room, left), again: null }
+    // The start whose end of the interval makes room for one.
+    const oldest = recent[recent.length - slot.rate_count] ?? now
+    return { room: 0, again: oldest + slot.rate_ms }
+  }
+
+  take(key: string, jobs: readonly { readonly id: JobId; readonly run: number }[], now: number): void {
+    if (jobs.length === 0) return
+    for (const { id, run } of jobs) this.#statements.run(sql.TAKE_SLOT, key, id, run + 1)
+    const slot = this.slot(key)
+    if (!slot || slot.rate_count === null) return
+    const starts = [...recentStarts(slot, now), ...jobs.map(() => now)]
+    this.#statements.run(sql.SET_STARTS, JSON.stringify(starts), key)
+  }
+
+  /**
+   * Of candidates with a concurrency key, those that must wait. They leave the ready index and are
+   * promoted by the settle that frees a slot, so that a full key never stands at the head.
+   */
+  holdBack(candidates: readonly Candidate[], now: number): Set<JobId> {
+    const refused = new Set<JobId>()
+    for (const [key, jobs] of byKey(candidates)) {
+      this.#statements.run(sql.MAKE_SLOT, slotOfKey(key))
+      const slot = this.slot(slotOfKey(key))
+      if (!slot) continue
+      const { room } = this.room(slot, highestLimit(jobs), now)
+      const taken = jobs.slice(0, room)
+      this.take(slot.key, taken, now)
+      const held = jobs.slice(taken.length)
+      if (held.length > 0) this.#hold(key, held, taken, now)
+      for (const { id } of held) refused.add(id)
+      if (slot.rate_ms !== null) this.#nameSuccessors(slot, slot.rate_ms, taken.length, now)
+      if (slot.waiting && room > taken.length) this.#promote(key, room - taken.length, now)
+    }
+    return refused
+  }
+
+  /** Gives back the slots of runs that ended. Nothing to do where nothing is limited. */
+  free(ids: readonly JobId[], now: number): void {
+    if (ids.length === 0 || !this.#statements.get(ANY_SLOT_RUNS)) return
+    const freed = new Map<string, number>()
+    for (const { key } of this.#statements.all<{ key: string }>(sql.FREE_SLOTS, JSON.stringify(ids))) {
+      if (key.startsWith('k:')) freed.set(key.slice(2), (freed.get(key.slice(2)) ?? 0) + 1)
+    }
+    for (const [key, count] of freed) this.#promote(key, count, now)
+  }
+
+  /** Whether tend() has something to look at. */
+  needTending(): boolean {
+    return Boolean(this.#statements.get(ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
+  }
+
+  /** Slots of runs that are over, however that happened, and jobs that wait although there is room. */
+  tend(now: number): void {
+    this.#statements.run(sql.DROP_STRAY_RUNS)
+    this.#statements.run(sql.DROP_IDLE_SLOTS)
+    for (const slot of this.#statements.all<SlotRow>(sql.WAITING_SLOTS)) {
+      const key = slot.key.slice(2)
+      const job = this.#statements.get<{ concurrency_limit: number | null }>(sql.LIMIT_OF, key)
+      const { room } = this.room(slot, job?.concurrency_limit ?? null, now)
+      if (room > 0) this.#promote(key, room, now)
+    }
+  }
+
+  #running(key: string): number {
+    return this.#statements.get<{ running: number }>(sql.RUNNING, key)?.running ?? 0
+  }
+
+  #hold(key: string, held: readonly Candidate[], taken: readonly Candidate[], now: number): void {
+    for (const { id } of held) this.#statements.run(sql.HOLD_BACK, id)
+    this.#statements.run(sql.HOLD_BACK_OTHERS, key, now, JSON.stringify(taken.map((job) => job.id)))
+    this.#statements.run(sql.SET_WAITING, slotOfKey(key))
+  }
+
+  /** Each start under a rate names its successor, for the moment when its own place is free again. */
+  #nameSuccessors(slot: SlotRow, rateMs: number, taken: number, now: number): void {
+    const key = slot.key.slice(2)
+    if (taken > 0) this.#promote(key, taken, now + rateMs)
+    // Those that started when nobody waited yet have not.
+    if (!slot.waiting) for (const start of recentStarts(slot, now)) this.#promote(key, 1, start + rateMs)
+  }
+
+  #promote(key: string, count: number, at: number): void {
+    const promoted = this.#statements.run(sql.PROMOTE, at, key, count)
+    if (promoted < count) this.#statements.run(sql.NOBODY_WAITS, slotOfKey(key), key)
+  }
+}
+
+function recentStarts({ starts, rate_ms }: SlotRow, now: number): number[] {
+  const all: number[] = starts === null ? [] : JSON.parse(starts)
+  return all.filter((start) => start > now - (rate_ms ?? 0)).sort((a, b) => a - b)
+}
+
+function byKey(candidates: readonly Candidate[]): Map<string, Candidate[]> {
+  const groups = new Map<string, Candidate[]>()
+  for (const job of candidates) {
+    if (job.concurrency_key === null) continue
+    const group = groups.get(job.concurrency_key)
+    if (group) group.push(job)
+    else groups.set(job.concurrency_key, [job])
+  }
+  return groups
+}
+
+function highestLimit(jobs: readonly Candidate[]): number | null {
+  const limits = jobs.flatMap((job) => job.concurrency_limit ?? [])
+  return limits.length > 0 ? Math.max(...limits) : null
+}

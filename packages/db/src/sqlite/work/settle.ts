@@ -1,0 +1,150 @@
+import type { JobError, JobId } from '@oncue/core'
+import type { RunRef, Settlement } from '../../store.ts'
+import * as sql from '../sql.ts'
+import { type EndedRun, Tally } from '../tally.ts'
+import { type Completion, completeAll } from './complete.ts'
+import type { Ends } from './ends.ts'
+import { appendEvent, runData } from './events.ts'
+import type { Limits } from './limits.ts'
+import type { Statements } from './statements.ts'
+
+/** A row of CURRENT. */
+export type CurrentRun = EndedRun & {
+  readonly id: JobId
+  readonly run: number
+  readonly locked_by: string
+  readonly retries: number
+  readonly max_retries: number
+  readonly crashes: number
+  readonly unique_key: string | null
+  /** Somebody asked it to stop: then it does not go on. */
+  readonly cancel_at: number | null
+}
+
+type Other = Exclude<Settlement, Completion>
+
+export type Back = {
+  readonly charged?: number
+  readonly crashed?: number
+  /** Stays as it was when absent. */
+  readonly runAt?: number
+  readonly visibleAt: number
+  readonly error?: JobError
+}
+
+/** Ends runs, all of one batch. Every write is fenced by (id, run) and status. */
+export class Settle {
+  readonly #statements: Statements
+  readonly #ends: Ends
+  readonly #limits: Limits
+
+  constructor(statements: Statements, ends: Ends, limits: Limits) {
+    this.#statements = statements
+    this.#ends = ends
+    this.#limits = limits
+  }
+
+  /** Answers the stale ones. */
+  settle(settlements: readonly Settlement[], now: number): RunRef[] {
+    const completions: Completion[] = []
+    const others: Other[] = []
+    for (const settlement of settlements) {
+      if (settlement.kind === 'complete') completions.push(settlement)
+      else others.push(settlement)
+    }
+    const stale = completeAll(this.#statements, this.#ends, completions, now)
+    return others.length > 0 ? [...stale, ...this.#settleOthers(others, now)] : stale
+  }
+
+  #settleOthers(settlements: readonly Other[], now: number): RunRef[] {
+    const stale: RunRef[] = []
+    const ended: JobId[] = []
+    const keyed: JobId[] = []
+    const back: JobId[] = []
+    const tally = new Tally(now)
+    for (const settlement of settlements) {
+      const { id, run } = settlement
+      const current = this.current(id, run)
+      if (!current) {
+        stale.push({ id, run })
+        continue
+      }
+      if (settlement.kind === 'retry' || settlement.kind === 'fail') {
+        // What the row will no longer tell once it runs again.
+        appendEvent(this.#statements, id, 'run_failed', { ...runData(current), error: settlement.error }, now)
+      }
+      const again = current.cancel_at === null ? backOf(settlement, current, now) : undefined
+      if (again) {
+        this.putBack(id, again, now)
+        back.push(id)
+        continue
+      }
+      const isFailure =
+        settlement.kind === 'fail' || (settlement.kind === 'retry' && current.cancel_at === null)
+      const status = isFailure ? 'failed' : 'cancelled'
+      const error = 'error' in settlement ? settlement.error : undefined
+      if (this.finish(current, status, error, now)) tally.run(current, status)
+      ended.push(id)
+      if (current.unique_key !== null) keyed.push(id)
+    }
+    this.#statements.write(tally.statements())
+    this.#ends.afterFinish(ended, false, keyed, now)
+    this.#limits.free(back, now)
+    return stale
+  }
+
+  current(id: JobId, run: number): CurrentRun | undefined {
+    return this.#statements.get<CurrentRun>(sql.CURRENT, id, run)
+  }
+
+  /** Answers whether it is the job's first record: that one stands. */
+  finish(
+    { id, run }: RunRef,
+    status: 'failed' | 'cancelled',
+    error: JobError | undefined,
+    now: number,
+    crashed = 0,
+  ): boolean {
+    const kept = this.#statements.run(
+      sql.FINISH,
+      ...[
+        crashed,
+        error ? JSON.stringify(error) : null,
+        error?.fingerprint ?? null,
+        now,
+        now,
+        status,
+        id,
+        run,
+      ],
+    )
+    this.#statements.run(sql.REMOVE, id)
+    return kept > 0
+  }
+
+  putBack(id: JobId, { charged = 0, crashed = 0, runAt, visibleAt, error }: Back, now: number): void {
+    const text = error ? JSON.stringify(error) : null
+    this.#statements.run(
+      sql.PUT_BACK,
+      ...[now, charged, crashed, runAt ?? null, visibleAt, text, error?.fingerprint ?? null, id],
+    )
+  }
+}
+
+/** How the job goes on, or undefined if it is over. */
+function backOf(settlement: Other, { retries, max_retries }: CurrentRun, now: number): Back | undefined {
+  switch (settlement.kind) {
+    case 'release':
+      return { visibleAt: now }
+    case 'snooze':
+      return { runAt: now + settlement.delayMs, visibleAt: now + settlement.delayMs }
+    case 'retry': {
+      if (retries >= max_retries) return undefined
+      const due = now + settlement.delayMs
+      return { charged: 1, runAt: due, visibleAt: due, error: settlement.error }
+    }
+    case 'fail':
+    case 'cancel':
+      return undefined
+  }
+}

@@ -1,0 +1,46 @@
+import type { Database, Statement as Prepared } from 'better-sqlite3'
+import type { Row, Statement, Step } from '../../transaction.ts'
+
+/** Prepared once, run many times. Everything is synchronous: the caller has the transaction. */
+export class Statements {
+  readonly #db: Database
+  readonly #prepared = new Map<string, Prepared<unknown[]>>()
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** Answers how many rows changed. */
+  run(text: string, ...values: unknown[]): number {
+    return this.prepare(text).run(...values).changes
+  }
+
+  get<R>(text: string, ...values: unknown[]): R | undefined {
+    return this.prepare(text).get(...values) as R | undefined
+  }
+
+  all<R>(text: string, ...values: unknown[]): R[] {
+    return this.prepare(text).all(...values) as R[]
+  }
+
+  step({ text, values, reads }: Step): Row[] {
+    if (reads) return this.prepare(text).all(values) as Row[]
+    this.prepare(text).run(values)
+    return []
+  }
+
+  write(statements: readonly Statement[]): void {
+    for (const { text, values } of statements) this.prepare(text).run(values)
+  }
+
+  prepare(text: string): Prepared<unknown[]> {
+    let prepared = this.#prepared.get(text)
+    if (!prepared) {
+      prepared = this.#db.prepare(text)
+      // Inserts of odd sizes come and go; the texts of the hot path are soon there again.
+      if (this.#prepared.size > 200) this.#prepared.clear()
+      this.#prepared.set(text, prepared)
+    }
+    return prepared
+  }
+}
