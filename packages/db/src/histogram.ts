@@ -1,0 +1,41 @@
+/** Durations are kept as counts per bucket: half powers of two, from 0 ms to beyond four hours. */
+const BUCKETS = 48
+const FIRST_LETTER = 48
+
+/** One letter for a duration, as oncue.bucket() of Postgres gives it. */
+export function bucketOf(ms: number): string {
+  const bucket = Math.floor((2 * Math.log(1 + Math.max(0, ms))) / Math.log(2))
+  return String.fromCharCode(FIRST_LETTER + Math.min(BUCKETS - 1, bucket))
+}
+
+export type Histogram = number[]
+
+export function emptyHistogram(): Histogram {
+  return Array<number>(BUCKETS).fill(0)
+}
+
+/** Adds one count for each letter. */
+export function addLetters(histogram: Histogram, letters: string): void {
+  for (let i = 0; i < letters.length; i++) {
+    const bucket = letters.charCodeAt(i) - FIRST_LETTER
+    histogram[bucket] = (histogram[bucket] ?? 0) + 1
+  }
+}
+
+export function addHistogram(histogram: Histogram, other: readonly number[]): void {
+  other.forEach((count, bucket) => {
+    histogram[bucket] = (histogram[bucket] ?? 0) + count
+  })
+}
+
+/** The upper end, in milliseconds, of the bucket in which the quantile lies; null when nothing was counted. */
+export function quantile(histogram: Histogram, q: number): number | null {
+  const total = histogram.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return null
+  let seen = 0
+  const bucket = histogram.findIndex((count) => {
+    seen += count
+    return seen >= q * total
+  })
+  return Math.round(2 ** ((bucket + 1) / 2) - 1)
+}

@@ -1,0 +1,67 @@
+import type { Sql } from '../sql.ts'
+import { type Fragment, q, raw } from './fragment.ts'
+
+type Dialect = Sql['dialect']
+
+export type Scan = {
+  readonly table: 'jobs' | 'history'
+  /** The one that it walks; null is the primary key. */
+  readonly index: 'jobs_listed' | 'history_completed' | 'history_unsuccessful' | 'history_fingerprint' | null
+  /** Over `x`, a row of the table, and `o`, a row of the outer query. */
+  readonly where: Fragment
+  readonly order?: Fragment | undefined
+  readonly limit: number
+}
+
+/** An outer query of one row. */
+export const ONCE = raw('(select 1 as one)')
+
+/**
+ * For each row `o` of an outer query, the first rows `n` of a table: one short walk along an index for
+ * each, however large the table is. Postgres has LATERAL for it. SQLite has not, but it looks up
+ * `id in (…)` by the primary key and computes the list anew for each outer row; there the index is
+ * named, so that a plan that walks the table is an error instead of a slow answer.
+ */
+export function each(
+  dialect: Dialect,
+  outer: Fragment,
+  { table, index, where, order, limit }: Scan,
+): Fragment {
+  const sorted = order ? q`order by ${order}` : raw('')
+  const rows = (columns: string, hint: string) =>
+    q`select ${raw(columns)} from ${raw(`{${table}} x ${hint}`)} where ${where} ${sorted} limit ${limit}`
+  if (dialect === 'postgres') return q`${outer} o cross join lateral (${rows('x.*', '')}) n`
+  const hint = index ? `indexed by {${index}}` : ''
+  return q`${outer} o cross join ${raw(`{${table}}`)} n on n.id in (${rows('x.id', hint)})`
+}
+
+/**
+ * A CTE of the distinct topics at the head of an index, each found by one descent from the one before:
+ * as many steps as there are topics, not as there are jobs.
+ */
+export function distinctTopics(
+  dialect: Dialect,
+  name: string,
+  index: Pick<Scan, 'table' | 'index' | 'where'>,
+): Fragment {
+  const order = raw('x.topic')
+  const next = q`${index.where} and x.topic > o.topic`
+  return q`${raw(name)}(topic) as (
+    select n.topic from ${each(dialect, ONCE, { ...index, order, limit: 1 })}
+    union all
+    select n.topic from ${each(dialect, raw(name), { ...index, where: next, order, limit: 1 })})`
+}
+
+/** The same for what stands at the head of history_unsuccessful: topic, status and queue. */
+export function distinctEnds(dialect: Dialect, name: string): Fragment {
+  const only = `x.status <> 'completed'`
+  const index = { table: 'history', index: 'history_unsuccessful', limit: 1 } as const
+  const order = raw('x.topic, x.status, x.queue')
+  // The sign takes their affinity from the columns, without which SQLite finds only the first by the index.
+  const last = ['topic', 'status', 'queue'].map((name) => `${dialect === 'sqlite' ? '+' : ''}o.${name}`)
+  const next = raw(`${only} and (x.topic, x.status, x.queue) > (${last.join(', ')})`)
+  return q`${raw(name)}(topic, status, queue) as (
+    select n.topic, n.status, n.queue from ${each(dialect, ONCE, { ...index, where: raw(only), order })}
+    union all
+    select n.topic, n.status, n.queue from ${each(dialect, raw(name), { ...index, where: next, order })})`
+}
