@@ -1,0 +1,37 @@
+import type { EnqueueOptions, JobId } from '@oncue/core'
+
+export type Schedule = {
+  readonly name: string
+  /** Five fields, or six with seconds. */
+  readonly cron: string
+  /** IANA. */
+  readonly timezone: string
+  readonly topic: string
+  readonly payload: unknown
+  readonly options: EnqueueOptions
+  /** What to do with ticks that nobody saw: none of them, the last one, all of them (up to 100). */
+  readonly missed: 'skip' | 'one' | 'all'
+  readonly source: 'code' | 'database'
+}
+
+export type ScheduleRow = Schedule & {
+  /** Null: never again, or paused. */
+  readonly nextAt: Date | null
+  readonly lastAt: Date | null
+  readonly paused: { readonly at: Date; readonly by: string | null } | null
+}
+
+/** Cron. One job per tick, however many processes tick. */
+export interface ScheduleStore {
+  /** Creates or changes one; the next tick is computed anew if pattern or zone changed. */
+  save(schedule: Schedule): Promise<ScheduleRow>
+  list(): Promise<ScheduleRow[]>
+  remove(name: string): Promise<void>
+  pause(name: string, by?: string): Promise<void>
+  /** Ticks that were missed while it was paused are not made up for. */
+  resume(name: string, by?: string): Promise<void>
+  /** A job now, beside the plan. */
+  runNow(name: string): Promise<JobId>
+  /** Enqueues what is due, and says when the next tick is. */
+  tick(): Promise<{ readonly enqueued: JobId[]; readonly nextAt: Date | null }>
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { parseCron } from './cron.ts'
+import { latestTick, ticksToRun } from './missed.ts'
+
+const HOUR = 3_600_000
+const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Shanghai', 'Australia/Lord_Howe', 'UTC']
+const PATTERNS = [
+  '30 2 * * *',
+  '0 * * * *',
+  '*/20 1-3 * * *',
+  '15,45 2 * * 0',
+  '0 0 1 * *',
+  '10 30 2 * * *',
+  '@daily',
+]
+/** Days around the changes of all these zones, in both directions. */
+const CHANGES = ['2026-03-08', '2026-03-29', '2026-04-04', '2026-10-04', '2026-10-25', '2026-11-01']
+
+const cases = ZONES.flatMap((zone) => PATTERNS.map((cron) => [cron, zone] as const))
+
+/** All ticks from two days before a change to two days after it. */
+function around(cron: string, zone: string, day: string): { ticks: Date[]; from: number; to: number } {
+  const from = Date.parse(day) - 48 * HOUR
+  const to = from + 96 * HOUR
+  const ticks: Date[] = []
+  const pattern = parseCron(cron, zone)
+  for (let tick = pattern.next(new Date(from)); tick && tick.getTime() <= to; tick = pattern.next(tick)) {
+    ticks.push(tick)
+  }
+  return { ticks, from, to }
+}
+
+describe('the ticks of a pattern', () => {
+  it.each(cases)('%s in %s are the same from wherever one looks', (cron, zone) => {
+    const pattern = parseCron(cron, zone)
+    for (const day of CHANGES) {
+      const { ticks, from, to } = around(cron, zone, day)
+      // 47 minutes and a bit: it meets every part of an hour.
+      for (let ms = from; ms < to; ms += 47 * 60_000 + 17_003) {
+        const expected = ticks.find((tick) => tick.getTime() > ms)
+        if (expected) expect(pattern.next(new Date(ms)), new Date(ms).toISOString()).toEqual(expected)
+      }
+    }
+  })
+
+  it.each(cases)('%s in %s: the latest is found by halving', (cron, zone) => {
+    const pattern = parseCron(cron, zone)
+    for (const day of CHANGES) {
+      const { ticks, to } = around(cron, zone, day)
+      const [first] = ticks
+      if (!first) continue
+      for (let ms = first.getTime(); ms < to; ms += 2 * HOUR + 1) {
+        const expected = ticks.findLast((tick) => tick.getTime() <= ms)
+        expect(latestTick(pattern, first, new Date(ms)), new Date(ms).toISOString()).toEqual(expected)
+      }
+    }
+  })
+
+  it('that were missed for a year are not counted one by one', () => {
+    let asked = 0
+    const everySecond = {
+      next: (after: Date) => {
+        asked += 1
+        return new Date(Math.floor(after.getTime() / 1_000) * 1_000 + 1_000)
+      },
+    }
+    const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00.500Z')] as const
+    expect(ticksToRun(everySecond, ...year, 'one')).toEqual([new Date('2027-01-01T00:00:00Z')])
+    expect(asked).toBeLessThan(40)
+    expect(ticksToRun(everySecond, ...year, 'all')).toHaveLength(100)
+    expect(ticksToRun(everySecond, ...year, 'skip')).toHaveLength(60)
+    expect(asked).toBeLessThan(4_000)
+  })
+})
