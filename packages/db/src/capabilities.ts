@@ -6,8 +6,23 @@ export type Capabilities = {
   readonly concurrentWriters: boolean
   /** A store can lose its connection while the database lives on. A SQLite file has no connection to lose. */
   readonly connections: boolean
+  /**
+   * A connection is a session: others see a worker die, and wake-ups arrive. Behind a transaction
+   * pooler neither does; the lease and the poll do the work there.
+   */
+  readonly sessions: boolean
 }
 
-export const POSTGRES: Capabilities = { databaseClock: true, concurrentWriters: true, connections: true }
+export const POSTGRES: Capabilities = {
+  databaseClock: true,
+  concurrentWriters: true,
+  connections: true,
+  sessions: true,
+}
 
-export const SQLITE: Capabilities = { databaseClock: false, concurrentWriters: false, connections: false }
+export const SQLITE: Capabilities = {
+  databaseClock: false,
+  concurrentWriters: false,
+  connections: false,
+  sessions: true,
+}

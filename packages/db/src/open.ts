@@ -30,7 +30,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
 
 async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
   const { PostgresStore } = await import('./postgres/store.ts')
-  return new PostgresStore({ url, ...options })
+  return PostgresStore.open({ url, ...options })
 }
 
 async function openSqlite(url: string, options: OpenOptions, onClose?: () => void): Promise<Store> {

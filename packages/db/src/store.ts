@@ -1,5 +1,7 @@
-import type { Job, JobError, JobId, JobStatus, NewJob, RetryPolicy } from '@oncue/core'
+import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
 import type { Capabilities } from './capabilities.ts'
+import type { EventStore } from './events.ts'
+import type { ScheduleStore } from './schedules.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -12,32 +14,40 @@ import type { Transaction } from './transaction.ts'
 export interface Store {
   readonly dialect: 'postgres' | 'sqlite'
   readonly capabilities: Capabilities
+  readonly events: EventStore
+  readonly schedules: ScheduleStore
+
+  // --- work: the hot path
 
   /**
-   * Stores jobs, all or none, and answers their ids in the same order. With `tx` they belong to the
-   * caller's transaction: rolled back means never seen, and an error of the database is the driver's
-   * own, as in the caller's other statements. A better-sqlite3 transaction is synchronous, so there
-   * the rows are written, and errors thrown, before this returns.
+   * Stores jobs, all or none, and answers in the same order which jobs stand for them: the new ones,
+   * or those that hold their key already. With `tx` they belong to the caller's transaction: rolled
+   * back means never seen, nobody is woken before the commit, and an error of the database is the
+   * driver's own, as in the caller's other statements. A better-sqlite3 transaction is synchronous,
+   * so there the rows are written, and errors thrown, before this returns.
    */
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]>
 
   /**
    * Takes up to `limit` ready jobs: queue by queue in the order given, then by priority, by when
-   * they became due (a job that was put back: when it was put back), and id. No job goes to two live runs. When it finds nothing it says when the next job is due.
+   * they became due (a job that was put back: when it was put back), and id. No job goes to two live
+   * runs; limits hold over all processes; paused queues give nothing. When it finds nothing it says
+   * when to look again.
    */
   claim(request: ClaimRequest): Promise<Claimed>
 
   /**
-   * Ends runs, as one transaction. A stale entry changes nothing and is reported. An entry whose
-   * value the database refuses fails its own job and not the batch, and is reported too.
+   * Ends runs, as one transaction, with all that follows: history, released dependants, freed slots
+   * and keys. A stale entry changes nothing and is reported. An entry whose value the database
+   * refuses fails its own job and not the batch, and is reported too.
    */
   settle(settlements: readonly Settlement[]): Promise<Settled>
 
   /** `settle`, then `claim`, in one round trip. */
   settleAndClaim(settlements: readonly Settlement[], request: ClaimRequest): Promise<Settled & Claimed>
 
-  /** Extends the leases of many runs at once and answers those that are no longer the caller's. */
-  heartbeat(request: HeartbeatRequest): Promise<{ lost: RunRef[] }>
+  /** Extends the leases of many runs at once. Answers those that are lost, and those asked to stop. */
+  heartbeat(request: HeartbeatRequest): Promise<Beaten>
 
   /**
    * The runs that the database counts as this worker's. After a claim whose answer was lost with
@@ -48,15 +58,55 @@ export interface Store {
   /** Makes a worker visible to the others until `leave()`, or until its process dies. */
   attend(worker: WorkerInfo): Promise<Presence>
 
-  /** Frees the runs of workers that died. Every worker calls it in its poll; two at once are safe. */
+  /**
+   * Frees the runs of workers that died, and sees to what settles cannot see. Every worker calls it
+   * in its poll; two at once are safe.
+   */
   rescue(): Promise<Rescued[]>
 
+  /**
+   * Calls `wake` when there may be something new in one of the queues. A hint, never the truth:
+   * a wake-up can be missed, so callers poll as well.
+   */
+  onWake(queues: readonly string[], wake: () => void): Promise<Subscription>
+
+  // --- people's actions. By ids, or by a filter as of a moment, in bounded batches.
+
   /** Puts finished jobs back: attempts start anew, the run number goes on. */
-  requeue(ids: readonly JobId[]): Promise<ActionReport>
+  requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
+  /** Ends what waits. Asks what runs: the run learns of it with its next heartbeat. */
+  cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
+  /** Pending or failed jobs only, and none that others wait for. */
+  delete(target: Target, options?: ActionOptions): Promise<ActionReport>
+
+  pause(queue: string, by?: string): Promise<void>
+  resume(queue: string, by?: string): Promise<void>
+  /** `null` takes the setting away. */
+  configureQueue(queue: string, settings: QueueSettings): Promise<void>
+  /** Limits a queue or a concurrency key; `null` takes the limit away. In effect at once. */
+  limit(target: LimitTarget, limit: Limit | null): Promise<void>
+  /** What a worker serves, for people and for validation. */
+  announce(topics: readonly TopicAnnouncement[]): Promise<void>
+
+  // --- reads, over live and finished jobs as if they were one table
 
   get(id: JobId): Promise<Job | null>
-  list(filter?: ListFilter): Promise<JobPage>
-  stats(): Promise<StoreStats>
+  list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
+  stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<StoreStats>
+  /** Failed jobs by fingerprint, those that failed last first. */
+  failures(filter?: FailureFilter): Promise<FailureGroup[]>
+  queues(): Promise<QueueOverview[]>
+  workers(): Promise<WorkerRow[]>
+  topics(): Promise<TopicRow[]>
+  /** What happened, minute by minute, the empty minutes left out. */
+  series(request: SeriesRequest): Promise<SeriesPoint[]>
+
+  // --- maintenance. Idempotent; one process at a time is enough.
+
+  /** Adds up what settles noted down; answers how many notes. */
+  rollUp(): Promise<number>
+  /** Removes finished jobs with all that belongs to them, one batch per call; answers how many. */
+  prune(rule: PruneRule): Promise<number>
 
   /** The store's clock: the database's on Postgres, the host's on SQLite. */
   now(): Promise<Date>
@@ -105,7 +155,7 @@ export type ClaimedJob = RunRef & {
 
 export type Claimed = {
   readonly jobs: ClaimedJob[]
-  /** When nothing was claimed: when the next job of these queues becomes visible, if there is one. */
+  /** When nothing was claimed: when there may be something in these queues, if that is known. */
   readonly nextDue: Date | null
   readonly now: Date
 }
@@ -137,6 +187,12 @@ export type HeartbeatRequest = {
   readonly runs: readonly (RunRef & { readonly started?: boolean | undefined })[]
 }
 
+export type Beaten = {
+  readonly lost: RunRef[]
+  /** Runs that somebody asked to stop. */
+  readonly cancelled: RunRef[]
+}
+
 export type WorkerInfo = {
   /** A UUID. */
   readonly id: string
@@ -156,16 +212,161 @@ export type Presence = {
 
 export type Rescued = { readonly worker: string; readonly released: number; readonly failed: number }
 
-export type ActionReport = { readonly done: number; readonly skipped: Record<string, number> }
+export type Subscription = { close(): Promise<void> }
 
-export type ListFilter = {
+/** What people act on. */
+export type Target = readonly JobId[] | JobFilter
+
+export type ActionOptions = {
+  /** Who does it; kept in the job's events. */
+  readonly by?: string | undefined
+  /** Touch only what matched at this moment: what failed or came later is left alone. Default: now. */
+  readonly asOf?: Date | undefined
+}
+
+export type ActionReport = {
+  readonly done: number
+  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
+  readonly skipped: Record<string, number>
+}
+
+export type JobFilter = {
   readonly status?: JobStatus | undefined
   readonly queue?: string | undefined
   readonly topic?: string | undefined
+  /** Jobs whose meta has all of these. */
+  readonly meta?: Record<string, string | number | boolean> | undefined
+  readonly fingerprint?: string | undefined
+  readonly createdFrom?: Date | undefined
+  readonly createdTo?: Date | undefined
+  readonly idPrefix?: string | undefined
+  /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
+  readonly payloadText?: string | undefined
+}
+
+export type PageRequest = {
+  /** 1 to 1 000; 50. */
   readonly limit?: number | undefined
+  /** Of the page before. Nothing is skipped or shown twice while jobs come, finish and go. */
+  readonly cursor?: string | undefined
+  /** Instead of a cursor, for those who count pages. */
   readonly offset?: number | undefined
 }
 
-export type JobPage = { readonly items: Job[]; readonly total: number }
+export type JobPage = {
+  /** Newest first. */
+  readonly items: JobSummary[]
+  readonly total: number
+  /** False: there are at least `total`. */
+  readonly totalIsExact: boolean
+  /** Null: this is the last page. */
+  readonly nextCursor: string | null
+}
 
-export type StoreStats = Record<JobStatus, number>
+export type StoreStats = Record<JobStatus, number> & {
+  /** completed / (completed + failed), from 0 to 1; 1 before the first end. */
+  readonly successRate: number
+  readonly averageRunMs: number
+}
+
+export type FailureFilter = {
+  readonly queue?: string | undefined
+  readonly topic?: string | undefined
+  /** Failed since; the last 24 hours. */
+  readonly since?: Date | undefined
+  /** 50 */
+  readonly limit?: number | undefined
+}
+
+export type FailureGroup = {
+  readonly fingerprint: string
+  readonly count: number
+  readonly firstSeen: Date
+  readonly lastSeen: Date
+  readonly topics: string[]
+  readonly queues: string[]
+  /** The latest of them. */
+  readonly sample: { readonly jobId: JobId; readonly error: JobError | null }
+}
+
+export type QueueOverview = {
+  readonly queue: string
+  /** Ready to run. */
+  readonly waiting: number
+  /** Due later. */
+  readonly scheduled: number
+  readonly running: number
+  /** Waiting for other jobs. */
+  readonly blocked: number
+  /** Due, but held back by a full concurrency key. */
+  readonly held: number
+  /** Since when the longest-waiting job could have run. */
+  readonly oldestWaiting: Date | null
+  readonly paused: { readonly at: Date; readonly by: string | null } | null
+  readonly ageingMs: number | null
+  readonly limit: Limit | null
+}
+
+export type QueueSettings = {
+  /** Waiting this long raises a job's priority by one, so that low ones are not starved. */
+  readonly ageingMs?: number | null | undefined
+}
+
+export type LimitTarget = { readonly queue: string } | { readonly concurrencyKey: string }
+
+export type Limit = {
+  /** How many run at once. */
+  readonly maxRunning?: number | null | undefined
+  /** How many start within any `intervalMs`; up to 10 000. */
+  readonly rate?: { readonly count: number; readonly intervalMs: number } | null | undefined
+}
+
+export type TopicAnnouncement = {
+  readonly topic: string
+  /** JSON Schema. */
+  readonly input: unknown
+  readonly output: unknown
+  /** Queue, priority, retries, timeout: whatever the definition sets. */
+  readonly policy: unknown
+}
+
+export type TopicRow = TopicAnnouncement & { readonly announced: Date }
+
+export type WorkerRow = WorkerInfo & {
+  readonly startedAt: Date
+  readonly lastBeat: Date
+  /** Since when its presence cannot be seen. */
+  readonly missingSince: Date | null
+  readonly running: number
+}
+
+export type SeriesRequest = {
+  readonly from: Date
+  readonly to: Date
+  readonly queue?: string | undefined
+  readonly topic?: string | undefined
+}
+
+export type SeriesPoint = {
+  readonly minute: Date
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
+  /** Milliseconds from due to start, and from start to end. */
+  readonly wait: Percentiles
+  readonly run: Percentiles
+}
+
+/** Null when nothing ran. Each is the upper end of its bucket: at most 41 % too high. */
+export type Percentiles = {
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly p99: number | null
+}
+
+export type PruneRule = {
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly finishedBefore: Date
+  /** 1 000 */
+  readonly limit?: number | undefined
+}

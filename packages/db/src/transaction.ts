@@ -3,37 +3,101 @@ import { OncueError } from '@oncue/core'
 /** Prisma's `tx` inside `$transaction`. */
 export type PrismaTransaction = {
   $executeRawUnsafe(sql: string, ...values: unknown[]): PromiseLike<number>
+  /** For jobs with keys or parents, whose rows are looked up first. */
+  $queryRawUnsafe?(sql: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
-/** A `pg` client, or anything else with `query(sql, params)`. */
+/** A `pg` client, or anything else with `query(sql, params)` that answers rows, or `{ rows }`. */
 export type QueryTransaction = { query(sql: string, values: unknown[]): PromiseLike<unknown> }
 
 /** A better-sqlite3 connection. */
-export type SqliteTransaction = { prepare(sql: string): { run(...values: unknown[]): unknown } }
+export type SqliteTransaction = {
+  prepare(sql: string): { run(...values: unknown[]): unknown; all?(...values: unknown[]): unknown[] }
+}
 
 export type Transaction = PrismaTransaction | QueryTransaction | SqliteTransaction
 
 export type Statement = { readonly text: string; readonly values: unknown[] }
 
+export type Row = Record<string, unknown>
+
+/** A statement whose rows are wanted, or one that only writes. */
+export type Step = Statement & { readonly reads: boolean }
+
 /**
- * Runs statements in the caller's transaction. Not an async function on purpose: on a
- * better-sqlite3 connection everything has happened, or thrown, before it returns.
+ * Work that looks at what it read before it writes. It is described once, as the statements that it
+ * wants run, and driven by whoever has the connection, synchronously or not.
  */
+export type Steps<T> = Generator<Step, T, Row[]>
+
+/** Runs statements in the caller's transaction, and answers when all are done. */
 export function executeIn(tx: Transaction, statements: readonly Statement[]): Promise<void> {
-  if (isPrisma(tx)) return inTurn(statements, (s) => tx.$executeRawUnsafe(s.text, ...s.values))
-  if (isSqlite(tx)) {
-    for (const { text, values } of statements) tx.prepare(text).run(...values)
-    return Promise.resolve()
-  }
-  if (isQuery(tx)) return inTurn(statements, (s) => tx.query(s.text, s.values))
+  return driveIn(tx, writing(statements))
+}
+
+/**
+ * Runs steps in the caller's transaction. Not an async function on purpose: on a better-sqlite3
+ * connection everything has happened, or thrown, before it returns.
+ */
+export function driveIn<T>(tx: Transaction, steps: Steps<T>): Promise<T> {
+  if (isPrisma(tx)) return driveAsync(steps, (step) => runOnPrisma(tx, step))
+  if (isSqlite(tx)) return Promise.resolve(drive(steps, (step) => runOnSqlite(tx, step)))
+  if (isQuery(tx)) return driveAsync(steps, (step) => runOnQuery(tx, step))
   throw new OncueError(
     'UNSUPPORTED_TRANSACTION',
     'The `tx` given to enqueue is no transaction that Oncue knows',
   )
 }
 
-async function inTurn(statements: readonly Statement[], execute: (s: Statement) => PromiseLike<unknown>) {
-  for (const statement of statements) await execute(statement)
+/** Runs steps one after the other, on a connection that answers at once. */
+export function drive<T>(steps: Steps<T>, run: (step: Step) => Row[]): T {
+  let next = steps.next()
+  while (!next.done) next = steps.next(run(next.value))
+  return next.value
+}
+
+async function driveAsync<T>(steps: Steps<T>, run: (step: Step) => Promise<Row[]>): Promise<T> {
+  let next = steps.next()
+  while (!next.done) next = steps.next(await run(next.value))
+  return next.value
+}
+
+function* writing(statements: readonly Statement[]): Steps<void> {
+  for (const statement of statements) yield { ...statement, reads: false }
+}
+
+async function runOnPrisma(tx: PrismaTransaction, { text, values, reads }: Step): Promise<Row[]> {
+  if (!reads) await tx.$executeRawUnsafe(text, ...values)
+  else if (tx.$queryRawUnsafe) return rowsOf(await tx.$queryRawUnsafe(text, ...values))
+  else throw cannotRead('$queryRawUnsafe')
+  return []
+}
+
+function runOnSqlite(tx: SqliteTransaction, { text, values, reads }: Step): Row[] {
+  const statement = tx.prepare(text)
+  if (!reads) statement.run(...values)
+  else if (statement.all) return statement.all(...values) as Row[]
+  else throw cannotRead('all')
+  return []
+}
+
+async function runOnQuery(tx: QueryTransaction, { text, values, reads }: Step): Promise<Row[]> {
+  const answer = await tx.query(text, values)
+  return reads ? rowsOf(answer) : []
+}
+
+/** Never nothing for something unknown: a key that is held would count as free. */
+function rowsOf(answer: unknown): Row[] {
+  const rows = Array.isArray(answer) ? answer : (answer as { rows?: unknown } | null | undefined)?.rows
+  if (!Array.isArray(rows)) throw cannotRead('query that answers rows')
+  return rows
+}
+
+function cannotRead(method: string): OncueError {
+  return new OncueError(
+    'UNSUPPORTED_TRANSACTION',
+    `The \`tx\` given to enqueue has no ${method}, which a job with a key or with parents needs`,
+  )
 }
 
 function isPrisma(tx: Transaction): tx is PrismaTransaction {

@@ -65,7 +65,7 @@ describe('the tables of Postgres and SQLite', () => {
 
   test('have the same indexes, in the same order and with the same conditions', async () => {
     const { indexes } = await shapeOfPostgres()
-    expect(indexes).toContain('create index history_finished on history (finished_at)')
+    expect(indexes).toContain('create index jobs_listed on jobs (topic, created, id)')
     expect(shapeOfSqlite().indexes).toEqual(indexes)
   })
 
@@ -207,6 +207,6 @@ function plain(sql: string): string {
   return sql
     .toLowerCase()
     .replace(' using btree', '')
-    .replaceAll(/oncue[._]|"/g, '')
+    .replaceAll(/oncue[._]|"|::oncue."status"/g, '')
     .replace(/ where \(?(.*?)\)?$/, ' where $1')
 }

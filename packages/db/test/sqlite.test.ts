@@ -30,7 +30,14 @@ const transactions: TransactionKind[] = [
   {
     name: 'anything with query(sql, params)',
     run: (url, body) =>
-      inTransaction(url, (db) => body({ query: async (sql, values) => db.prepare(sql).run(values) })),
+      inTransaction(url, (db) =>
+        body({
+          query: async (sql, values) => {
+            const statement = db.prepare(sql)
+            return statement.reader ? statement.all(values) : statement.run(values)
+          },
+        }),
+      ),
   },
 ]
 

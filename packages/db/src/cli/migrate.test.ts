@@ -37,7 +37,7 @@ describe('oncue-migrate', () => {
   test('says what it applied, and the next time that there is nothing to do', async () => {
     expect(await run([])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^applied 0001_kernel \(\d+ ms\)\n/),
+      stdout: expect.stringMatching(/^applied 0001_tables \(\d+ ms\)\n/),
     })
     expect(await run([])).toMatchObject({ code: 0, stdout: `nothing to do: ${database.url} is up to date\n` })
   })
@@ -56,12 +56,12 @@ describe('oncue-migrate', () => {
   test('--status exits with 3 while something is pending, and with 0 after', async () => {
     expect(await run(['--status'])).toMatchObject({
       code: 3,
-      stdout: expect.stringMatching(/pending {2}0001_kernel/),
+      stdout: expect.stringMatching(/pending {2}0001_tables/),
     })
     await run([])
     expect(await run(['--status'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/applied {2}0001_kernel/),
+      stdout: expect.stringMatching(/applied {2}0001_tables/),
     })
   })
 

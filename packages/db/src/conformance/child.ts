@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { prepareJob } from '@oncue/core'
 import { openStore } from '../open.ts'
 import type { ClaimedJob } from '../store.ts'
 
@@ -19,11 +20,23 @@ export type Command =
     }
   /** Settles what it holds as completed. */
   | { readonly do: 'settle' }
+  /** Enqueues one job after the other. */
+  | { readonly do: 'enqueue'; readonly count: number; readonly queue: string }
+  /** Appends events one by one, wherever the stream is. */
+  | { readonly do: 'append'; readonly jobId: string; readonly types: string[] }
+  /** Enqueues jobs of one unique key, all at once. */
+  | { readonly do: 'enqueueKey'; readonly key: string; readonly times: number }
+  /** Works off a limited key with many claimers, and says how many ran at once. */
+  | { readonly do: 'workLimited'; readonly worker: string; readonly limit: number }
 
 export type Answers = {
   drain: { readonly claimed: string[]; readonly stale: number }
   hold: { readonly ids: string[] }
   settle: { readonly stale: string[] }
+  enqueue: { readonly ids: string[] }
+  append: { readonly versions: number[] }
+  enqueueKey: { readonly ids: string[] }
+  workLimited: { readonly done: number }
 }
 
 const [, , url = ''] = process.argv
@@ -67,6 +80,36 @@ const ACTIONS: { [K in Command['do']]: (command: Extract<Command, { do: K }>) =>
       held.map(({ id, run }) => ({ id, run, kind: 'complete', result: '"by the child"' })),
     )
     return { stale: stale.map((run) => run.id) }
+  },
+
+  async enqueueKey({ key, times }) {
+    const enqueue = () => store.enqueue([prepareJob('mail_digest', null, { unique: { key } })])
+    const ids = await Promise.all(Array.from({ length: times }, enqueue))
+    return { ids: ids.flat() }
+  },
+
+  async workLimited({ worker, limit }) {
+    let done = 0
+    for (let idle = 0; idle < 20; ) {
+      const { jobs } = await store.claim({ queues: ['default'], limit, worker, leaseMs: 60_000 })
+      await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+      done += jobs.length
+      idle = jobs.length > 0 ? 0 : idle + 1
+    }
+    return { done }
+  },
+
+  async enqueue({ count, queue }) {
+    const ids: string[] = []
+    for (let n = 0; n < count; n++)
+      ids.push(...(await store.enqueue([prepareJob('mail_digest', {}, { queue })])))
+    return { ids }
+  },
+
+  async append({ jobId, types }) {
+    const versions: number[] = []
+    for (const type of types) versions.push(await store.events.append(jobId, null, [{ type }]))
+    return { versions }
   },
 }
 

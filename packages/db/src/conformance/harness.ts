@@ -11,6 +11,8 @@ export type Dialect = {
   createDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }>
   /** Each way in which a caller can have a transaction on this database. */
   readonly transactions: readonly TransactionKind[]
+  /** The store reaches its database through a transaction pooler (capability `sessions`). */
+  readonly pooled?: boolean
   /** Cuts the connection by which a worker is present, as a network would. */
   cutPresence?(url: string, worker: string): Promise<void>
 }
@@ -41,16 +43,22 @@ export class TestClock {
 export class Bench {
   #database: Awaited<ReturnType<Dialect['createDatabase']>> | undefined
   readonly #stores: Store[] = []
-  readonly clock = new TestClock()
+  #clock = new TestClock()
 
   constructor(dialect: Dialect) {
     beforeEach(async () => {
+      this.#clock = new TestClock()
       this.#database = await dialect.createDatabase()
     })
     afterEach(async () => {
       for (const store of this.#stores.splice(0)) await store.close()
       await this.#database?.drop()
     })
+  }
+
+  /** Starts anew with each test. */
+  get clock(): TestClock {
+    return this.#clock
   }
 
   get url(): string {

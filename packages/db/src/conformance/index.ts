@@ -1,12 +1,23 @@
 import { describe } from 'vitest'
+import { describeActions } from './actions.ts'
 import { describeClaim } from './claim.ts'
+import { describeDependencies } from './dependencies.ts'
 import { describeEnqueue } from './enqueue.ts'
+import { describeEvents } from './events.ts'
 import type { Dialect } from './harness.ts'
+import { describeKeys } from './keys.ts'
 import { describeLease } from './lease.ts'
+import { describeLimits } from './limits.ts'
+import { describePaging } from './paging.ts'
 import { describeProcesses } from './processes.ts'
+import { describePrune } from './prune.ts'
+import { describeQueues } from './queues.ts'
 import { describeReads } from './reads.ts'
+import { describeSchedules } from './schedules.ts'
 import { describeSettle } from './settle.ts'
+import { describeStats } from './stats.ts'
 import { describeTransactions } from './transactions.ts'
+import { describeWakeups } from './wakeups.ts'
 
 export { type Dialect, TestClock, type TransactionKind } from './harness.ts'
 
@@ -18,7 +29,18 @@ export function describeStore(dialect: Dialect): void {
     describeClaim(dialect)
     describeSettle(dialect)
     describeLease(dialect)
+    describeKeys(dialect)
+    describeLimits(dialect)
+    describeQueues(dialect)
+    describeDependencies(dialect)
+    describeActions(dialect)
+    describeEvents(dialect)
+    describeWakeups(dialect)
+    describeSchedules(dialect)
     describeReads(dialect)
+    describePaging(dialect)
+    describeStats(dialect)
+    describePrune(dialect)
     describeProcesses(dialect)
   })
 }

@@ -30,7 +30,7 @@ export function describeLease(dialect: Dialect): void {
       const { jobs } = await store.claim(claiming())
       for (let i = 0; i < 5; i++) {
         bench.clock.advance(LEASE - 1)
-        expect(await store.heartbeat(beat(jobs))).toEqual({ lost: [] })
+        expect(await store.heartbeat(beat(jobs))).toEqual({ lost: [], cancelled: [] })
       }
       expect((await store.claim(claiming({ worker: OTHER_WORKER }))).jobs).toEqual([])
     })
@@ -96,7 +96,7 @@ export function describeLease(dialect: Dialect): void {
       const taken = await claimOne(store, { worker: OTHER_WORKER })
       expect(taken).toMatchObject({ id: old.id, run: 2, crashes: 1, retries: 0 })
       expect(await store.settle([complete(old, '"late"')])).toMatchObject({ stale: [{ id: old.id, run: 1 }] })
-      expect(await store.heartbeat(beat([old]))).toEqual({ lost: [{ id: old.id, run: 1 }] })
+      expect(await store.heartbeat(beat([old]))).toEqual({ lost: [{ id: old.id, run: 1 }], cancelled: [] })
       expect(await store.settle([complete(taken, '"right"')])).toMatchObject({ stale: [] })
       expect(await read(store, old.id)).toMatchObject({ result: 'right', run: 2 })
     })

@@ -4,33 +4,40 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Answers, Command } from './child.ts'
 import { aJob, Bench, claiming, complete, type Dialect, newWorkerId, read, someJobs } from './harness.ts'
 
+/** Processes for the tests of one `describe`, killed after each test. Call it after `new Bench`. */
+export function processesOf() {
+  const children: ChildProcess[] = []
+  // Hooks run last to first: the processes are gone before their database is.
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const exited = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exited
+    }
+  })
+
+  return {
+    async start(url: string): Promise<ChildProcess> {
+      const child = fork(new URL('./child.ts', import.meta.url), [url], { execArgv: [] })
+      children.push(child)
+      await once(child, 'message')
+      return child
+    },
+
+    async tell<C extends Command>(child: ChildProcess, command: C): Promise<Answers[C['do']]> {
+      child.send(command)
+      const [answer] = await once(child, 'message')
+      return answer
+    },
+  }
+}
+
 /** Real processes, ended by real signals. */
 export function describeProcesses(dialect: Dialect): void {
-  const children: ChildProcess[] = []
-  async function start(url: string): Promise<ChildProcess> {
-    const child = fork(new URL('./child.ts', import.meta.url), [url], { execArgv: [] })
-    children.push(child)
-    await once(child, 'message')
-    return child
-  }
-
-  async function tell<C extends Command>(child: ChildProcess, command: C): Promise<Answers[C['do']]> {
-    child.send(command)
-    const [answer] = await once(child, 'message')
-    return answer
-  }
-
   describe('several processes', () => {
     const bench = new Bench(dialect)
-    // Hooks run last to first: the processes are gone before their database is.
-    afterEach(async () => {
-      for (const child of children.splice(0)) {
-        if (child.exitCode !== null || child.signalCode !== null) continue
-        const exited = once(child, 'exit')
-        child.kill('SIGKILL')
-        await exited
-      }
-    })
+    const { start, tell } = processesOf()
 
     it('100 claimers in 4 processes share 10 000 jobs, and each job goes to one of them', async () => {
       const store = await bench.open()
@@ -46,28 +53,33 @@ export function describeProcesses(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 10_000, pending: 0, processing: 0 })
     })
 
-    it('frees the runs of a worker killed with SIGKILL, and charges only those that had started', async () => {
-      const store = await bench.open()
-      await store.enqueue(someJobs(3))
-      const worker = newWorkerId()
-      const child = await start(bench.url)
-      const { ids } = await tell(child, { do: 'hold', worker, limit: 3, start: 2, leaseMs: 60_000 })
-      expect(await store.rescue()).toEqual([])
-      child.kill('SIGKILL')
-      await expect
-        .poll(() => store.rescue(), { timeout: 15_000, interval: 50 })
-        .toEqual([{ worker, released: 3, failed: 0 }])
-      expect(await store.rescue()).toEqual([])
-      const jobs = await Promise.all(ids.map((id) => read(store, id)))
-      expect(jobs).toMatchObject([
-        { status: 'pending', crashes: 1, retries: 0 },
-        { status: 'pending', crashes: 1, retries: 0 },
-        { status: 'pending', crashes: 0, retries: 0 },
-      ])
-      const again = await store.claim(claiming())
-      expect(again.jobs).toHaveLength(3)
-      expect(again.jobs.every((job) => job.run === 2)).toBe(true)
-    })
+    // Reason for the skip: behind a transaction pooler only the lease tells of a death (capability `sessions`).
+    const itSees = it.skipIf(dialect.pooled)
+    itSees(
+      'frees the runs of a worker killed with SIGKILL, and charges only those that had started',
+      async () => {
+        const store = await bench.open()
+        await store.enqueue(someJobs(3))
+        const worker = newWorkerId()
+        const child = await start(bench.url)
+        const { ids } = await tell(child, { do: 'hold', worker, limit: 3, start: 2, leaseMs: 60_000 })
+        expect(await store.rescue()).toEqual([])
+        child.kill('SIGKILL')
+        await expect
+          .poll(() => store.rescue(), { timeout: 15_000, interval: 50 })
+          .toEqual([{ worker, released: 3, failed: 0 }])
+        expect(await store.rescue()).toEqual([])
+        const jobs = await Promise.all(ids.map((id) => read(store, id)))
+        expect(jobs).toMatchObject([
+          { status: 'pending', crashes: 1, retries: 0 },
+          { status: 'pending', crashes: 1, retries: 0 },
+          { status: 'pending', crashes: 0, retries: 0 },
+        ])
+        const again = await store.claim(claiming())
+        expect(again.jobs).toHaveLength(3)
+        expect(again.jobs.every((job) => job.run === 2)).toBe(true)
+      },
+    )
 
     it('refuses a worker that was paused for longer than its lease and comes back', async () => {
       const store = await bench.open()

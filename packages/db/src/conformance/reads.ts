@@ -1,9 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { aJob, anError, Bench, claiming, complete, type Dialect, read, someJobs } from './harness.ts'
+import type { JobFilter, Store } from '../store.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  claimOne,
+  complete,
+  type Dialect,
+  read,
+  someJobs,
+  WORKER,
+} from './harness.ts'
 
 export function describeReads(dialect: Dialect): void {
   describe('reads', () => {
     const bench = new Bench(dialect)
+    const invalid = expect.objectContaining({ code: 'INVALID_INPUT' })
 
     it('get answers null for an id that nobody has', async () => {
       const store = await bench.open()
@@ -23,39 +36,333 @@ export function describeReads(dialect: Dialect): void {
       const [a, b, c] = jobs
       if (a && b && c)
         await store.settle([complete(a), { ...b, kind: 'fail', error: anError }, { ...c, kind: 'cancel' }])
-      const page = await store.list({ limit: 4 })
-      const rest = await store.list({ limit: 4, offset: 4 })
-      expect([...page.items, ...rest.items].map((job) => job.id)).toEqual(ids)
-      expect([page.total, rest.total]).toEqual([6, 6])
+      const page = await store.list({}, { limit: 4 })
+      const byOffset = await store.list({}, { limit: 4, offset: 4 })
+      const byCursor = await store.list({}, { limit: 4, cursor: page.nextCursor ?? '' })
+      expect([...page.items, ...byOffset.items].map((job) => job.id)).toEqual(ids)
+      expect(byCursor.items).toEqual(byOffset.items)
+      expect(byCursor.nextCursor).toBeNull()
+      expect([page.total, byOffset.total, byCursor.total]).toEqual([6, 6, 6])
     })
 
-    it('list filters by status, queue and topic', async () => {
-      const store = await bench.open()
-      await store.enqueue([aJob({ topic: 'a' }), aJob({ topic: 'b' }), aJob({ topic: 'a', queue: 'other' })])
-      await store.settle((await store.claim(claiming({ topics: ['b'] }))).jobs.map((job) => complete(job)))
-      expect((await store.list({ topic: 'a' })).total).toBe(2)
-      expect((await store.list({ topic: 'a', queue: 'other' })).items).toMatchObject([
-        { topic: 'a', queue: 'other' },
-      ])
-      expect((await store.list({ status: 'completed' })).items).toMatchObject([{ topic: 'b' }])
-      expect((await store.list({ status: 'failed' })).items).toEqual([])
+    it('list tells of each job what get tells, but for payload and result', async () => {
+      const store = await bench.openWithClock()
+      const options = {
+        meta: { agent: 'a' },
+        concurrencyKey: 'k',
+        concurrencyLimit: 2,
+        trace: '00-1-2-03',
+        retry: { max: 2 },
+      }
+      await store.enqueue(someJobs(5, options))
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      const [a, b] = jobs
+      if (!a || !b) return expect.unreachable()
+      await store.settle([{ ...a, kind: 'fail', error: anError }])
+      await store.cancel([b.id])
+      await store.enqueue([aJob({ after: [b.id] })])
+      const { items } = await store.list()
+      expect(items).toHaveLength(6)
+      for (const item of items) {
+        const { payload, result, ...job } = await read(store, item.id)
+        expect(item).toEqual(job)
+      }
     })
 
-    it('stats count every state', async () => {
-      const store = await bench.open()
-      await store.enqueue(someJobs(7))
-      const { jobs } = await store.claim(claiming({ limit: 5 }))
-      const [a, b, c] = jobs
-      if (a && b && c)
-        await store.settle([complete(a), { ...b, kind: 'fail', error: anError }, { ...c, kind: 'cancel' }])
-      expect(await store.stats()).toEqual({
-        blocked: 0,
-        pending: 2,
-        processing: 2,
-        completed: 1,
-        failed: 1,
-        cancelled: 1,
+    describe('list filters', () => {
+      const matching = async (store: Store, filter: JobFilter) => {
+        const { items, total, totalIsExact } = await store.list(filter)
+        expect({ total, totalIsExact }).toEqual({ total: items.length, totalIsExact: true })
+        return items.map(({ id }) => id).sort()
+      }
+
+      it('by status, queue and topic', async () => {
+        const store = await bench.open()
+        const [a, b, c] = [aJob({ topic: 'a' }), aJob({ topic: 'b' }), aJob({ topic: 'a', queue: 'other' })]
+        await store.enqueue([a, b, c])
+        await store.settle((await store.claim(claiming({ topics: ['b'] }))).jobs.map((job) => complete(job)))
+        expect(await matching(store, { topic: 'a' })).toEqual([a.id, c.id].sort())
+        expect(await matching(store, { topic: 'a', queue: 'other' })).toEqual([c.id])
+        expect(await matching(store, { queue: 'default' })).toEqual([a.id, b.id].sort())
+        expect(await matching(store, { status: 'completed' })).toEqual([b.id])
+        expect(await matching(store, { status: 'failed' })).toEqual([])
+        expect(await matching(store, { topic: 'c' })).toEqual([])
       })
+
+      it('by meta: all of the values given, each of its own type', async () => {
+        const store = await bench.open()
+        const metas = [
+          { a: 1 },
+          { a: '1' },
+          { a: true },
+          { a: 1, b: 'x' },
+          { 'odd "key".[0]': 0.5 },
+          { a: [1] },
+          undefined,
+        ]
+        const jobs = metas.map((meta) => aJob(meta ? { meta } : {}))
+        await store.enqueue(jobs)
+        await store.settle((await store.claim(claiming({ limit: 4 }))).jobs.map((job) => complete(job)))
+        const idsOf = (...places: number[]) => places.map((i) => jobs[i]?.id).sort()
+        expect(await matching(store, { meta: { a: 1 } })).toEqual(idsOf(0, 3))
+        expect(await matching(store, { meta: { a: '1' } })).toEqual(idsOf(1))
+        expect(await matching(store, { meta: { a: true } })).toEqual(idsOf(2))
+        expect(await matching(store, { meta: { a: false } })).toEqual([])
+        expect(await matching(store, { meta: { a: 1, b: 'x' } })).toEqual(idsOf(3))
+        expect(await matching(store, { meta: { 'odd "key".[0]': 0.5 } })).toEqual(idsOf(4))
+        expect(await matching(store, { meta: { b: 'y' } })).toEqual([])
+        expect((await store.list({ meta: {} })).total).toBe(7)
+      })
+
+      it('by fingerprint: what failed with it and what is retried after it, not what got over it', async () => {
+        const store = await bench.openWithClock()
+        await store.enqueue(someJobs(4))
+        const [a, b, c, d] = (await store.claim(claiming())).jobs
+        if (!a || !b || !c || !d) return expect.unreachable()
+        const error = { ...anError, fingerprint: 'beef' }
+        await store.settle([
+          { ...a, kind: 'fail', error: anError },
+          { ...b, kind: 'fail', error },
+          { ...c, kind: 'retry', delayMs: 0, error: anError },
+          { ...d, kind: 'retry', delayMs: 0, error: anError },
+        ])
+        await store.settle((await store.claim(claiming({ limit: 1 }))).jobs.map((job) => complete(job)))
+        const retried = (await read(store, c.id)).status === 'pending' ? c : d
+        expect(await matching(store, { fingerprint: 'f00d' })).toEqual([a.id, retried.id].sort())
+        expect(await matching(store, { fingerprint: 'f00d', status: 'failed' })).toEqual([a.id])
+        expect(await matching(store, { fingerprint: 'f00d', status: 'completed' })).toEqual([])
+        expect(await matching(store, { fingerprint: 'beef', topic: 'mail_digest' })).toEqual([b.id])
+        expect(await matching(store, { fingerprint: 'none' })).toEqual([])
+      })
+
+      it('by time: from a moment on, and up to but without another', async () => {
+        const store = await bench.openWithClock()
+        const made: { id: string; at: Date }[] = []
+        for (let i = 0; i < 3; i++) {
+          const [id = ''] = await store.enqueue([aJob()])
+          made.push({ id, at: bench.clock.now() })
+          bench.clock.advance(1)
+        }
+        const [first, second, third] = made
+        if (!first || !second || !third) return expect.unreachable()
+        await store.settle([complete(await claimOne(store))])
+        expect(await matching(store, { createdFrom: second.at })).toEqual([second.id, third.id].sort())
+        expect(await matching(store, { createdTo: second.at })).toEqual([first.id])
+        expect(await matching(store, { createdFrom: second.at, createdTo: third.at })).toEqual([second.id])
+      })
+
+      it('by the beginning of the id, however long, with or without dashes', async () => {
+        const store = await bench.open()
+        const [a, b] = [aJob(), aJob()]
+        await store.enqueue([a, b])
+        await store.settle([complete(await claimOne(store))])
+        for (const length of [9, 20, 36]) {
+          const idPrefix = a.id.slice(0, length)
+          const expected = [a.id, b.id].filter((id) => id.startsWith(idPrefix))
+          expect(await matching(store, { idPrefix })).toEqual(expected.sort())
+          expect(await matching(store, { idPrefix: idPrefix.replaceAll('-', '').toUpperCase() })).toEqual(
+            expected,
+          )
+        }
+        expect(await matching(store, { idPrefix: a.id.slice(0, 3) })).toEqual([a.id, b.id].sort())
+        expect(await matching(store, { idPrefix: 'not-hex' })).toEqual([])
+      })
+
+      it('by text within the payload, of every size, within a time', async () => {
+        const store = await bench.openWithClock()
+        const since = { createdFrom: bench.clock.now() }
+        const quoted = aJob({ payload: { text: 'he said "now" \\ 50 %' } })
+        const large = aJob({ payload: { text: `${'x'.repeat(5_000)}needle` } })
+        const other = aJob({ payload: { text: 'Nothing', n: 4_711 } })
+        await store.enqueue([quoted, large, other])
+        await store.settle((await store.claim(claiming({ limit: 2 }))).jobs.map((job) => complete(job)))
+        const find = (payloadText: string) => matching(store, { ...since, payloadText })
+        expect(await find('said "now" \\ 50 %')).toEqual([quoted.id])
+        expect(await find('needle')).toEqual([large.id])
+        expect(await find('"n":4711')).toEqual([other.id])
+        expect(await find('said%now')).toEqual([])
+        expect(await matching(store, { createdFrom: bench.clock.advance(1), payloadText: 'needle' })).toEqual(
+          [],
+        )
+        await expect(store.list({ payloadText: 'needle' })).rejects.toEqual(invalid)
+      })
+    })
+
+    it('list refuses what it cannot answer', async () => {
+      const store = await bench.open()
+      for (const limit of [0, 1_001, 1.5, Number.NaN])
+        await expect(store.list({}, { limit })).rejects.toEqual(invalid)
+      for (const offset of [-1, 0.5]) await expect(store.list({}, { offset })).rejects.toEqual(invalid)
+      await expect(store.list({ status: 'done' as never })).rejects.toEqual(invalid)
+      await expect(store.list({ topic: 'a\0b' })).rejects.toEqual(invalid)
+      await expect(store.list({ createdFrom: new Date(Number.NaN) })).rejects.toEqual(invalid)
+    })
+
+    it('a cursor belongs to its filter, and cannot be made up', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(3, { topic: 'a' }))
+      const { nextCursor } = await store.list({ topic: 'a', queue: undefined }, { limit: 1 })
+      const cursor = nextCursor ?? expect.unreachable()
+      expect((await store.list({ topic: 'a' }, { limit: 5, cursor })).items).toHaveLength(2)
+      const refused = expect.objectContaining({ code: 'INVALID_CURSOR' })
+      for (const filter of [{}, { topic: 'b' }, { topic: 'a', queue: 'default' }])
+        await expect(store.list(filter, { cursor })).rejects.toEqual(refused)
+      for (const made of ['', 'abc', cursor.slice(1), Buffer.from('[1,"x","y"]').toString('base64url')])
+        await expect(store.list({ topic: 'a' }, { cursor: made })).rejects.toEqual(refused)
+      await expect(store.list({ topic: 'a' }, { cursor, offset: 1 })).rejects.toEqual(invalid)
+    })
+
+    it('total is exact where counters know it, and at least so many where not', async () => {
+      const store = await bench.openWithClock()
+      for (let i = 0; i < 11; i++) await store.enqueue(someJobs(1_000, { meta: { n: i } }))
+      expect(await store.list()).toMatchObject({ total: 11_000, totalIsExact: true })
+      expect(await store.list({ meta: { n: 1 } })).toMatchObject({ total: 1_000, totalIsExact: true })
+      const all = { createdFrom: new Date(0) }
+      expect(await store.list(all)).toMatchObject({ total: 10_000, totalIsExact: false })
+      expect((await store.list(all, { offset: 10_990 })).items).toHaveLength(10)
+    })
+
+    it('failures are grouped by fingerprint, those that failed last first', async () => {
+      const store = await bench.openWithClock()
+      const start = bench.clock.now()
+      const fail = async (fingerprint: string, topic: string, queue = 'default') => {
+        await store.enqueue([aJob({ topic, queue })])
+        const { id, run } = await claimOne(store, { queues: [queue] })
+        await store.settle([{ id, run, kind: 'fail', error: { ...anError, message: id, fingerprint } }])
+        const at = bench.clock.now()
+        bench.clock.advance(1_000)
+        return { id, at }
+      }
+      const first = await fail('one', 'a')
+      const two = await fail('two', 'a')
+      const last = await fail('one', 'b', 'other')
+      const error = (id: string, fingerprint: string) => ({ ...anError, message: id, fingerprint })
+      const groups = await store.failures()
+      expect(groups).toEqual([
+        {
+          fingerprint: 'one',
+          count: 2,
+          firstSeen: first.at,
+          lastSeen: last.at,
+          topics: ['a', 'b'],
+          queues: ['default', 'other'],
+          sample: { jobId: last.id, error: error(last.id, 'one') },
+        },
+        {
+          fingerprint: 'two',
+          count: 1,
+          firstSeen: two.at,
+          lastSeen: two.at,
+          topics: ['a'],
+          queues: ['default'],
+          sample: { jobId: two.id, error: error(two.id, 'two') },
+        },
+      ])
+      const names = async (filter: Parameters<Store['failures']>[0]) =>
+        (await store.failures(filter)).map(({ fingerprint, count, sample }) => [
+          fingerprint,
+          count,
+          sample.jobId,
+        ])
+      expect(await names({ topic: 'a' })).toEqual([
+        ['two', 1, two.id],
+        ['one', 1, first.id],
+      ])
+      expect(await names({ queue: 'other' })).toEqual([['one', 1, last.id]])
+      expect(await names({ since: last.at })).toEqual([['one', 1, last.id]])
+      expect(await names({ limit: 1 })).toEqual([['one', 2, last.id]])
+      await store.requeue([last.id])
+      expect(await names({ since: start })).toEqual([
+        ['two', 1, two.id],
+        ['one', 1, first.id],
+      ])
+      bench.clock.advance(25 * 60 * 60_000)
+      expect(await store.failures()).toEqual([])
+    })
+
+    it('queues tell what waits, runs and is held back in each, and how each is set', async () => {
+      const store = await bench.openWithClock()
+      const start = bench.clock.now()
+      const [parent] = [aJob()]
+      await store.enqueue([parent, ...someJobs(2)])
+      await store.claim(claiming({ limit: 1 }))
+      await store.enqueue([aJob({ after: [parent.id] }), aJob({ delay: 60_000 })])
+      const keyed = { queue: 'keyed', concurrencyKey: 'k', concurrencyLimit: 1 }
+      await store.enqueue(someJobs(3, keyed))
+      await store.claim(claiming({ queues: ['keyed'] }))
+      await store.pause('idle', 'kim')
+      await store.configureQueue('idle', { ageingMs: 5_000 })
+      await store.limit({ queue: 'limited' }, { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } })
+      bench.clock.advance(10)
+      const empty = { waiting: 0, scheduled: 0, running: 0, blocked: 0, held: 0, oldestWaiting: null }
+      const unset = { paused: null, ageingMs: null, limit: null }
+      expect(await store.queues()).toEqual([
+        {
+          queue: 'default',
+          waiting: 2,
+          scheduled: 1,
+          running: 1,
+          blocked: 1,
+          held: 0,
+          oldestWaiting: start,
+          ...unset,
+        },
+        { queue: 'idle', ...empty, paused: { at: start, by: 'kim' }, ageingMs: 5_000, limit: null },
+        { queue: 'keyed', ...empty, running: 1, held: 2, ...unset },
+        {
+          queue: 'limited',
+          ...empty,
+          ...unset,
+          limit: { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } },
+        },
+      ])
+    })
+
+    it('queues keep showing one whose jobs are all finished', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob({ queue: 'done' })])
+      await store.settle([complete(await claimOne(store, { queues: ['done'] }))])
+      expect(await store.queues()).toMatchObject([{ queue: 'done', waiting: 0, running: 0 }])
+      await store.rollUp()
+      expect(await store.queues()).toMatchObject([{ queue: 'done', waiting: 0, running: 0 }])
+    })
+
+    it('workers tell who is here and how much each runs', async () => {
+      const store = await bench.openWithClock()
+      const info = {
+        id: WORKER,
+        host: 'box',
+        pid: 42,
+        queues: ['default', 'high'],
+        concurrency: 5,
+        version: '1.2.3',
+      }
+      const start = bench.clock.now()
+      const presence = await store.attend(info)
+      await store.enqueue(someJobs(3))
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      await store.heartbeat({ worker: WORKER, leaseMs: 1_000, runs: jobs })
+      const row = { ...info, startedAt: start, lastBeat: start, missingSince: null, running: 2 }
+      expect(await store.workers()).toEqual([row])
+      await presence.leave()
+      expect(await store.workers()).toEqual([])
+    })
+
+    it('topics tell what workers announced', async () => {
+      const store = await bench.openWithClock()
+      const [mail, sync] = ['mail', 'sync'].map((topic) => ({
+        topic,
+        input: { type: 'object', properties: { n: { type: 'number' } } },
+        output: true,
+        policy: { queue: 'high' },
+      }))
+      if (!mail || !sync) return expect.unreachable()
+      await store.announce([sync, mail])
+      const announced = bench.clock.now()
+      expect(await store.topics()).toEqual([
+        { ...mail, announced },
+        { ...sync, announced },
+      ])
     })
 
     it('times are whole milliseconds, in order, and by one clock', async () => {

@@ -24,7 +24,7 @@ export function describeTransactions(dialect: Dialect): void {
         throw new Rollback()
       })
       await expect(rolledBack).rejects.toThrow(Rollback)
-      expect(await store.list()).toEqual({ items: [], total: 0 })
+      expect(await store.list()).toMatchObject({ items: [], total: 0 })
     })
 
     it('keeps payloads of every size', async () => {

@@ -1,0 +1,74 @@
+import type { JobId } from '@oncue/core'
+import type { Place } from './reads/cursor.ts'
+import type { Batch } from './reads/list.ts'
+import type { ActionOptions, ActionReport, JobFilter, Target } from './store.ts'
+import { isUuid } from './uuid.ts'
+
+/** How many jobs one transaction touches. */
+const BATCH = 500
+/** Jobs that are being claimed or settled this moment are looked at again, a few times. */
+const BUSY_ATTEMPTS = 5
+const BUSY_DELAY_MS = 20
+
+export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
+
+type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
+type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
+
+/** People's actions, on ids or on all that a filter matched at a moment, in batches that block nobody for long. */
+export async function act(
+  target: Target,
+  options: ActionOptions,
+  { now, match, run }: { now: () => Promise<Date>; match: Match; run: Act },
+): Promise<ActionReport> {
+  const skipped: Record<string, number> = {}
+  let done = 0
+  const add = (reason: string, count: number) => {
+    if (reason === 'done') done += count
+    else if (count > 0) skipped[reason] = (skipped[reason] ?? 0) + count
+  }
+  const by = options.by ?? null
+  for await (const { ids, asOf } of batches(target, options.asOf, now, match)) {
+    const known = ids.filter(isUuid)
+    add('JOB_NOT_FOUND', ids.length - known.length)
+    for (const { reason, count } of await whileBusy(known, (left) => run(left, asOf, by))) add(reason, count)
+  }
+  return { done, skipped }
+}
+
+async function* batches(target: Target, asOf: Date | undefined, now: () => Promise<Date>, match: Match) {
+  if (isIds(target)) {
+    const ids = [...new Set(target)]
+    for (let i = 0; i < ids.length; i += BATCH) yield { ids: ids.slice(i, i + BATCH), asOf: asOf ?? null }
+    return
+  }
+  const moment = asOf ?? (await now())
+  let after: Place | null = null
+  do {
+    const found: Batch = await match(target, moment, after, BATCH)
+    yield { ids: found.ids, asOf: moment }
+    after = found.next
+  } while (after)
+}
+
+async function whileBusy(
+  ids: readonly JobId[],
+  run: (ids: readonly JobId[]) => Promise<Acted[]>,
+): Promise<Acted[]> {
+  const settled: Acted[] = []
+  let left = ids
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const acted = await run(left)
+    const busy = acted.find((entry) => entry.reason === 'BUSY')
+    settled.push(...acted.filter((entry) => entry !== busy))
+    if (!busy?.ids) break
+    if (attempt === BUSY_ATTEMPTS) return [...settled, busy]
+    left = busy.ids
+    await new Promise((resolve) => setTimeout(resolve, BUSY_DELAY_MS * attempt))
+  }
+  return settled
+}
+
+function isIds(target: Target): target is readonly JobId[] {
+  return Array.isArray(target)
+}

@@ -1,0 +1,71 @@
+import { assertQueue, assertTopic, encodeJson, OncueError } from '@oncue/core'
+import { assertBy } from './by.ts'
+import { createLimits } from './limits.ts'
+import type { PortableStatement, Sql } from './sql.ts'
+import type { Store } from './store.ts'
+
+export type Admin = Pick<Store, 'pause' | 'resume' | 'configureQueue' | 'limit' | 'announce'>
+
+/** The largest that its column holds: 24 days. */
+const MAX_AGEING_MS = 2_147_483_647
+
+/** What people and workers tell the store about queues and topics. Written once for both databases. */
+export function createAdmin(sql: Sql): Admin {
+  return {
+    async pause(queue, by) {
+      assertQueue(queue)
+      assertBy(by)
+      await sql.run({
+        // A second pause changes nothing: the first to do so stays known.
+        text: `insert into {queues} as q (name, paused_at, paused_by) values (?, ?, ?)
+          on conflict (name) do update set paused_at = excluded.paused_at, paused_by = excluded.paused_by
+          where q.paused_at is null`,
+        values: [queue, await sql.now(), by ?? null],
+      })
+    },
+
+    async resume(queue) {
+      assertQueue(queue)
+      await sql.run({
+        text: 'update {queues} set paused_at = null, paused_by = null where name = ? and paused_at is not null',
+        values: [queue],
+      })
+    },
+
+    async configureQueue(queue, { ageingMs }) {
+      assertQueue(queue)
+      if (ageingMs === undefined) return
+      if (ageingMs !== null && !(Number.isInteger(ageingMs) && ageingMs >= 1 && ageingMs <= MAX_AGEING_MS)) {
+        const message = `ageingMs must be a whole number from 1 to ${MAX_AGEING_MS}, or null; got ${String(ageingMs)}`
+        throw new OncueError('INVALID_INPUT', message)
+      }
+      await sql.run({
+        text: `insert into {queues} (name, ageing_ms) values (?, ?)
+          on conflict (name) do update set ageing_ms = excluded.ageing_ms`,
+        values: [queue, ageingMs],
+      })
+    },
+
+    limit: createLimits(sql),
+
+    async announce(topics) {
+      if (topics.length === 0) return
+      for (const { topic } of topics) assertTopic(topic)
+      const now = await sql.now()
+      // In one order, so that two workers that start together cannot wait for each other.
+      const sorted = [...topics].sort((a, b) => (a.topic < b.topic ? -1 : 1))
+      await sql.run(
+        ...sorted.map(
+          ({ topic, input, output, policy }): PortableStatement => ({
+            text: `insert into {topics} (topic, input, output, policy, announced) values (?, ?, ?, ?, ?)
+              on conflict (topic) do update set
+                input = excluded.input, output = excluded.output, policy = excluded.policy, announced = excluded.announced`,
+            values: [topic, toJson(input), toJson(output), toJson(policy), now],
+          }),
+        ),
+      )
+    },
+  }
+}
+
+const toJson = (value: unknown) => encodeJson(value, 'payload')

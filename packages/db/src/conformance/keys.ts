@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { aJob, Bench, claiming, claimOne, complete, type Dialect, MINUTE, read, someJobs } from './harness.ts'
+import { processesOf } from './processes.ts'
+
+export function describeKeys(dialect: Dialect): void {
+  describe('unique keys', () => {
+    const bench = new Bench(dialect)
+    const { start, tell } = processesOf()
+    const unique = (options: object = {}) => ({ unique: { key: 'digest:123', ...options } })
+
+    it('the second enqueue of a key answers the id of the first', async () => {
+      const store = await bench.open()
+      const [first] = await store.enqueue([aJob(unique())])
+      expect(await store.enqueue([aJob(unique()), aJob()])).toEqual([
+        first,
+        expect.not.stringMatching(first ?? ''),
+      ])
+      expect((await store.stats()).pending).toBe(2)
+    })
+
+    it('one call may name a key twice', async () => {
+      const store = await bench.open()
+      const [a, b] = await store.enqueue([aJob(unique()), aJob(unique())])
+      expect(a).toBe(b)
+      expect((await store.stats()).pending).toBe(1)
+    })
+
+    it('is free again when its job has ended, however it ended', async () => {
+      const store = await bench.open()
+      const ids = new Set<string | undefined>()
+      for (const kind of ['complete', 'fail', 'cancel'] as const) {
+        ids.add((await store.enqueue([aJob(unique())]))[0])
+        const job = await claimOne(store)
+        const error = { class: 'E', message: 'm', fingerprint: 'f' }
+        await store.settle([kind === 'complete' ? complete(job) : { ...job, kind, error }])
+      }
+      ids.add((await store.enqueue([aJob(unique())]))[0])
+      expect(ids.size).toBe(4)
+    })
+
+    it('stays taken while its job is retried', async () => {
+      const store = await bench.open()
+      const [id] = await store.enqueue([aJob(unique())])
+      await store.settle([{ ...(await claimOne(store)), kind: 'snooze', delayMs: MINUTE }])
+      expect(await store.enqueue([aJob(unique())])).toEqual([id])
+    })
+
+    it('within a time, finished jobs count too; after it, live ones do not', async () => {
+      const store = await bench.openWithClock()
+      const [id] = await store.enqueue([aJob(unique({ within: MINUTE }))])
+      await store.settle([complete(await claimOne(store))])
+      bench.clock.advance(MINUTE - 1)
+      expect(await store.enqueue([aJob(unique({ within: MINUTE }))])).toEqual([id])
+      bench.clock.advance(1)
+      const [next] = await store.enqueue([aJob(unique({ within: MINUTE }))])
+      expect(next).not.toBe(id)
+    })
+
+    it('reject says which job holds the key, and writes nothing of the whole call', async () => {
+      const store = await bench.open()
+      const [jobId] = await store.enqueue([aJob(unique())])
+      await expect(
+        store.enqueue([...someJobs(3), aJob(unique({ onConflict: 'reject' }))]),
+      ).rejects.toMatchObject({
+        code: 'UNIQUE_KEY_LIVE',
+        details: { jobId },
+      })
+      expect((await store.stats()).pending).toBe(1)
+    })
+
+    it('replace keeps one job with the latest payload, of any size: a debounce', async () => {
+      const store = await bench.openWithClock()
+      const replace = (payload: unknown) =>
+        aJob({ payload, delay: MINUTE, ...unique({ onConflict: 'replace' }) })
+      const [id] = await store.enqueue([replace(1)])
+      for (const payload of ['x'.repeat(5_000), 'small', 'y'.repeat(6_000), 'last']) {
+        bench.clock.advance(MINUTE / 2)
+        expect(await store.enqueue([replace(payload)])).toEqual([id])
+      }
+      expect((await store.claim(claiming())).jobs).toEqual([])
+      bench.clock.advance(MINUTE)
+      expect(await claimOne(store)).toMatchObject({ id, payload: 'last' })
+    })
+
+    it('replace leaves a running job alone; the new one takes over the key', async () => {
+      const store = await bench.open()
+      const [running] = await store.enqueue([aJob(unique())])
+      await claimOne(store)
+      const [next] = await store.enqueue([aJob({ payload: 2, ...unique({ onConflict: 'replace' }) })])
+      expect(next).not.toBe(running)
+      expect(await store.enqueue([aJob(unique())])).toEqual([next])
+    })
+
+    it('requeue of a job whose key is live again is skipped with UNIQUE_KEY_LIVE', async () => {
+      const store = await bench.open()
+      const [old = ''] = await store.enqueue([aJob(unique())])
+      await store.settle([complete(await claimOne(store))])
+      await store.enqueue([aJob(unique())])
+      expect(await store.requeue([old])).toEqual({ done: 0, skipped: { UNIQUE_KEY_LIVE: 1 } })
+      await store.settle([complete(await claimOne(store))])
+      expect(await store.requeue([old])).toEqual({ done: 1, skipped: {} })
+      expect(await store.enqueue([aJob(unique())])).toEqual([old])
+    })
+
+    it('50 concurrent enqueues of one key, in 3 processes, give one job and the same id to all', async () => {
+      const store = await bench.open()
+      const children = await Promise.all(Array.from({ length: 3 }, () => start(bench.url)))
+      const answers = await Promise.all([
+        ...children.map((child) => tell(child, { do: 'enqueueKey', key: 'digest:123', times: 16 })),
+        Promise.all(Array.from({ length: 2 }, () => store.enqueue([aJob(unique())]))).then((ids) => ({
+          ids: ids.flat(),
+        })),
+      ])
+      const ids = answers.flatMap((answer) => answer.ids)
+      expect(ids).toHaveLength(50)
+      expect(new Set(ids).size).toBe(1)
+      expect((await store.stats()).pending).toBe(1)
+    })
+  })
+
+  describe('idempotency keys', () => {
+    const bench = new Bench(dialect)
+
+    it('a repeated enqueue answers the id of the first, also after it has completed', async () => {
+      const store = await bench.openWithClock()
+      const repeated = () => store.enqueue([aJob({ idempotencyKey: 'order-456' })])
+      const [id] = await repeated()
+      expect(await repeated()).toEqual([id])
+      await store.settle([complete(await claimOne(store))])
+      bench.clock.advance(23 * 60 * MINUTE)
+      expect(await repeated()).toEqual([id])
+      expect(await store.stats()).toMatchObject({ pending: 0, completed: 1 })
+    })
+
+    it('is forgotten after a day', async () => {
+      const store = await bench.openWithClock()
+      const [id] = await store.enqueue([aJob({ idempotencyKey: 'order-456' })])
+      bench.clock.advance(24 * 60 * MINUTE)
+      const [next] = await store.enqueue([aJob({ idempotencyKey: 'order-456' })])
+      expect(next).not.toBe(id)
+    })
+
+    it('does not mix with a unique key of the same name', async () => {
+      const store = await bench.open()
+      const [a] = await store.enqueue([aJob({ idempotencyKey: 'same' })])
+      const [b] = await store.enqueue([aJob({ unique: { key: 'same' } })])
+      expect(a).not.toBe(b)
+    })
+
+    it('keeps everything a plain job keeps', async () => {
+      const store = await bench.openWithClock()
+      const job = aJob({
+        idempotencyKey: 'k',
+        payload: null,
+        meta: { a: 'ü' },
+        priority: -3,
+        delay: 5,
+        maxRetries: 1,
+      })
+      const [id = ''] = await store.enqueue([job])
+      expect(await read(store, id)).toMatchObject({
+        payload: null,
+        meta: { a: 'ü' },
+        priority: -3,
+        maxRetries: 1,
+        runAt: new Date(bench.clock.now().getTime() + 5),
+      })
+    })
+  })
+}

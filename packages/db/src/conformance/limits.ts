@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest'
+import {
+  aJob,
+  Bench,
+  claiming,
+  claimOne,
+  complete,
+  type Dialect,
+  LEASE,
+  newWorkerId,
+  OTHER_WORKER,
+  read,
+  someJobs,
+} from './harness.ts'
+import { processesOf } from './processes.ts'
+
+const SECOND = 1_000
+
+export function describeLimits(dialect: Dialect): void {
+  describe('limits', () => {
+    const bench = new Bench(dialect)
+    const { start, tell } = processesOf()
+    const keyed = (options: object = {}) => ({ concurrencyKey: 'user:1', concurrencyLimit: 2, ...options })
+    const claimedIds = async (store: Awaited<ReturnType<typeof bench.open>>, options: object = {}) =>
+      (await store.claim(claiming(options))).jobs.map((job) => job.id)
+
+    it('of a concurrency key no more run at once than the limit, and each settle lets the next one in', async () => {
+      const store = await bench.open()
+      const ids = await store.enqueue(someJobs(7, keyed()))
+      const order: string[] = []
+      let { jobs } = await store.claim(claiming())
+      while (jobs.length > 0) {
+        expect(jobs.length).toBeLessThanOrEqual(2)
+        order.push(...jobs.map((job) => job.id))
+        const [first, ...rest] = jobs
+        if (!first) break
+        const next = await store.settleAndClaim([complete(first)], claiming())
+        jobs = [...rest, ...next.jobs]
+        order.splice(order.length - rest.length, rest.length)
+      }
+      expect(order).toEqual(ids)
+    })
+
+    it('other keys and jobs without one go on', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(5, keyed()))
+      const others = await store.enqueue([aJob(), aJob({ concurrencyKey: 'user:2' }), aJob()])
+      const claimed = await claimedIds(store)
+      expect(claimed).toHaveLength(5)
+      expect(claimed).toEqual(expect.arrayContaining(others))
+    })
+
+    it('a limit of one runs jobs one after the other, by priority and then in order', async () => {
+      const store = await bench.open()
+      await store.enqueue([2, 0, 1, 2, 0].map((priority) => aJob({ concurrencyKey: 'k', priority })))
+      const priorities: number[] = []
+      for (let i = 0; i < 5; i++) {
+        const job = await claimOne(store, { limit: 10 })
+        priorities.push(job.priority)
+        await store.settle([complete(job)])
+      }
+      expect(priorities).toEqual([2, 2, 1, 0, 0])
+    })
+
+    it('a job that is put back gives its slot away', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(2, { concurrencyKey: 'k' }))
+      const first = await claimOne(store, { limit: 10 })
+      await store.settle([{ ...first, kind: 'snooze', delayMs: 60_000 }])
+      const second = await claimOne(store, { limit: 10 })
+      expect(second.id).not.toBe(first.id)
+    })
+
+    it('the slot of a dead run comes back', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(2, { concurrencyKey: 'k' }))
+      const first = await claimOne(store, { limit: 10 })
+      bench.clock.advance(LEASE + 1)
+      const claimed = await claimedIds(store, { worker: OTHER_WORKER })
+      expect(claimed).toHaveLength(1)
+      expect(await store.settle([complete(first)])).toMatchObject({ stale: [{ id: first.id }] })
+    })
+
+    it('a queue runs no more at once than its limit, and a change takes effect at once', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(10))
+      await store.limit({ queue: 'default' }, { maxRunning: 3 })
+      const { jobs } = await store.claim(claiming())
+      expect(jobs).toHaveLength(3)
+      expect(await claimedIds(store)).toEqual([])
+      await store.limit({ queue: 'default' }, { maxRunning: 5 })
+      expect(await claimedIds(store)).toHaveLength(2)
+      await store.settle(jobs.map((job) => complete(job)))
+      await store.limit({ queue: 'default' }, { maxRunning: 1 })
+      expect(await claimedIds(store)).toEqual([])
+      await store.limit({ queue: 'default' }, null)
+      expect(await claimedIds(store)).toHaveLength(5)
+    })
+
+    it('what ran before the limit was set counts', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(6))
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      await store.limit({ queue: 'default' }, { maxRunning: 3 })
+      expect(await claimedIds(store)).toHaveLength(1)
+      await store.settle(jobs.map((job) => complete(job)))
+      expect(await claimedIds(store)).toHaveLength(2)
+    })
+
+    it('a limit of zero lets nothing run', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob()])
+      await store.limit({ queue: 'default' }, { maxRunning: 0 })
+      expect(await claimedIds(store)).toEqual([])
+    })
+
+    it('a limit that is set for a key overrides what its jobs say, and brings back those held', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(6, keyed()))
+      expect(await claimedIds(store)).toHaveLength(2)
+      await store.limit({ concurrencyKey: 'user:1' }, { maxRunning: 5 })
+      expect(await claimedIds(store)).toHaveLength(3)
+    })
+
+    it('a queue starts no more in any interval than its rate, and says when it may go on', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(7))
+      await store.limit({ queue: 'default' }, { rate: { count: 3, intervalMs: SECOND } })
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      await store.settle(jobs.map((job) => complete(job)))
+      bench.clock.advance(400)
+      expect(await claimedIds(store)).toHaveLength(1)
+      const full = await store.claim(claiming())
+      expect(full).toMatchObject({ jobs: [], nextDue: new Date(bench.clock.now().getTime() + 600) })
+      bench.clock.advance(600)
+      expect(await claimedIds(store)).toHaveLength(2)
+      bench.clock.advance(400)
+      expect(await claimedIds(store)).toHaveLength(1)
+    })
+
+    it('a concurrency key starts no more in any interval than its rate', async () => {
+      const store = await bench.openWithClock()
+      await store.limit(
+        { concurrencyKey: 'user:1' },
+        { maxRunning: 100, rate: { count: 2, intervalMs: SECOND } },
+      )
+      await store.enqueue(someJobs(6, keyed()))
+      const starts: number[] = []
+      for (let ms = 0; ms <= 2_000; ms += 100) {
+        for (const id of await claimedIds(store)) {
+          starts.push(ms)
+          expect(id).toBeTruthy()
+        }
+        await store.rescue()
+        bench.clock.advance(100)
+      }
+      expect(starts).toEqual([0, 0, 1_000, 1_000, 2_000, 2_000])
+    })
+
+    it('a limit of 2 is never exceeded by 4 processes, while some of them are killed', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(120, keyed({ maxRetries: 50 })))
+      let most = 0
+      let watching = true
+      const watch = async () => {
+        while (watching) most = Math.max(most, (await store.stats()).processing)
+      }
+      const watched = watch()
+      const victims = await Promise.all([start(bench.url), start(bench.url)])
+      for (const child of victims) {
+        // Where nobody sees a death, the lease tells.
+        const leaseMs = dialect.pooled ? 2_000 : 60_000
+        const hold = { do: 'hold', worker: newWorkerId(), limit: 5, start: 5, leaseMs } as const
+        await tell(child, hold)
+      }
+      for (const child of victims) child.kill('SIGKILL')
+      const workers = await Promise.all([start(bench.url), start(bench.url)])
+      const worked = workers.map((child) =>
+        tell(child, { do: 'workLimited', worker: newWorkerId(), limit: 10 }),
+      )
+      try {
+        await expect
+          .poll(
+            async () => {
+              await store.rescue()
+              const { jobs } = await store.claim(claiming())
+              await store.settle(jobs.map((job) => complete(job)))
+              return (await store.stats()).completed
+            },
+            { timeout: 40_000, interval: 20 },
+          )
+          .toBe(120)
+        await Promise.all(worked)
+      } finally {
+        watching = false
+        await watched
+      }
+      expect(most).toBeLessThanOrEqual(2)
+    })
+
+    it('jobs of a full key are held out of the way, and are still pending to everybody', async () => {
+      const store = await bench.open()
+      const ids = await store.enqueue(someJobs(4, { concurrencyKey: 'k' }))
+      await claimOne(store, { limit: 10 })
+      expect(await store.stats()).toMatchObject({ pending: 3, processing: 1 })
+      expect(await read(store, ids[3] ?? '')).toMatchObject({ status: 'pending', visibleAt: null })
+      const [queue] = await store.queues()
+      expect(queue).toMatchObject({ queue: 'default', waiting: 0, held: 3, running: 1 })
+    })
+
+    it('a held job can be cancelled, and deleted', async () => {
+      const store = await bench.open()
+      const [, second = '', third = ''] = await store.enqueue(someJobs(3, { concurrencyKey: 'k' }))
+      await claimOne(store, { limit: 10 })
+      expect(await store.cancel([second])).toEqual({ done: 1, skipped: {} })
+      expect(await store.delete([third])).toEqual({ done: 1, skipped: {} })
+    })
+  })
+}

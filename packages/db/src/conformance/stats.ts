@@ -1,0 +1,197 @@
+import { JOB_STATUSES } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import { addLetters, bucketOf, emptyHistogram, quantile } from '../histogram.ts'
+import type { SeriesPoint, Store } from '../store.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  claimOne,
+  complete,
+  type Dialect,
+  MINUTE,
+  someJobs,
+} from './harness.ts'
+import { type Ended, Life, QUEUES, TOPICS } from './life.ts'
+import { Random } from './random.ts'
+
+type QueueAndTopic = { readonly queue?: string; readonly topic?: string }
+
+export function describeStats(dialect: Dialect): void {
+  describe('statistics', () => {
+    const bench = new Bench(dialect)
+
+    it('count every state', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(7))
+      const { jobs } = await store.claim(claiming({ limit: 5 }))
+      const [a, b, c] = jobs
+      if (!a || !b || !c) return expect.unreachable()
+      bench.clock.advance(300)
+      await store.settle([complete(a), { ...b, kind: 'fail', error: anError }, { ...c, kind: 'cancel' }])
+      expect(await store.stats()).toEqual({
+        blocked: 0,
+        pending: 2,
+        processing: 2,
+        completed: 1,
+        failed: 1,
+        cancelled: 1,
+        successRate: 0.5,
+        averageRunMs: 300,
+      })
+    })
+
+    it('of a store that nothing has happened to are zero, and its success rate is whole', async () => {
+      const store = await bench.open()
+      expect(await store.stats()).toMatchObject({ completed: 0, failed: 0, successRate: 1, averageRunMs: 0 })
+      expect(await store.rollUp()).toBe(0)
+      expect(await store.series({ from: new Date(0), to: new Date() })).toEqual([])
+    })
+
+    it.each([1, 2, 3])(
+      'equal a count from scratch after everything that can happen to jobs (seed %i)',
+      async (seed) => {
+        const store = await bench.openWithClock()
+        const start = bench.clock.now()
+        const life = new Life(store, bench.clock, new Random(seed))
+        for (let round = 0; round < 12; round++) {
+          for (let i = 0; i < 12; i++) await life.step()
+          for (const filter of combinations()) {
+            expect(await store.stats(filter)).toEqual(countFromScratch(life, filter))
+            const range = { from: start, to: new Date(bench.clock.now().getTime() + 1) }
+            expect(await store.series({ ...filter, ...range })).toEqual(seriesFromScratch(life, filter))
+          }
+        }
+      },
+    )
+
+    it('are the same before and after a roll-up, which takes each note once', async () => {
+      const store = await bench.openWithClock()
+      const other = await bench.openWithClock()
+      for (let i = 0; i < 6; i++) {
+        await store.enqueue([aJob({ queue: i % 2 ? 'high' : 'default' })])
+        await store.settle([complete(await claimOne(store, { queues: QUEUES }))])
+        bench.clock.advance(MINUTE / 2)
+      }
+      const look = async () => [
+        await store.stats(),
+        await store.series({ from: new Date(0), to: bench.clock.now() }),
+      ]
+      const before = await look()
+      const taken = await Promise.all([store.rollUp(), other.rollUp(), store.rollUp()])
+      expect(taken.reduce((sum, count) => sum + count)).toBe(6)
+      expect(await look()).toEqual(before)
+      expect(await store.rollUp()).toBe(0)
+    })
+
+    it('of a minute stay what they were when its jobs are requeued, deleted or pruned', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(3))
+      const { jobs } = await store.claim(claiming())
+      const [a, b, c] = jobs
+      if (!a || !b || !c) return expect.unreachable()
+      await store.settle([complete(a), complete(b), { ...c, kind: 'fail', error: anError }])
+      const look = () => store.series({ from: new Date(0), to: new Date(bench.clock.now().getTime() + 1) })
+      const before = await look()
+      await store.rollUp()
+      await store.requeue([a.id])
+      await store.delete([c.id])
+      await store.prune({ status: 'completed', finishedBefore: bench.clock.advance(MINUTE) })
+      expect(await look()).toEqual(before)
+      await store.rollUp()
+      expect(await look()).toEqual(before)
+      expect(await store.stats()).toMatchObject({ pending: 1, completed: 0, failed: 0 })
+    })
+
+    it('tell percentiles of waiting and running, at most 41 % too high and never too low', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(100))
+      bench.clock.advance(7_000)
+      const { jobs } = await store.claim(claiming({ limit: 100 }))
+      const start = bench.clock.now()
+      for (const [i, job] of jobs.entries()) {
+        bench.clock.advance(10)
+        await store.settle([complete(job)])
+        if (i === 49) await store.rollUp()
+      }
+      const [point, ...others] = await store.series({ from: new Date(0), to: bench.clock.advance(1) })
+      expect(others).toEqual([])
+      expect(point).toMatchObject({ completed: 100, failed: 0, cancelled: 0 })
+      expect(point?.minute.getTime()).toBe(Math.floor(start.getTime() / MINUTE) * MINUTE)
+      for (const [name, true_] of Object.entries({ p50: 500, p95: 950, p99: 990 })) {
+        const told = point?.run[name as 'p50']
+        expect(told).toBeGreaterThanOrEqual(true_)
+        expect(told).toBeLessThanOrEqual(true_ * Math.SQRT2 + 1)
+      }
+      expect(point?.wait.p50).toBeGreaterThanOrEqual(7_000)
+      expect(point?.wait.p99).toBeLessThanOrEqual(7_000 * Math.SQRT2 + 1)
+    })
+
+    it('leave empty minutes out, and what never ran out of the percentiles', async () => {
+      const store = await bench.openWithClock()
+      const [id = ''] = await store.enqueue([aJob()])
+      await store.cancel([id])
+      bench.clock.advance(5 * MINUTE)
+      await store.enqueue([aJob()])
+      await store.settle([complete(await claimOne(store))])
+      const range = { from: new Date(0), to: bench.clock.advance(1) }
+      const none = { p50: null, p95: null, p99: null }
+      expect(await store.series(range)).toMatchObject([
+        { completed: 0, cancelled: 1, wait: none, run: none },
+        { completed: 1, cancelled: 0, run: { p50: expect.any(Number) } },
+      ])
+      expect(await store.series({ ...range, topic: 'nobody' })).toEqual([])
+    })
+  })
+}
+
+function* combinations(): Generator<QueueAndTopic> {
+  yield {}
+  yield { queue: QUEUES[0] }
+  yield { topic: TOPICS[1] }
+  yield { queue: QUEUES[1], topic: TOPICS[2] }
+}
+
+const isIn =
+  ({ queue, topic }: QueueAndTopic) =>
+  (job: { readonly queue: string; readonly topic: string }) =>
+    (queue === undefined || job.queue === queue) && (topic === undefined || job.topic === topic)
+
+function countFromScratch(life: Life, filter: QueueAndTopic): Awaited<ReturnType<Store['stats']>> {
+  const jobs = [...life.jobs.values()].filter(isIn(filter))
+  const count = (wanted: string) => jobs.filter(({ status }) => status === wanted).length
+  const counts = Object.fromEntries(JOB_STATUSES.map((status) => [status, count(status)]))
+  const runs = life.ended.filter(isIn(filter)).flatMap(({ run }) => run ?? [])
+  const completed = count('completed')
+  const finished = completed + count('failed')
+  return {
+    ...(counts as Record<(typeof JOB_STATUSES)[number], number>),
+    successRate: finished ? completed / finished : 1,
+    averageRunMs: runs.length ? runs.reduce((sum, { runMs }) => sum + runMs, 0) / runs.length : 0,
+  }
+}
+
+function seriesFromScratch(life: Life, filter: QueueAndTopic): SeriesPoint[] {
+  const minuteOf = ({ at }: Ended) => Math.floor(at.getTime() / MINUTE) * MINUTE
+  const all = life.ended.filter(isIn(filter))
+  return [...new Set(all.map(minuteOf))].map((minute) => {
+    const ended = all.filter((job) => minuteOf(job) === minute)
+    const count = (wanted: string) => ended.filter(({ status }) => status === wanted).length
+    const runs = ended.flatMap(({ run }) => run ?? [])
+    return {
+      minute: new Date(minute),
+      completed: count('completed'),
+      failed: count('failed'),
+      cancelled: count('cancelled'),
+      wait: percentilesOf(runs.map(({ waitMs }) => waitMs)),
+      run: percentilesOf(runs.map(({ runMs }) => runMs)),
+    }
+  })
+}
+
+function percentilesOf(durations: readonly number[]) {
+  const histogram = emptyHistogram()
+  for (const ms of durations) addLetters(histogram, bucketOf(ms))
+  return { p50: quantile(histogram, 0.5), p95: quantile(histogram, 0.95), p99: quantile(histogram, 0.99) }
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { inOrder } from './graph.ts'
+
+const node = (id: string, ...after: string[]) => ({ id, after })
+const idsOf = (nodes: readonly { id: string }[]) => nodes.map(({ id }) => id)
+
+test('each job comes behind those that it waits for, however they were given', () => {
+  const nodes = [node('last', 'b', 'c'), node('b', 'a'), node('c', 'a'), node('a')]
+  expect(idsOf(inOrder(nodes))).toEqual(['a', 'b', 'c', 'last'])
+})
+
+test('jobs of other calls close no circle', () => {
+  expect(idsOf(inOrder([node('a', 'elsewhere'), node('b')]))).toEqual(['a', 'b'])
+})
+
+test.each([
+  ['itself', [node('a', 'a')], ['a']],
+  ['another that waits for it', [node('free'), node('a', 'b'), node('b', 'a')], ['a', 'b']],
+  ['one that waits for it over others', [node('a', 'c'), node('b', 'a'), node('c', 'b')], ['a', 'b', 'c']],
+])('a job that waits for %s is refused', (_, nodes, jobIds) => {
+  expect(() => inOrder(nodes)).toThrow(
+    expect.objectContaining({ code: 'DEPENDENCY_CYCLE', details: { jobIds } }),
+  )
+})
+
+test('a chain of 100 000 jobs is no matter of the stack', () => {
+  const chain = Array.from({ length: 100_000 }, (_, n) => node(`${n}`, `${n + 1}`))
+  expect(inOrder(chain)[0]?.id).toBe('99999')
+})

@@ -1,0 +1,41 @@
+/** What a statement may carry. JSON travels as text. */
+export type Value = string | number | boolean | Date | null
+
+export type PortableStatement = { readonly text: string; readonly values?: readonly Value[] }
+
+/**
+ * What cold code needs of a database, so that it is written once. Statements are portable SQL:
+ * `{jobs}` is a table of ours, `?` is a value. Where the dialects differ, `dialect` tells.
+ */
+export interface Sql {
+  readonly dialect: 'postgres' | 'sqlite'
+  /** Rows of a statement that only reads. */
+  all<Row extends object>(statement: PortableStatement): Promise<Row[]>
+  /** The same, along indexes whatever the planner knows or guesses about the tables: for walks that end early. */
+  walk<Row extends object>(statement: PortableStatement): Promise<Row[]>
+  /** One or more writes, as one transaction; answers how many rows the last one changed. */
+  run(...statements: PortableStatement[]): Promise<number>
+  /** One write with `returning`: its rows, column by column. */
+  write(statement: PortableStatement): Promise<unknown[][]>
+  /** A column that holds a time, as it came. */
+  time(value: unknown): Date | null
+  /** A column that holds JSON, as it came. */
+  json(value: unknown): unknown
+  /** The store's clock, also in tests. */
+  now(): Promise<Date>
+}
+
+const TABLE = /\{(\w+)\}/g
+
+export function toPostgres({ text, values = [] }: PortableStatement): { text: string; values: unknown[] } {
+  let n = 0
+  return { text: text.replace(TABLE, 'oncue.$1').replace(/\?/g, () => `$${++n}`), values: [...values] }
+}
+
+export function toSqlite({ text, values = [] }: PortableStatement): { text: string; values: unknown[] } {
+  const plain = values.map((value) => {
+    if (value instanceof Date) return value.getTime()
+    return typeof value === 'boolean' ? Number(value) : value
+  })
+  return { text: text.replace(TABLE, 'oncue_$1'), values: plain }
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { aJob, newWorkerId } from '../src/conformance/harness.ts'
+import { describeStore } from '../src/conformance/index.ts'
+import { openStore } from '../src/open.ts'
+import { PostgresClient } from '../src/postgres/client.ts'
+import { createPostgresDatabase } from '../src/testing/index.ts'
+import { PGBOUNCER, type PgBouncer, startPgBouncer } from './pgbouncer-server.ts'
+import { transactions } from './postgres-transactions.ts'
+
+if (!PGBOUNCER) {
+  process.stderr.write('SKIPPED: the store through PgBouncer, because no pgbouncer is installed here\n')
+}
+
+describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
+  let bouncer: PgBouncer
+  beforeAll(async () => {
+    bouncer = await startPgBouncer(inject('postgresUrl'))
+  })
+  afterAll(() => bouncer.stop())
+
+  /** A store's database as the pooler shows it. */
+  async function createDatabase() {
+    const database = await createPostgresDatabase(inject('postgresUrl'))
+    const url = bouncer.through(database.url)
+    return {
+      url,
+      async drop() {
+        await bouncer.forget(url)
+        await database.drop()
+      },
+    }
+  }
+
+  describe('a store', () => {
+    it('says that nobody sees its workers die and that nobody is woken, and works without', async () => {
+      const database = await createDatabase()
+      const store = await openStore(database.url)
+      expect(store.capabilities.sessions).toBe(false)
+      const worker = {
+        id: newWorkerId(),
+        host: 'h',
+        pid: 1,
+        queues: ['default'],
+        concurrency: 1,
+        version: '0',
+      }
+      const presence = await store.attend(worker)
+      expect(presence.visible).toBe(false)
+      let wakes = 0
+      const subscription = await store.onWake(['default'], () => {
+        wakes += 1
+      })
+      const [id = ''] = await store.enqueue([aJob()])
+      const watching = store.events
+        .watch(id, { signal: new AbortController().signal })
+        [Symbol.asyncIterator]()
+      const next = watching.next()
+      await store.events.append(id, 0, [{ type: 'seen_by_the_poll' }])
+      expect((await next).value).toMatchObject({ type: 'seen_by_the_poll' })
+      expect(wakes).toBe(0)
+      await watching.return?.()
+      await subscription.close()
+      await presence.leave()
+      await store.close()
+      await database.drop()
+    })
+  })
+
+  describe('a client', () => {
+    it('sends a statement again without its name when the pooler lost what was prepared, and runs it once', async () => {
+      const database = await createDatabase()
+      const client = new PostgresClient(database.url, 8)
+      await client.query({ text: 'create table written (n integer)', values: [] })
+      const insert = (n: number) => ({ name: 'w', text: 'insert into written values ($1)', values: [n] })
+      const numbers = Array.from({ length: 200 }, (_, n) => n)
+      await Promise.all(
+        numbers.map((n) => (n % 2 ? client.queryOnce(insert(n)) : client.transaction([insert(n)]))),
+      )
+      const rows = await client.query({ text: 'select n from written order by n', values: [] })
+      expect(rows.flat()).toEqual(numbers)
+      await client.close()
+      await database.drop()
+    })
+  })
+
+  describeStore({ name: 'PgBouncer', createDatabase, transactions, pooled: true })
+})

@@ -1,0 +1,336 @@
+import { once } from 'node:events'
+import { createServer, Socket } from 'node:net'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { PostgresClient } from '../src/postgres/client.ts'
+import { PostgresListener } from '../src/postgres/listener.ts'
+import { PostgresNotifier, wakeStatements } from '../src/postgres/notifier.ts'
+import { createPostgresDatabase, startPostgres, type TestDatabase } from '../src/testing/index.ts'
+
+/** Undone after the test, last to first. */
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+function poolOf(url: string): PostgresClient {
+  const client = new PostgresClient(url, 3)
+  cleanups.push(() => client.close())
+  return client
+}
+
+function listenerOn(url: string, pingMs?: number, poolUrl = url): PostgresListener {
+  const listener = new PostgresListener({ connectionString: url, pool: poolOf(poolUrl).pool, pingMs })
+  cleanups.push(() => listener.close())
+  return listener
+}
+
+async function connectTo(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  cleanups.push(() => client.end())
+  return client
+}
+
+/** How often it woke since it was last asked. */
+async function countWakes(listener: PostgresListener, queues = ['default']): Promise<() => number> {
+  let wakes = 0
+  await listener.onWake(queues, () => {
+    wakes += 1
+  })
+  wakes = 0
+  return () => {
+    const count = wakes
+    wakes = 0
+    return count
+  }
+}
+
+describe('a listener', () => {
+  let database: TestDatabase
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    cleanups.push(() => database.drop())
+  })
+  const notify = (client: pg.ClientBase, queues = ['default']) =>
+    Promise.all(wakeStatements(queues).map(({ text, values }) => client.query(text, values)))
+  const backends = (client: pg.ClientBase) =>
+    client.query(
+      `select pid from pg_stat_activity where application_name = 'oncue listener' and datname = current_database()`,
+    )
+
+  it('wakes nobody before the commit, once after it, and not at all after a rollback', async () => {
+    const wakes = await countWakes(listenerOn(database.url))
+    const client = await connectTo(database.url)
+    const other = await connectTo(database.url)
+    await client.query('begin')
+    await notify(client)
+    // Whatever had been sent before this one would have been heard before it.
+    const elsewhere = await countWakes(listenerOn(database.url), ['elsewhere'])
+    await notify(other, ['elsewhere'])
+    await expect.poll(elsewhere).toBe(1)
+    expect(wakes()).toBe(0)
+    await client.query('commit')
+    await expect.poll(wakes).toBe(1)
+    await client.query('begin')
+    await notify(client)
+    await client.query('rollback')
+    await notify(other, ['elsewhere'])
+    await expect.poll(elsewhere).toBe(1)
+    expect(wakes()).toBe(0)
+  })
+
+  it('wakes those who wait for that queue, and nobody else', async () => {
+    const listener = listenerOn(database.url)
+    const high = await countWakes(listener, ['high', 'higher'])
+    const low = await countWakes(listener, ['low'])
+    const client = await connectTo(database.url)
+    await notify(client, ['high', 'elsewhere'])
+    await expect.poll(high).toBe(1)
+    await notify(client, ['low'])
+    await expect.poll(low).toBe(1)
+    expect(high()).toBe(0)
+  })
+
+  it('is one connection for all subscribers, opened by the first', async () => {
+    const client = await connectTo(database.url)
+    const listener = listenerOn(database.url)
+    expect((await backends(client)).rowCount).toBe(0)
+    await Promise.all(Array.from({ length: 20 }, () => countWakes(listener)))
+    expect((await backends(client)).rowCount).toBe(1)
+  })
+
+  it('wakes a subscriber no more once it has closed its subscription', async () => {
+    const listener = listenerOn(database.url)
+    const client = await connectTo(database.url)
+    let wakes = 0
+    const subscription = await listener.onWake(['default'], () => {
+      wakes += 1
+    })
+    await subscription.close()
+    await subscription.close()
+    const others = await countWakes(listener)
+    wakes = 0
+    await notify(client)
+    await expect.poll(others).toBe(1)
+    expect(wakes).toBe(0)
+  })
+
+  it('goes on when a subscriber throws', async () => {
+    const listener = listenerOn(database.url)
+    await listener.onWake(['default'], () => {
+      throw new Error('my own fault')
+    })
+    const wakes = await countWakes(listener)
+    await notify(await connectTo(database.url))
+    await expect.poll(wakes).toBe(1)
+  })
+
+  it('that is cut comes back, wakes everybody, and hears the next enqueue', async () => {
+    const listener = listenerOn(database.url)
+    const wakes = await countWakes(listener)
+    const elsewhere = await countWakes(listener, ['elsewhere'])
+    const client = await connectTo(database.url)
+    for (let cut = 0; cut < 3; cut++) {
+      const before = (await backends(client)).rows
+      await client.query('select pg_terminate_backend($1)', [before[0]?.pid])
+      await expect.poll(wakes, { timeout: 5_000 }).toBe(1)
+      expect(elsewhere()).toBe(1)
+      expect((await backends(client)).rows).not.toEqual(before)
+      await notify(client)
+      await expect.poll(wakes).toBe(1)
+    }
+  })
+
+  it('that is half-open is found by its ping, comes back and hears the next enqueue', async () => {
+    const proxy = await startProxy(database.url)
+    const wakes = await countWakes(listenerOn(proxy.url, 250, database.url))
+    const client = await connectTo(database.url)
+    proxy.freeze()
+    await notify(client)
+    await expect.poll(wakes, { timeout: 10_000 }).toBeGreaterThan(0)
+    await notify(client)
+    await expect.poll(wakes).toBeGreaterThan(0)
+  })
+
+  it('closes in time although its connection is half-open, and a second time', async () => {
+    const proxy = await startProxy(database.url)
+    const listener = listenerOn(proxy.url, undefined, database.url)
+    await countWakes(listener)
+    proxy.freeze()
+    await listener.close()
+    await listener.close()
+    await expect(listener.onWake([], () => {})).rejects.toMatchObject({ code: 'STORE_CLOSED' })
+  })
+})
+
+describe('a listener of a Postgres that is restarted', () => {
+  it('comes back with the server, also when it was away from the start', async () => {
+    const server = await startPostgres()
+    cleanups.push(() => server.stop())
+    const wakes = await countWakes(listenerOn(server.url))
+    await server.kill()
+    const late = await countWakes(listenerOn(server.url))
+    await server.start()
+    await expect.poll(wakes, { timeout: 10_000 }).toBe(1)
+    await expect.poll(late, { timeout: 10_000 }).toBe(1)
+    const client = await connectTo(server.url)
+    for (const { text, values } of wakeStatements(['default'])) await client.query(text, values)
+    await expect.poll(wakes).toBe(1)
+    await expect.poll(late).toBe(1)
+  })
+})
+
+describe('a notifier', () => {
+  let database: TestDatabase
+  let heard: string[]
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    cleanups.push(() => database.drop())
+    heard = []
+    const client = await connectTo(database.url)
+    client.on('notification', ({ payload = '' }) => heard.push(payload))
+    await client.query('listen oncue')
+  })
+  function notifierOn(url: string, together = false): PostgresNotifier {
+    const client = poolOf(url)
+    return new PostgresNotifier('oncue', (query) => client.query(query), together)
+  }
+
+  it('notifies once, and at once, when it was quiet', async () => {
+    const notifier = notifierOn(database.url)
+    notifier.notify(['default'])
+    await expect.poll(() => heard).toEqual(['default'])
+    await notifier.close()
+    expect(heard).toEqual(['default'])
+  })
+
+  it('turns 1 000 enqueues of a burst into few notifications, the last one after the last enqueue', async () => {
+    const notifier = notifierOn(database.url)
+    const client = poolOf(database.url)
+    let beforeLast = 0
+    await Promise.all(
+      Array.from({ length: 1_000 }, async (_, n) => {
+        await client.query({ text: 'select 1', values: [] })
+        if (n === 999) beforeLast = heard.length
+        notifier.notify(['default'])
+      }),
+    )
+    await expect.poll(() => heard.length).toBeGreaterThan(beforeLast)
+    await notifier.close()
+    expect(heard.length).toBeLessThan(100)
+  })
+
+  it('lets no enqueue wait that comes alone, as soon as the one before was heard', async () => {
+    const client = poolOf(database.url)
+    let sent = 0
+    const notifier = new PostgresNotifier('oncue', async (query) => {
+      sent += 1
+      await client.query(query)
+    })
+    for (let n = 1; n <= 5; n++) {
+      notifier.notify(['default'])
+      await Promise.resolve()
+      // In this very turn: no timer was in between.
+      expect(sent).toBe(n)
+      await expect.poll(() => heard.length).toBe(n)
+      await new Promise(setImmediate)
+    }
+    await notifier.close()
+  })
+
+  it('does not touch the durability of the transaction that a caller notifies in', async () => {
+    const client = await connectTo(database.url)
+    await client.query('begin')
+    for (const { text, values } of wakeStatements(['default'])) await client.query(text, values)
+    expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
+    await client.query('commit')
+    await expect.poll(() => heard).toEqual(['default'])
+  })
+
+  it('never has two of one queue under way, and lets no queue wait for another', async () => {
+    const client = poolOf(database.url)
+    const underWay: string[] = []
+    let most = 0
+    const notifier = new PostgresNotifier('oncue', async (query) => {
+      const [queue = ''] = query.values[0] as string[]
+      underWay.push(queue)
+      most = Math.max(most, underWay.filter((other) => other === queue).length)
+      await client.query({ text: `select pg_sleep(0.02)`, values: [] })
+      await client.query(query)
+      underWay.splice(underWay.indexOf(queue), 1)
+    })
+    for (let n = 0; n < 5; n++) {
+      notifier.notify(['busy'])
+      await client.query({ text: 'select 1', values: [] })
+    }
+    notifier.notify(['quiet'])
+    await expect.poll(() => heard).toContain('quiet')
+    await notifier.close()
+    expect(most).toBe(1)
+    expect(heard.filter((queue) => queue === 'busy').length).toBeLessThanOrEqual(2)
+  })
+
+  it('sends many names together where they are jobs and not queues', async () => {
+    let statements = 0
+    const client = poolOf(database.url)
+    const send = (query: Parameters<PostgresClient['query']>[0]) => {
+      statements += 1
+      return client.query(query)
+    }
+    const notifier = new PostgresNotifier('oncue', send, true)
+    const names = Array.from({ length: 100 }, (_, n) => `job ${n}`)
+    for (const name of names) notifier.notify([name])
+    await notifier.close()
+    await expect.poll(() => heard).toEqual(names)
+    expect(statements).toBe(1)
+  })
+
+  it('keeps quiet about a database that is away, and works when it is back', async () => {
+    let isAway = true
+    const client = poolOf(database.url)
+    const notifier = new PostgresNotifier('oncue', async (query) => {
+      if (isAway) throw new Error('connection refused')
+      await client.query(query)
+    })
+    notifier.notify(['default'])
+    await Promise.resolve()
+    await Promise.resolve()
+    isAway = false
+    notifier.notify(['default'])
+    await notifier.close()
+    await expect.poll(() => heard).toEqual(['default'])
+  })
+})
+
+/** Between a client and the server. `freeze` leaves its connections open and lets nothing through any more. */
+async function startProxy(url: string): Promise<{ url: string; freeze(): void }> {
+  const { port, hostname } = new URL(url)
+  const sockets = new Set<Socket>()
+  const server = createServer((inside) => {
+    const outside = new Socket().connect(Number(port), hostname)
+    for (const [from, to] of [
+      [inside, outside],
+      [outside, inside],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.pipe(to)
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  })
+  const proxied = new URL(url)
+  proxied.port = String((server.address() as { port: number }).port)
+  return {
+    url: proxied.href,
+    freeze: () => {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+  }
+}

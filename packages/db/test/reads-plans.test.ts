@@ -1,0 +1,264 @@
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { aJob, Bench, claiming, complete, MINUTE } from '../src/conformance/harness.ts'
+import { PostgresClient } from '../src/postgres/client.ts'
+import { postgresSql } from '../src/postgres/sql-access.ts'
+import { failuresStatement } from '../src/reads/failures.ts'
+import type { Fragment } from '../src/reads/fragment.ts'
+import { countStatement, idsStatement, list, pageStatement } from '../src/reads/list.ts'
+import { sourcesOf } from '../src/reads/sources.ts'
+import { type Sql, toSqlite } from '../src/sql.ts'
+import { SqliteWriter } from '../src/sqlite/client.ts'
+import { sqliteSql } from '../src/sqlite/sql-access.ts'
+import type { JobFilter } from '../src/store.ts'
+import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
+
+const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
+
+const FILTERS: [name: string, filter: JobFilter][] = [
+  ['everything', {}],
+  ['a status of live jobs', { status: 'processing' }],
+  ['completed', { status: 'completed' }],
+  ['failed', { status: 'failed' }],
+  ['a queue', { queue: 'default' }],
+  ['a topic', { topic: 'topic-1' }],
+  ['queue, topic and status', { queue: 'default', topic: 'topic-1', status: 'cancelled' }],
+  ['a fingerprint', { fingerprint: 'f00d' }],
+  ['a time', { createdFrom: new Date('2025-12-01'), createdTo: new Date('2026-02-01') }],
+  ['meta', { meta: { agent: 1 } }],
+  ['a payload', { createdFrom: new Date('2025-12-01'), payloadText: 'x' }],
+  ['a short prefix', { idPrefix: '019' }],
+  ['a long prefix', { idPrefix: '01900000-00' }],
+]
+
+/** Everything that a filter is turned into: a page, a page further on, the count, a batch for an action. */
+function statementsOf(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
+  const statements = [
+    pageStatement(dialect, { filter, direction: 'desc', limit: 51 }, 0),
+    pageStatement(dialect, { filter, direction: 'desc', limit: 1_051, after: PLACE }, 1_000),
+    countStatement(dialect, filter, undefined),
+  ]
+  const sources = sourcesOf(dialect, {
+    filter,
+    direction: 'asc',
+    limit: 500,
+    asOf: PLACE.created,
+    after: PLACE,
+  })
+  if (sources) statements.push(idsStatement(sources, 500))
+  return statements.filter((statement) => statement !== null)
+}
+
+describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and no statistics', (count) => {
+  let client: PostgresClient
+  let sql: Sql
+  const bench = new Bench({
+    name: 'Postgres',
+    createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+    transactions: [],
+  })
+
+  beforeEach(async () => {
+    client = new PostgresClient(bench.url, 1)
+    sql = postgresSql(client, async () => new Date())
+    await client.query({ text: 'alter table oncue.history set (autovacuum_enabled = off)', values: [] })
+    await client.query({ text: 'alter table oncue.jobs set (autovacuum_enabled = off)', values: [] })
+    await client.query({ text: HISTORY, values: [count] })
+    await client.query({ text: JOBS, values: [count / 10] })
+  })
+  afterEach(() => client.close())
+
+  test.each(FILTERS)('a list of %s walks indexes: it neither scans nor sorts a table', async (_, filter) => {
+    for (const { text, values } of statementsOf('postgres', filter)) {
+      const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
+        text: `explain (format json) ${text}`,
+        values,
+      })
+      const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
+      expect(waysToRead(plan).filter((way) => !/^Index (Only )?Scan/.test(way))).toEqual([])
+      // Sorted by id prefix is what begins with it, and nothing else.
+      if (filter.idPrefix === undefined || filter.idPrefix.length < 8) expect(sortedScans(plan)).toEqual([])
+    }
+  })
+
+  test('failures read what failed in the time asked for', async () => {
+    const { text, values } = failuresStatement('postgres', { since: PLACE.created, limit: 50 })
+    const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
+      text: `explain (format json) ${text}`,
+      values,
+    })
+    const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
+    expect(waysToRead(plan).filter((way) => !way.startsWith('Index'))).toEqual([])
+    // Where there is next to nothing, each of the indexes is as good.
+    if (count > 100) expect(waysToRead(plan)).toContain('Index Scan history_failed')
+  })
+})
+
+describe('the plan of a prune on Postgres', () => {
+  const bench = new Bench({
+    name: 'Postgres',
+    createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+    transactions: [],
+  })
+
+  test.each([
+    ['completed', 'history_completed'],
+    ['failed', 'history_unsuccessful'],
+    ['cancelled', 'history_unsuccessful'],
+  ])(
+    'of %s jobs begins at the oldest of %s, also when it was made for an empty table',
+    async (status, index) => {
+      const client = new pg.Client(bench.url)
+      await client.connect()
+      const plans: Plan[] = []
+      client.on('notice', ({ message = '' }) => {
+        if (message.startsWith('duration:')) plans.push(JSON.parse(message.slice(message.indexOf('{'))).Plan)
+      })
+      const prune = `select oncue.prune_v1(null, 'default', 'topic-1', '${status}', '2027-01-01', 10)`
+      await client.query(prune)
+      await client.query(HISTORY, [20_000])
+      await client.query(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+      set auto_explain.log_format = json; set auto_explain.log_analyze = on; set client_min_messages = log`)
+      await client.query(prune)
+      await client.end()
+      const scans = plans
+        .flatMap(nodesOf)
+        .filter((node) => node['Relation Name'] === 'history' && node['Index Name'])
+      expect(new Set(scans.map((node) => node['Index Name']))).toEqual(new Set([index, 'history_pkey']))
+      expect(Math.max(...scans.map((node) => node['Actual Rows'] ?? 0))).toBeLessThanOrEqual(10)
+    },
+  )
+})
+
+describe('the plans of reads on SQLite', () => {
+  const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
+  let db: Database.Database
+  beforeEach(() => {
+    db = new Database(bench.url.slice('file:'.length))
+  })
+  afterEach(() => {
+    db.close()
+  })
+
+  const planOf = (statement: Fragment) => {
+    const { text, values } = toSqlite(statement)
+    return db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(values) as {
+      id: number
+      parent: number
+      detail: string
+    }[]
+  }
+
+  test.each(FILTERS)('a list of %s walks indexes: it neither scans nor sorts a table', (_, filter) => {
+    for (const statement of statementsOf('sqlite', filter)) {
+      const plan = planOf(statement)
+      const reads = plan.filter(({ detail }) => /^(SCAN|SEARCH) (x|n|p)\b/.test(detail))
+      // The first step of each skip scan takes one entry from the head of its index.
+      expect(reads.filter(({ detail }) => !/^SEARCH|^SCAN x USING (COVERING )?INDEX/.test(detail))).toEqual(
+        [],
+      )
+      const walks = plan.filter(({ detail }) => detail.includes('LIST SUBQUERY')).map(({ id }) => id)
+      expect(
+        plan.filter(({ parent, detail }) => walks.includes(parent) && detail.includes('TEMP B-TREE')),
+      ).toEqual([])
+    }
+  })
+
+  test('failures read what failed in the time asked for', () => {
+    const details = planOf(failuresStatement('sqlite', { since: PLACE.created, limit: 50 })).map(
+      ({ detail }) => detail,
+    )
+    expect(details).toContainEqual(
+      expect.stringMatching(/^SEARCH h USING INDEX oncue_history_failed \(finished_at>/),
+    )
+    expect(details).toContainEqual(
+      expect.stringMatching(
+        /^SEARCH h USING .*INDEX oncue_history_failed \(finished_at=\? AND fingerprint=\?\)/,
+      ),
+    )
+    expect(details).toContainEqual(expect.stringMatching(/^SEARCH s USING PRIMARY KEY/))
+  })
+})
+
+describe('a search for what no index knows', () => {
+  const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
+
+  test('goes through the list window by window, and finds each match once', async () => {
+    const store = await bench.openWithClock()
+    const expected: string[] = []
+    for (let i = 0; i < 40; i++) {
+      const jobs = Array.from({ length: 100 }, (_, n) => aJob({ meta: { rare: n === 7 && i % 4 === 0 } }))
+      await store.enqueue(jobs)
+      if (i % 4 === 0) expected.unshift(jobs[7]?.id ?? '')
+      if (i % 2)
+        await store.settle((await store.claim(claiming({ limit: 100 }))).jobs.map((job) => complete(job)))
+      bench.clock.advance(i * MINUTE)
+    }
+    const filter = { meta: { rare: true } }
+    const all = await store.list(filter)
+    expect(all.items.map(({ id }) => id)).toEqual(expected)
+    expect(all).toMatchObject({ total: 10, totalIsExact: true, nextCursor: null })
+    const first = await store.list(filter, { limit: 4 })
+    const second = await store.list(filter, { limit: 9, cursor: first.nextCursor ?? '' })
+    expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(expected)
+    expect([first.total, first.totalIsExact, second.total]).toEqual([10, true, 10])
+    expect((await store.list(filter, { offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
+
+    // One that has no time answers with what it has, and where to go on.
+    const db = new Database(bench.url.slice('file:'.length))
+    const sql = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
+    const found: string[] = []
+    let pages = 0
+    let cursor: string | undefined
+    do {
+      const page = await list(sql, filter, { limit: 50, cursor }, { searchMs: -1 })
+      if (page.nextCursor) expect(page.totalIsExact).toBe(false)
+      found.push(...page.items.map(({ id }) => id))
+      cursor = page.nextCursor ?? undefined
+      pages += 1
+    } while (cursor)
+    db.close()
+    expect(found).toEqual(expected)
+    expect(pages).toBeGreaterThan(1)
+  })
+})
+
+type Plan = {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+const isScan = (node: Plan) => /^(jobs|history|payloads)$/.test(node['Relation Name'] ?? '')
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+function waysToRead(plan: Plan): string[] {
+  const scans = nodesOf(plan).filter(isScan)
+  return [...new Set(scans.map((node) => `${node['Node Type']} ${node['Index Name'] ?? ''}`))]
+}
+
+/** Tables that are sorted as they come from the disk, and not after a limit. */
+function sortedScans(plan: Plan): string[] {
+  const sorts = nodesOf(plan).filter((node) => node['Node Type'].includes('Sort'))
+  return sorts.flatMap((sort) => (sort.Plans ?? []).filter(isScan)).map((node) => node['Node Type'])
+}
+
+const STATUS = `(case when n % 10 < 8 then 'completed' when n % 10 = 8 then 'failed' else 'cancelled' end)::oncue."Status"`
+
+const HISTORY = `insert into oncue.history (id, run_at, created, started_at, finished_at, status, run, timeout_ms, priority,
+    retries, max_retries, crashes, queue, topic, payload, fingerprint, meta)
+  select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, at, at, ${STATUS}, 1, 1000, 0, 0, 3, 0, 'default',
+    'topic-' || n % 7, '{}', case when n % 10 = 8 then 'f00d' end, json_build_object('agent', n % 3)::jsonb
+  from generate_series(1, $1::integer) n, lateral (select '2026-01-01'::timestamptz + n * interval '1 second' as at) t`
+
+const JOBS = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries, queue,
+    topic, payload)
+  select ('01900000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, at, at, 'pending', 1000, 0, 3, 'default',
+    'topic-' || n % 7, '{}'
+  from generate_series(1, $1::integer) n, lateral (select '2026-01-02'::timestamptz + n * interval '1 second' as at) t`
