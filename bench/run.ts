@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
 import type { Benchmark } from './src/benchmark.ts'
 import { plans } from './src/plans/index.ts'
+import { reads } from './src/reads/index.ts'
 import { say } from './src/report.ts'
 import { store } from './src/store/index.ts'
+import { wakeups } from './src/wakeups/index.ts'
 
-const BENCHMARKS: Record<string, Benchmark> = { store, plans }
+const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, wakeups }
 
 const HELP = `pnpm bench <name> [options]
 

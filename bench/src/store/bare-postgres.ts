@@ -24,6 +24,7 @@ create table bench.jobs (
   payload json
 ) with (fillfactor = 50);
 create index on bench.jobs (queue, priority desc, run_at, id);
+create index on bench.jobs (topic, created, id);
 create table bench.history (
   id uuid primary key,
   run_at timestamptz not null,
@@ -42,7 +43,8 @@ create table bench.history (
   payload json,
   result json
 );
-create index on bench.history (finished_at);`
+create index on bench.history (topic, created, id) where status = 1;
+create table bench.counts (minute timestamptz not null, queue text not null, topic text not null, completed integer not null);`
 
 const INSERT = `insert into bench.jobs (id, payload, queue, topic, priority, max_retries, timeout_ms, run_at, created)`
 const INSERT_MANY = `${INSERT}
@@ -63,6 +65,8 @@ returning id, run, topic, payload, retries, max_retries, timeout_ms, created`
 const SETTLE = `with done as (
   delete from bench.jobs j using unnest($1::uuid[], $2::int[]) as s(id, run)
   where j.id = s.id and j.run = s.run returning j.*
+), counted as (
+  insert into bench.counts select date_trunc('minute', now()), queue, topic, count(*) from done group by queue, topic
 )
 insert into bench.history
   (id, run_at, created, started_at, finished_at, locked_by, run, timeout_ms, priority, retries, max_retries,
@@ -71,7 +75,8 @@ select id, run_at, created, started_at, now(), locked_by, run, timeout_ms, prior
   1, queue, topic, payload
 from done`
 
-export const RESET = 'truncate oncue.jobs, oncue.history, oncue.payloads, bench.jobs, bench.history'
+export const RESET =
+  'truncate oncue.jobs, oncue.history, oncue.payloads, oncue.stat_deltas, bench.jobs, bench.history, bench.counts'
 
 /** Two statements a batch on one connection, each prepared once and committed by itself. */
 export async function openBarePostgres(url: string, admin: pg.Client): Promise<Contender> {

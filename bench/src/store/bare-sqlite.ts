@@ -20,6 +20,7 @@ CREATE TABLE bench_jobs (
   payload TEXT
 ) WITHOUT ROWID;
 CREATE INDEX bench_jobs_ready ON bench_jobs (queue, priority DESC, run_at, id);
+CREATE INDEX bench_jobs_listed ON bench_jobs (topic, created, id);
 CREATE TABLE bench_history (
   id TEXT PRIMARY KEY NOT NULL,
   run_at INTEGER NOT NULL,
@@ -38,7 +39,8 @@ CREATE TABLE bench_history (
   payload TEXT,
   result TEXT
 ) WITHOUT ROWID;
-CREATE INDEX bench_history_finished ON bench_history (finished_at);`
+CREATE INDEX bench_history_listed ON bench_history (topic, created, id) WHERE status = 1;
+CREATE TABLE bench_counts (minute INTEGER NOT NULL, queue TEXT NOT NULL, topic TEXT NOT NULL, completed INTEGER NOT NULL);`
 
 const INSERT = `INSERT INTO bench_jobs (id, payload, queue, topic, priority, max_retries, timeout_ms, run_at, created)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -58,8 +60,8 @@ FROM bench_jobs WHERE id = ? AND run = ?`
 
 const REMOVE = `DELETE FROM bench_jobs WHERE id = ?`
 
-export const RESET = `DELETE FROM oncue_jobs; DELETE FROM oncue_history; DELETE FROM oncue_payloads;
-DELETE FROM bench_jobs; DELETE FROM bench_history; PRAGMA wal_checkpoint(TRUNCATE);`
+export const RESET = `DELETE FROM oncue_jobs; DELETE FROM oncue_history; DELETE FROM oncue_payloads; DELETE FROM oncue_stat_deltas;
+DELETE FROM bench_jobs; DELETE FROM bench_history; DELETE FROM bench_counts; PRAGMA wal_checkpoint(TRUNCATE);`
 
 type Row = Run & { readonly payload: string }
 
@@ -74,6 +76,7 @@ export function openBareSqlite(file: string): Contender {
   const take = db.prepare(CLAIM)
   const finish = db.prepare(FINISH)
   const remove = db.prepare(REMOVE)
+  const count = db.prepare('INSERT INTO bench_counts VALUES (?, ?, ?, ?)')
 
   const claim = (limit: number): Run[] => {
     const now = Date.now()
@@ -88,6 +91,7 @@ export function openBareSqlite(file: string): Contender {
       if (finish.run(now, id, run).changes !== 1) throw new Error(`did not settle ${id}`)
       remove.run(id)
     }
+    if (runs.length > 0) count.run(now - (now % 60_000), QUEUE, 'bench', runs.length)
   }
   return {
     name: 'bare',

@@ -1,0 +1,75 @@
+import type { Store } from '@oncue/db'
+
+export interface Case {
+  readonly name: string
+  /** Milliseconds that it may take; null where nothing was promised. */
+  readonly goal: number | null
+  run(store: Store): Promise<unknown>
+}
+
+const LIST_MS = 50
+const STATS_MS = 100
+const DAY_MS = 86_400_000
+
+const list = (name: string, ...args: Parameters<Store['list']>): Case => ({
+  name: `list: ${name}`,
+  goal: LIST_MS,
+  run: (store) => store.list(...args),
+})
+
+/** No index knows meta: it looks through the jobs, and after a second answers with what it has found. */
+const search = (name: string, ...args: Parameters<Store['list']>): Case => ({
+  ...list(name, ...args),
+  goal: null,
+})
+
+export const CASES: readonly Case[] = [
+  list('the newest 50', {}),
+  list('500', {}, { limit: 500 }),
+  list('completed', { status: 'completed' }),
+  list('failed', { status: 'failed' }),
+  list('pending', { status: 'pending' }),
+  list('a topic', { topic: 'topic-7' }),
+  list('a queue', { queue: 'high' }),
+  list('a queue with few jobs', { queue: 'small' }),
+  list('a queue and failed', { queue: 'small', status: 'failed' }),
+  list('a fingerprint', { fingerprint: 'fault-17', status: 'failed' }),
+  search('meta, one in 1 000 jobs and 20 topics', { meta: { agent_id: 'agent-17' } }),
+  list('a day', { createdFrom: new Date(Date.now() - 2 * DAY_MS), createdTo: new Date(Date.now() - DAY_MS) }),
+  list('offset 1 000', {}, { offset: 1_000 }),
+  {
+    name: 'list: page 2, by cursor',
+    goal: LIST_MS,
+    async run(store) {
+      const { nextCursor } = await store.list({}, { limit: 1 })
+      return store.list({}, { cursor: nextCursor ?? '' })
+    },
+  },
+  {
+    name: 'list: an id by its first 10 digits',
+    goal: LIST_MS,
+    async run(store) {
+      const { items } = await store.list({}, { limit: 1 })
+      return store.list({ idPrefix: items[0]?.id.slice(0, 11) ?? '' })
+    },
+  },
+  { name: 'stats', goal: STATS_MS, run: (store) => store.stats() },
+  { name: 'stats: a queue', goal: STATS_MS, run: (store) => store.stats({ queue: 'high' }) },
+  {
+    name: 'failures of the last hour',
+    goal: null,
+    run: (store) => store.failures({ since: ago(DAY_MS / 24) }),
+  },
+  { name: 'failures of a day', goal: null, run: (store) => store.failures({ since: ago(DAY_MS) }) },
+  {
+    name: 'series of an hour',
+    goal: null,
+    run: (store) => store.series({ from: ago(DAY_MS / 24), to: ago(0) }),
+  },
+  { name: 'series of a day', goal: null, run: (store) => store.series({ from: ago(DAY_MS), to: ago(0) }) },
+  { name: 'queues', goal: null, run: (store) => store.queues() },
+]
+
+function ago(ms: number): Date {
+  return new Date(Date.now() - ms)
+}

@@ -1,0 +1,98 @@
+/**
+ * Finished jobs as a year of work leaves them, ten million in minutes. Twenty topics in three queues, of
+ * which one is small; 97 % completed, 2 % failed with two hundred fingerprints, 1 % cancelled; the newest
+ * ended a moment ago. Beside them ten thousand live jobs, and notes that no roll-up has seen yet.
+ */
+export const LIVE = 10_000
+const EVERY_MS = 20
+
+/** One expression for each column, over `n` (0 is the newest) and `now` (milliseconds). The dialects differ in `id` and times. */
+interface Dialect {
+  readonly table: (name: string) => string
+  readonly series: (from: number, to: number) => string
+  readonly time: (ms: string) => string
+  readonly id: (ms: string) => string
+  readonly status: (text: string) => string
+}
+
+const POSTGRES: Dialect = {
+  table: (name) => `oncue.${name}`,
+  series: (from, to) => `(select n::bigint from generate_series(${from}, ${to - 1}) as n) s`,
+  time: (ms) => `to_timestamp((${ms}) / 1000.0)`,
+  id: (ms) =>
+    `(lpad(to_hex(${ms}), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::uuid`,
+  status: (text) => `(${text})::oncue."Status"`,
+}
+
+const SQLITE: Dialect = {
+  table: (name) => `oncue_${name}`,
+  series: (from, to) =>
+    `(WITH RECURSIVE c(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM c WHERE n < ${to - 1}) SELECT n FROM c) s`,
+  time: (ms) => ms,
+  id: (ms) => `printf('%08x-%04x-7%03x-8000-%012x', (${ms}) >> 16, (${ms}) & 65535, n % 4096, n)`,
+  status: (text) => text,
+}
+
+export type Run = (sql: string) => unknown | Promise<unknown>
+
+const TOPIC = `'topic-' || (n * 7 % 20)`
+/** The topics 0 to 3 belong to a queue of their own, and so does one job in ten thousand. */
+const QUEUE = `case when n % 10000 = 17 then 'small' when n * 7 % 20 < 4 then 'high' else 'default' end`
+const STATUS = `case when n % 100 < 97 then 'completed' when n % 100 < 99 then 'failed' else 'cancelled' end`
+const FINGERPRINT = `case when n % 100 in (97, 98) then 'fault-' || (n / 100 % 200) end`
+const META = `'{"agent_id":"agent-' || (n % 1000) || '"}'`
+
+export class Fixture {
+  readonly #dialect: Dialect
+  readonly #run: Run
+  readonly #now = Date.now()
+
+  constructor(dialect: 'postgres' | 'sqlite', run: Run) {
+    this.#dialect = dialect === 'postgres' ? POSTGRES : SQLITE
+    this.#run = run
+  }
+
+  async finished(from: number, to: number): Promise<void> {
+    const { table, series, time, id, status } = this.#dialect
+    const ms = `${this.#now} - 60000 - n * ${EVERY_MS}`
+    const meta = table('x').startsWith('oncue.') ? `(${META})::jsonb` : META
+    const json = table('x').startsWith('oncue.') ? '::json' : ''
+    await this.#run(`insert into ${table('history')} (id, run_at, created, started_at, finished_at, status, run, timeout_ms,
+        priority, retries, max_retries, crashes, queue, topic, payload, result, last_error, fingerprint, meta)
+      select ${id(ms)}, ${time(ms)}, ${time(ms)}, ${time(`${ms} + 5`)}, ${time(`${ms} + 25`)}, ${status(STATUS)}, 1, 600000,
+        0, 0, 3, 0, ${QUEUE}, ${TOPIC}, '{"userId":"123","template":"weekly"}'${json}, '{"sent":3}'${json},
+        case when n % 100 in (97, 98) then '{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'${json} end,
+        ${FINGERPRINT}, ${meta}
+      from ${series(from, to)}`)
+  }
+
+  async live(): Promise<void> {
+    const { table, series, time, id, status } = this.#dialect
+    const ms = `${this.#now} + n`
+    const json = table('x').startsWith('oncue.') ? '::json' : ''
+    await this.#run(`insert into ${table('jobs')} (id, run_at, visible_at, created, updated, status, timeout_ms, priority,
+        max_retries, queue, topic, payload)
+      select ${id(ms)}, ${time(ms)}, ${time(ms)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)}, 600000, 0,
+        3, ${QUEUE}, ${TOPIC}, '{"userId":"123"}'${json}
+      from ${series(0, LIVE)}`)
+  }
+
+  /** What roll-ups and settles would have counted. */
+  async counters(): Promise<void> {
+    const { id, table, series, time } = this.#dialect
+    const count = (name: string) => `sum(case when status = '${name}' then 1 else 0 end)`
+    await this.#run(`insert into ${table('totals')} (queue, topic, completed, failed, cancelled, runs, run_ms)
+      select queue, topic, ${count('completed')}, ${count('failed')}, ${count('cancelled')}, count(*), 20 * count(*)
+      from ${table('history')} group by queue, topic`)
+    const minute = `(${this.#now} / 60000 - n / 60) * 60000`
+    const trunc = minute.replaceAll(`${this.#now} / 60000`, String(Math.floor(this.#now / 60_000)))
+    const columns = `minute, queue, topic, completed, failed, cancelled, waits, runs`
+    // A day of minutes for each of sixty pairs, and a thousand notes of the last minute.
+    await this.#run(`insert into ${table('stats')} (${columns})
+      select ${time(trunc)}, 'queue-' || (n % 60 / 20), 'topic-' || (n % 20), 100, 2, 1, '[0,5,90,5]', '[0,0,0,0,10,80,10]'
+      from ${series(0, 24 * 60 * 60)}`)
+    await this.#run(`insert into ${table('stat_deltas')} (id, ${columns}, run_ms)
+      select ${id('n')}, ${time(String(Math.floor(this.#now / 60_000) * 60_000))}, 'default', ${TOPIC}, 0, 0, 0, '', '', 0
+      from ${series(0, 1_000)}`)
+  }
+}

@@ -1,0 +1,111 @@
+import { openStore } from '@oncue/db'
+import { createSqliteDatabase } from '@oncue/db/testing'
+import Database from 'better-sqlite3'
+import type { Benchmark } from '../benchmark.ts'
+import { median } from '../measure.ts'
+import { count, progress, table } from '../report.ts'
+import { openPostgres } from '../server.ts'
+import { CASES } from './cases.ts'
+import { Fixture, LIVE } from './fixture.ts'
+
+const CHUNK = 500_000
+const ROUNDS = 11
+
+type Timing = { readonly name: string; readonly goal: number | null; readonly ms: readonly number[] }
+type Result = { readonly database: string; readonly note: string; readonly timings: readonly Timing[] }
+
+export const reads: Benchmark = {
+  summary: 'list and stats among a million finished jobs (--jobs 10000000 for what is promised)',
+  async run({ jobs = 1_000_000, rounds = ROUNDS, database }) {
+    const results: Result[] = []
+    if (database !== 'sqlite') results.push(...(await onPostgres(jobs, rounds)))
+    if (database !== 'postgres') results.push(await onSqlite(jobs, rounds))
+    return {
+      data: { jobs, live: LIVE, results },
+      text: results.map((result) => textOf(jobs, result)).join('\n'),
+    }
+  },
+}
+
+/** Without statistics first: a plan that needs ANALYZE to be good is a bad plan. */
+async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
+  const { admin, url, close } = await openPostgres()
+  try {
+    for (const name of ['history', 'jobs', 'stat_deltas', 'stats'])
+      await admin.query(`alter table oncue.${name} set (autovacuum_enabled = off)`)
+    // Built at the end, they take a fraction of the time.
+    const { rows } = await admin.query<{ name: string; definition: string }>(
+      `select indexname as name, indexdef as definition from pg_indexes
+       where schemaname = 'oncue' and tablename = 'history' and indexname <> 'history_pkey'`,
+    )
+    for (const { name } of rows) await admin.query(`drop index oncue.${name}`)
+    await fill(new Fixture('postgres', (sql) => admin.query(sql)), jobs)
+    for (const { definition } of rows) {
+      progress(`reads: ${definition.slice(0, 60)} …`)
+      await admin.query(definition)
+    }
+    const bare = {
+      database: 'Postgres',
+      note: 'no statistics, no vacuum',
+      timings: await measure(url, rounds),
+    }
+    await admin.query('vacuum analyze')
+    return [
+      bare,
+      { database: 'Postgres', note: 'vacuumed and analysed', timings: await measure(url, rounds) },
+    ]
+  } finally {
+    await close()
+  }
+}
+
+async function onSqlite(jobs: number, rounds: number): Promise<Result> {
+  const { url, drop } = await createSqliteDatabase()
+  try {
+    const db = new Database(url.slice('file:'.length))
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = OFF')
+    await fill(new Fixture('sqlite', (sql) => db.exec(sql)), jobs)
+    db.close()
+    return { database: 'SQLite', note: 'no statistics', timings: await measure(url, rounds) }
+  } finally {
+    await drop()
+  }
+}
+
+async function fill(fixture: Fixture, jobs: number): Promise<void> {
+  for (let from = 0; from < jobs; from += CHUNK) {
+    progress(`reads: ${count(from)} of ${count(jobs)} jobs`)
+    await fixture.finished(from, Math.min(jobs, from + CHUNK))
+  }
+  await fixture.live()
+  await fixture.counters()
+}
+
+/** The first round warms the caches and does not count. */
+async function measure(url: string, rounds: number): Promise<Timing[]> {
+  const store = await openStore(url)
+  try {
+    const timings = CASES.map(({ name, goal }) => ({ name, goal, ms: [] as number[] }))
+    for (let round = 0; round <= rounds; round++) {
+      progress(`reads: round ${round} of ${rounds}`)
+      for (const [i, { run }] of CASES.entries()) {
+        const start = performance.now()
+        await run(store)
+        if (round > 0) timings[i]?.ms.push(performance.now() - start)
+      }
+    }
+    return timings
+  } finally {
+    await store.close()
+  }
+}
+
+function textOf(jobs: number, { database, note, timings }: Result): string {
+  const rows = timings.map(({ name, goal, ms }) => {
+    const middle = median(ms)
+    const met = goal === null ? '' : middle < goal ? 'yes' : 'NO'
+    return [name, middle.toFixed(1), Math.max(...ms).toFixed(1), goal === null ? '' : `< ${goal}`, met]
+  })
+  return `${database}, ${count(jobs)} finished jobs, ${note}\n\n${table(['', 'median ms', 'worst', 'goal', ''], rows)}`
+}
