@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { TRANSITIONS } from '@oncue/core'
 import { describe, expect, test } from 'vitest'
 import { blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './markdown.ts'
@@ -45,4 +45,24 @@ describe('ARCHITECTURE.md', () => {
     const known = [...models.matchAll(/@@map\("(\w+)"\)/g)].map(([, table]) => table)
     expect(listed.sort()).toEqual(known.sort())
   })
+
+  test.each(['postgres', 'sqlite'])('lists the files of packages/db/src/%s, all and no others', (dialect) => {
+    const column = dialect === 'postgres' ? 1 : 2
+    const [section = ''] =
+      readDocument('ARCHITECTURE.md').split('## The two dialect folders')[1]?.split('\n## ') ?? []
+    const rows = section.split('\n').map((line) => line.split('|')[column]?.trim() ?? '')
+    const listed = rows.flatMap((cell) => /^`(.+\.ts)`$/.exec(cell)?.[1] ?? [])
+    const known = globSync('**/*.ts', { cwd: join(ROOT, 'packages/db/src', dialect) })
+    expect(listed.sort()).toEqual(known.filter((path) => !path.endsWith('.test.ts')).sort())
+  })
+})
+
+test('docs/adr/README.md lists every decision, by its title', () => {
+  const index = readDocument('docs/adr/README.md')
+  const listed = [...index.matchAll(/\| \[(\d{4})\]\(([^)]+)\) +\| (.+?) +\|/g)].map(
+    ([, number, file, title]) => `${file}: ${number} ${title}`,
+  )
+  const pages = DOCUMENTS.filter((path) => /^docs\/adr\/\d/.test(path))
+  const known = pages.map((path) => `${basename(path)}: ${/^# (.+)$/m.exec(readDocument(path))?.[1]}`)
+  expect(listed).toEqual(known)
 })

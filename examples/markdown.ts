@@ -12,7 +12,11 @@ export interface Block {
   readonly code: string
 }
 
-const PATTERNS = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/**/*.md']
+const PATTERNS = [
+  '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG}.md',
+  '{prisma,bench}/README.md',
+  'docs/**/*.md',
+]
 
 /** Paths of the documents that are held to what they say, from the root of the repository. */
 export const DOCUMENTS: readonly string[] = globSync(PATTERNS, { cwd: ROOT })
