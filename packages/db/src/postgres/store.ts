@@ -1,21 +1,18 @@
 import { type JobId, type NewJob, OncueError } from '@oncue/core'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { type Acted, act } from '../actions.ts'
-import { type Admin, createAdmin } from '../admin.ts'
+import type { Acted } from '../actions.ts'
+import { createAdmin } from '../admin.ts'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
+import { type ActionName, type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/postgres/client.ts'
-import { createReads, type Reads } from '../reads.ts'
+import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
 import { settleBisected } from '../settle-bisected.ts'
-import type { Sql } from '../sql.ts'
 import { rollUpPostgres } from '../stats/postgres.ts'
-import { prune } from '../stats/prune.ts'
 import type {
-  ActionOptions,
-  ActionReport,
   Beaten,
   Claimed,
   ClaimRequest,
@@ -29,11 +26,10 @@ import type {
   Settlement,
   Store,
   Subscription,
-  Target,
   WorkerInfo,
 } from '../store.ts'
 import { driveIn, executeIn, type Transaction } from '../transaction.ts'
-import { assertWorkerId, isUuid } from '../uuid.ts'
+import { assertWorkerId } from '../uuid.ts'
 import { PostgresClient } from './client.ts'
 import { decodeWork } from './decode.ts'
 import { enqueueSteps, isKeyed } from './enqueue.ts'
@@ -58,22 +54,19 @@ const GONE_MS = 1_000
 /** How long after a start of the server nobody is declared dead: everyone has to come back first. */
 const SETTLE_MS = 5_000
 
-export class PostgresStore implements Store {
+export class PostgresStore extends ColdStore implements Store {
   readonly dialect = 'postgres'
   readonly events: SqlEventStore
   readonly schedules: ScheduleStore
+  protected readonly cold: Cold
   readonly #options: PostgresOptions
   readonly #client: PostgresClient
   readonly #prisma: PrismaClient
-  readonly #sql: Sql
-  readonly #reads: Reads
-  readonly #admin: Admin
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
   readonly #lowWater = new LowWater()
   readonly #presences = new Set<Presence>()
   #capabilities: Capabilities = POSTGRES
-  #closed: Promise<void> | undefined
 
   /** Finds out, before it answers, whether there is a pooler in between. */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
@@ -93,28 +86,29 @@ export class PostgresStore implements Store {
   }
 
   constructor(options: PostgresOptions) {
+    super()
     this.#options = options
     const client = new PostgresClient(options.url, options.poolSize ?? 10)
     this.#client = client
     this.#prisma = new PrismaClient({ adapter: new PrismaPg(client.pool) })
-    this.#sql = postgresSql(client, () => this.now())
-    this.#reads = createReads({ sql: this.#sql, prisma: this.#prisma, toError: toOncueError })
-    this.#admin = createAdmin(this.#sql)
+    const access = postgresSql(client, () => this.now())
+    const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
+    this.cold = { sql: access, reads, admin: createAdmin(access) }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
       queues: new PostgresNotifier('oncue', send),
       events: new PostgresNotifier('oncue_events', send, true),
     }
-    this.events = new SqlEventStore(this.#sql, {
+    this.events = new SqlEventStore(access, {
       onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
       tell: (jobId) => this.#notifiers.events.notify([jobId]),
     })
-    this.schedules = createSchedules(this.#sql, (jobs) => this.enqueue(jobs))
+    this.schedules = createSchedules(access, (jobs) => this.enqueue(jobs))
   }
 
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
-    this.#assertOpen()
+    this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
     return options?.tx ? this.#enqueueIn(options.tx, jobs) : this.#enqueue(jobs)
   }
@@ -141,7 +135,7 @@ export class PostgresStore implements Store {
       return jobs.map((job) => job.id)
     }
     const ids = await insert().catch((error) => this.#insertAgain(error, jobs, insert))
-    this.#notifiers.queues.notify(dueQueues(jobs, Date.now()))
+    this.wake(dueQueues(jobs, Date.now()))
     return ids
   }
 
@@ -162,13 +156,13 @@ export class PostgresStore implements Store {
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
-    this.#assertOpen()
+    this.assertOpen()
     assertWorkerId(request.worker)
     return this.#claiming(request, (marks) => sql.claim(request, marks, this.#now()))
   }
 
   async settle(settlements: readonly Settlement[]): Promise<Settled> {
-    this.#assertOpen()
+    this.assertOpen()
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, async (batch) => {
       const rows = await this.#client.query(sql.settle(batch, this.#now()))
@@ -180,7 +174,7 @@ export class PostgresStore implements Store {
     settlements: readonly Settlement[],
     request: ClaimRequest,
   ): Promise<Settled & Claimed> {
-    this.#assertOpen()
+    this.assertOpen()
     assertWorkerId(request.worker)
     if (settlements.length === 0) return { stale: [], refused: [], ...(await this.claim(request)) }
     try {
@@ -212,7 +206,7 @@ export class PostgresStore implements Store {
   }
 
   async heartbeat(request: HeartbeatRequest): Promise<Beaten> {
-    this.#assertOpen()
+    this.assertOpen()
     assertWorkerId(request.worker)
     const rows = await this.#client.query(sql.heartbeat(request, this.#now()))
     const of = (kind: string) =>
@@ -221,13 +215,13 @@ export class PostgresStore implements Store {
   }
 
   async held(worker: string): Promise<RunRef[]> {
-    this.#assertOpen()
+    this.assertOpen()
     assertWorkerId(worker)
     return (await this.#client.query(sql.held(worker))).map(([id, run]) => ({ id, run }) as RunRef)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {
-    this.#assertOpen()
+    this.assertOpen()
     assertWorkerId(worker.id)
     const presence = await attend(
       {
@@ -247,151 +241,60 @@ export class PostgresStore implements Store {
   }
 
   async rescue(): Promise<Rescued[]> {
-    this.#assertOpen()
+    this.assertOpen()
     const rows = await this.#client.query(sql.rescue(GONE_MS, SETTLE_MS, this.#now()))
     await this.#client.query(sql.tend(this.#now()))
     return rows.map(([worker, released, failed]) => ({ worker, released, failed }) as Rescued)
   }
 
   async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
-    this.#assertOpen()
+    this.assertOpen()
     return this.#listener.onWake(queues, wake)
   }
 
-  requeue(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
-    return this.#act('requeue', target, options)
-  }
-
-  cancel(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
-    return this.#act('cancel', target, options)
-  }
-
-  delete(target: Target, options: ActionOptions = {}): Promise<ActionReport> {
-    return this.#act('delete', target, options)
-  }
-
-  async #act(
-    action: keyof typeof sql.ACTIONS,
-    target: Target,
-    options: ActionOptions,
-  ): Promise<ActionReport> {
-    this.#assertOpen()
-    return act(target, options, {
-      now: () => this.now(),
-      match: this.#reads.matchingIds,
-      run: async (ids, asOf, by) => {
-        const rows = await this.#client.queryOnce(sql.ACTIONS[action](ids, asOf, by, this.#now()))
-        return rows.map(([reason, count, busy]) => ({ reason, count, ids: busy }) as Acted)
-      },
-    })
-  }
-
-  async pause(queue: string, by?: string) {
-    this.#assertOpen()
-    return this.#admin.pause(queue, by)
-  }
-
-  async resume(queue: string, by?: string) {
-    this.#assertOpen()
-    await this.#admin.resume(queue, by)
-    this.#notifiers.queues.notify([queue])
-  }
-
-  async configureQueue(...args: Parameters<Admin['configureQueue']>) {
-    this.#assertOpen()
-    return this.#admin.configureQueue(...args)
-  }
-
-  async limit(...[target, limit]: Parameters<Admin['limit']>) {
-    this.#assertOpen()
-    await this.#admin.limit(target, limit)
-    if ('queue' in target) this.#notifiers.queues.notify([target.queue])
-  }
-
-  async announce(...args: Parameters<Admin['announce']>) {
-    this.#assertOpen()
-    return this.#admin.announce(...args)
-  }
-
-  async get(id: JobId) {
-    this.#assertOpen()
-    return isUuid(id) ? this.#reads.get(id) : null
-  }
-
-  async list(...args: Parameters<Reads['list']>) {
-    this.#assertOpen()
-    return this.#reads.list(...args)
-  }
-
-  async stats(...args: Parameters<Reads['stats']>) {
-    this.#assertOpen()
-    return this.#reads.stats(...args)
-  }
-
-  async failures(...args: Parameters<Reads['failures']>) {
-    this.#assertOpen()
-    return this.#reads.failures(...args)
-  }
-
-  async queues() {
-    this.#assertOpen()
-    return this.#reads.queues()
-  }
-
-  async workers() {
-    this.#assertOpen()
-    return this.#reads.workers()
-  }
-
-  async topics() {
-    this.#assertOpen()
-    return this.#reads.topics()
-  }
-
-  async series(...args: Parameters<Reads['series']>) {
-    this.#assertOpen()
-    return this.#reads.series(...args)
+  protected async runAction(
+    action: ActionName,
+    ids: readonly JobId[],
+    asOf: Date | null,
+    by: string | null,
+  ): Promise<Acted[]> {
+    const rows = await this.#client.queryOnce(sql.ACTIONS[action](ids, asOf, by, this.#now()))
+    return rows.map(([reason, count, busy]) => ({ reason, count, ids: busy }) as Acted)
   }
 
   async rollUp(): Promise<number> {
-    this.#assertOpen()
+    this.assertOpen()
     return rollUpPostgres(this.#client)
   }
 
-  async prune(rule: PruneRule): Promise<number> {
-    this.#assertOpen()
-    return prune(this.#sql, rule, async (queue, topic, limit) => {
-      const query = sql.prune(queue, topic, rule.status, rule.finishedBefore, limit, this.#now())
-      return (await this.#client.query(query))[0]?.[0] as number
-    })
+  protected async pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number> {
+    const query = sql.prune(queue, topic, rule.status, rule.finishedBefore, limit, this.#now())
+    return (await this.#client.query(query))[0]?.[0] as number
+  }
+
+  protected wake(queues: readonly string[]): void {
+    this.#notifiers.queues.notify(queues)
   }
 
   async now(): Promise<Date> {
-    this.#assertOpen()
+    this.assertOpen()
     const rows = await this.#client.query(sql.now(this.#now()))
     return rows[0]?.[0] as Date
   }
 
-  close(): Promise<void> {
-    this.#closed ??= (async () => {
-      await this.events.close()
-      for (const presence of this.#presences) await presence.leave().catch(() => {})
-      await Promise.all([
-        this.#notifiers.queues.close(),
-        this.#notifiers.events.close(),
-        this.#listener.close(),
-      ])
-      await this.#prisma.$disconnect()
-      await this.#client.close()
-    })()
-    return this.#closed
+  protected async shutDown(): Promise<void> {
+    await this.events.close()
+    for (const presence of this.#presences) await presence.leave().catch(() => {})
+    await Promise.all([
+      this.#notifiers.queues.close(),
+      this.#notifiers.events.close(),
+      this.#listener.close(),
+    ])
+    await this.#prisma.$disconnect()
+    await this.#client.close()
   }
 
   #now(): Date | null {
     return this.#options.clock?.() ?? null
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
   }
 }

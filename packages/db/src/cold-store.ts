@@ -1,0 +1,135 @@
+import { type JobId, OncueError } from '@oncue/core'
+import { type Acted, act } from './actions.ts'
+import type { Admin } from './admin.ts'
+import type { Reads } from './reads.ts'
+import type { Sql } from './sql.ts'
+import { prune } from './stats/prune.ts'
+import type { ActionOptions, ActionReport, PruneRule, Target } from './store.ts'
+import { isUuid } from './uuid.ts'
+
+export type Cold = { readonly sql: Sql; readonly reads: Reads; readonly admin: Admin }
+
+export type ActionName = 'requeue' | 'cancel' | 'delete'
+
+/** What is the same on every database: people's actions, settings, reads, and being closed. */
+export abstract class ColdStore {
+  #closed: Promise<void> | undefined
+
+  protected abstract readonly cold: Cold
+  abstract now(): Promise<Date>
+  /** One bounded batch of an action. */
+  protected abstract runAction(
+    action: ActionName,
+    ids: readonly JobId[],
+    asOf: Date | null,
+    by: string | null,
+  ): Promise<Acted[]>
+  /** Removes up to `limit` jobs of one queue and topic. */
+  protected abstract pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number>
+  /** Tells whoever waits for work in these queues to look. */
+  protected abstract wake(queues: readonly string[]): void
+  /** Lets go of everything; called once. */
+  protected abstract shutDown(): Promise<void>
+
+  requeue(target: Target, options?: ActionOptions): Promise<ActionReport> {
+    return this.#act('requeue', target, options)
+  }
+
+  cancel(target: Target, options?: ActionOptions): Promise<ActionReport> {
+    return this.#act('cancel', target, options)
+  }
+
+  delete(target: Target, options?: ActionOptions): Promise<ActionReport> {
+    return this.#act('delete', target, options)
+  }
+
+  async #act(action: ActionName, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+    this.assertOpen()
+    return act(target, options, {
+      now: () => this.now(),
+      match: this.cold.reads.matchingIds,
+      run: (ids, asOf, by) => this.runAction(action, ids, asOf, by),
+    })
+  }
+
+  async pause(...args: Parameters<Admin['pause']>) {
+    this.assertOpen()
+    return this.cold.admin.pause(...args)
+  }
+
+  async resume(...[queue, by]: Parameters<Admin['resume']>) {
+    this.assertOpen()
+    await this.cold.admin.resume(queue, by)
+    this.wake([queue])
+  }
+
+  async configureQueue(...args: Parameters<Admin['configureQueue']>) {
+    this.assertOpen()
+    return this.cold.admin.configureQueue(...args)
+  }
+
+  async limit(...[target, limit]: Parameters<Admin['limit']>) {
+    this.assertOpen()
+    await this.cold.admin.limit(target, limit)
+    if ('queue' in target) this.wake([target.queue])
+  }
+
+  async announce(...args: Parameters<Admin['announce']>) {
+    this.assertOpen()
+    return this.cold.admin.announce(...args)
+  }
+
+  async get(id: JobId) {
+    this.assertOpen()
+    return isUuid(id) ? this.cold.reads.get(id) : null
+  }
+
+  async list(...args: Parameters<Reads['list']>) {
+    this.assertOpen()
+    return this.cold.reads.list(...args)
+  }
+
+  async stats(...args: Parameters<Reads['stats']>) {
+    this.assertOpen()
+    return this.cold.reads.stats(...args)
+  }
+
+  async failures(...args: Parameters<Reads['failures']>) {
+    this.assertOpen()
+    return this.cold.reads.failures(...args)
+  }
+
+  async queues() {
+    this.assertOpen()
+    return this.cold.reads.queues()
+  }
+
+  async workers() {
+    this.assertOpen()
+    return this.cold.reads.workers()
+  }
+
+  async topics() {
+    this.assertOpen()
+    return this.cold.reads.topics()
+  }
+
+  async series(...args: Parameters<Reads['series']>) {
+    this.assertOpen()
+    return this.cold.reads.series(...args)
+  }
+
+  async prune(rule: PruneRule): Promise<number> {
+    this.assertOpen()
+    return prune(this.cold.sql, rule, (queue, topic, limit) => this.pruneOne(rule, queue, topic, limit))
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.shutDown()
+    return this.#closed
+  }
+
+  protected assertOpen(): void {
+    if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
+  }
+}
