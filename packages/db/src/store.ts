@@ -254,7 +254,10 @@ export type PageRequest = {
 }
 
 export type JobPage = {
-  /** Newest first. */
+  /**
+   * Newest first. A search that no index knows (meta, payload text) gives up after a while: then the page
+   * is short, or even empty, and `nextCursor` goes on from there.
+   */
   readonly items: JobSummary[]
   readonly total: number
   /** False: there are at least `total`. */

@@ -214,9 +214,11 @@ export function describeReads(dialect: Dialect): void {
 
     it('total is exact where counters know it, and at least so many where not', async () => {
       const store = await bench.openWithClock()
-      for (let i = 0; i < 11; i++) await store.enqueue(someJobs(1_000, { meta: { n: i } }))
+      // Few enough to be searched within the time that a search may take, on any machine.
+      for (let i = 0; i < 3; i++) await store.enqueue(someJobs(20, { meta: { n: i } }))
+      expect(await store.list({ meta: { n: 1 } })).toMatchObject({ total: 20, totalIsExact: true })
+      await store.enqueue(someJobs(10_940))
       expect(await store.list()).toMatchObject({ total: 11_000, totalIsExact: true })
-      expect(await store.list({ meta: { n: 1 } })).toMatchObject({ total: 1_000, totalIsExact: true })
       const all = { createdFrom: new Date(0) }
       expect(await store.list(all)).toMatchObject({ total: 10_000, totalIsExact: false })
       expect((await store.list(all, { offset: 10_990 })).items).toHaveLength(10)

@@ -85,6 +85,20 @@ export function describeStats(dialect: Dialect): void {
       expect(await store.rollUp()).toBe(0)
     })
 
+    it('of a minute are kept for ninety days, totals for ever', async () => {
+      const store = await bench.openWithClock()
+      const from = bench.clock.now()
+      for (const days of [0, 89, 2]) {
+        bench.clock.advance(days * 24 * 60 * MINUTE)
+        await store.enqueue([aJob()])
+        await store.settle([complete(await claimOne(store))])
+        await store.rollUp()
+      }
+      const series = await store.series({ from, to: new Date(bench.clock.now().getTime() + 1) })
+      expect(series.map((point) => point.completed)).toEqual([1, 1])
+      expect((await store.stats()).completed).toBe(3)
+    })
+
     it('of a minute stay what they were when its jobs are requeued, deleted or pruned', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(3))

@@ -3,6 +3,7 @@ import {
   addKnown,
   type Delta,
   histogramJson,
+  keptSince,
   type MinuteRow,
   ROLL_UP_LIMIT,
   sumUp,
@@ -25,6 +26,7 @@ export function rollUpPostgres(client: PostgresClient, limit = ROLL_UP_LIMIT): P
     addKnown(minutes, await knownMinutes(send, minutes))
     await saveMinutes(send, minutes)
     await saveTotals(send, totals)
+    await send({ text: 'delete from oncue.stats where minute < $1', values: [keptSince(deltas)] })
     return deltas.length
   })
 }

@@ -1,5 +1,13 @@
 import type { Database } from 'better-sqlite3'
-import { addKnown, type Delta, histogramJson, type MinuteRow, ROLL_UP_LIMIT, sumUp } from './sum-up.ts'
+import {
+  addKnown,
+  type Delta,
+  histogramJson,
+  keptSince,
+  type MinuteRow,
+  ROLL_UP_LIMIT,
+  sumUp,
+} from './sum-up.ts'
 
 const TAKE = `DELETE FROM oncue_stat_deltas WHERE id IN (SELECT id FROM oncue_stat_deltas LIMIT ?)
 RETURNING minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms AS runMs`
@@ -21,8 +29,10 @@ type KnownRow = { completed: number; failed: number; cancelled: number; waits: s
 
 /** As rollUpPostgres does. Synchronous, for the one writer: there is nobody beside it. */
 export function rollUpSqlite(db: Database, limit = ROLL_UP_LIMIT): number {
-  const deltas = db.prepare<unknown[], DeltaRow>(TAKE).all(limit)
-  const { minutes, totals } = sumUp(deltas.map((row) => ({ ...row, minute: new Date(row.minute) })))
+  const rows = db.prepare<unknown[], DeltaRow>(TAKE).all(limit)
+  const deltas = rows.map((row) => ({ ...row, minute: new Date(row.minute) }))
+  if (deltas.length === 0) return 0
+  const { minutes, totals } = sumUp(deltas)
   addKnown(minutes, minutes.flatMap(knownMinute))
   const saveMinute = db.prepare(SAVE_MINUTE)
   for (const row of minutes) {
@@ -36,6 +46,7 @@ export function rollUpSqlite(db: Database, limit = ROLL_UP_LIMIT): number {
   }
   const saveTotal = db.prepare(SAVE_TOTAL)
   for (const total of totals) saveTotal.run(total)
+  db.prepare('DELETE FROM oncue_stats WHERE minute < ?').run(keptSince(deltas).getTime())
   return deltas.length
 
   function knownMinute({ minute, queue, topic }: MinuteRow): MinuteRow[] {

@@ -3,6 +3,14 @@ import { addHistogram, addLetters, emptyHistogram, type Histogram } from '../his
 /** How many notes one roll-up takes. The transaction stays short; whoever has more calls again. */
 export const ROLL_UP_LIMIT = 5_000
 
+/** For how long minutes are kept; totals are kept for ever. */
+const KEPT_MS = 90 * 24 * 60 * 60 * 1_000
+
+/** The minutes before this one go, when these notes are added. */
+export function keptSince(deltas: readonly Delta[]): Date {
+  return new Date(Math.max(...deltas.map((delta) => delta.minute.getTime())) - KEPT_MS)
+}
+
 /** A note that a settle left, or somebody who took finished jobs away. */
 export type Delta = {
   readonly minute: Date
