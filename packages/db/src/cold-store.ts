@@ -1,10 +1,11 @@
 import { type JobId, OncueError } from '@oncue/core'
 import { type Acted, act } from './actions.ts'
 import type { Admin } from './admin.ts'
+import type { EventStore } from './events.ts'
 import type { Reads } from './reads.ts'
 import type { Sql } from './sql.ts'
 import { prune } from './stats/prune.ts'
-import type { ActionOptions, ActionReport, PruneRule, Target } from './store.ts'
+import type { ActionOptions, ActionReport, JobDetails, PruneRule, Target } from './store.ts'
 import { isUuid } from './uuid.ts'
 
 export type Cold = { readonly sql: Sql; readonly reads: Reads; readonly admin: Admin }
@@ -15,6 +16,7 @@ export type ActionName = 'requeue' | 'cancel' | 'delete'
 export abstract class ColdStore {
   #closed: Promise<void> | undefined
 
+  abstract readonly events: EventStore
   protected abstract readonly cold: Cold
   abstract now(): Promise<Date>
   /** One bounded batch of an action. */
@@ -79,9 +81,10 @@ export abstract class ColdStore {
     return this.cold.admin.announce(...args)
   }
 
-  async get(id: JobId) {
+  async get(id: JobId): Promise<JobDetails | null> {
     this.assertOpen()
-    return isUuid(id) ? this.cold.reads.get(id) : null
+    const job = isUuid(id) ? await this.cold.reads.get(id) : null
+    return job && { ...job, events: await this.events.list(id) }
   }
 
   async list(...args: Parameters<Reads['list']>) {

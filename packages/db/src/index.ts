@@ -14,6 +14,7 @@ export type {
   FailureFilter,
   FailureGroup,
   HeartbeatRequest,
+  JobDetails,
   JobFilter,
   JobPage,
   Limit,

@@ -1,6 +1,6 @@
 import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
 import type { Capabilities } from './capabilities.ts'
-import type { EventStore } from './events.ts'
+import type { EventStore, JobEvent } from './events.ts'
 import type { ScheduleStore } from './schedules.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -90,7 +90,8 @@ export interface Store {
 
   // --- reads, over live and finished jobs as if they were one table
 
-  get(id: JobId): Promise<Job | null>
+  /** With payload, result, error, and the first events of its stream (`events.list` has the rest). */
+  get(id: JobId): Promise<JobDetails | null>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<StoreStats>
   /** Failed jobs by fingerprint, those that failed last first. */
@@ -252,6 +253,8 @@ export type PageRequest = {
   /** Instead of a cursor, for those who count pages. */
   readonly offset?: number | undefined
 }
+
+export type JobDetails = Job & { readonly events: JobEvent[] }
 
 export type JobPage = {
   /**

@@ -45,7 +45,7 @@ export function describeReads(dialect: Dialect): void {
       expect([page.total, byOffset.total, byCursor.total]).toEqual([6, 6, 6])
     })
 
-    it('list tells of each job what get tells, but for payload and result', async () => {
+    it('list tells of each job what get tells, but for payload, result and events', async () => {
       const store = await bench.openWithClock()
       const options = {
         meta: { agent: 'a' },
@@ -64,7 +64,7 @@ export function describeReads(dialect: Dialect): void {
       const { items } = await store.list()
       expect(items).toHaveLength(6)
       for (const item of items) {
-        const { payload, result, ...job } = await read(store, item.id)
+        const { payload, result, events, ...job } = await read(store, item.id)
         expect(item).toEqual(job)
       }
     })
@@ -210,6 +210,17 @@ export function describeReads(dialect: Dialect): void {
       for (const made of ['', 'abc', cursor.slice(1), Buffer.from('[1,"x","y"]').toString('base64url')])
         await expect(store.list({ topic: 'a' }, { cursor: made })).rejects.toEqual(refused)
       await expect(store.list({ topic: 'a' }, { cursor, offset: 1 })).rejects.toEqual(invalid)
+    })
+
+    it('get has the payload, the error and the events of a job', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([aJob({ payload: 'x'.repeat(5_000) })])
+      await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: 0, error: anError }])
+      expect(await store.get(id)).toMatchObject({
+        payload: 'x'.repeat(5_000),
+        lastError: anError,
+        events: [{ version: 1, type: 'run_failed', data: { run: 1, error: anError } }],
+      })
     })
 
     it('total is exact where counters know it, and at least so many where not', async () => {
