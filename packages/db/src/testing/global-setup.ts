@@ -18,8 +18,6 @@ const FAST = {
   full_page_writes: 'off',
   synchronous_commit: 'on',
   max_connections: '300',
-  // Its snapshots would keep a test's own vacuum from what the test wants vacuumed.
-  autovacuum: 'off',
 }
 
 /** One Postgres for the whole run: the one in DATABASE_URL, or else our own. */
