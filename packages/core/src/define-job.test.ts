@@ -44,10 +44,21 @@ describe('job', () => {
     [{ input: z.string(), timeout: 5 }, 'INVALID_INPUT', 'job: Unrecognized key: "timeout"'],
     [{ input: { type: 'object' } }, 'INVALID_INPUT', 'job.input must be a zod 4 schema'],
     [{}, 'INVALID_INPUT', 'job.input must be a zod 4 schema'],
+    [{ input: z.string(), isolate: { memoryMb: 1 } }, 'INVALID_INPUT', 'job.isolate'],
+    [{ input: z.string(), isolate: { memory: 64 } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), output: 5 }, 'INVALID_INPUT', 'job.output must be a zod 4 schema'],
   ])('refuses %j', (config, code, message) => {
     expect(() => job(config as never)).toThrow(expect.objectContaining({ code }))
     expect(() => job(config as never)).toThrow(message)
+  })
+
+  it('is isolated only where it says so', () => {
+    const isolateOf = (isolate?: boolean | { memoryMb?: number }) =>
+      job({ input: z.string(), isolate }).isolate
+    expect(isolateOf(true)).toEqual({})
+    expect(isolateOf({ memoryMb: 64 })).toEqual({ memoryMb: 64 })
+    expect(isolateOf(false)).toBeUndefined()
+    expect(isolateOf()).toBeUndefined()
   })
 
   it('does not compile with a wrong option', () => {

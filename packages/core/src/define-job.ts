@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type JobSchedule, readSchedule, type ScheduleConfig } from './define-schedule.ts'
 import { jobDefaultsSchema } from './enqueue-options.ts'
 import { OncueError } from './errors.ts'
 import { toInputError } from './input-error.ts'
@@ -7,7 +8,7 @@ import { type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts
 import type { ErrorClass } from './retry-on.ts'
 
 /** What one writes about a kind of job. */
-export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> {
+export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> extends ScheduleConfig<Input> {
   /** What producers send is its input type, what the handler gets is its output type. */
   readonly input: Input
   /** What the handler returns is its input type, what `wait` gives is its output type. */
@@ -20,7 +21,25 @@ export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> {
     | false
     | (RetryOptions & { readonly retryOn?: readonly ErrorClass[] | undefined })
     | undefined
+  /** Runs in a child process, which a timeout can kill and a crash of which fails the job, not the worker. */
+  readonly isolate?: boolean | Isolation | undefined
 }
+
+/** How a child process is held. */
+export interface Isolation {
+  /** Of its JavaScript heap; a run that needs more fails. Node's own limit if absent. */
+  readonly memoryMb?: number | undefined
+}
+
+const isolateSchema = z.union([
+  z.boolean(),
+  z.strictObject({
+    memoryMb: z.int().min(32).max(1_048_576).describe('megabytes, from 32 to 1048576').optional(),
+  }),
+])
+
+/** Beside what an enqueue may set too. */
+const definitionSchema = jobDefaultsSchema.extend({ isolate: isolateSchema.optional() })
 
 /** A checked JobConfig. What is undefined follows the defaults of Oncue. */
 export interface JobDefinition<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
@@ -33,6 +52,10 @@ export interface JobDefinition<Input extends z.ZodType = z.ZodType, Output exten
   readonly retry: RetryPolicy | undefined
   /** Empty: every error is retried. */
   readonly retryOn: readonly ErrorClass[]
+  /** Undefined: in the process of the worker. */
+  readonly isolate: Isolation | undefined
+  /** Undefined: it runs only when somebody enqueues it. */
+  readonly schedule: JobSchedule | undefined
 }
 
 /** Definitions by topic. */
@@ -58,15 +81,15 @@ export type OutputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> =
 export function job<Input extends z.ZodType, Output extends z.ZodType = z.ZodUnknown>(
   config: JobConfig<Input, Output>,
 ): JobDefinition<Input, Output> {
-  const { input, output = z.unknown(), retry, ...defaults } = config
+  const { input, output = z.unknown(), retry, cron, timezone, cronPayload, missed, ...defaults } = config
   assertSchema(input, 'input')
   assertSchema(output, 'output')
   // Classes are for the worker alone: they cannot be stored, so the schema of retry options has none.
   const { retryOn = [], ...retryOptions } = retry || {}
   const written = { ...defaults, retry: retry && retryOptions }
-  const parsed = jobDefaultsSchema.safeParse(written)
+  const parsed = definitionSchema.safeParse(written)
   if (!parsed.success) throw toInputError(parsed.error, 'job', written)
-  const { queue, priority, timeoutMs } = parsed.data
+  const { queue, priority, timeoutMs, isolate } = parsed.data
   return Object.freeze({
     [DEFINITION]: true,
     input,
@@ -77,6 +100,8 @@ export function job<Input extends z.ZodType, Output extends z.ZodType = z.ZodUnk
     timeoutMs,
     ...toRetrySettings(parsed.data.retry),
     retryOn,
+    isolate: isolate === true ? {} : isolate || undefined,
+    schedule: readSchedule(input, { cron, timezone, cronPayload, missed }),
   })
 }
 

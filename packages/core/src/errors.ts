@@ -2,11 +2,16 @@
 type TrpcCode =
   | 'BAD_REQUEST'
   | 'CONFLICT'
+  | 'FORBIDDEN'
   | 'GATEWAY_TIMEOUT'
   | 'INTERNAL_SERVER_ERROR'
+  | 'METHOD_NOT_SUPPORTED'
   | 'NOT_FOUND'
   | 'PAYLOAD_TOO_LARGE'
   | 'SERVICE_UNAVAILABLE'
+  | 'TOO_MANY_REQUESTS'
+  | 'UNAUTHORIZED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
 
 interface ErrorSpec {
   readonly http: number
@@ -18,6 +23,7 @@ interface ErrorSpec {
 }
 
 const badRequest = (hint: string) => ({ http: 400, trpc: 'BAD_REQUEST', retryable: false, hint }) as const
+const forbidden = (hint: string) => ({ http: 403, trpc: 'FORBIDDEN', retryable: false, hint }) as const
 const notFound = (hint: string) => ({ http: 404, trpc: 'NOT_FOUND', retryable: false, hint }) as const
 const conflict = (hint: string) => ({ http: 409, trpc: 'CONFLICT', retryable: false, hint }) as const
 const tooLarge = (hint: string) => ({ http: 413, trpc: 'PAYLOAD_TOO_LARGE', retryable: false, hint }) as const
@@ -47,6 +53,40 @@ export const ERRORS = {
     'Pass the `tx` of Prisma, a `pg` client, a better-sqlite3 connection, or an object with query(sql, params).',
   ),
   INVALID_DATABASE_URL: badRequest('Use postgres://…, file:./path/to/oncue.db or :memory:.'),
+  INVALID_MODULE: badRequest('Correct the module that the message names; the worker has not started.'),
+
+  // Who asks, and how
+  UNAUTHORIZED: {
+    http: 401,
+    trpc: 'UNAUTHORIZED',
+    retryable: false,
+    hint: 'Send a valid token as "Authorization: Bearer oncue_…", or sign in.',
+  },
+  FORBIDDEN: forbidden('Use a token whose role may do this, or ask an admin for one.'),
+  TOPIC_NOT_ALLOWED: forbidden('Use a token that may enqueue this topic, or have an admin allow it.'),
+  HTTP_DISABLED: forbidden('An admin has switched the API off for everybody else; ask one to switch it on.'),
+  RATE_LIMITED: {
+    http: 429,
+    trpc: 'TOO_MANY_REQUESTS',
+    retryable: true,
+    hint: 'Wait as long as the header retry-after says; send jobs in batches.',
+  },
+  JWKS_UNAVAILABLE: busy('Check that the API reaches the key set of ONCUE_JWKS_URL; repeat the call then.'),
+  TOKEN_NOT_FOUND: notFound('Check the id of the token: the list of tokens has it.'),
+  NOT_FOUND: notFound('Check the path: /docs lists what there is.'),
+  METHOD_NOT_ALLOWED: {
+    http: 405,
+    trpc: 'METHOD_NOT_SUPPORTED',
+    retryable: false,
+    hint: 'Use the HTTP method that /docs gives for this path.',
+  },
+  INVALID_JSON: badRequest('Send a body that is valid JSON, in UTF-8.'),
+  UNSUPPORTED_MEDIA_TYPE: {
+    http: 415,
+    trpc: 'UNSUPPORTED_MEDIA_TYPE',
+    retryable: false,
+    hint: 'Send the header "content-type: application/json".',
+  },
 
   // What the job is, or is no longer
   UNKNOWN_PARENT: notFound('Enqueue the jobs that others wait for first, or in the same call.'),
@@ -69,6 +109,10 @@ export const ERRORS = {
     retryable: true,
     hint: 'Raise timeoutMs, split the job, or pass ctx.signal on so that slow calls stop in time.',
   },
+  JOB_CANCELLED: conflict(
+    'Nothing to do: somebody asked this job to stop. Requeue it if it is wanted after all.',
+  ),
+  WORKER_STOPPING: busy('Nothing to do: the job is given back uncharged, and another worker runs it.'),
   PARENT_FAILED: broken('Look at the job that this one waited for; requeue that one first.'),
   WORKER_CRASHED: {
     http: 500,

@@ -71,6 +71,12 @@ describe('causes', () => {
     ])
   })
 
+  it('are none where they do not let themselves be looked at', () => {
+    const { proxy, revoke } = Proxy.revocable([], {})
+    revoke()
+    expect(describeError({ message: 'odd', errors: proxy }, 'mail')).not.toHaveProperty('causes')
+  })
+
   it('end at a cycle and at five', () => {
     const first = new Error('first')
     first.cause = new Error('second', { cause: first })

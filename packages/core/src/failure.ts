@@ -37,13 +37,22 @@ function causeChain(error: unknown): unknown[] {
   // The list grows while it is walked; it ends because it holds nothing twice and has a limit.
   for (const link of chain) {
     const { cause, errors } = read(link, 'cause', 'errors')
-    const next = cause === undefined && Array.isArray(errors) ? errors : [cause]
+    const next = cause === undefined ? elements(errors) : [cause]
     for (const value of next) {
       const isNew = value !== undefined && value !== null && !chain.includes(value)
       if (isNew && chain.length <= MAX_CAUSES) chain.push(value)
     }
   }
   return chain
+}
+
+/** None, if it is no array or a proxy that does not let itself be looked at. */
+function elements(errors: unknown): unknown[] {
+  try {
+    return Array.isArray(errors) ? errors.slice(0, MAX_CAUSES) : []
+  } catch {
+    return []
+  }
 }
 
 function describe(error: unknown, room: number): Cause {

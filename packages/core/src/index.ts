@@ -1,8 +1,28 @@
+export {
+  ACCESS_CLASSES,
+  type AccessClass,
+  type AccessRule,
+  allowedTopicsSchema,
+  allows,
+  allowsTopic,
+  type Caller,
+  DEFAULT_SETTINGS,
+  ROLES,
+  type Role,
+  roleSchema,
+  ruleSchema,
+  SETTING_NAMES,
+  type SettingName,
+  type Settings,
+  settingsSchema,
+  topicPatternSchema,
+} from './access.ts'
 export type { Handler, JobContext, JobLog, RunningJob } from './context.ts'
 export {
   defineJob,
   defineJobs,
   type InputOf,
+  type Isolation,
   type JobConfig,
   type JobDefinition,
   type JobDefinitions,
@@ -12,6 +32,7 @@ export {
   type ResultOf,
   type TopicOf,
 } from './define-job.ts'
+export type { JobSchedule } from './define-schedule.ts'
 export {
   type AnyHandler,
   defineWorkers,
@@ -44,6 +65,7 @@ export {
 export { encodeJson, type JsonKind } from './json.ts'
 export { DEFAULTS, LIMITS } from './limits.ts'
 export { assertQueue, assertTopic, queueSchema, topicSchema } from './names.ts'
+export { formatPath } from './path.ts'
 export { prepareJob } from './prepare-job.ts'
 export { type Registry, type TopicDescription, toRegistry } from './registry.ts'
 export {
@@ -57,7 +79,7 @@ export {
   retryPolicySchema,
 } from './retry.ts'
 export { type ErrorClass, isRetriedKind } from './retry-on.ts'
-export { Cancel, PermanentError, type Signal, Snooze, signalOf } from './signals.ts'
+export { asSignal, Cancel, PermanentError, type Signal, Snooze, signalOf } from './signals.ts'
 export {
   canTransition,
   FINISHED_STATUSES,
@@ -70,19 +92,73 @@ export {
   TRANSITIONS,
   type TransitionName,
 } from './states.ts'
-export { assertText, truncateUtf8, utf8Length } from './text.ts'
+export { assertText, cleanText, truncateUtf8, utf8Length } from './text.ts'
 export { parsePayload, parseResult } from './validate.ts'
 export {
   type EnqueueRequest,
   type ErrorResponse,
   enqueueRequestSchema,
   errorResponseSchema,
-  type ListRequest,
-  listRequestSchema,
-  listResponseSchema,
-  type RestJob,
+  isoDateSchema,
+  type Rest,
   restEnqueueRequestSchema,
   type StatsResponse,
   statsResponseSchema,
-  toRestJob,
+  toRest,
 } from './wire.ts'
+export {
+  auditPageSchema,
+  auditRequestSchema,
+  createdTokenSchema,
+  createTokenRequestSchema,
+  listTokensRequestSchema,
+  meSchema,
+  settingsRequestSchema,
+  settingsResponseSchema,
+  signInRequestSchema,
+  tokenIdSchema,
+  tokenSchema,
+} from './wire-access.ts'
+export {
+  announcedTopicSchema,
+  configureQueueRequestSchema,
+  type Health,
+  healthSchema,
+  limitRequestSchema,
+  limitSchema,
+  queueOverviewSchema,
+  queueRequestSchema,
+  scheduleNameSchema,
+  scheduleRequestSchema,
+  scheduleSchema,
+  workerSchema,
+} from './wire-admin.ts'
+export {
+  actionReportSchema,
+  type Enqueued,
+  enqueuedSchema,
+  enqueueManyRequestSchema,
+  enqueueManyResponseSchema,
+  failureGroupSchema,
+  failuresRequestSchema,
+  type JobTarget,
+  jobDetailsSchema,
+  jobEventSchema,
+  jobEventsRequestSchema,
+  jobEventsSchema,
+  jobFilterSchema,
+  jobPageSchema,
+  jobStateSchema,
+  jobStatsRequestSchema,
+  jobStatsSchema,
+  jobTargetSchema,
+  listJobsRequestSchema,
+  MAX_BATCH,
+  seriesPointSchema,
+  seriesRequestSchema,
+  type WatchMessage,
+  waitRequestSchema,
+  waitResponseSchema,
+  watchMessageSchema,
+  watchRequestSchema,
+} from './wire-jobs.ts'

@@ -113,6 +113,8 @@ function inspectObject(object: object, walk: Walk, depth: number): Found | undef
   walk.left -= keys.length
   if (walk.left < 0) return fault('too_large', '')
   for (const key of keys) {
+    if (key === '__proto__')
+      return fault('not_json', 'has a property "__proto__", which replaces the prototype of a copy')
     if (!isStorableText(key))
       return fault('INVALID_TEXT', `has a property ${quote(key)}, which ${textFault(key)}`)
     const found = inspect((object as Record<string, unknown>)[key], key, walk, depth + 1)

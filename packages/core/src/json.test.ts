@@ -71,6 +71,12 @@ describe('encodeJson refuses, and says where', () => {
     ['a function as payload', () => 1, 'INVALID_PAYLOAD', 'payload is a function'],
     ['a symbol', { a: Symbol('x') }, 'INVALID_PAYLOAD', 'payload.a is a symbol'],
     [
+      'a prototype',
+      JSON.parse('{"a":{"__proto__":{}}}'),
+      'INVALID_PAYLOAD',
+      'payload.a has a property "__proto__"',
+    ],
+    [
       'NaN',
       { 'a b': sparse },
       'INVALID_PAYLOAD',

@@ -45,7 +45,7 @@ export const DEFAULTS = {
   priority: 0,
   maxRetries: 3,
   timeoutMs: 600_000,
-  leaseMs: 300_000,
+  leaseMs: 30_000,
   pollMs: 1_000,
   concurrency: 10,
 } as const

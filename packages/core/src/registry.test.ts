@@ -10,6 +10,7 @@ const jobs = defineJobs({
     output: z.object({ sent: z.number() }),
     queue: 'mail',
     retry: { max: 5, strategy: 'fixed' },
+    isolate: { memoryMb: 64 },
   }),
 })
 const workers = defineWorkers(jobs, { mail_digest: async () => ({ sent: 1 }) })
@@ -40,6 +41,7 @@ describe('describe', () => {
       queue: 'mail',
       maxRetries: 5,
       retry: { strategy: 'fixed' },
+      isolate: { memoryMb: 64 },
     })
   })
 
@@ -55,5 +57,27 @@ describe('describe', () => {
       defineWorkers(defineJobs({ y: job({ input: hostile }) }), { y() {} }),
     ).describe()
     expect(other?.input).toEqual({})
+  })
+
+  it('describes nothing as refused that the schema itself takes', () => {
+    const input = z.object({
+      coerced: z.coerce.number().min(3),
+      prepared: z.preprocess(String, z.string()),
+      caught: z.string().catch('nothing'),
+      trimmed: z.string().trim().max(3),
+      flagged: z.string().regex(/^a$/i),
+      both: z.string().regex(/^a/i).regex(/b$/i),
+      plain: z.string().regex(/^a$/).max(3).optional(),
+    })
+    const [topic] = toRegistry(defineWorkers(defineJobs({ x: job({ input }) }), { x() {} })).describe()
+    expect(topic?.input.properties).toEqual({
+      coerced: {},
+      prepared: {},
+      caught: {},
+      trimmed: { type: 'string' },
+      flagged: { type: 'string' },
+      both: { type: 'string' },
+      plain: { type: 'string', pattern: '^a$', maxLength: 3 },
+    })
   })
 })

@@ -16,6 +16,8 @@ export interface TopicDescription {
   readonly timeoutMs: number | undefined
   readonly maxRetries: number | undefined
   readonly retry: Worker['definition']['retry']
+  readonly schedule: Worker['definition']['schedule']
+  readonly isolate: Worker['definition']['isolate']
 }
 
 /** Everything one worker process can run. */
@@ -41,7 +43,7 @@ export function toRegistry(...sources: readonly (Workers | PlainWorkers)[]): Reg
 }
 
 function describeTopic(topic: string, definition: Worker['definition']): TopicDescription {
-  const { input, output, queue, priority, timeoutMs, maxRetries, retry } = definition
+  const { input, output, queue, priority, timeoutMs, maxRetries, retry, isolate, schedule } = definition
   return {
     topic,
     input: toJsonSchema(input, 'input'),
@@ -51,14 +53,47 @@ function describeTopic(topic: string, definition: Worker['definition']): TopicDe
     timeoutMs,
     maxRetries,
     retry,
+    isolate,
+    schedule,
   }
 }
 
 /** What JSON Schema cannot express is `{}`, anything: a description must not stop a worker. */
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   try {
-    return z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+    return z.toJSONSchema(schema, { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) })
   } catch {
     return {}
   }
+}
+
+type Converted = Parameters<NonNullable<z.core.ToJSONSchemaParams['override']>>[0]
+
+/**
+ * Takes out of a description what would refuse a payload that the schema itself takes: zod describes what
+ * comes after a coercion, and the API refuses by the description.
+ */
+function loosen({ zodSchema, jsonSchema }: Converted): void {
+  const { def } = zodSchema._zod
+  const takesAnything =
+    ('coerce' in def && def.coerce === true) ||
+    def.type === 'catch' ||
+    (def.type === 'pipe' && def.in._zod.def.type === 'transform')
+  const checks = (def.checks ?? []).map((check) => check._zod.def)
+  if (takesAnything) keepOnly(jsonSchema)
+  // A trim, for one, comes before the length is looked at.
+  else if (checks.some(({ check }) => check === 'overwrite')) keepOnly(jsonSchema, 'type')
+  else if ([def, ...checks].some(hasFlags)) {
+    delete jsonSchema.pattern
+    delete jsonSchema.allOf
+  }
+}
+
+function keepOnly(jsonSchema: Converted['jsonSchema'], ...kept: string[]): void {
+  for (const key of Object.keys(jsonSchema)) if (!kept.includes(key)) delete jsonSchema[key]
+}
+
+/** Patterns travel without their flags: /a/i would refuse an A. */
+function hasFlags(def: object): boolean {
+  return 'pattern' in def && def.pattern instanceof RegExp && /[ims]/.test(def.pattern.flags)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from './limits.ts'
-import { Cancel, PermanentError, Snooze, signalOf } from './signals.ts'
+import { asSignal, Cancel, PermanentError, Snooze, signalOf } from './signals.ts'
 
 describe('signalOf', () => {
   it.each([
@@ -16,6 +16,11 @@ describe('signalOf', () => {
   it('reads the signal of another copy of this package', () => {
     const foreign = { [Symbol.for('oncue.signal')]: { kind: 'permanent' } }
     expect(signalOf(foreign)).toEqual({ kind: 'permanent' })
+  })
+
+  it('reads the signal of an error that came from another process', () => {
+    const revived = asSignal(new Error('snoozed'), { kind: 'snooze', delayMs: 5 })
+    expect(signalOf(revived)).toEqual({ kind: 'snooze', delayMs: 5 })
   })
 
   it.each([new Error('PermanentError'), 'cancel', null, undefined])('finds none in %s', (error) => {

@@ -49,3 +49,8 @@ export function signalOf(error: unknown): Signal | undefined {
   if (typeof error !== 'object' || error === null || !(SIGNAL in error)) return undefined
   return error[SIGNAL] as Signal
 }
+
+/** Gives an error that came from another process the signal that it had there. */
+export function asSignal(error: Error, signal: Signal): Error {
+  return Object.assign(error, { [SIGNAL]: signal })
+}

@@ -1,15 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { newJobId } from './id.ts'
 import { toInputError } from './input-error.ts'
-import { type Job, jobSchema, jobSummarySchema } from './job.ts'
-import {
-  enqueueRequestSchema,
-  listRequestSchema,
-  listResponseSchema,
-  restEnqueueRequestSchema,
-  statsResponseSchema,
-  toRestJob,
-} from './wire.ts'
+import { type Job, jobSchema } from './job.ts'
+import { enqueueRequestSchema, restEnqueueRequestSchema, statsResponseSchema, toRest } from './wire.ts'
+import { jobPageSchema, listJobsRequestSchema } from './wire-jobs.ts'
 
 describe('an enqueue request', () => {
   const expected = {
@@ -52,15 +46,21 @@ describe('an enqueue request', () => {
 
 describe('a list request', () => {
   it('has a limit of 50 unless told', () => {
-    expect(listRequestSchema.parse({ status: 'failed' })).toEqual({ status: 'failed', limit: 50, offset: 0 })
+    expect(listJobsRequestSchema.parse({ status: 'failed' })).toEqual({ status: 'failed', limit: 50 })
   })
 
-  it.each([{ limit: 0 }, { limit: 1_001 }, { offset: -1 }, { status: 'scheduled' }, { topik: 'x' }])(
-    'may not be %j',
-    (request) => {
-      expect(listRequestSchema.safeParse(request).success).toBe(false)
-    },
-  )
+  it.each([
+    { limit: 0 },
+    { limit: 1_001 },
+    { offset: -1 },
+    { status: 'scheduled' },
+    { topik: 'x' },
+    { fingerprint: 'a\0' },
+    { meta: { a: '\ud800' } },
+    { meta: { '\0': 1 } },
+  ])('may not be %j', (request) => {
+    expect(listJobsRequestSchema.safeParse(request).success).toBe(false)
+  })
 })
 
 describe('answers', () => {
@@ -101,13 +101,14 @@ describe('answers', () => {
 
   it('hold jobs, and summaries of them in lists', () => {
     expect(jobSchema.parse(job)).toEqual(job)
-    const page = listResponseSchema(jobSummarySchema).parse({ items: [job], total: 1, limit: 50, offset: 0 })
+    const rest = { total: 1, totalIsExact: true, nextCursor: null, limit: 50, offset: 0 }
+    const page = jobPageSchema.parse({ items: [job], ...rest })
     expect(page.items[0]).not.toHaveProperty('payload')
     expect(page.items[0]).not.toHaveProperty('result')
   })
 
   it('by REST are in snake_case, but for what the user named', () => {
-    const rest = toRestJob(job)
+    const rest = toRest(job)
     expectTypeOf(rest.run_at).toEqualTypeOf<Date>()
     expectTypeOf(rest.max_retries).toEqualTypeOf<number>()
     // @ts-expect-error the camelCase name is gone

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { enqueueOptionsSchema } from './enqueue-options.ts'
 import { ERRORS, type ErrorCode } from './errors.ts'
-import type { Job, JobSummary } from './job.ts'
-import { jobStatusSchema } from './job.ts'
-import { queueSchema, topicSchema } from './names.ts'
+import { topicSchema } from './names.ts'
 import { type SnakeCase, snakeCase } from './rest-names.ts'
 
 export const enqueueRequestSchema = z.strictObject({
@@ -14,7 +12,7 @@ export const enqueueRequestSchema = z.strictObject({
 export type EnqueueRequest = z.input<typeof enqueueRequestSchema>
 
 /** JSON has no dates. An offset is required: a time without one means something else on every machine. */
-const isoDateSchema = z.iso
+export const isoDateSchema = z.iso
   .datetime({
     offset: true,
     error: 'must be an ISO 8601 time with Z or an offset, such as 2026-01-08T12:00:00Z',
@@ -23,12 +21,15 @@ const isoDateSchema = z.iso
 
 const restFields = { ...enqueueRequestSchema.shape, runAt: isoDateSchema.optional() }
 
+const restAliases = Object.fromEntries(
+  Object.entries(restFields)
+    .filter(([name]) => snakeCase(name) !== name)
+    .map(([name, schema]) => [snakeCase(name), schema.describe(`the same as ${name}`)]),
+)
+
 /** The same request as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
 export const restEnqueueRequestSchema = z
-  .strictObject({
-    ...restFields,
-    ...Object.fromEntries(Object.entries(restFields).map(([name, schema]) => [snakeCase(name), schema])),
-  })
+  .strictObject({ ...restFields, ...restAliases })
   .transform((request, ctx) => {
     const values: Record<string, unknown> = { ...request }
     for (const name of Object.keys(restFields)) {
@@ -43,20 +44,6 @@ export const restEnqueueRequestSchema = z
     return values
   })
   .pipe(enqueueRequestSchema)
-
-export const listRequestSchema = z.strictObject({
-  status: jobStatusSchema.optional(),
-  topic: topicSchema.optional(),
-  queue: queueSchema.optional(),
-  limit: z.int().min(1).max(1_000).default(50),
-  offset: z.int().min(0).default(0),
-  cursor: z.string().optional().describe('from the page before; instead of offset'),
-})
-export type ListRequest = z.input<typeof listRequestSchema>
-
-/** A page of jobs; tRPC fills it with summaries, REST with their snake_case form. */
-export const listResponseSchema = <Item extends z.ZodType>(item: Item) =>
-  z.object({ items: z.array(item), total: z.int(), limit: z.int(), offset: z.int() })
 
 export const statsResponseSchema = z.object({
   pending: z.int(),
@@ -78,13 +65,13 @@ export const errorResponseSchema = z.object({
 })
 export type ErrorResponse = z.output<typeof errorResponseSchema>
 
-/** As REST answers a job: snake_case names; JSON makes the dates ISO texts. */
-export type RestJob<From extends JobSummary = Job> = {
+/** As REST answers: snake_case names, but for what users named; JSON makes the dates ISO texts. */
+export type Rest<From extends object> = {
   [Name in keyof From & string as SnakeCase<Name>]: From[Name]
 }
 
-export function toRestJob<From extends JobSummary>(job: From): RestJob<From> {
+export function toRest<From extends object>(value: From): Rest<From> {
   return Object.fromEntries(
-    Object.entries(job).map(([name, value]) => [snakeCase(name), value]),
-  ) as RestJob<From>
+    Object.entries(value).map(([name, field]) => [snakeCase(name), field]),
+  ) as Rest<From>
 }
