@@ -1,8 +1,10 @@
 /**
  * Writes both Prisma schemas from models.prisma and generates both clients into packages/db.
- * `--check` writes nothing and fails when a schema is not what models.prisma gives.
+ * `--check` writes nothing and fails when a schema is not what models.prisma gives. `--missing` only
+ * generates clients that are not there, for commands that should start at once.
  */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -21,7 +23,13 @@ async function generate(dialect: Dialect): Promise<void> {
   await promisify(execFile)(process.execPath, args, { env: prismaEnvironment() })
 }
 
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+function hasClient(dialect: Dialect): boolean {
+  return existsSync(new URL(`../packages/db/src/generated/${dialect}/client.ts`, import.meta.url))
+}
+
+const { values } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, missing: { type: 'boolean', default: false } },
+})
 
 if (values.check) {
   for (const dialect of dialects) {
@@ -30,5 +38,6 @@ if (values.check) {
     process.exitCode = 1
   }
 } else {
-  await Promise.all(dialects.map(generate))
+  const wanted = values.missing ? dialects.filter((dialect) => !hasClient(dialect)) : dialects
+  await Promise.all(wanted.map(generate))
 }

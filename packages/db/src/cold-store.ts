@@ -1,4 +1,8 @@
 import { type JobId, OncueError } from '@oncue/core'
+import { createAudit } from './access/audit.ts'
+import { createSettings } from './access/settings.ts'
+import { createTokens } from './access/tokens.ts'
+import type { AuditStore, SettingStore, TokenStore } from './access.ts'
 import { type Acted, act } from './actions.ts'
 import type { Admin } from './admin.ts'
 import type { EventStore } from './events.ts'
@@ -15,6 +19,7 @@ export type ActionName = 'requeue' | 'cancel' | 'delete'
 /** What is the same on every database: people's actions, settings, reads, and being closed. */
 export abstract class ColdStore {
   #closed: Promise<void> | undefined
+  #access: { tokens: TokenStore; audit: AuditStore; settings: SettingStore } | undefined
 
   abstract readonly events: EventStore
   protected abstract readonly cold: Cold
@@ -54,6 +59,25 @@ export abstract class ColdStore {
     })
   }
 
+  get tokens(): TokenStore {
+    return this.#openAccess().tokens
+  }
+
+  get audit(): AuditStore {
+    return this.#openAccess().audit
+  }
+
+  get settings(): SettingStore {
+    return this.#openAccess().settings
+  }
+
+  #openAccess() {
+    this.assertOpen()
+    const { sql } = this.cold
+    this.#access ??= { tokens: createTokens(sql), audit: createAudit(sql), settings: createSettings(sql) }
+    return this.#access
+  }
+
   async pause(...args: Parameters<Admin['pause']>) {
     this.assertOpen()
     return this.cold.admin.pause(...args)
@@ -85,6 +109,11 @@ export abstract class ColdStore {
     this.assertOpen()
     const job = isUuid(id) ? await this.cold.reads.get(id) : null
     return job && { ...job, events: await this.events.list(id) }
+  }
+
+  async glance(...args: Parameters<Reads['glance']>) {
+    this.assertOpen()
+    return this.cold.reads.glance(...args)
   }
 
   async list(...args: Parameters<Reads['list']>) {

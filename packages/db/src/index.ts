@@ -1,4 +1,21 @@
+export type {
+  AuditEntry,
+  AuditFilter,
+  AuditPage,
+  AuditPruneRule,
+  AuditStore,
+  NewAuditEntry,
+  NewToken,
+  SettingRow,
+  SettingStore,
+  TokenKind,
+  TokenRow,
+  TokenStore,
+} from './access.ts'
 export type { Capabilities } from './capabilities.ts'
+export type { Finding } from './diagnose/finding.ts'
+export { diagnose } from './diagnose.ts'
+export { encodeEvents } from './events/check.ts'
 export type { EventStore, JobEvent, NewEvent } from './events.ts'
 export { assertMigrated, migrate, migrationStatus, rollback } from './migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
@@ -16,6 +33,7 @@ export type {
   HeartbeatRequest,
   JobDetails,
   JobFilter,
+  JobGlance,
   JobPage,
   Limit,
   LimitTarget,
@@ -25,7 +43,9 @@ export type {
   PruneRule,
   QueueOverview,
   QueueSettings,
+  Rescue,
   Rescued,
+  RunNote,
   RunRef,
   SeriesPoint,
   SeriesRequest,
@@ -41,3 +61,4 @@ export type {
   WorkerRow,
 } from './store.ts'
 export type { PrismaTransaction, QueryTransaction, SqliteTransaction, Transaction } from './transaction.ts'
+export { dialectOf, sqliteFile, withoutPassword } from './url.ts'

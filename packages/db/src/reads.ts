@@ -3,6 +3,7 @@ import type { PrismaClient } from './generated/postgres/client.ts'
 import { type QueueAndTopic, stats } from './reads/counts.ts'
 import type { Place } from './reads/cursor.ts'
 import { failures } from './reads/failures.ts'
+import { glance } from './reads/glance.ts'
 import { get } from './reads/jobs.ts'
 import { list, matchingIds } from './reads/list.ts'
 import { queues } from './reads/queues.ts'
@@ -25,6 +26,7 @@ type Access = {
 export function createReads({ sql, prisma, toError }: Access) {
   return {
     get: (id: JobId) => withRetries(() => get(prisma, id), toError),
+    glance: (ids: readonly JobId[]) => glance(sql, ids),
     list: (filter: JobFilter = {}, page: PageRequest = {}) => list(sql, filter, page),
     stats: (filter: QueueAndTopic = {}) => stats(sql, filter),
     failures: (filter: FailureFilter = {}) => failures(sql, filter),

@@ -1,4 +1,5 @@
 import type { EnqueueOptions, JobId } from '@oncue/core'
+import type { Subscription } from './store.ts'
 
 export type Schedule = {
   readonly name: string
@@ -34,4 +35,8 @@ export interface ScheduleStore {
   runNow(name: string): Promise<JobId>
   /** Enqueues what is due, and says when the next tick is. */
   tick(): Promise<{ readonly enqueued: JobId[]; readonly nextAt: Date | null }>
+  /** When the next tick is, by the store's clock. */
+  next(): Promise<{ readonly nextAt: Date | null; readonly now: Date }>
+  /** Calls back when the next tick may have changed. A hint: it can be missed, and on SQLite every commit gives it. */
+  onChange(hear: () => void): Promise<Subscription>
 }

@@ -23,6 +23,8 @@ export interface Sql {
   json(value: unknown): unknown
   /** The store's clock, also in tests. */
   now(): Promise<Date>
+  /** The same as an expression, for a statement that wants to know it on the way. */
+  clock(): Required<PortableStatement>
 }
 
 const TABLE = /\{(\w+)\}/g

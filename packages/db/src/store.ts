@@ -1,6 +1,7 @@
 import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
+import type { AuditStore, SettingStore, TokenStore } from './access.ts'
 import type { Capabilities } from './capabilities.ts'
-import type { EventStore, JobEvent } from './events.ts'
+import type { EventStore, JobEvent, NewEvent } from './events.ts'
 import type { ScheduleStore } from './schedules.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -14,8 +15,13 @@ import type { Transaction } from './transaction.ts'
 export interface Store {
   readonly dialect: 'postgres' | 'sqlite'
   readonly capabilities: Capabilities
+  /** Where it is, for a second store on it from another thread; of `:memory:` the temporary file. */
+  readonly url: string
   readonly events: EventStore
   readonly schedules: ScheduleStore
+  readonly tokens: TokenStore
+  readonly audit: AuditStore
+  readonly settings: SettingStore
 
   // --- work: the hot path
 
@@ -50,6 +56,12 @@ export interface Store {
   heartbeat(request: HeartbeatRequest): Promise<Beaten>
 
   /**
+   * What runs have to tell before they end. A stale one changes nothing and is reported. Sent twice,
+   * events are written twice.
+   */
+  note(notes: readonly RunNote[]): Promise<{ readonly stale: RunRef[] }>
+
+  /**
    * The runs that the database counts as this worker's. After a claim whose answer was lost with
    * the connection, those the worker does not know of are to be released. A scan: for that case only.
    */
@@ -60,9 +72,9 @@ export interface Store {
 
   /**
    * Frees the runs of workers that died, and sees to what settles cannot see. Every worker calls it
-   * in its poll; two at once are safe.
+   * in its poll, with its id, which then counts as a beat; two at once are safe.
    */
-  rescue(): Promise<Rescued[]>
+  rescue(worker?: string): Promise<Rescue>
 
   /**
    * Calls `wake` when there may be something new in one of the queues. A hint, never the truth:
@@ -92,6 +104,8 @@ export interface Store {
 
   /** With payload, result, error, and the first events of its stream (`events.list` has the rest). */
   get(id: JobId): Promise<JobDetails | null>
+  /** What one wants to know of a job while waiting for it, of many jobs at once; those that nobody has are left out. */
+  glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<StoreStats>
   /** Failed jobs by fingerprint, those that failed last first. */
@@ -103,6 +117,14 @@ export interface Store {
   series(request: SeriesRequest): Promise<SeriesPoint[]>
 
   // --- maintenance. Idempotent; one process at a time is enough.
+
+  /**
+   * True: `by` leads `what` for the next `termMs`, and nobody else does. All who would lead the same thing
+   * name the same term: one that ends later than now + `termMs` is from before the clock was set back.
+   */
+  lead(what: string, by: string, termMs: number): Promise<boolean>
+  /** Lets go, so that another need not wait for the end of the term. A worker that dies lets go too. */
+  stepDown(what: string, by: string): Promise<void>
 
   /** Adds up what settles noted down; answers how many notes. */
   rollUp(): Promise<number>
@@ -159,6 +181,8 @@ export type Claimed = {
   /** When nothing was claimed: when there may be something in these queues, if that is known. */
   readonly nextDue: Date | null
   readonly now: Date
+  /** True: a claim was sent, and its answer was lost with the connection. `held` tells what it took. */
+  readonly unanswered?: boolean | undefined
 }
 
 export type Settlement = RunRef &
@@ -194,6 +218,14 @@ export type Beaten = {
   readonly cancelled: RunRef[]
 }
 
+export type RunNote = RunRef & {
+  /** JSON text; the last one stays. */
+  readonly progress?: string | undefined
+  /** JSON text: where a later run goes on. */
+  readonly cursor?: string | undefined
+  readonly events?: readonly NewEvent[] | undefined
+}
+
 export type WorkerInfo = {
   /** A UUID. */
   readonly id: string
@@ -209,6 +241,12 @@ export type Presence = {
   readonly visible: boolean
   /** The worker is gone on purpose: nothing of it is rescued. */
   leave(): Promise<void>
+}
+
+export type Rescue = {
+  readonly rescued: Rescued[]
+  /** Somebody is missing, and dead unless back by then. */
+  readonly lookAgainMs: number | null
 }
 
 export type Rescued = { readonly worker: string; readonly released: number; readonly failed: number }
@@ -256,10 +294,13 @@ export type PageRequest = {
 
 export type JobDetails = Job & { readonly events: JobEvent[] }
 
+export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progress' | 'created' | 'updated'>
+
 export type JobPage = {
   /**
-   * Newest first. A search that no index knows (meta, payload text) gives up after a while: then the page
-   * is short, or even empty, and `nextCursor` goes on from there.
+   * Newest first. A search that no index knows (payload text, or a common value of meta together with
+   * something else) gives up after a while: then the page is short, or even empty, and `nextCursor` goes
+   * on from there.
    */
   readonly items: JobSummary[]
   readonly total: number

@@ -19,6 +19,7 @@ import * as sqlite from '../src/sqlite/sql.ts'
 import * as actions from '../src/sqlite/sql-actions.ts'
 import * as ends from '../src/sqlite/sql-ends.ts'
 import * as limits from '../src/sqlite/sql-limits.ts'
+import * as meta from '../src/sqlite/sql-meta.ts'
 import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
 
 const MANY = 100_000
@@ -88,7 +89,7 @@ describe('the plans of the hot path on Postgres', () => {
       expect(scansOfJobs(await claim())).toEqual(count ? ['jobs_ready', 'Tid Scan'] : ['jobs_ready'])
     })
 
-    test('settle and heartbeat read jobs by their id', async () => {
+    test('settle, heartbeat and note read jobs by their id', async () => {
       await ready(count)
       const store = await bench.openWithClock()
       const { jobs } = await store.claim(claiming())
@@ -100,6 +101,14 @@ describe('the plans of the hot path on Postgres', () => {
       expect(scansOfJobs(await session.explain(postgres.settle(settlements, now())))).toEqual(['jobs_pkey'])
       const beat = postgres.heartbeat({ worker: WORKER, leaseMs: LEASE, runs }, now())
       expect(scansOfJobs(await session.explain(beat))).toEqual(['jobs_pkey'])
+      const notes = runs.map(({ id, run }) => ({
+        id,
+        run,
+        progress: '1',
+        cursor: null,
+        events: [['log', null]] as const,
+      }))
+      expect(scansOfJobs(await session.explain(postgres.note(notes, now())))).toEqual(['jobs_pkey'])
     })
   })
 
@@ -232,7 +241,7 @@ describe('the plans of the hot path on Postgres', () => {
 describe('the plans of the hot path on SQLite', () => {
   /** RUNS_OF looks through all jobs for those of a dead worker, once a death; ANY_DEPS stops at the first. */
   const SCANS: Record<string, string> = { RUNS_OF: 'SCAN oncue_jobs', ANY_DEPS: 'SCAN oncue_deps' }
-  const LARGE = /^SCAN (oncue_(jobs|history|payloads|keys|deps|events)|[jhpkd])\b/
+  const LARGE = /^SCAN (oncue_(jobs|job_meta|history|payloads|keys|deps|events)|[jhpkd])\b/
   const textsOf = (statements: object) =>
     Object.entries(statements).flatMap(([name, text]): [name: string, text: string][] =>
       typeof text === 'string' ? [[name, text]] : [],
@@ -242,7 +251,7 @@ describe('the plans of the hot path on SQLite', () => {
     ...textsOf(sqlite),
     ...insertJobs(drafts, 0).map(({ text }): [string, string] => ['enqueue', text]),
   ]
-  const rare = [limits, ends, actions, enqueue].flatMap(textsOf)
+  const rare = [limits, ends, actions, enqueue, meta].flatMap(textsOf)
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
   let db: Database.Database
 

@@ -90,7 +90,7 @@ describe('a Postgres that is killed and comes back', () => {
     await restart()
     // Watched for longer than the second of absence that otherwise counts as death.
     for (const until = performance.now() + 2_500; performance.now() < until; ) {
-      expect(await untilItWorks(() => other.rescue())).toEqual([])
+      expect((await untilItWorks(() => other.rescue())).rescued).toEqual([])
     }
     expect(await store.settle(jobs.map((job) => complete(job)))).toMatchObject({ stale: [] })
     expect(await read(store, jobs[0]?.id ?? '')).toMatchObject({ status: 'completed', run: 1, crashes: 0 })

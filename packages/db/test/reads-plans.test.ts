@@ -6,12 +6,14 @@ import { PostgresClient } from '../src/postgres/client.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
 import { failuresStatement } from '../src/reads/failures.ts'
 import type { Fragment } from '../src/reads/fragment.ts'
+import { glanceStatement } from '../src/reads/glance.ts'
 import { countStatement, idsStatement, list, pageStatement } from '../src/reads/list.ts'
+import { entriesStatement, type MetaEntry } from '../src/reads/meta.ts'
 import { sourcesOf } from '../src/reads/sources.ts'
 import { type Sql, toSqlite } from '../src/sql.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
-import type { JobFilter } from '../src/store.ts'
+import type { JobFilter, PageRequest } from '../src/store.ts'
 import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
 
 const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
@@ -27,25 +29,38 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['a fingerprint', { fingerprint: 'f00d' }],
   ['a time', { createdFrom: new Date('2025-12-01'), createdTo: new Date('2026-02-01') }],
   ['meta', { meta: { agent: 1 } }],
+  ['meta, failed', { meta: { agent: 1 }, status: 'failed' }],
+  ['meta of a queue and topic', { meta: { agent: 1, tenant: 'x' }, queue: 'default', topic: 'topic-1' }],
+  ['meta of live jobs', { meta: { agent: 1 }, status: 'pending' }],
+  [
+    'meta with a fingerprint and a time',
+    { meta: { agent: 1 }, fingerprint: 'f00d', createdFrom: new Date('2025-12-01') },
+  ],
   ['a payload', { createdFrom: new Date('2025-12-01'), payloadText: 'x' }],
   ['a short prefix', { idPrefix: '019' }],
   ['a long prefix', { idPrefix: '01900000-00' }],
 ]
 
-/** Everything that a filter is turned into: a page, a page further on, the count, a batch for an action. */
+/** Everything that a filter is turned into; by an entry of the meta too, if it asks for any. */
 function statementsOf(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
+  const statements = selectionsOf(dialect, { filter })
+  if (!filter.meta) return statements
+  const by = { key: 'agent', value: '1' }
+  return [...statements, ...selectionsOf(dialect, { filter, by }), entriesStatement(dialect, filter, 10_001)]
+}
+
+/** A page, a page further on, the count, a batch for an action. */
+function selectionsOf(
+  dialect: Sql['dialect'],
+  what: { readonly filter: JobFilter; readonly by?: MetaEntry },
+): Fragment[] {
   const statements = [
-    pageStatement(dialect, { filter, direction: 'desc', limit: 51 }, 0),
-    pageStatement(dialect, { filter, direction: 'desc', limit: 1_051, after: PLACE }, 1_000),
-    countStatement(dialect, filter, undefined),
+    pageStatement(dialect, { ...what, direction: 'desc', limit: 51 }, 0),
+    pageStatement(dialect, { ...what, direction: 'desc', limit: 1_051, after: PLACE }, 1_000),
+    countStatement(dialect, { ...what, lookUpTo: 2_000 }),
   ]
-  const sources = sourcesOf(dialect, {
-    filter,
-    direction: 'asc',
-    limit: 500,
-    asOf: PLACE.created,
-    after: PLACE,
-  })
+  const batch = { limit: 500, asOf: PLACE.created, after: PLACE }
+  const sources = sourcesOf(dialect, { ...what, ...batch, direction: 'asc' })
   if (sources) statements.push(idsStatement(sources, 500))
   return statements.filter((statement) => statement !== null)
 }
@@ -66,6 +81,7 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     await client.query({ text: 'alter table oncue.jobs set (autovacuum_enabled = off)', values: [] })
     await client.query({ text: HISTORY, values: [count] })
     await client.query({ text: JOBS, values: [count / 10] })
+    await client.query({ text: JOB_META, values: [] })
   })
   afterEach(() => client.close())
 
@@ -92,6 +108,16 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     expect(waysToRead(plan).filter((way) => !way.startsWith('Index'))).toEqual([])
     // Where there is next to nothing, each of the indexes is as good.
     if (count > 100) expect(waysToRead(plan)).toContain('Index Scan history_failed')
+  })
+
+  test('a glance looks each job up by its id', async () => {
+    const { text, values = [] } = glanceStatement('postgres', [PLACE.id])
+    const [row] = await sql.all<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
+      text: `explain (format json) ${text}`,
+      values,
+    })
+    const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
+    expect(waysToRead(plan)).toEqual(['Index Scan jobs_pkey', 'Index Scan history_pkey'])
   })
 })
 
@@ -153,7 +179,7 @@ describe('the plans of reads on SQLite', () => {
   test.each(FILTERS)('a list of %s walks indexes: it neither scans nor sorts a table', (_, filter) => {
     for (const statement of statementsOf('sqlite', filter)) {
       const plan = planOf(statement)
-      const reads = plan.filter(({ detail }) => /^(SCAN|SEARCH) (x|n|p)\b/.test(detail))
+      const reads = plan.filter(({ detail }) => /^(SCAN|SEARCH) (x|n|p|m)\b/.test(detail))
       // The first step of each skip scan takes one entry from the head of its index.
       expect(reads.filter(({ detail }) => !/^SEARCH|^SCAN x USING (COVERING )?INDEX/.test(detail))).toEqual(
         [],
@@ -179,40 +205,57 @@ describe('the plans of reads on SQLite', () => {
     )
     expect(details).toContainEqual(expect.stringMatching(/^SEARCH s USING PRIMARY KEY/))
   })
+
+  test('a glance looks each job up by its id', () => {
+    const { text, values = [] } = glanceStatement('sqlite', [PLACE.id])
+    const reads = planOf({ text, values }).filter(({ detail }) => / n\b/.test(detail))
+    expect(reads.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^SEARCH n USING (PRIMARY KEY|INDEX sqlite_autoindex_oncue_jobs_1) \(id=\?\)/),
+      expect.stringMatching(/^SEARCH n USING (PRIMARY KEY|INDEX sqlite_autoindex_oncue_history_1) \(id=\?\)/),
+    ])
+  })
 })
 
 describe('a search for what no index knows', () => {
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
 
-  test('goes through the list window by window, and finds each match once', async () => {
+  const createdFrom = new Date(0)
+  test.each<[string, JobFilter]>([
+    ['a text of payloads', { payloadText: 'rare', createdFrom }],
+    ['a common meta value with something else', { meta: { rare: true }, topic: 'mail_digest' }],
+  ])('goes through the list window by window, and finds each match once: %s', async (_, filter) => {
     const store = await bench.openWithClock()
     const expected: string[] = []
     for (let i = 0; i < 40; i++) {
-      const jobs = Array.from({ length: 100 }, (_, n) => aJob({ meta: { rare: n === 7 && i % 4 === 0 } }))
+      const jobs = Array.from({ length: 100 }, (_, n) => {
+        const rare = n === 7 && i % 4 === 0
+        return aJob({ meta: { rare }, payload: rare ? 'a rare one' : {} })
+      })
       await store.enqueue(jobs)
       if (i % 4 === 0) expected.unshift(jobs[7]?.id ?? '')
       if (i % 2)
         await store.settle((await store.claim(claiming({ limit: 100 }))).jobs.map((job) => complete(job)))
       bench.clock.advance(i * MINUTE)
     }
-    const filter = { meta: { rare: true } }
-    const all = await store.list(filter)
-    expect(all.items.map(({ id }) => id)).toEqual(expected)
-    expect(all).toMatchObject({ total: 10, totalIsExact: true, nextCursor: null })
-    const first = await store.list(filter, { limit: 4 })
-    const second = await store.list(filter, { limit: 9, cursor: first.nextCursor ?? '' })
-    expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(expected)
-    expect([first.total, first.totalIsExact, second.total]).toEqual([10, true, 10])
-    expect((await store.list(filter, { offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
-
-    // One that has no time answers with what it has, and where to go on.
     const db = new Database(bench.url.slice('file:'.length))
     const sql = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
+    const search = (page: PageRequest, searchMs = MINUTE) =>
+      list(sql, filter, page, { searchMs, countMs: searchMs, rare: 0 })
+    const all = await search({})
+    expect(all.items.map(({ id }) => id)).toEqual(expected)
+    expect(all).toMatchObject({ total: 10, totalIsExact: true, nextCursor: null })
+    const first = await search({ limit: 4 })
+    const second = await search({ limit: 9, cursor: first.nextCursor ?? '' })
+    expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(expected)
+    expect([first.total, first.totalIsExact, second.total]).toEqual([10, true, 10])
+    expect((await search({ offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
+
+    // One that has no time answers with what it has, and where to go on.
     const found: string[] = []
     let pages = 0
     let cursor: string | undefined
     do {
-      const page = await list(sql, filter, { limit: 50, cursor }, { searchMs: -1 })
+      const page = await search({ limit: 50, cursor }, -1)
       if (page.nextCursor) expect(page.totalIsExact).toBe(false)
       found.push(...page.items.map(({ id }) => id))
       cursor = page.nextCursor ?? undefined
@@ -232,7 +275,7 @@ type Plan = {
   readonly Plans?: readonly Plan[]
 }
 
-const isScan = (node: Plan) => /^(jobs|history|payloads)$/.test(node['Relation Name'] ?? '')
+const isScan = (node: Plan) => /^(jobs|history|payloads|job_meta)$/.test(node['Relation Name'] ?? '')
 
 function nodesOf(plan: Plan): Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
@@ -256,6 +299,9 @@ const HISTORY = `insert into oncue.history (id, run_at, created, started_at, fin
   select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, at, at, ${STATUS}, 1, 1000, 0, 0, 3, 0, 'default',
     'topic-' || n % 7, '{}', case when n % 10 = 8 then 'f00d' end, json_build_object('agent', n % 3)::jsonb
   from generate_series(1, $1::integer) n, lateral (select '2026-01-01'::timestamptz + n * interval '1 second' as at) t`
+
+const JOB_META = `insert into oncue.job_meta (key, value, created, job_id)
+  select e.key, e.value, h.created, h.id from oncue.history h, oncue.meta_entries_v1(h.meta) e`
 
 const JOBS = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries, queue,
     topic, payload)

@@ -4,7 +4,7 @@ import { claiming, TestClock } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
-import { createSchedules, type Enqueue } from '../src/schedules/store.ts'
+import { createSchedules, type ScheduleHost } from '../src/schedules/store.ts'
 import type { Schedule } from '../src/schedules.ts'
 import type { Sql } from '../src/sql.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
@@ -64,7 +64,11 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
     await database.drop()
   })
 
-  const enqueue: Enqueue = (jobs) => store.enqueue(jobs)
+  const hostOf = (enqueue: ScheduleHost['enqueue']): ScheduleHost => ({
+    enqueue,
+    wake: () => {},
+    onWake: (names, wake) => store.onWake(names, wake),
+  })
   const topics = async () =>
     (await store.claim(claiming({ leaseMs: 24 * HOUR }))).jobs.map((job) => job.topic)
 
@@ -73,7 +77,10 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
       ...access.sql,
       run: () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'gone')),
     }
-    const dying = createSchedules(sql, enqueue)
+    const dying = createSchedules(
+      sql,
+      hostOf((jobs) => store.enqueue(jobs)),
+    )
     await expect(dying.tick()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
     expect(await store.schedules.tick()).toEqual({ enqueued: [], nextAt: new Date('2026-01-01T02:00:00Z') })
     expect(await topics()).toEqual(['good'])
@@ -87,19 +94,25 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
     ],
     ['a pause', (store: Store) => store.schedules.pause('hourly'), { nextAt: null, lastAt: null }],
   ])('%s stands', async (_, change, expected) => {
-    const meanwhile = createSchedules(access.sql, async (jobs) => {
-      await change(store)
-      return enqueue(jobs)
-    })
+    const meanwhile = createSchedules(
+      access.sql,
+      hostOf(async (jobs) => {
+        await change(store)
+        return store.enqueue(jobs)
+      }),
+    )
     await meanwhile.tick()
     expect(await store.schedules.list()).toMatchObject([expected])
   })
 
   it('a removal stands', async () => {
-    const meanwhile = createSchedules(access.sql, async (jobs) => {
-      await store.schedules.remove('hourly')
-      return enqueue(jobs)
-    })
+    const meanwhile = createSchedules(
+      access.sql,
+      hostOf(async (jobs) => {
+        await store.schedules.remove('hourly')
+        return store.enqueue(jobs)
+      }),
+    )
     expect(await meanwhile.tick()).toMatchObject({ nextAt: null })
     expect(await store.schedules.list()).toEqual([])
   })

@@ -1,7 +1,10 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import Database from 'better-sqlite3'
+import { expect, it } from 'vitest'
+import { aJob } from '../src/conformance/harness.ts'
 import { describeStore, type TransactionKind } from '../src/conformance/index.ts'
 import { PrismaClient } from '../src/generated/sqlite/client.ts'
+import { openStore } from '../src/open.ts'
 import { createSqliteDatabase } from '../src/testing/index.ts'
 
 async function inTransaction(url: string, body: (db: Database.Database) => Promise<unknown>): Promise<void> {
@@ -42,3 +45,13 @@ const transactions: TransactionKind[] = [
 ]
 
 describeStore({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions })
+
+it('a store in memory is a file that others can open until it is closed', async () => {
+  const store = await openStore(':memory:')
+  const [id = ''] = await store.enqueue([aJob()])
+  const second = await openStore(store.url)
+  expect(await second.get(id)).toMatchObject({ id })
+  await second.close()
+  await store.close()
+  await expect(openStore(store.url)).rejects.toThrow()
+})

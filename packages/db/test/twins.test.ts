@@ -70,7 +70,8 @@ class Life {
     if (pick < 80) return this.#advance()
     if (pick < 84) return { name: 'rescue', act: (store) => store.rescue() }
     if (pick < 87) return this.#heartbeat()
-    if (pick < 90) return this.#limit()
+    if (pick < 89) return this.#note()
+    if (pick < 91) return this.#limit()
     return this.#byPeople()
   }
 
@@ -102,6 +103,7 @@ class Life {
           ...(this.#random(2) === 0 && { within: MINUTE }),
         },
       }),
+      ...(this.#random(3) === 0 && { meta: { agent: this.#random(3), text: 'ä"\n', list: [1], yes: true } }),
       ...(this.#random(6) === 0 && { idempotencyKey: this.#one(['x', 'y']) }),
       ...(this.#random(3) === 0 && {
         concurrencyKey: this.#one(['k1', 'k2']),
@@ -177,6 +179,19 @@ class Life {
         const { lost, cancelled } = await store.heartbeat({ worker: WORKER, leaseMs: MINUTE, runs })
         return { lost: lost.toSorted(byId), cancelled: cancelled.toSorted(byId) }
       },
+    }
+  }
+
+  #note(): Action {
+    const notes = this.#runs.map((run) => ({
+      ...run,
+      ...(this.#random(2) === 0 && { progress: `${this.#random(100)}` }),
+      ...(this.#random(2) === 0 && { cursor: `"page ${this.#random(100)}"` }),
+      events: Array.from({ length: this.#random(3) }, (_, n) => ({ type: `told.${n}`, data: { n } })),
+    }))
+    return {
+      name: 'note',
+      act: async (store) => ({ stale: (await store.note(notes)).stale.toSorted(byId) }),
     }
   }
 
@@ -261,11 +276,23 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
       'deps_left',
       'fingerprint',
       'unique_key',
+      'cast(progress as text)',
+      'cast(cursor as text)',
     ],
     times: ['run_at', 'visible_at', 'locked_until', 'started_at', 'cancel_at'],
   },
   history: {
-    columns: ['id', 'status', 'run', 'retries', 'crashes', 'fingerprint', 'unique_key'],
+    columns: [
+      'id',
+      'status',
+      'run',
+      'retries',
+      'crashes',
+      'fingerprint',
+      'unique_key',
+      'cast(progress as text)',
+      'cast(cursor as text)',
+    ],
     times: ['run_at', 'started_at', 'finished_at'],
   },
   keys: { columns: ['key', 'job_id'], times: ['until'] },
@@ -274,6 +301,7 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
   slots: { columns: ['key', 'max_running', 'rate_count', 'rate_ms'], times: [] },
   slot_runs: { columns: ['key', 'job_id', 'run'], times: [] },
   payloads: { columns: ['job_id', 'part'], times: [] },
+  job_meta: { columns: ['key', 'value', 'job_id'], times: ['created'] },
 }
 
 const COUNTED = ['completed', 'failed', 'cancelled', 'run_ms', 'length(waits)', 'length(runs)']

@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { describeAccess } from './access.ts'
 import { describeActions } from './actions.ts'
 import { describeClaim } from './claim.ts'
 import { describeDependencies } from './dependencies.ts'
@@ -6,8 +7,10 @@ import { describeEnqueue } from './enqueue.ts'
 import { describeEvents } from './events.ts'
 import type { Dialect } from './harness.ts'
 import { describeKeys } from './keys.ts'
+import { describeLeaders } from './leaders.ts'
 import { describeLease } from './lease.ts'
 import { describeLimits } from './limits.ts'
+import { describeNotes } from './notes.ts'
 import { describePaging } from './paging.ts'
 import { describeProcesses } from './processes.ts'
 import { describePrune } from './prune.ts'
@@ -29,6 +32,7 @@ export function describeStore(dialect: Dialect): void {
     describeClaim(dialect)
     describeSettle(dialect)
     describeLease(dialect)
+    describeNotes(dialect)
     describeKeys(dialect)
     describeLimits(dialect)
     describeQueues(dialect)
@@ -41,6 +45,8 @@ export function describeStore(dialect: Dialect): void {
     describePaging(dialect)
     describeStats(dialect)
     describePrune(dialect)
+    describeLeaders(dialect)
+    describeAccess(dialect)
     describeProcesses(dialect)
   })
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openStore } from '../open.ts'
 import type { Answers, Command } from './child.ts'
 import { aJob, Bench, claiming, complete, type Dialect, newWorkerId, read, someJobs } from './harness.ts'
 
@@ -53,6 +54,14 @@ export function describeProcesses(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 10_000, pending: 0, processing: 0 })
     })
 
+    it('can be opened a second time, by the url that the store tells', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([aJob()])
+      const second = await openStore(store.url)
+      expect(await second.get(id)).toMatchObject({ id, status: 'pending' })
+      await second.close()
+    })
+
     // Reason for the skip: behind a transaction pooler only the lease tells of a death (capability `sessions`).
     const itSees = it.skipIf(dialect.pooled)
     itSees(
@@ -63,18 +72,20 @@ export function describeProcesses(dialect: Dialect): void {
         const worker = newWorkerId()
         const child = await start(bench.url)
         const { ids } = await tell(child, { do: 'hold', worker, limit: 3, start: 2, leaseMs: 60_000 })
-        expect(await store.rescue()).toEqual([])
+        await store.lead('maintenance', worker, 600_000)
+        expect(await store.rescue()).toEqual({ rescued: [], lookAgainMs: null })
         child.kill('SIGKILL')
         await expect
-          .poll(() => store.rescue(), { timeout: 15_000, interval: 50 })
+          .poll(async () => (await store.rescue()).rescued, { timeout: 15_000, interval: 50 })
           .toEqual([{ worker, released: 3, failed: 0 }])
-        expect(await store.rescue()).toEqual([])
+        expect((await store.rescue()).rescued).toEqual([])
         const jobs = await Promise.all(ids.map((id) => read(store, id)))
         expect(jobs).toMatchObject([
           { status: 'pending', crashes: 1, retries: 0 },
           { status: 'pending', crashes: 1, retries: 0 },
           { status: 'pending', crashes: 0, retries: 0 },
         ])
+        expect(await store.lead('maintenance', newWorkerId(), 1_000)).toBe(true)
         const again = await store.claim(claiming())
         expect(again.jobs).toHaveLength(3)
         expect(again.jobs.every((job) => job.run === 2)).toBe(true)
@@ -127,11 +138,42 @@ export function describeProcesses(dialect: Dialect): void {
       const { jobs } = await store.claim(claiming({ worker: id }))
       await presence.leave()
       await presence.leave()
-      expect(await store.rescue()).toEqual([])
+      expect((await store.rescue()).rescued).toEqual([])
       expect(await store.settle(jobs.map((job) => complete(job)))).toMatchObject({ stale: [] })
     })
 
+    it('whoever looks after the dead is seen to live itself, every few seconds', async () => {
+      const store = await bench.openWithClock()
+      const id = newWorkerId()
+      await store.attend({ id, host: 'h', pid: 1, queues: [], concurrency: 1, version: '0' })
+      const start = bench.clock.now()
+      const lastBeat = async () => (await store.workers())[0]?.lastBeat
+      bench.clock.advance(4_999)
+      await store.rescue(id)
+      expect(await lastBeat()).toEqual(start)
+      bench.clock.advance(1)
+      await store.rescue()
+      expect(await lastBeat()).toEqual(start)
+      await store.rescue(id)
+      expect(await lastBeat()).toEqual(bench.clock.now())
+    })
+
     const { cutPresence } = dialect
+    // Reason for the skip: who has let go of a file is dead at once (capability `connections`).
+    it.skipIf(!cutPresence)('says when to look again for one that is missing', async () => {
+      const store = await bench.open()
+      const worker = newWorkerId()
+      const child = await start(bench.url)
+      await tell(child, { do: 'hold', worker, limit: 1, start: 1, leaseMs: 60_000 })
+      child.kill('SIGKILL')
+      await expect.poll(async () => (await store.rescue()).lookAgainMs, { interval: 20 }).not.toBeNull()
+      const { lookAgainMs } = await store.rescue()
+      expect(lookAgainMs).toBeGreaterThanOrEqual(100)
+      expect(lookAgainMs).toBeLessThanOrEqual(5_000)
+      await expect.poll(async () => (await store.rescue()).rescued).toMatchObject([{ worker }])
+      expect((await store.rescue()).lookAgainMs).toBeNull()
+    })
+
     // Reason for the skip: a SQLite file has no connection that could blink (capability `connections`).
     it.skipIf(!cutPresence)('a connection that blinks keeps its runs', async () => {
       const store = await bench.open()
@@ -142,7 +184,7 @@ export function describeProcesses(dialect: Dialect): void {
       await cutPresence?.(bench.url, worker)
       // Watched for longer than it takes to declare a worker dead.
       for (const until = performance.now() + 2_500; performance.now() < until; ) {
-        expect(await store.rescue()).toEqual([])
+        expect((await store.rescue()).rescued).toEqual([])
       }
       expect(await tell(child, { do: 'settle' })).toEqual({ stale: [] })
     })

@@ -1,3 +1,4 @@
+import { JOB_STATUSES, type JobSummary } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import type { JobFilter, Store } from '../store.ts'
 import {
@@ -23,6 +24,27 @@ export function describeReads(dialect: Dialect): void {
       expect(await store.get(aJob().id)).toBeNull()
       expect(await store.get('no id at all')).toBeNull()
       expect(await store.requeue(['no id at all'])).toEqual({ done: 0, skipped: { JOB_NOT_FOUND: 1 } })
+    })
+
+    it('glance tells of many jobs at once how far each is, live or finished, and leaves out what is no job', async () => {
+      const store = await bench.openWithClock()
+      const [first, second, third] = someJobs(3)
+      if (!first || !second || !third) return expect.unreachable()
+      await store.enqueue([first, second, third])
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      bench.clock.advance(5)
+      await store.settle([complete(jobs[0] ?? expect.unreachable(), '{"sent":3}')])
+      const ids = [first.id, second.id, third.id, first.id, aJob().id, 'no id at all']
+      const glances = await store.glance(ids)
+      expect([...glances.keys()].sort()).toEqual([first.id, second.id, third.id].sort())
+      for (const [id, seen] of glances) {
+        const { topic, status, run, runAt, progress, created, updated } = await read(store, id)
+        expect(seen).toEqual({ topic, status, run, runAt, progress, created, updated })
+      }
+      expect(new Set([...glances.values()].map(({ status }) => status))).toEqual(
+        new Set(['completed', 'processing', 'pending']),
+      )
+      expect(await store.glance([])).toEqual(new Map())
     })
 
     it('list shows live and finished jobs as one, the newest first, by page', async () => {
@@ -112,6 +134,87 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { meta: { 'odd "key".[0]': 0.5 } })).toEqual(idsOf(4))
         expect(await matching(store, { meta: { b: 'y' } })).toEqual([])
         expect((await store.list({ meta: {} })).total).toBe(7)
+      })
+
+      it('by meta together with every other filter, as one that has no index would', async () => {
+        const store = await bench.openWithClock()
+        const start = bench.clock.now()
+        for (let i = 0; i < 8; i++) {
+          const topic = i % 2 ? 'odd' : 'even'
+          const queue = i % 4 < 2 ? 'default' : 'other'
+          await store.enqueue(
+            [0, 1, 2].map((agent) =>
+              aJob({ topic, queue, payload: { text: `no ${i}` }, meta: { agent, at: i } }),
+            ),
+          )
+          bench.clock.advance(1_000)
+        }
+        const { jobs } = await store.claim(claiming({ queues: ['default', 'other'], limit: 16 }))
+        await store.settle(
+          jobs.map(({ id, run }, i) =>
+            i % 3 ? complete({ id, run }) : { id, run, kind: 'fail' as const, error: anError },
+          ),
+        )
+        const { items: all } = await store.list({}, { limit: 1_000 })
+        const agent = { meta: { agent: 1 } }
+        const created = { createdFrom: new Date(start.getTime() + 2_000), createdTo: bench.clock.now() }
+        const others: [JobFilter, (job: JobSummary) => boolean][] = [
+          [{}, () => true],
+          ...JOB_STATUSES.map((status): [JobFilter, (job: JobSummary) => boolean] => [
+            { status },
+            (job) => job.status === status,
+          ]),
+          [{ queue: 'other' }, (job) => job.queue === 'other'],
+          [{ topic: 'odd', status: 'failed' }, (job) => job.topic === 'odd' && job.status === 'failed'],
+          [{ fingerprint: 'f00d' }, (job) => job.lastError?.fingerprint === 'f00d'],
+          [created, (job) => job.created >= created.createdFrom],
+          [{ ...created, payloadText: 'no 5' }, (job) => job.meta?.at === 5],
+          [{ idPrefix: all[4]?.id.slice(0, 3) ?? '' }, () => true],
+          [{ idPrefix: all[4]?.id ?? '' }, (job) => job.id === all[4]?.id],
+        ]
+        for (const [other, fits] of others) {
+          const expected = all.filter((job) => job.meta?.agent === 1 && fits(job)).map(({ id }) => id)
+          const found = await store.list({ ...other, ...agent })
+          expect(
+            found.items.map(({ id }) => id),
+            JSON.stringify(other),
+          ).toEqual(expected)
+          expect(found).toMatchObject({ total: expected.length, totalIsExact: true, nextCursor: null })
+          expect((await store.list({ ...other, meta: { agent: 3 } })).items).toEqual([])
+        }
+      })
+
+      it('by meta, however long its keys and values are', async () => {
+        const store = await bench.open()
+        const long = 'x'.repeat(3_000)
+        const jobs = ['1', '2'].map((end) => aJob({ meta: { [long]: end, text: `${long}${end}` } }))
+        await store.enqueue(jobs)
+        expect(await matching(store, { meta: { [long]: '2' } })).toEqual([jobs[1]?.id])
+        expect(await matching(store, { meta: { text: `${long}1` } })).toEqual([jobs[0]?.id])
+        expect(await matching(store, { meta: { text: long } })).toEqual([])
+      })
+
+      it('by the meta that a job has now, wherever it is, until it is gone', async () => {
+        const store = await bench.openWithClock()
+        const unique = { key: 'k', onConflict: 'replace' as const }
+        const [id = ''] = await store.enqueue([aJob({ unique, meta: { agent: 'a' } })])
+        await store.enqueue([aJob({ unique, meta: { agent: 'b' } })])
+        expect(await matching(store, { meta: { agent: 'a' } })).toEqual([])
+        const agent = { meta: { agent: 'b' } }
+        expect(await matching(store, agent)).toEqual([id])
+        await store.settle([{ ...(await claimOne(store)), kind: 'fail', error: anError }])
+        expect(await matching(store, agent)).toEqual([id])
+        await store.requeue(agent)
+        expect(await matching(store, { ...agent, status: 'pending' })).toEqual([id])
+        await store.settle([{ ...(await claimOne(store)), kind: 'fail', error: anError }])
+        const [child = ''] = await store.enqueue([aJob({ ...agent, after: [id], onParentFailure: 'stop' })])
+        expect(await matching(store, { ...agent, status: 'failed' })).toEqual([id, child].sort())
+        const [waiting = ''] = await store.enqueue([aJob(agent)])
+        expect(await store.delete([id, waiting])).toEqual({ done: 2, skipped: {} })
+        expect(await matching(store, agent)).toEqual([child])
+        bench.clock.advance(1_000)
+        await store.prune({ status: 'failed', finishedBefore: bench.clock.now() })
+        expect(await store.list(agent)).toMatchObject({ items: [], total: 0 })
       })
 
       it('by fingerprint: what failed with it and what is retried after it, not what got over it', async () => {

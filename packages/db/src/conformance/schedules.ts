@@ -328,6 +328,26 @@ export function describeSchedules(dialect: Dialect): void {
       }
     })
 
+    it('says when the next tick is, and of a change to it', async () => {
+      const { schedules } = await bench.openWithClock()
+      const now = bench.clock.now()
+      expect(await schedules.next()).toEqual({ nextAt: null, now })
+      let heard = 0
+      const subscription = await schedules.onChange(() => {
+        heard += 1
+      })
+      await schedules.save(aSchedule({ cron: '0 * * * *' }))
+      await expect.poll(() => heard).toBeGreaterThan(0)
+      const nextAt = new Date(now.getTime() + 3_600_000)
+      expect(await schedules.next()).toEqual({ nextAt, now })
+      await schedules.pause('nightly')
+      expect(await schedules.next()).toEqual({ nextAt: null, now })
+      const before = heard
+      await schedules.resume('nightly')
+      await expect.poll(() => heard).toBeGreaterThan(before)
+      await subscription.close()
+    })
+
     it('leaves out a tick whose unique key is taken, and goes on', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob({ unique: { key: 'digest' } })])
@@ -363,7 +383,7 @@ export function describeSchedules(dialect: Dialect): void {
       })
 
       it.each<[string, Partial<Schedule>, string]>([
-        ['a name with a colon', { name: 'a:b' }, 'INVALID_INPUT'],
+        ['a name with two colons', { name: 'a:b:c' }, 'INVALID_INPUT'],
         ['a long name', { name: 'n'.repeat(129) }, 'INVALID_INPUT'],
         ['a bad topic', { topic: 'no spaces' }, 'INVALID_TOPIC'],
         ['a payload that is not JSON', { payload: { n: Number.NaN } }, 'INVALID_PAYLOAD'],

@@ -19,7 +19,7 @@ type Connection = {
   destroy(): void
 }
 
-const PING_MS = 5_000
+const PING_MS = 10_000
 const CONNECT_TIMEOUT_MS = 10_000
 const RECONNECT_MIN_MS = 25
 const RECONNECT_MAX_MS = 1_000

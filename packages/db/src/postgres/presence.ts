@@ -4,7 +4,7 @@ import type { Presence, WorkerInfo } from '../store.ts'
 import { isPooled } from './pooler.ts'
 import type { Query } from './sql.ts'
 
-const PING_MS = 5_000
+const PING_MS = 10_000
 const RECONNECT_MAX_MS = 1_000
 
 type Options = {

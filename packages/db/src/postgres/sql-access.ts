@@ -11,8 +11,12 @@ import { toOncueError } from './errors.ts'
 const BY_INDEX = `set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off;
 set local enable_incremental_sort = off; set local jit = off`
 
-/** Portable SQL on Postgres. */
-export function postgresSql(client: PostgresClient, now: () => Promise<Date>): Sql {
+/** Portable SQL on Postgres. `fixed` is the time of a test's clock. */
+export function postgresSql(
+  client: PostgresClient,
+  now: () => Promise<Date>,
+  fixed: () => Date | null = () => null,
+): Sql {
   return {
     dialect: 'postgres',
     all: <Row extends object>(statement: PortableStatement) => client.rows<Row>(toPostgres(statement)),
@@ -22,6 +26,7 @@ export function postgresSql(client: PostgresClient, now: () => Promise<Date>): S
     time: (value) => value as Date | null,
     json: (value) => value,
     now,
+    clock: () => ({ text: 'coalesce(?::timestamptz, oncue.clock())', values: [fixed()] }),
   }
 }
 

@@ -1,11 +1,24 @@
 import type { NewJob } from '@oncue/core'
 import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
+import type { EncodedNote } from '../notes.ts'
 import type { ClaimRequest, HeartbeatRequest, Settlement } from '../store.ts'
 import type { Marks } from './low-water.ts'
 
 /** Pure builders: what is sent to Postgres, and nothing that sends it. `now` is null but in tests. */
-export type Query = { readonly name?: string; readonly text: string; readonly values: unknown[] }
+export type Query = {
+  readonly name?: string
+  readonly text: string
+  readonly values: unknown[]
+  /** Milliseconds; the driver's name for it. */
+  readonly query_timeout?: number
+}
+
+/**
+ * Of what a worker waits for. A connection that is dead without a word would answer after a quarter of an
+ * hour; heartbeats have to find another one within a lease.
+ */
+const WORK = { query_timeout: 15_000 }
 
 type Column = { readonly name: string; readonly type: string; readonly of: (job: NewJob) => unknown }
 
@@ -42,18 +55,19 @@ export function enqueue(jobs: readonly NewJob[], now: Date | null): Query {
 
 function enqueueOne(job: NewJob, now: Date | null): Query {
   return {
-    name: 'oncue_enqueue_1',
-    text: ENQUEUE_ONE,
+    ...(job.meta === null ? ENQUEUE_ONE : ENQUEUE_ONE_WITH_META),
     values: [now, ...JOB_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
   }
 }
 
-const ENQUEUE_ONE = insertJobs(
+const INSERT_ONE = insertJobs(
   JOB_COLUMNS.map((column, i) => `$${i + 2}::${column.type}`),
   `$${JOB_COLUMNS.length + 2}::timestamptz`,
   `$${JOB_COLUMNS.length + 3}::bigint`,
   '',
 )
+const ENQUEUE_ONE = { name: 'oncue_enqueue_1', text: INSERT_ONE }
+const ENQUEUE_ONE_WITH_META = { name: 'oncue_enqueue_meta_1', text: withMeta(INSERT_ONE, []) }
 
 function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const values: unknown[] = [now]
@@ -72,8 +86,17 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const delay = column({ name: 'delay', type: 'bigint', of: (job) => job.delayMs })
   const source = arrays.length ? `, unnest(${arrays.join(', ')}) as s(${names.join(', ')})` : ''
   const insert = insertJobs(expressions, runAt, delay, source)
+  const ctes = bigPayloads(jobs, parameter)
+  const hasMeta = jobs.some((job) => job.meta !== null)
+  return { text: hasMeta ? withMeta(insert, ctes) : withAll(ctes, insert), values }
+}
+
+function bigPayloads(
+  jobs: readonly NewJob[],
+  parameter: (value: unknown, type: string) => string,
+): readonly string[] {
   const big = jobs.filter((job) => !isInline(job.payload))
-  if (big.length === 0) return { text: insert, values }
+  if (big.length === 0) return []
   const ids = parameter(
     big.map((job) => job.id),
     'uuid[]',
@@ -82,13 +105,24 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
     big.map((job) => job.payload),
     'json[]',
   )
-  return {
-    text: `with big as (
+  return [
+    `big as (
   insert into oncue.payloads (job_id, part, data) select b.id, 'payload', b.data from unnest(${ids}, ${data}) as b(id, data)
-)
-${insert}`,
-    values,
-  }
+)`,
+  ]
+}
+
+/** The rows that lists find the jobs by, from the same statement: jobs without meta do not pay for them. */
+function withMeta(insert: string, ctes: readonly string[]): string {
+  return withAll(
+    [...ctes, `made as (${insert} returning id, created, meta)`],
+    `insert into oncue.job_meta (key, value, created, job_id)
+select e.key, e.value, m.created, m.id from made m, oncue.meta_entries_v1(m.meta) e`,
+  )
+}
+
+function withAll(ctes: readonly string[], statement: string): string {
+  return ctes.length ? `with ${ctes.join(', ')}\n${statement}` : statement
 }
 
 /** `$1` is the time of a test's clock. All rows share one moment: the clock is read once. */
@@ -108,6 +142,7 @@ function dueAt(job: NewJob): string | null {
 
 export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Query {
   return {
+    ...WORK,
     name: 'oncue_claim_1',
     text: 'select * from oncue.claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     values: [now, ...claimValues(request, marks)],
@@ -116,6 +151,7 @@ export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Qu
 
 export function settle(settlements: readonly Settlement[], now: Date | null): Query {
   return {
+    ...WORK,
     name: 'oncue_settle_1',
     text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8)',
     values: [now, ...settleValues(settlements)],
@@ -129,6 +165,7 @@ export function settleAndClaim(
   now: Date | null,
 ): Query {
   return {
+    ...WORK,
     name: 'oncue_settle_and_claim_1',
     text: `select * from oncue.settle_and_claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     values: [now, ...settleValues(settlements), ...claimValues(request, marks)],
@@ -201,6 +238,7 @@ function otherOutcome(settlement: Exclude<Settlement, { kind: 'complete' }>) {
 
 export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
   return {
+    ...WORK,
     name: 'oncue_heartbeat_1',
     text: 'select * from oncue.heartbeat_v1($1, $2, $3, $4, $5, $6)',
     values: [
@@ -215,15 +253,40 @@ export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
 }
 
 export function held(worker: string): Query {
-  return { text: 'select id, run from oncue.jobs where locked_by = $1', values: [worker] }
+  return { ...WORK, text: 'select id, run from oncue.jobs where locked_by = $1', values: [worker] }
 }
 
-export function rescue(goneMs: number, settleMs: number, now: Date | null): Query {
+export function note(notes: readonly EncodedNote[], now: Date | null): Query {
   return {
-    name: 'oncue_rescue_1',
-    text: 'select * from oncue.rescue_v1($1, $2, $3)',
-    values: [now, goneMs, settleMs],
+    name: 'oncue_note_1',
+    text: 'select * from oncue.note_v1($1, $2)',
+    values: [now, JSON.stringify(notes)],
   }
+}
+
+export function rescue(goneMs: number, settleMs: number, worker: string | null, now: Date | null): Query {
+  return {
+    ...WORK,
+    name: 'oncue_rescue_1',
+    text: 'select * from oncue.rescue_v1($1, $2, $3, $4)',
+    values: [now, goneMs, settleMs, worker],
+  }
+}
+
+/** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
+export function lead(what: string, by: string, termMs: number, now: Date | null): Query {
+  return {
+    text: `insert into oncue.leaders as l (name, held_by, until)
+select $2, $3, c.now + $4 * interval '1 millisecond' from (select coalesce($1::timestamptz, oncue.clock()) as now) as c
+on conflict (name) do update set held_by = excluded.held_by, until = excluded.until
+where l.held_by = excluded.held_by or l.until <= excluded.until - $4 * interval '1 millisecond' or l.until > excluded.until
+returning 1`,
+    values: [now, what, by, termMs],
+  }
+}
+
+export function stepDown(what: string, by: string): Query {
+  return { text: 'delete from oncue.leaders where name = $1 and held_by = $2', values: [what, by] }
 }
 
 /** Jobs with a unique or idempotency key. Answers n (the place in `jobs`), job_id, created. */
@@ -296,10 +359,6 @@ export function prune(
     text: 'select oncue.prune_v1($1, $2, $3, $4, $5, $6)',
     values: [now, queue, topic, status, before, limit],
   }
-}
-
-export function tend(now: Date | null): Query {
-  return { name: 'oncue_tend_1', text: 'select oncue.tend_v1($1)', values: [now] }
 }
 
 /** Which of these ids are known already: asked before an enqueue of unknown fate is sent again. */

@@ -7,6 +7,7 @@ import { type ActionName, type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/postgres/client.ts'
+import { encodeNotes } from '../notes.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
@@ -20,7 +21,9 @@ import type {
   HeartbeatRequest,
   Presence,
   PruneRule,
+  Rescue,
   Rescued,
+  RunNote,
   RunRef,
   Settled,
   Settlement,
@@ -49,8 +52,11 @@ export type PostgresOptions = {
   readonly clock?: (() => Date) | undefined
 }
 
-/** How long presence must be gone before a worker counts as dead. */
-const GONE_MS = 1_000
+/**
+ * How long presence must be gone before a worker counts as dead. A worker that looks once a second sees
+ * it missing within one, and frees its runs before two have passed.
+ */
+const GONE_MS = 800
 /** How long after a start of the server nobody is declared dead: everyone has to come back first. */
 const SETTLE_MS = 5_000
 
@@ -81,6 +87,10 @@ export class PostgresStore extends ColdStore implements Store {
     }
   }
 
+  get url(): string {
+    return this.#options.url
+  }
+
   get capabilities(): Capabilities {
     return this.#capabilities
   }
@@ -91,7 +101,11 @@ export class PostgresStore extends ColdStore implements Store {
     const client = new PostgresClient(options.url, options.poolSize ?? 10)
     this.#client = client
     this.#prisma = new PrismaClient({ adapter: new PrismaPg(client.pool) })
-    const access = postgresSql(client, () => this.now())
+    const access = postgresSql(
+      client,
+      () => this.now(),
+      () => this.#now(),
+    )
     const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
     this.cold = { sql: access, reads, admin: createAdmin(access) }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
@@ -104,7 +118,11 @@ export class PostgresStore extends ColdStore implements Store {
       onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
       tell: (jobId) => this.#notifiers.events.notify([jobId]),
     })
-    this.schedules = createSchedules(access, (jobs) => this.enqueue(jobs))
+    this.schedules = createSchedules(access, {
+      enqueue: (jobs) => this.enqueue(jobs),
+      wake: (names) => this.wake(names),
+      onWake: (names, wake) => this.onWake(names, wake),
+    })
   }
 
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
@@ -186,7 +204,9 @@ export class PostgresStore extends ColdStore implements Store {
       const { code, retryable } = toOncueError(error)
       if (code !== 'DATABASE_REFUSED' && !retryable) throw error
       // Settling is worth more attempts than claiming: it may be sent again, a claim may not.
-      return { ...(await this.settle(settlements)), jobs: [], nextDue: null, now: await this.now() }
+      const settled = await this.settle(settlements)
+      const unanswered = code === 'DATABASE_UNAVAILABLE'
+      return { ...settled, jobs: [], nextDue: null, now: await this.now(), unanswered }
     }
   }
 
@@ -212,6 +232,13 @@ export class PostgresStore extends ColdStore implements Store {
     const of = (kind: string) =>
       rows.filter((row) => row[0] === kind).map(([, id, run]) => ({ id, run }) as RunRef)
     return { lost: of('lost'), cancelled: of('cancel') }
+  }
+
+  async note(notes: readonly RunNote[]): Promise<{ stale: RunRef[] }> {
+    this.assertOpen()
+    if (notes.length === 0) return { stale: [] }
+    const rows = await this.#client.queryOnce(sql.note(encodeNotes(notes), this.#now()))
+    return { stale: rows.map(([id, run]) => ({ id, run }) as RunRef) }
   }
 
   async held(worker: string): Promise<RunRef[]> {
@@ -240,11 +267,17 @@ export class PostgresStore extends ColdStore implements Store {
     return presence
   }
 
-  async rescue(): Promise<Rescued[]> {
+  async rescue(worker?: string): Promise<Rescue> {
     this.assertOpen()
-    const rows = await this.#client.query(sql.rescue(GONE_MS, SETTLE_MS, this.#now()))
-    await this.#client.query(sql.tend(this.#now()))
-    return rows.map(([worker, released, failed]) => ({ worker, released, failed }) as Rescued)
+    if (worker !== undefined) assertWorkerId(worker)
+    const rows = await this.#client.query(sql.rescue(GONE_MS, SETTLE_MS, worker ?? null, this.#now()))
+    const missing = rows.find(([dead]) => dead === null)
+    return {
+      rescued: rows
+        .filter((row) => row !== missing)
+        .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued),
+      lookAgainMs: (missing?.[3] as number | undefined) ?? null,
+    }
   }
 
   async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
@@ -260,6 +293,16 @@ export class PostgresStore extends ColdStore implements Store {
   ): Promise<Acted[]> {
     const rows = await this.#client.queryOnce(sql.ACTIONS[action](ids, asOf, by, this.#now()))
     return rows.map(([reason, count, busy]) => ({ reason, count, ids: busy }) as Acted)
+  }
+
+  async lead(what: string, by: string, termMs: number): Promise<boolean> {
+    this.assertOpen()
+    return (await this.#client.query(sql.lead(what, by, termMs, this.#now()))).length > 0
+  }
+
+  async stepDown(what: string, by: string): Promise<void> {
+    this.assertOpen()
+    await this.#client.query(sql.stepDown(what, by))
   }
 
   async rollUp(): Promise<number> {

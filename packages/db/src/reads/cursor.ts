@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto'
 import { OncueError } from '@oncue/core'
-import type { JobFilter } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 
 /** Where a job stands in every list. It never changes, whatever becomes of the job. */
 export type Place = { readonly created: Date; readonly id: string }
 
 /** Opaque to callers: the place of the last job that was shown, and which filter it was shown for. */
-export function encodeCursor({ created, id }: Place, filter: JobFilter): string {
+export function encodeCursor({ created, id }: Place, filter: object): string {
   return Buffer.from(JSON.stringify([created.getTime(), id, hashOf(filter)])).toString('base64url')
 }
 
-export function decodeCursor(cursor: string, filter: JobFilter): Place {
+export function decodeCursor(cursor: string, filter: object): Place {
   const [ms, id, hash] = parse(cursor)
   if (!Number.isSafeInteger(ms) || typeof id !== 'string' || !isUuid(id))
     throw new OncueError('INVALID_CURSOR', 'This is no cursor of a list')
@@ -30,7 +29,7 @@ function parse(cursor: string): unknown[] {
 }
 
 /** The same for filters that mean the same: absent and undefined, and in whatever order. */
-function hashOf(filter: JobFilter): string {
+function hashOf(filter: object): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(filter)))
     .digest('base64url')

@@ -33,16 +33,21 @@ export function mayHaveEnded({ status }: JobFilter, as: JobStatus): boolean {
 
 /** What an index does not answer, as conditions on a row `x`. Queue and topic are left to the caller. */
 export function conditions(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
-  const { createdFrom, createdTo, meta, idPrefix, payloadText } = filter
-  const found: Fragment[] = []
-  if (createdFrom) found.push(q`x.created >= ${createdFrom}`)
-  if (createdTo) found.push(q`x.created < ${createdTo}`)
+  const { meta, idPrefix, payloadText } = filter
+  const found = createdWithin('x', filter)
   if (meta && Object.keys(meta).length > 0) found.push(hasMeta(dialect, meta))
   if (idPrefix) {
     const range = idRange(idPrefix)
     found.push(range ? q`x.id between ${range.first} and ${range.last}` : raw('1 = 0'))
   }
   if (payloadText) found.push(hasText(dialect, payloadText))
+  return found
+}
+
+export function createdWithin(row: string, { createdFrom, createdTo }: JobFilter): Fragment[] {
+  const found: Fragment[] = []
+  if (createdFrom) found.push(q`${raw(row)}.created >= ${createdFrom}`)
+  if (createdTo) found.push(q`${raw(row)}.created < ${createdTo}`)
   return found
 }
 
@@ -68,7 +73,7 @@ function hasMeta(dialect: Sql['dialect'], meta: NonNullable<JobFilter['meta']>):
   const entries = Object.entries(meta).map(([key, value]) => {
     const types = { string: `('text')`, number: `('integer', 'real')`, boolean: `('true', 'false')` }
     const type = raw(types[typeof value as keyof typeof types])
-    return q`exists (select 1 from json_each(x.meta) m where m.key = ${key} and m.type in ${type} and m.value = ${value})`
+    return q`exists (select 1 from json_each(x.meta) e where e.key = ${key} and e.type in ${type} and e.value = ${value})`
   })
   return entries.reduce((a, b) => q`${a} and ${b}`)
 }

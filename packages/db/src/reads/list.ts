@@ -5,12 +5,13 @@ import { countJobs } from './counts.ts'
 import { decodeCursor, encodeCursor, type Place } from './cursor.ts'
 import { checkFilter, invalid } from './filter.ts'
 import { type Fragment, join, q, raw } from './fragment.ts'
+import { type ByMeta, byMeta, type MetaEntry, TOTAL_UP_TO } from './meta.ts'
 import { each } from './scan.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
 import { decodeSummary, FINISHED_COLUMNS, LIVE_COLUMNS, type SummaryRow, timeOf } from './summary.ts'
 import { behind, isSearch, windows } from './windows.ts'
 
-/** Where no counter knows the total, counting stops here. */
+/** Where no counter knows the total, counting stops here; and so many jobs are looked up by their meta. */
 const COUNT_UP_TO = 10_000
 
 /**
@@ -19,11 +20,16 @@ const COUNT_UP_TO = 10_000
  */
 const SEARCH_MS = { postgres: 1_000, sqlite: 200 }
 
+/** How long the rest of a search may be counted. People wait for a page, hardly ever for its total. */
+const COUNT_MS = 10
+
+type Patience = { readonly searchMs?: number; readonly countMs?: number; readonly rare?: number }
+
 export async function list(
   sql: Sql,
   filter: JobFilter,
   page: PageRequest,
-  { searchMs = SEARCH_MS[sql.dialect] }: { searchMs?: number } = {},
+  { searchMs = SEARCH_MS[sql.dialect], countMs = COUNT_MS, rare = COUNT_UP_TO }: Patience = {},
 ): Promise<JobPage> {
   checkFilter(filter)
   const { limit = 50, offset = 0, cursor } = page
@@ -32,19 +38,22 @@ export async function list(
   if (cursor !== undefined && offset > 0) throw invalid('offset', 'cannot be combined with a cursor')
   const after = cursor === undefined ? undefined : decodeCursor(cursor, filter)
 
+  const way = await byMeta(sql, filter, rare)
+  const by = way?.entry
   const [{ rows, rest }, counts] = await Promise.all([
-    rowsOf(sql, { filter, after, limit, offset, searchMs }),
+    rowsOf(sql, { filter, by, after, limit, offset, searchMs }),
     onlyCounted(filter) ? countJobs(sql, filter) : undefined,
   ])
   const items = rows.slice(0, limit).map((row) => decodeSummary(sql, row))
   const next = rows.length > limit ? items.at(-1) : rest
-  const total = () => {
+  const total = async () => {
     if (counts) return { total: filter.status ? counts[filter.status] : sumOf(counts), totalIsExact: true }
+    if (way?.isAll) return upTo(way.count, null, TOTAL_UP_TO)
     // What took too long to look for takes too long to count.
-    const isKnown = next ? next === rest : !after && offset === 0
-    return isKnown
-      ? { total: offset + items.length, totalIsExact: !next }
-      : countMatches(sql, filter, searchMs)
+    const seen = items.length && offset + items.length
+    if (next ? next === rest : !after && offset === 0) return { total: seen, totalIsExact: !next }
+    const counted = await countMatches(sql, filter, way, countMs)
+    return { ...counted, total: Math.max(seen, counted.total) }
   }
   return { items, nextCursor: next ? encodeCursor(next, filter) : null, ...(await total()) }
 }
@@ -59,6 +68,7 @@ const sumOf = (counts: Awaited<ReturnType<typeof countJobs>>) =>
 
 type Wanted = {
   readonly filter: JobFilter
+  readonly by: MetaEntry | undefined
   readonly after: Place | undefined
   readonly limit: number
   readonly offset: number
@@ -67,17 +77,17 @@ type Wanted = {
 
 /** One row more than asked for, which tells whether there is another page; and where a search stopped early. */
 async function rowsOf(sql: Sql, wanted: Wanted): Promise<{ rows: SummaryRow[]; rest: Place | null }> {
-  const { filter, after, limit, offset, searchMs } = wanted
+  const { filter, by, after, limit, offset, searchMs } = wanted
   const read = async (selection: Selection, skip: number) => {
     const statement = pageStatement(sql.dialect, selection, skip)
     return statement ? sql.walk<SummaryRow>(statement) : []
   }
   const enough = offset + limit + 1
-  if (!isSearch(filter))
-    return { rows: await read({ filter, after, direction: 'desc', limit: enough }, offset), rest: null }
+  if (!isSearch(filter, by))
+    return { rows: await read({ filter, by, after, direction: 'desc', limit: enough }, offset), rest: null }
   const rows: SummaryRow[] = []
   const { rest } = await search(sql, filter, after, searchMs, async (part) => {
-    rows.push(...(await read({ ...part, direction: 'desc', limit: enough - rows.length }, 0)))
+    rows.push(...(await read({ ...part, by, direction: 'desc', limit: enough - rows.length }, 0)))
     return rows.length < enough
   })
   return { rows: rows.slice(offset), rest }
@@ -127,33 +137,36 @@ export function pageStatement(
 async function countMatches(
   sql: Sql,
   filter: JobFilter,
-  searchMs: number,
+  way: ByMeta | null,
+  countMs: number,
 ): Promise<Pick<JobPage, 'total' | 'totalIsExact'>> {
+  const by = way?.entry
+  const lookUpTo = by && TOTAL_UP_TO
   const count = async (part: JobFilter, after: Place | undefined) => {
-    const statement = countStatement(sql.dialect, part, after)
+    const statement = countStatement(sql.dialect, { filter: part, by, lookUpTo, after })
     const [row] = statement ? await sql.walk<{ n: number }>(statement) : []
     return row?.n ?? 0
   }
-  if (!isSearch(filter)) return upTo(await count(filter, undefined), null)
+  if (way && way.count > TOTAL_UP_TO) return { total: await count(filter, undefined), totalIsExact: false }
+  if (!isSearch(filter, by)) return upTo(await count(filter, undefined), null)
   let n = 0
-  const { rest } = await search(sql, filter, undefined, searchMs, async (part) => {
+  const { rest } = await search(sql, filter, undefined, countMs, async (part) => {
     n += await count(part.filter, part.after)
     return n <= COUNT_UP_TO
   })
   return upTo(n, rest)
 }
 
-function upTo(n: number, rest: Place | null): Pick<JobPage, 'total' | 'totalIsExact'> {
-  return { total: Math.min(n, COUNT_UP_TO), totalIsExact: n <= COUNT_UP_TO && !rest }
+function upTo(n: number, rest: Place | null, most = COUNT_UP_TO): Pick<JobPage, 'total' | 'totalIsExact'> {
+  return { total: Math.min(n, most), totalIsExact: n <= most && !rest }
 }
 
 export function countStatement(
   dialect: Sql['dialect'],
-  filter: JobFilter,
-  after: Place | undefined,
+  selection: Omit<Selection, 'direction' | 'limit'>,
 ): Fragment | null {
   const limit = COUNT_UP_TO + 1
-  const sources = sourcesOf(dialect, { filter, after, direction: 'desc', limit })
+  const sources = sourcesOf(dialect, { ...selection, direction: 'desc', limit })
   if (!sources) return null
   return q`${withAll(sources.ctes)} select count(*) as n from (select 1 from (${sources.found}) f limit ${limit}) c`
 }
@@ -173,7 +186,9 @@ export async function matchingIds(
   limit: number,
 ): Promise<Batch> {
   checkFilter(filter)
-  const sources = sourcesOf(sql.dialect, { filter, asOf, after: after ?? undefined, direction: 'asc', limit })
+  const by = (await byMeta(sql, filter, COUNT_UP_TO))?.entry
+  const selection = { filter, by, asOf, after: after ?? undefined, limit }
+  const sources = sourcesOf(sql.dialect, { ...selection, direction: 'asc' })
   if (!sources) return { ids: [], next: null }
   const rows = await sql.walk<{ created: unknown; id: string }>(idsStatement(sources, limit))
   const last = rows.at(-1)

@@ -36,6 +36,24 @@ export function each(
 }
 
 /**
+ * The same on SQLite for places alone, `n.created` and `n.id`, where the index knows all that is asked for:
+ * no row of the table is looked up. Whatever shares the last moment comes too.
+ */
+export function eachPlace(
+  outer: Fragment,
+  { table, index, where, order, limit }: Scan,
+  direction: 'asc' | 'desc',
+): Fragment {
+  const from = raw(`{${table}} x indexed by {${index}}`)
+  const last = q`(select x.created from ${from} where ${where} order by ${order ?? raw('1')} limit 1 offset ${limit - 1})`
+  const within =
+    direction === 'desc'
+      ? q`x.created >= coalesce(${last}, 0)`
+      : q`x.created <= coalesce(${last}, ${Number.MAX_SAFE_INTEGER})`
+  return q`(select x.created, x.id from ${outer} o cross join ${from} on ${where} and ${within}) n`
+}
+
+/**
  * A CTE of the distinct topics at the head of an index, each found by one descent from the one before:
  * as many steps as there are topics, not as there are jobs.
  */

@@ -1,9 +1,10 @@
 import type { Sql } from '../sql.ts'
 import type { JobFilter } from '../store.ts'
 import type { Place } from './cursor.ts'
-import { conditions, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
+import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
 import { all, type Fragment, join, q, raw } from './fragment.ts'
-import { distinctEnds, distinctTopics, each, ONCE } from './scan.ts'
+import type { MetaEntry } from './meta.ts'
+import { distinctEnds, distinctTopics, each, eachPlace, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
   readonly filter: JobFilter
@@ -12,6 +13,10 @@ export type Selection = {
   readonly after?: Place | undefined
   /** Only what had ended, or was there, at that moment. */
   readonly asOf?: Date | undefined
+  /** By this entry of their meta, and not topic by topic. */
+  readonly by?: MetaEntry | undefined
+  /** How many that have it are looked at. */
+  readonly lookUpTo?: number | undefined
   /** How many of each source are worth looking at. */
   readonly limit: number
 }
@@ -29,6 +34,8 @@ export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Source
   const { idPrefix, fingerprint } = selection.filter
   if (idPrefix && narrowPrefix(idPrefix)) {
     builder.byId()
+  } else if (selection.by) {
+    builder.byMeta(selection.by)
   } else {
     builder.live()
     if (fingerprint !== undefined) builder.failedWith(fingerprint)
@@ -79,7 +86,7 @@ class Builder {
     const index = { table: 'jobs', index: 'jobs_listed', where: raw('1 = 1') } as const
     const topics = this.#topics('live_topics', () => distinctTopics(this.#dialect, 'live_topics', index))
     const where = all([raw('x.topic = o.topic'), ...this.#live])
-    this.#add(1, this.#walk(topics, { ...index, where }))
+    this.#add(1, this.#walk(topics, { ...index, where }, ['topic']))
   }
 
   completed(): void {
@@ -91,7 +98,7 @@ class Builder {
         ? this.#topics('done_topics', () => distinctTopics(this.#dialect, 'done_topics', index))
         : everCountedIn(this.#filter.queue)
     const where = all([only, raw('x.topic = o.topic'), ...this.#finished])
-    this.#add(0, this.#walk(topics, { ...index, where }))
+    this.#add(0, this.#walk(topics, { ...index, where }, ['topic', 'status']))
   }
 
   /**
@@ -110,26 +117,50 @@ class Builder {
     )
     const where = all([place, ...this.#finished])
     const scan = { table: 'history', index: 'history_unsuccessful', where } as const
-    this.#add(0, this.#walk(q`(select topic, status, queue from ends where ${ends})`, scan))
+    const outer = q`(select topic, status, queue from ends where ${ends})`
+    this.#add(0, this.#walk(outer, scan, ['topic', 'status', 'queue']))
   }
 
   failedWith(fingerprint: string): void {
     if (!mayHaveEnded(this.#filter, 'failed')) return
     const where = all([q`x.status = 'failed' and x.fingerprint = ${fingerprint}`, ...this.#finished])
-    this.#add(0, this.#walk(ONCE, { table: 'history', index: 'history_fingerprint', where }))
+    const scan = { table: 'history', index: 'history_fingerprint', where } as const
+    this.#add(0, this.#walk(ONCE, scan, ['status', 'fingerprint']))
   }
 
   /** By the primary key. */
   byId(): void {
-    const { status, fingerprint } = this.#filter
     const rows = (table: string, where: readonly Fragment[]) =>
       q`(select x.created, x.id from ${raw(`{${table}}`)} x where ${all(where)}) n`
     if (mayBeLive(this.#filter)) this.#add(1, rows('jobs', this.#live))
-    if (status && !mayHaveEnded(this.#filter, status)) return
-    const finished = [...this.#finished]
-    if (status) finished.push(q`x.status = ${status}`)
-    if (fingerprint !== undefined) finished.push(q`x.status = 'failed' and x.fingerprint = ${fingerprint}`)
-    this.#add(0, rows('history', finished))
+    if (this.#mayBeFinished()) this.#add(0, rows('history', this.#ended()))
+  }
+
+  /**
+   * One walk for live and finished jobs. Where each of them is is a scalar subquery, which no plan turns
+   * into a scan of the whole table.
+   */
+  byMeta({ key, value }: MetaEntry): void {
+    const { filter, direction, after, limit, lookUpTo } = this.#selection
+    const beyond = raw(direction === 'desc' ? '<' : '>')
+    const found = (live: 0 | 1, table: 'jobs' | 'history', where: readonly Fragment[]) =>
+      q`(select ${raw(`${live} from {${table}}`)} x
+        where x.id = w.id and x.created = w.created and ${all(where)})`
+    const places = [
+      ...(mayBeLive(filter) ? [found(1, 'jobs', this.#live)] : []),
+      ...(this.#mayBeFinished() ? [found(0, 'history', this.#ended())] : []),
+    ]
+    const where = all([
+      q`m.key = ${key} and m.value = ${value}`,
+      ...createdWithin('m', filter),
+      ...(after ? [q`(m.created, m.job_id) ${beyond} (${after.created}, ${after.id})`] : []),
+    ])
+    const order = raw(`created ${direction}, id ${direction}`)
+    const most = lookUpTo === undefined ? raw('') : q`limit ${lookUpTo}`
+    const have = q`select m.created, m.job_id as id from {job_meta} m where ${where} order by ${order} ${most}`
+    this.#branches.push(q`select live, created, id from (
+      select coalesce(${join(places, ', ')}, null) as live, w.created, w.id from (${have}) w) f
+      where live is not null order by ${order} limit ${limit}`)
   }
 
   sources(): Sources | null {
@@ -137,8 +168,30 @@ class Builder {
     return { ctes: this.#ctes, found: join(this.#branches, '\nunion all\n') }
   }
 
-  #walk(outer: Fragment, scan: Omit<Parameters<typeof each>[2], 'order' | 'limit'>): Fragment {
-    return each(this.#dialect, outer, { ...scan, order: this.#order, limit: this.#selection.limit })
+  #mayBeFinished(): boolean {
+    const { status } = this.#filter
+    return status === undefined || mayHaveEnded(this.#filter, status)
+  }
+
+  /** What no index of a source has said already. */
+  #ended(): Fragment[] {
+    const { status, fingerprint } = this.#filter
+    const ended = [...this.#finished]
+    if (status) ended.push(q`x.status = ${status}`)
+    if (fingerprint !== undefined) ended.push(q`x.status = 'failed' and x.fingerprint = ${fingerprint}`)
+    return ended
+  }
+
+  /** `known`: what the index tells of a job beside its place. */
+  #walk(outer: Fragment, scan: Omit<Scan, 'order' | 'limit'>, known: readonly (keyof JobFilter)[]): Fragment {
+    const { direction, limit, asOf } = this.#selection
+    const bounded = { ...scan, order: this.#order, limit }
+    const asked = Object.entries(this.#filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+    const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix']
+    const isCovered = !asOf && asked.every((name) => knows.includes(name))
+    return this.#dialect === 'sqlite' && isCovered
+      ? eachPlace(outer, bounded, direction)
+      : each(this.#dialect, outer, bounded)
   }
 
   /** The one topic that was asked for, or those that a CTE finds. */

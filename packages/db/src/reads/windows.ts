@@ -3,6 +3,7 @@ import type { JobFilter } from '../store.ts'
 import type { Place } from './cursor.ts'
 import { narrowPrefix } from './filter.ts'
 import { join, q } from './fragment.ts'
+import type { MetaEntry } from './meta.ts'
 import { sourcesOf } from './sources.ts'
 import { timeOf } from './summary.ts'
 
@@ -13,8 +14,13 @@ const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 /** A stretch of the list, from behind one place down to a moment; null: to the end. */
 export type Window = { readonly after: Place | undefined; readonly from: Date | null }
 
-/** No index knows meta and payloads: jobs have to be looked at, one after the other. */
-export function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
+/**
+ * No index knows payloads, nor meta together with something else: jobs have to be looked at, one after
+ * the other. Those that are looked up by an entry of their meta are few enough, unless their payloads
+ * have to be read.
+ */
+export function isSearch({ meta, payloadText, idPrefix }: JobFilter, by: MetaEntry | undefined): boolean {
+  if (by) return !!payloadText
   return Object.keys(meta ?? {}).length > 0 || !!payloadText || (!!idPrefix && !narrowPrefix(idPrefix))
 }
 

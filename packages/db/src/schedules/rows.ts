@@ -1,4 +1,4 @@
-import { type NewJob, OncueError, prepareJob, queueSchema, toInputError } from '@oncue/core'
+import { type NewJob, OncueError, prepareJob, toInputError, topicSchema } from '@oncue/core'
 import { z } from 'zod'
 import type { Schedule, ScheduleRow } from '../schedules.ts'
 import type { Sql } from '../sql.ts'
@@ -36,9 +36,9 @@ export function readSchedule(sql: Sql, row: StoredSchedule): ScheduleRow {
   }
 }
 
-/** Names stand in keys and URLs, so they follow the rule of queues. Cron, topic, payload and options have checks of their own. */
+/** Names stand in keys and URLs, so they follow the rule of topics, whose names those in code have. Cron, topic, payload and options have checks of their own. */
 const scheduleSchema = z.strictObject({
-  name: queueSchema,
+  name: topicSchema,
   cron: z.unknown(),
   timezone: z.unknown(),
   topic: z.unknown(),

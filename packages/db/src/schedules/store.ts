@@ -2,14 +2,22 @@ import { isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
 import { assertBy } from '../by.ts'
 import type { ScheduleRow, ScheduleStore } from '../schedules.ts'
 import type { PortableStatement, Sql } from '../sql.ts'
+import type { Subscription } from '../store.ts'
 import { firstTick, parseCron } from './cron.ts'
 import { ticksToRun } from './missed.ts'
 import { checkSchedule, readSchedule, type StoredSchedule, toJob, toTickJob } from './rows.ts'
 
-export type Enqueue = (jobs: readonly NewJob[]) => Promise<JobId[]>
+/** What schedules need of their store. Its wake-ups tell of changes, under a name that no queue can have. */
+export type ScheduleHost = {
+  enqueue(jobs: readonly NewJob[]): Promise<JobId[]>
+  wake(queues: readonly string[]): void
+  onWake(queues: readonly string[], wake: () => void): Promise<Subscription>
+}
+
+const CHANGES = ['oncue:schedules']
 
 /** Schedules are rows; whoever ticks them finds what is due and moves it on. Written once for both databases. */
-export function createSchedules(sql: Sql, enqueue: Enqueue): ScheduleStore {
+export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   const read = async (statement: PortableStatement) =>
     (await sql.all<StoredSchedule>(statement)).map((row) => readSchedule(sql, row))
 
@@ -19,11 +27,20 @@ export function createSchedules(sql: Sql, enqueue: Enqueue): ScheduleStore {
     return schedule
   }
 
+  async function next(): Promise<{ nextAt: Date | null; now: Date }> {
+    const clock = sql.clock()
+    const [row] = await sql.all<{ next_at: unknown; now: unknown }>({
+      text: `select min(next_at) as next_at, ${clock.text} as now from {schedules} where paused_at is null`,
+      values: clock.values,
+    })
+    return { nextAt: sql.time(row?.next_at), now: sql.time(row?.now) ?? new Date() }
+  }
+
   /** Answers the new job; null when somebody made it before, or when its unique key is taken. */
   async function enqueueTick(schedule: ScheduleRow, tick: Date): Promise<JobId | null> {
     const job = toTickJob(schedule, tick)
     try {
-      const [id] = await enqueue([job])
+      const [id] = await host.enqueue([job])
       return id === job.id ? id : null
     } catch (error) {
       // `onConflict: 'reject'` on a schedule means: not while the last one is still there.
@@ -80,6 +97,7 @@ export function createSchedules(sql: Sql, enqueue: Enqueue): ScheduleStore {
           ...[firstTick(cron, timezone, now), now, now],
         ],
       })
+      host.wake(CHANGES)
       return find(name)
     },
 
@@ -112,12 +130,12 @@ export function createSchedules(sql: Sql, enqueue: Enqueue): ScheduleStore {
             where name = ? and paused_at is not null and cron = ? and timezone = ?`,
           values: [firstTick(cron, timezone, now), now, name, cron, timezone],
         })
-        if (resumed > 0) return
+        if (resumed > 0) return host.wake(CHANGES)
       }
     },
 
     async runNow(name) {
-      const [id] = await enqueue([toJob(await find(name))])
+      const [id] = await host.enqueue([toJob(await find(name))])
       if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
       return id
     },
@@ -140,10 +158,11 @@ export function createSchedules(sql: Sql, enqueue: Enqueue): ScheduleStore {
         }
       }
       if (failures.length > 0) throw failures[0]
-      const [next] = await sql.all<{ next_at: unknown }>({
-        text: 'select min(next_at) as next_at from {schedules} where paused_at is null',
-      })
-      return { enqueued, nextAt: sql.time(next?.next_at) }
+      return { enqueued, nextAt: (await next()).nextAt }
     },
+
+    next,
+
+    onChange: (hear) => host.onWake(CHANGES, hear),
   }
 }

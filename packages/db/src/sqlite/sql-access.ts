@@ -41,5 +41,6 @@ export function sqliteSql(
     time: (value) => (value === null || value === undefined ? null : new Date(value as number)),
     json: (value) => (typeof value === 'string' ? JSON.parse(value) : value),
     now: async () => new Date(now()),
+    clock: () => ({ text: '?', values: [new Date(now())] }),
   }
 }

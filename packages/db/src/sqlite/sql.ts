@@ -93,6 +93,13 @@ WHERE id = ? AND run = ? AND status = 'processing' RETURNING cancel_at`
 
 export const BEAT_WORKER = `UPDATE oncue_workers SET last_beat = ? WHERE id = ?`
 
+/** Worker, not since. */
+export const NEEDS_BEAT = `SELECT 1 AS yes FROM oncue_workers WHERE id = ? AND last_beat <= ?`
+
+/** Progress, cursor, now, id, run. Answers a row if the run is still there. */
+export const NOTE = `UPDATE oncue_jobs SET progress = coalesce(?, progress), cursor = coalesce(?, cursor), updated = ?
+WHERE id = ? AND run = ? AND status = 'processing' RETURNING id`
+
 export const RUNS_OF = `SELECT id, run FROM oncue_jobs WHERE locked_by = ?`
 
 export const ATTEND = `INSERT INTO oncue_workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
@@ -101,6 +108,13 @@ ON CONFLICT (id) DO UPDATE SET presence = excluded.presence, missing_since = NUL
 
 export const WORKERS = `SELECT id, presence FROM oncue_workers WHERE presence IS NOT NULL`
 export const LEAVE = `DELETE FROM oncue_workers WHERE id = ?`
+
+/** A term that ends later than it could means that the clock was set back. Name, by, until, now. Answers a row to the leader. */
+export const LEAD = `INSERT INTO oncue_leaders AS l (name, held_by, until) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET held_by = excluded.held_by, until = excluded.until
+WHERE l.held_by = excluded.held_by OR l.until <= ? OR l.until > excluded.until RETURNING 1 AS yes`
+export const STEP_DOWN = `DELETE FROM oncue_leaders WHERE name = ? AND held_by = ?`
+export const STEP_DOWN_DEAD = `DELETE FROM oncue_leaders WHERE held_by = ?`
 
 // --- whether there is anything of a kind at all: asked once a batch, so that plain jobs pay for nothing else
 

@@ -8,7 +8,7 @@ import { type ActionName, type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/sqlite/client.ts'
-
+import { encodeNotes } from '../notes.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
@@ -23,7 +23,8 @@ import type {
   HeartbeatRequest,
   Presence,
   PruneRule,
-  Rescued,
+  Rescue,
+  RunNote,
   RunRef,
   Settled,
   Settlement,
@@ -97,7 +98,15 @@ export class SqliteStore extends ColdStore implements Store {
       // The listener sees every commit to the file, our own too.
       tell: () => {},
     })
-    this.schedules = createSchedules(access, (jobs) => this.enqueue(jobs))
+    this.schedules = createSchedules(access, {
+      enqueue: (jobs) => this.enqueue(jobs),
+      wake: (names) => this.wake(names),
+      onWake: (names, wake) => this.onWake(names, wake),
+    })
+  }
+
+  get url(): string {
+    return `file:${this.#options.file}`
   }
 
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
@@ -142,6 +151,13 @@ export class SqliteStore extends ColdStore implements Store {
     return this.#writer.write(() => this.#work.lease.heartbeat(request, this.#now()))
   }
 
+  async note(notes: readonly RunNote[]): Promise<{ stale: RunRef[] }> {
+    this.assertOpen()
+    if (notes.length === 0) return { stale: [] }
+    const encoded = encodeNotes(notes)
+    return { stale: await this.#writer.write(() => this.#work.lease.note(encoded, this.#now())) }
+  }
+
   async held(worker: string): Promise<RunRef[]> {
     this.assertOpen()
     assertWorkerId(worker)
@@ -165,8 +181,9 @@ export class SqliteStore extends ColdStore implements Store {
     return presence
   }
 
-  async rescue(): Promise<Rescued[]> {
+  async rescue(worker?: string): Promise<Rescue> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     const { lease, limits } = this.#work
     const dead = lease
       .workers()
@@ -175,7 +192,10 @@ export class SqliteStore extends ColdStore implements Store {
       dead.map(({ id }) => this.#writer.write(() => lease.bury(id, this.#now()))),
     )
     if (limits.needTending()) await this.#writer.write(() => limits.tend(this.#now()))
-    return rescued
+    if (worker !== undefined && lease.needsBeat(worker, this.#now()))
+      await this.#writer.write(() => lease.beat(worker, this.#now()))
+    // A lock that is free means a process that has ended: there is nothing to wait for.
+    return { rescued, lookAgainMs: null }
   }
 
   async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
@@ -191,6 +211,16 @@ export class SqliteStore extends ColdStore implements Store {
   ): Promise<Acted[]> {
     const aim = { ids, asOf: asOf?.getTime() ?? null, by }
     return toActed(await this.#writer.write(() => this.#work.actions[action](aim, this.#now())))
+  }
+
+  async lead(what: string, by: string, termMs: number): Promise<boolean> {
+    this.assertOpen()
+    return this.#writer.write(() => this.#work.lease.lead(what, by, termMs, this.#now()))
+  }
+
+  async stepDown(what: string, by: string): Promise<void> {
+    this.assertOpen()
+    await this.#writer.write(() => this.#work.lease.stepDown(what, by))
   }
 
   async rollUp(): Promise<number> {

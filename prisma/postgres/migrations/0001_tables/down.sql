@@ -1,3 +1,6 @@
+drop table oncue.settings;
+drop table oncue.audit;
+drop table oncue.tokens;
 drop table oncue.totals;
 drop table oncue.stats;
 drop table oncue.stat_deltas;
@@ -9,7 +12,10 @@ drop table oncue.slots;
 drop table oncue.events;
 drop table oncue.deps;
 drop table oncue.keys;
+drop table oncue.leaders;
 drop table oncue.workers;
+drop function oncue.meta_entries_v1;
+drop table oncue.job_meta;
 drop table oncue.payloads;
 drop table oncue.history;
 drop table oncue.jobs;

@@ -120,6 +120,24 @@ create table oncue.payloads (
   constraint payloads_size check (octet_length(data::text) <= 1048576)
 );
 
+-- Who has which value in its meta, in the order of lists. Written when the job is, and not when it ends:
+-- the place of a job in a list never changes. Jobs without meta have no rows here.
+create table oncue.job_meta (
+  key     text not null,
+  value   text not null,
+  created timestamptz(3) not null,
+  job_id  uuid not null,
+  constraint job_meta_pkey primary key (key, value, created, job_id)
+);
+
+-- Cut off where an index could refuse them: whoever looks up longer ones compares the job's meta too.
+create function oncue.meta_entries_v1(p_meta jsonb) returns table (key text, value text)
+  language sql immutable parallel safe
+begin atomic
+  select left(e.key, 200), left(e.value::text, 200) from jsonb_each(p_meta) as e
+  where jsonb_typeof(e.value) in ('string', 'number', 'boolean');
+end;
+
 create table oncue.workers (
   id            uuid not null,
   host          text not null,
@@ -132,6 +150,13 @@ create table oncue.workers (
   started_at    timestamptz(3) not null,
   last_beat     timestamptz(3) not null,
   constraint workers_pkey primary key (id)
+);
+
+create table oncue.leaders (
+  name    text not null,
+  held_by text not null,
+  until   timestamptz(3) not null,
+  constraint leaders_pkey primary key (name)
 );
 
 create table oncue.keys (
@@ -256,4 +281,49 @@ create table oncue.totals (
   runs      bigint not null,
   run_ms    bigint not null,
   constraint totals_pkey primary key (queue, topic)
+);
+
+create table oncue.tokens (
+  id             uuid not null,
+  kind           text not null,
+  name           text not null,
+  role           text not null,
+  hash           text not null,
+  allowed_topics json,
+  parent_id      uuid,
+  created        timestamptz(3) not null,
+  created_by     text,
+  expires_at     timestamptz(3),
+  last_used      timestamptz(3),
+  revoked_at     timestamptz(3),
+  constraint tokens_pkey primary key (id),
+  constraint tokens_kind check (kind in ('token', 'session', 'device')),
+  constraint tokens_role check (role in ('producer', 'viewer', 'operator', 'admin')),
+  constraint tokens_hash_length check (length(hash) = 64)
+);
+create unique index tokens_hash on oncue.tokens (hash);
+create index tokens_parent on oncue.tokens (parent_id);
+
+create table oncue.audit (
+  id         uuid not null,
+  at         timestamptz(3) not null,
+  actor_id   text not null,
+  actor_name text not null,
+  actor_kind text not null,
+  action     text not null,
+  target     json,
+  count      integer,
+  ip         text,
+  user_agent text,
+  request_id text,
+  constraint audit_pkey primary key (id)
+);
+create index audit_at on oncue.audit (at, id);
+
+create table oncue.settings (
+  key        text not null,
+  value      json not null,
+  updated    timestamptz(3) not null,
+  updated_by text,
+  constraint settings_pkey primary key (key)
 );

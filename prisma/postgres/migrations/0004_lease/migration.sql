@@ -1,4 +1,4 @@
--- How runs stay alive, and what becomes of those that do not.
+-- How runs stay alive, what they tell meanwhile, and what becomes of those that do not.
 
 -- Extends the leases of the runs that are still the caller's and answers those that are not, and
 -- those that somebody asked to stop. Parks them too: visible_at moves to the end of the lease, so
@@ -46,15 +46,75 @@ begin
   end if;
 end $$;
 
+-- What runs tell before they end: progress, cursor, events. Answers those that are not the caller's
+-- any more. A row that is locked is being beaten or settled this moment, so it is waited for; and
+-- while it is locked here, no settle can end the job between the fence and the events. Notes come
+-- sorted by id, and are locked in that order.
+--
+-- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
+create function oncue.note_v1(p_now timestamptz, p_notes json)
+  returns table (stale_id uuid, stale_run integer)
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_note record;
+  v_ids uuid[] := '{}';
+  v_events json[] := '{}';
+begin
+  for v_note in
+    select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
+  loop
+    -- None of these is indexed, so it is a heap-only update.
+    update oncue.jobs j set
+      progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
+      updated = v_now
+    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing';
+    if not found then
+      stale_id := v_note.id;
+      stale_run := v_note.run;
+      return next;
+    elsif json_array_length(v_note.events) > 0 then
+      v_ids := v_ids || v_note.id;
+      v_events := v_events || v_note.events;
+    end if;
+  end loop;
+  if v_ids = '{}' then
+    return;
+  end if;
+  -- The events of a run keep their order, so all of them are written, or all of them again.
+  loop
+    begin
+      insert into oncue.events (job_id, version, type, data, created)
+      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
+      from unnest(v_ids, v_events) as k(id, events)
+      cross join lateral (
+        select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id
+      ) l
+      cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
+      return;
+    exception when unique_violation then
+      -- Somebody else appended meanwhile.
+    end;
+  end loop;
+end $$;
+
 -- Frees the runs of workers whose presence lock has been gone for p_gone_ms. Nobody is declared
--- dead within p_settle_ms of the server's own start: everyone has to reconnect first.
-create function oncue.rescue_v1(p_now timestamptz, p_gone_ms integer, p_settle_ms integer)
-  returns table (worker uuid, released integer, failed integer)
+-- dead within p_settle_ms of the server's own start: everyone has to reconnect first. When somebody is
+-- missing and not dead yet, a row without a worker tells when to look again.
+--
+-- Also the beat of a worker that has no runs to beat for (every few seconds is often enough, and costs
+-- an idle worker no commit a second), and what settles cannot see: a poll is one statement.
+create function oncue.rescue_v1(p_now timestamptz, p_gone_ms integer, p_settle_ms integer, p_worker uuid)
+  returns table (worker uuid, released integer, failed integer, look_again_ms integer)
   language plpgsql
   set jit = off
 as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_may_die_at constant timestamptz := pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond';
   v_dead uuid;
   v_ids uuid[];
 begin
@@ -74,12 +134,9 @@ begin
   ) s
   where w.id = s.id;
 
-  if clock_timestamp() < pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond' then
-    return;
-  end if;
   for v_dead in
     select w.id from oncue.workers w
-    where w.missing_since <= v_now - p_gone_ms * interval '1 millisecond'
+    where w.missing_since <= v_now - p_gone_ms * interval '1 millisecond' and clock_timestamp() >= v_may_die_at
     for update skip locked
   loop
     -- The live table has no index by worker (a claim would have to write it), so this is a scan:
@@ -90,10 +147,24 @@ begin
     -- A row that was skipped is in the dead worker's last statement; look again next time.
     if not exists (select from oncue.jobs j where j.locked_by = v_dead) then
       delete from oncue.workers w where w.id = v_dead;
+      delete from oncue.leaders l where l.held_by = v_dead::text;
     end if;
     worker := v_dead;
     return next;
   end loop;
+
+  return query
+  select null::uuid, null::integer, null::integer, ceil(1000 * extract(epoch from greatest(
+      min(w.missing_since) + p_gone_ms * interval '1 millisecond' - v_now,
+      v_may_die_at - clock_timestamp(),
+      interval '100 milliseconds')))::integer
+  from oncue.workers w where w.missing_since is not null having count(*) > 0;
+  update oncue.workers w set last_beat = v_now
+    where w.id = p_worker and w.last_beat <= v_now - interval '5 seconds';
+  -- Whoever has freed runs holds slots and dependants, and must not go and wait for others of them.
+  if v_dead is null then
+    perform oncue.tend_v1(p_now);
+  end if;
 end $$;
 
 -- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll.

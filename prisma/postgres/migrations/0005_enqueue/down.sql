@@ -5,4 +5,6 @@ drop function oncue.cancel_v1;
 drop function oncue.requeue_v1;
 drop function oncue.link_v1;
 drop function oncue.take_key_v1;
+drop function oncue.forget_meta_v1;
+drop function oncue.note_meta_v1;
 drop function oncue.enqueue_keyed_v1;

@@ -47,11 +47,14 @@ begin
           raise exception 'Job % holds this unique key', v_existing.job_id using errcode = 'OC001';
         end if;
         if v."onConflict" = 'replace' then
+          perform oncue.forget_meta_v1(array_agg(j.id)) from oncue.jobs j
+            where j.id = v_existing.job_id and j.status in ('pending', 'blocked') and j.meta is distinct from v.meta::jsonb;
           update oncue.jobs j set
             payload = v.payload::json, priority = v.priority, run_at = v_due, updated = v_now, meta = v.meta::jsonb, trace = v.trace,
             visible_at = case when j.visible_at is null then null else v_due end
           where j.id = v_existing.job_id and j.status in ('pending', 'blocked');
           if found then
+            perform oncue.note_meta_v1(v_existing.job_id);
             delete from oncue.payloads p where p.job_id = v_existing.job_id and p.part = 'payload';
             if v.big is not null then
               insert into oncue.payloads (job_id, part, data) values (v_existing.job_id, 'payload', v.big::json);
@@ -81,11 +84,41 @@ begin
        v."concurrencyKey", v."concurrencyLimit", v."parentId", v.trace, v.meta::jsonb, v_now, v_now, v_due,
        case when v.deps = 0 then v_due end,
        (case when v.deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v.deps);
+    if v.meta is not null then
+      perform oncue.note_meta_v1(v.id);
+    end if;
     if v.big is not null then
       insert into oncue.payloads (job_id, part, data) values (v.id, 'payload', v.big::json);
     end if;
     return next;
   end loop;
+end $$;
+
+-- So that lists find a live job by its meta.
+create function oncue.note_meta_v1(p_id uuid) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+begin
+  insert into oncue.job_meta (key, value, created, job_id)
+  select e.key, e.value, j.created, j.id from oncue.jobs j, oncue.meta_entries_v1(j.meta) e where j.id = p_id
+  on conflict do nothing;
+end $$;
+
+-- The contrary, for jobs that are about to go: their meta tells which rows are theirs.
+create function oncue.forget_meta_v1(p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+begin
+  delete from oncue.job_meta m using (
+    select j.id, j.created, j.meta from oncue.jobs j where j.id = any (p_ids) and j.meta is not null
+    union all
+    select h.id, h.created, h.meta from oncue.history h where h.id = any (p_ids) and h.meta is not null
+  ) g, oncue.meta_entries_v1(g.meta) e
+  where m.key = e.key and m.value = e.value and m.created = g.created and m.job_id = g.id;
 end $$;
 
 -- Takes a key for a job, or answers whose it is. Waits for a transaction that is about to take it.
@@ -287,12 +320,16 @@ begin
       and not exists (select from oncue.deps d where d.parent_id = j.id)
     for update skip locked
   ) l;
+  perform oncue.forget_meta_v1(v_live);
   delete from oncue.jobs j where j.id = any (v_live);
   with gone as (
     delete from oncue.history h
     where h.id = any (p_ids) and h.status = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
       and not exists (select from oncue.deps d where d.parent_id = h.id)
     returning h.*
+  ), metas as (
+    delete from oncue.job_meta m using gone g, oncue.meta_entries_v1(g.meta) e
+    where m.key = e.key and m.value = e.value and m.created = g.created and m.job_id = g.id
   ), counted as (
     insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
     select gen_random_uuid(), date_trunc('minute', v_now), g.queue, g.topic, 0, -count(*), 0, '', '', 0 from gone g group by g.queue, g.topic
@@ -348,6 +385,7 @@ begin
     ) o;
   end if;
   if v_ids is null then return 0; end if;
+  perform oncue.forget_meta_v1(v_ids);
   delete from oncue.history h where h.id = any (v_ids);
   perform oncue.forget_v1(v_now, v_ids);
   insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)

@@ -1,3 +1,6 @@
+DROP TABLE "oncue_settings";
+DROP TABLE "oncue_audit";
+DROP TABLE "oncue_tokens";
 DROP TABLE "oncue_totals";
 DROP TABLE "oncue_stats";
 DROP TABLE "oncue_stat_deltas";
@@ -9,7 +12,9 @@ DROP TABLE "oncue_slots";
 DROP TABLE "oncue_events";
 DROP TABLE "oncue_deps";
 DROP TABLE "oncue_keys";
+DROP TABLE "oncue_leaders";
 DROP TABLE "oncue_workers";
+DROP TABLE "oncue_job_meta";
 DROP TABLE "oncue_payloads";
 DROP TABLE "oncue_history";
 DROP TABLE "oncue_jobs";

@@ -102,6 +102,14 @@ CREATE TABLE "oncue_payloads" (
   CONSTRAINT "payloads_json" CHECK (json_valid("data"))
 );
 
+CREATE TABLE "oncue_job_meta" (
+  "key"     TEXT NOT NULL,
+  "value"   TEXT NOT NULL,
+  "created" DATETIME NOT NULL,
+  "job_id"  TEXT NOT NULL,
+  PRIMARY KEY ("key", "value", "created", "job_id")
+) WITHOUT ROWID;
+
 CREATE TABLE "oncue_workers" (
   "id"            TEXT NOT NULL PRIMARY KEY,
   "host"          TEXT NOT NULL,
@@ -113,6 +121,12 @@ CREATE TABLE "oncue_workers" (
   "missing_since" DATETIME,
   "started_at"    DATETIME NOT NULL,
   "last_beat"     DATETIME NOT NULL
+);
+
+CREATE TABLE "oncue_leaders" (
+  "name"    TEXT NOT NULL PRIMARY KEY,
+  "held_by" TEXT NOT NULL,
+  "until"   DATETIME NOT NULL
 );
 
 CREATE TABLE "oncue_keys" (
@@ -232,4 +246,46 @@ CREATE TABLE "oncue_totals" (
   "runs"      BIGINT NOT NULL,
   "run_ms"    BIGINT NOT NULL,
   PRIMARY KEY ("queue", "topic")
+) WITHOUT ROWID;
+
+CREATE TABLE "oncue_tokens" (
+  "id"             TEXT NOT NULL PRIMARY KEY,
+  "kind"           TEXT NOT NULL,
+  "name"           TEXT NOT NULL,
+  "role"           TEXT NOT NULL,
+  "hash"           TEXT NOT NULL,
+  "allowed_topics" JSONB,
+  "parent_id"      TEXT,
+  "created"        DATETIME NOT NULL,
+  "created_by"     TEXT,
+  "expires_at"     DATETIME,
+  "last_used"      DATETIME,
+  "revoked_at"     DATETIME,
+  CONSTRAINT "tokens_kind" CHECK ("kind" IN ('token', 'session', 'device')),
+  CONSTRAINT "tokens_role" CHECK ("role" IN ('producer', 'viewer', 'operator', 'admin')),
+  CONSTRAINT "tokens_hash_length" CHECK (length("hash") = 64)
+);
+CREATE UNIQUE INDEX "oncue_tokens_hash" ON "oncue_tokens" ("hash");
+CREATE INDEX "oncue_tokens_parent" ON "oncue_tokens" ("parent_id");
+
+CREATE TABLE "oncue_audit" (
+  "id"         TEXT NOT NULL PRIMARY KEY,
+  "at"         DATETIME NOT NULL,
+  "actor_id"   TEXT NOT NULL,
+  "actor_name" TEXT NOT NULL,
+  "actor_kind" TEXT NOT NULL,
+  "action"     TEXT NOT NULL,
+  "target"     JSONB,
+  "count"      INTEGER,
+  "ip"         TEXT,
+  "user_agent" TEXT,
+  "request_id" TEXT
+) WITHOUT ROWID;
+CREATE INDEX "oncue_audit_at" ON "oncue_audit" ("at", "id");
+
+CREATE TABLE "oncue_settings" (
+  "key"        TEXT NOT NULL PRIMARY KEY,
+  "value"      JSONB NOT NULL,
+  "updated"    DATETIME NOT NULL,
+  "updated_by" TEXT
 ) WITHOUT ROWID;

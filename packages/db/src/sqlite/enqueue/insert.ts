@@ -1,6 +1,7 @@
 import type { NewJob } from '@oncue/core'
 import { isInline } from '../../inline.ts'
 import type { Statement } from '../../transaction.ts'
+import { NOTE_META } from '../sql-meta.ts'
 
 /** A job as it enters the live table. */
 export type Draft = {
@@ -43,7 +44,7 @@ export function plainDraft(job: NewJob, now: number): Draft {
   return { job, status: 'pending', runAt, visibleAt: runAt, depsLeft: 0 }
 }
 
-/** The inserts for any number of jobs, and for those of their payloads that are not kept inline. */
+/** The inserts for any number of jobs, for those of their payloads that are not kept inline, and for their meta. */
 export function insertJobs(drafts: readonly Draft[], now: number): Statement[] {
   const statements: Statement[] = []
   for (let i = 0; i < drafts.length; i += ENQUEUE_CHUNK) {
@@ -51,6 +52,8 @@ export function insertJobs(drafts: readonly Draft[], now: number): Statement[] {
     statements.push(insertChunk(chunk, now))
     const big = chunk.filter(({ job }) => !isInline(job.payload))
     for (const { job } of big) statements.push(insertPayload(job.id, job.payload))
+    const withMeta = chunk.filter(({ job }) => job.meta !== null).map(({ job }) => job.id)
+    if (withMeta.length > 0) statements.push({ text: NOTE_META, values: [JSON.stringify(withMeta)] })
   }
   return statements
 }

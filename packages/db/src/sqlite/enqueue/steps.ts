@@ -1,6 +1,7 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { isInline } from '../../inline.ts'
 import type { Row, Statement, Step, Steps } from '../../transaction.ts'
+import { FORGET_META, NOTE_META, NOTE_META_OF_ENDED } from '../sql-meta.ts'
 import { Tally } from '../tally.ts'
 import { insertJobs, insertPayload, plainDraft } from './insert.ts'
 import { decideKeys, type Holder, type KeyRow, keysOf } from './keys.ts'
@@ -91,8 +92,11 @@ function dropKeys(keys: readonly KeyRow[]): Statement[] {
 function replace(id: JobId, job: NewJob, now: number): Statement[] {
   const { runAt } = plainDraft(job, now)
   const payload = inlinePayload(job)
+  const ids = JSON.stringify([id])
   return [
+    { text: FORGET_META, values: [ids] },
     { text: sql.REPLACE, values: [payload, job.priority, runAt, now, job.meta, job.trace, runAt, id] },
+    { text: NOTE_META, values: [ids] },
     { text: sql.DROP_PAYLOAD, values: [id] },
     ...(payload === null ? [insertPayload(id, job.payload)] : []),
   ]
@@ -100,6 +104,7 @@ function replace(id: JobId, job: NewJob, now: number): Statement[] {
 
 /** Jobs that are over as they come, because a parent is: straight to history. */
 function insertEnded(ended: readonly Ended[], now: number): Statement[] {
+  if (ended.length === 0) return []
   const tally = new Tally(now)
   const statements = ended.flatMap(({ draft: { job, runAt }, status }) => {
     tally.count(job.queue, job.topic, status, 1)
@@ -125,7 +130,8 @@ function insertEnded(ended: readonly Ended[], now: number): Statement[] {
     const insert = { text: sql.INSERT_ENDED, values }
     return payload === null ? [insert, insertPayload(job.id, job.payload)] : [insert]
   })
-  return [...statements, ...tally.statements()]
+  const ids = JSON.stringify(ended.map(({ draft }) => draft.job.id))
+  return [...statements, { text: NOTE_META_OF_ENDED, values: [ids] }, ...tally.statements()]
 }
 
 function inlinePayload(job: NewJob): string | null {

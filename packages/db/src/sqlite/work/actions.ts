@@ -2,6 +2,7 @@ import type { JobId } from '@oncue/core'
 import type { ActionReport } from '../../store.ts'
 import { REMOVE } from '../sql.ts'
 import * as sql from '../sql-actions.ts'
+import { FORGET_META, FORGET_META_OF_ENDED } from '../sql-meta.ts'
 import { Tally } from '../tally.ts'
 import type { Ends } from './ends.ts'
 import { appendEvent } from './events.ts'
@@ -97,7 +98,7 @@ export class Actions {
       else if (live ? live.status !== 'pending' : finished?.status !== 'failed') report.skip('INVALID_STATE')
       else if (asOf !== null && at > asOf) report.skip('CHANGED')
       else {
-        if (live) this.#statements.run(REMOVE, id)
+        if (live) this.#removeLive(id)
         else if (finished) tally.count(finished.queue, finished.topic, finished.status, -1)
         gone.push(id)
       }
@@ -150,9 +151,15 @@ export class Actions {
     return new Set(rows.map((row) => row.id))
   }
 
+  #removeLive(id: JobId): void {
+    this.#statements.run(FORGET_META, JSON.stringify([id]))
+    this.#statements.run(REMOVE, id)
+  }
+
   #forget(ids: readonly JobId[]): void {
     if (ids.length === 0) return
     const json = JSON.stringify(ids)
+    this.#statements.run(FORGET_META_OF_ENDED, json)
     this.#statements.run(sql.FORGET_FINISHED, json)
     for (const text of sql.FORGET_PARTS) this.#statements.run(text, json)
   }

@@ -10,7 +10,18 @@ export function appendEvent(
   data: object,
   now: number,
 ): void {
-  statements.run(sql.APPEND_EVENT, jobId, jobId, type, JSON.stringify(data), now)
+  appendText(statements, jobId, type, JSON.stringify(data), now)
+}
+
+/** The same with data that is JSON text already. */
+export function appendText(
+  statements: Statements,
+  jobId: JobId,
+  type: string,
+  data: string | null,
+  now: number,
+): void {
+  statements.run(sql.APPEND_EVENT, jobId, jobId, type, data, now)
 }
 
 /** Of a run that failed or crashed. */

@@ -1,14 +1,18 @@
 import { crashVerdict, type JobId } from '@oncue/core'
+import type { EncodedNote } from '../../notes.ts'
 import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../tally.ts'
 import type { Ends } from './ends.ts'
-import { appendEvent, runData } from './events.ts'
+import { appendEvent, appendText, runData } from './events.ts'
 import type { Limits } from './limits.ts'
 import type { CurrentRun, Settle } from './settle.ts'
 import type { Statements } from './statements.ts'
 
-/** How runs stay alive, and what becomes of those that do not. */
+/** An idle worker beats this often: each beat is a commit, and wakes everybody who watches the file. */
+const BEAT_MS = 5_000
+
+/** How runs stay alive, what they tell meanwhile, and what becomes of those that do not. */
 export class Lease {
   readonly #statements: Statements
   readonly #settle: Settle
@@ -23,7 +27,7 @@ export class Lease {
   }
 
   heartbeat({ worker, leaseMs, runs }: HeartbeatRequest, now: number): Beaten {
-    this.#statements.run(sql.BEAT_WORKER, now, worker)
+    this.beat(worker, now)
     const until = now + leaseMs
     const beaten: { lost: RunRef[]; cancelled: RunRef[] } = { lost: [], cancelled: [] }
     for (const { id, run, started = true } of runs) {
@@ -35,6 +39,32 @@ export class Lease {
       else if (row.cancel_at !== null) beaten.cancelled.push({ id, run })
     }
     return beaten
+  }
+
+  beat(worker: string, now: number): void {
+    this.#statements.run(sql.BEAT_WORKER, now, worker)
+  }
+
+  needsBeat(worker: string, now: number): boolean {
+    return this.#statements.get(sql.NEEDS_BEAT, worker, now - BEAT_MS) !== undefined
+  }
+
+  /** Answers the stale ones. */
+  note(notes: readonly EncodedNote[], now: number): RunRef[] {
+    const stale: RunRef[] = []
+    for (const { id, run, progress, cursor, events } of notes) {
+      if (!this.#statements.get(sql.NOTE, progress, cursor, now, id, run)) stale.push({ id, run })
+      else for (const [type, data] of events) appendText(this.#statements, id, type, data, now)
+    }
+    return stale
+  }
+
+  lead(what: string, by: string, termMs: number, now: number): boolean {
+    return this.#statements.get(sql.LEAD, what, by, now + termMs, now) !== undefined
+  }
+
+  stepDown(what: string, by: string): void {
+    this.#statements.run(sql.STEP_DOWN, what, by)
   }
 
   /** Runs whose worker is dead, or whose lease is over. A crash charges only runs that had started. */
@@ -96,6 +126,7 @@ export class Lease {
   bury(worker: string, now: number): Rescued {
     const report = this.crash(this.held(worker), now)
     this.leave(worker)
+    this.#statements.run(sql.STEP_DOWN_DEAD, worker)
     return { worker, ...report }
   }
 }

@@ -1,0 +1,198 @@
+import {
+  allowedTopicsSchema,
+  assertText,
+  LIMITS,
+  newJobId,
+  OncueError,
+  roleSchema,
+  toInputError,
+} from '@oncue/core'
+import { z } from 'zod'
+import type { NewToken, TokenRow, TokenStore } from '../access.ts'
+import type { PortableStatement, Sql, Value } from '../sql.ts'
+import { isUuid } from '../uuid.ts'
+
+/** Fixed, so that of many processes that start together one makes it. */
+const FIRST_ADMIN = '00000000-0000-7000-8000-000000000001'
+
+/** Sessions that ended are kept for a while, for those who look who was signed in. */
+const KEPT_MS = 30 * 86_400_000
+
+const MINUTE_MS = 60_000
+const LIST_LIMIT = 1_000
+
+type StoredToken = {
+  readonly id: string
+  readonly kind: TokenRow['kind']
+  readonly name: string
+  readonly role: TokenRow['role']
+  readonly hash: string
+  readonly allowed_topics: unknown
+  readonly parent_id: string | null
+  readonly created: unknown
+  readonly created_by: string | null
+  readonly expires_at: unknown
+  readonly last_used: unknown
+  readonly revoked_at: unknown
+}
+
+const newTokenSchema = z.strictObject({
+  kind: z.enum(['token', 'session', 'device']),
+  name: z.string().min(1).max(LIMITS.keyLength),
+  role: roleSchema,
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex'),
+  allowedTopics: allowedTopicsSchema.optional(),
+  parentId: z.uuid().nullish(),
+  createdBy: z.string().max(LIMITS.keyLength).nullish(),
+  expiresAt: z.date().nullish(),
+})
+
+/** Ended by itself, or with the token that it was made from. */
+const USABLE = `t.revoked_at is null and (t.expires_at is null or t.expires_at > ?)
+  and not exists (select 1 from {tokens} p
+    where p.id = t.parent_id and (p.revoked_at is not null or p.expires_at <= ?))`
+
+/** Written once for both databases. */
+export function createTokens(sql: Sql): TokenStore {
+  const read = (row: StoredToken): TokenRow => ({
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    role: row.role,
+    allowedTopics: sql.json(row.allowed_topics) as TokenRow['allowedTopics'],
+    parentId: row.parent_id,
+    created: sql.time(row.created) as Date,
+    createdBy: row.created_by,
+    expiresAt: sql.time(row.expires_at),
+    lastUsed: sql.time(row.last_used),
+    revokedAt: sql.time(row.revoked_at),
+  })
+
+  const revokeSessions = (parentId: string, now: Date, condition = ''): PortableStatement => ({
+    text: `update {tokens} set revoked_at = ? where parent_id = ? and revoked_at is null ${condition}`,
+    values: [now, parentId],
+  })
+
+  function insert(id: string, token: NewToken, now: Date): PortableStatement {
+    const { kind, name, role, hash, allowedTopics, parentId, createdBy, expiresAt } = token
+    return {
+      text: `insert into {tokens}
+          (id, kind, name, role, hash, allowed_topics, parent_id, created, created_by, expires_at)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      values: [
+        ...[id, kind, name, role, hash, allowedTopics ? JSON.stringify(allowedTopics) : null],
+        ...[parentId ?? null, now, createdBy ?? null, expiresAt ?? null],
+      ],
+    }
+  }
+
+  function insertFirstAdmin(hash: string, now: Date): PortableStatement {
+    const statement = insert(FIRST_ADMIN, { kind: 'token', name: 'admin', role: 'admin', hash }, now)
+    return { ...statement, text: `${statement.text} on conflict do nothing` }
+  }
+
+  return {
+    async create(token) {
+      const parsed = newTokenSchema.safeParse(token)
+      if (!parsed.success) throw toInputError(parsed.error, 'token', token)
+      assertText(token.name, 'token.name')
+      if (token.createdBy) assertText(token.createdBy, 'token.createdBy')
+      const now = await sql.now()
+      const id = newJobId(now.getTime())
+      const forget: PortableStatement = {
+        text: `delete from {tokens} where kind = 'session' and expires_at < ?`,
+        values: [new Date(now.getTime() - KEPT_MS)],
+      }
+      await sql.run(...(token.kind === 'session' ? [forget] : []), insert(id, token, now))
+      return {
+        ...{ id, kind: token.kind, name: token.name, role: token.role, created: now },
+        ...{ allowedTopics: token.allowedTopics ?? null, parentId: token.parentId ?? null },
+        ...{ createdBy: token.createdBy ?? null, expiresAt: token.expiresAt ?? null },
+        ...{ lastUsed: null, revokedAt: null },
+      }
+    },
+
+    async createFirstAdmin(hash) {
+      return (await sql.run(insertFirstAdmin(hash, await sql.now()))) > 0
+    },
+
+    async setAdmin(hash) {
+      const now = await sql.now()
+      const unknown = 'not exists (select 1 from {tokens} o where o.hash = ?)'
+      const sessions = revokeSessions(FIRST_ADMIN, now, `and ${unknown}`)
+      await sql.run(
+        insertFirstAdmin(hash, now),
+        {
+          text: `update {tokens} set role = 'admin', allowed_topics = null, expires_at = null, revoked_at = null
+            where hash = ?`,
+          values: [hash],
+        },
+        { ...sessions, values: [...(sessions.values ?? []), hash] },
+        {
+          text: `update {tokens} set hash = ?, role = 'admin', expires_at = null, revoked_at = null, last_used = null
+            where id = ? and ${unknown}`,
+          values: [hash, FIRST_ADMIN, hash],
+        },
+      )
+    },
+
+    async find(hash) {
+      const now = await sql.now()
+      const [row] = await sql.all<StoredToken>({
+        text: `select t.* from {tokens} t where t.hash = ? and ${USABLE}`,
+        values: [hash, now, now],
+      })
+      return row ? { ...read(row), hash: row.hash } : null
+    },
+
+    async usable(ids) {
+      const known = ids.filter(isUuid)
+      if (known.length === 0) return new Set()
+      const now = await sql.now()
+      const rows = await sql.all<{ id: string }>({
+        text: `select t.id from {tokens} t where t.id in (${known.map(() => '?').join(', ')}) and ${USABLE}`,
+        values: [...known, now, now],
+      })
+      return new Set(rows.map(({ id }) => id))
+    },
+
+    async list({ kind, ended = false } = {}) {
+      const now = await sql.now()
+      const conditions = ['1 = 1']
+      const values: Value[] = []
+      if (kind) {
+        conditions.push('t.kind = ?')
+        values.push(kind)
+      }
+      if (!ended) {
+        conditions.push(USABLE)
+        values.push(now, now)
+      }
+      const rows = await sql.all<StoredToken>({
+        text: `select t.* from {tokens} t where ${conditions.join(' and ')}
+          order by t.created desc, t.id desc limit ${LIST_LIMIT}`,
+        values,
+      })
+      return rows.map(read)
+    },
+
+    async revoke(id) {
+      const now = await sql.now()
+      const revoked = isUuid(id)
+        ? await sql.run(revokeSessions(id, now), {
+            text: 'update {tokens} set revoked_at = coalesce(revoked_at, ?) where id = ?',
+            values: [now, id],
+          })
+        : 0
+      if (revoked === 0) throw new OncueError('TOKEN_NOT_FOUND', `There is no token ${JSON.stringify(id)}`)
+    },
+
+    async touch(id) {
+      const now = await sql.now()
+      await sql.run({
+        text: 'update {tokens} set last_used = ? where id = ? and (last_used is null or last_used <= ?)',
+        values: [now, id, new Date(now.getTime() - MINUTE_MS)],
+      })
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs'
+import { isOncueError, OncueError } from '@oncue/core'
+import { type Finding, fail, ok } from './diagnose/finding.ts'
+import { type MigrationStatus, migrationStatus } from './migrate.ts'
+import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
+
+/**
+ * Looks at a database as somebody would who is asked why the queue is slow, or does not run at all.
+ * Changes nothing, and never throws: a database that cannot be reached is a finding.
+ */
+export async function diagnose(url: string): Promise<Finding[]> {
+  const started = performance.now()
+  let status: MigrationStatus
+  try {
+    refuseMissing(url)
+    status = await migrationStatus(url)
+  } catch (cause) {
+    const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
+    return [fail('database', error.message, error.hint)]
+  }
+  const ms = Math.round(performance.now() - started)
+  const migrations = migrationsOf(status)
+  const isMigrated = migrations.status !== 'fail'
+  return [
+    ok('database', `${withoutPassword(url)} answers (${ms} ms)`),
+    migrations,
+    ...(await look(url, isMigrated)),
+  ]
+}
+
+function refuseMissing(url: string): void {
+  if (url === ':memory:') {
+    throw new OncueError('INVALID_DATABASE_URL', 'A database in memory is seen by its own process alone')
+  }
+  const file = dialectOf(url) === 'sqlite' ? sqliteFile(url) : undefined
+  if (file === undefined || existsSync(file)) return
+  throw new OncueError('DATABASE_UNAVAILABLE', `There is no file ${file}`, {
+    hint: 'Check the path. `pnpm migrate` (or `oncue-migrate`) makes a new one.',
+  })
+}
+
+function migrationsOf({ migrations }: MigrationStatus): Finding {
+  const named = (state: string) => migrations.flatMap((one) => (one.state === state ? [one.name] : []))
+  const [pending, changed, unknown] = [named('pending'), named('changed'), named('unknown')]
+  if (unknown.length > 0) {
+    const advice = 'A newer version of Oncue has migrated the database: upgrade this process.'
+    return fail('migrations', `unknown: ${unknown.join(', ')}`, advice)
+  }
+  if (pending.length > 0) {
+    const advice = 'Run `pnpm migrate` (or `oncue-migrate`) against this database.'
+    return fail('migrations', `pending: ${pending.join(', ')}`, advice)
+  }
+  if (changed.length > 0) {
+    const advice = 'Restore the original file: an applied migration must never change.'
+    return fail('migrations', `changed after they were applied: ${changed.join(', ')}`, advice)
+  }
+  return ok('migrations', `all ${migrations.length} are applied`)
+}
+
+async function look(url: string, isMigrated: boolean): Promise<Finding[]> {
+  if (dialectOf(url) === 'postgres') {
+    const { diagnosePostgres } = await import('./diagnose/postgres.ts')
+    return diagnosePostgres(url, isMigrated)
+  }
+  const { diagnoseSqlite } = await import('./diagnose/sqlite.ts')
+  return diagnoseSqlite(sqliteFile(url), isMigrated)
+}

@@ -1,0 +1,25 @@
+/** Who has which value in its meta. Lists of ids are JSON arrays. */
+
+/** Of an entry `e` of json_each: the row that it has, as oncue.meta_entries_v1 says it on Postgres. */
+export const META_ROW = {
+  key: `substr(e.key, 1, 200)`,
+  value: `substr(CASE e.type WHEN 'text' THEN json_quote(e.value) WHEN 'true' THEN e.type WHEN 'false' THEN e.type ELSE e.value END, 1, 200)`,
+  /** It has one: it is a text, a number, true or false. */
+  where: `e.atom IS NOT NULL`,
+}
+
+const rowsOf = (table: string) => `SELECT ${META_ROW.key}, ${META_ROW.value}, j.created, j.id
+FROM json_each(?) AS i CROSS JOIN ${table} j ON j.id = i.value CROSS JOIN json_each(j.meta) AS e WHERE ${META_ROW.where}`
+
+const note = (table: string) =>
+  `INSERT OR IGNORE INTO oncue_job_meta (key, value, created, job_id) ${rowsOf(table)}`
+
+export const NOTE_META = note('oncue_jobs')
+export const NOTE_META_OF_ENDED = note('oncue_history')
+
+/** For jobs that are about to go or to change: their meta tells which rows are theirs. */
+const forget = (table: string) =>
+  `DELETE FROM oncue_job_meta WHERE (key, value, created, job_id) IN (${rowsOf(table)})`
+
+export const FORGET_META = forget('oncue_jobs')
+export const FORGET_META_OF_ENDED = forget('oncue_history')

@@ -1,0 +1,138 @@
+import { chmod } from 'node:fs/promises'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { diagnose } from '../src/diagnose.ts'
+import { rollback } from '../src/migrate.ts'
+import {
+  createEmptySqliteDatabase,
+  createPostgresDatabase,
+  createSqliteDatabase,
+  type TestDatabase,
+} from '../src/testing/index.ts'
+
+let database: TestDatabase
+afterEach(() => database.drop())
+
+const find = async (check: string) =>
+  (await diagnose(database.url)).find((finding) => finding.check === check)
+
+describe.each([
+  [
+    'Postgres',
+    () => createPostgresDatabase(inject('postgresUrl')),
+    ['version', 'clock', 'pooler', 'connections', 'oldest transaction', 'claim plan', 'dead rows'],
+  ],
+  [
+    'SQLite',
+    createSqliteDatabase,
+    ['version', 'clock', 'journal', 'permissions', 'disk space', 'free pages', 'claim plan'],
+  ],
+])('a look at %s', (_, create, checks) => {
+  beforeEach(async () => {
+    database = await create()
+  })
+
+  test('finds a fresh one well', async () => {
+    const findings = await diagnose(database.url)
+    expect(findings.map(({ check }) => check)).toEqual(['database', 'migrations', ...checks])
+    // What else goes on, on this machine or server, is not this test's doing.
+    const shared = new Set(['disk space', 'connections', 'oldest transaction'])
+    for (const finding of findings.filter(({ check }) => !shared.has(check))) {
+      expect(finding).toMatchObject({ status: 'ok', advice: null })
+    }
+  })
+
+  test('names the migrations that are pending, and looks at no table then', async () => {
+    await rollback(database.url)
+    expect(await find('migrations')).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^pending: \d{4}_\w+/),
+      advice: expect.stringContaining('pnpm migrate'),
+    })
+    expect(await find('claim plan')).toBeUndefined()
+  })
+})
+
+describe('on Postgres', () => {
+  let client: pg.Client
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    client = new pg.Client({ connectionString: database.url, application_name: 'somebody else' })
+    await client.connect()
+  })
+  afterEach(() => client.end())
+
+  test('a claim without its index is a failure', async () => {
+    await client.query('drop index oncue.jobs_ready')
+    expect(await find('claim plan')).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^it does not use the index jobs_ready \(.*Scan/),
+    })
+  })
+
+  test('an open transaction is named by who has it', async () => {
+    await client.query('begin; select 1 from oncue.jobs')
+    const finding = await find('oldest transaction')
+    // Another test's may be older; then that one is named.
+    expect(finding?.found).toMatch(/^pid \d+ \(.+\)/)
+  })
+
+  test('changes nothing', async () => {
+    await client.query(
+      `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated, run_at, visible_at, status, run)
+       values (gen_random_uuid(), 'default', 'mail', '{}', 0, 3, 1000, now(), now(), now(), now(), 'pending', 0)`,
+    )
+    const look = async () => (await client.query('select * from oncue.jobs')).rows
+    const before = await look()
+    expect(await find('claim plan')).toMatchObject({ status: 'ok' })
+    expect(await look()).toEqual(before)
+  })
+
+  test('a server that does not answer is a finding, without its password', async () => {
+    const [finding, ...others] = await diagnose('postgres://app:secret@127.0.0.1:1/app')
+    expect(finding).toMatchObject({ check: 'database', status: 'fail' })
+    expect(JSON.stringify(finding)).not.toContain('secret')
+    expect(others).toEqual([])
+  })
+})
+
+describe('on SQLite', () => {
+  test('a file that is not there is a finding, and is not made', async () => {
+    database = await createEmptySqliteDatabase()
+    for (const _ of [1, 2]) {
+      expect(await diagnose(database.url)).toMatchObject([{ check: 'database', status: 'fail' }])
+    }
+  })
+
+  test('a journal that makes readers and writers wait is a failure', async () => {
+    database = await createSqliteDatabase()
+    const db = new Database(database.url.slice('file:'.length))
+    db.pragma('journal_mode = DELETE')
+    db.close()
+    expect(await find('journal')).toMatchObject({ status: 'fail', found: 'mode delete' })
+  })
+
+  test('a claim without its index cannot be planned, and is reported', async () => {
+    database = await createSqliteDatabase()
+    const db = new Database(database.url.slice('file:'.length))
+    db.exec('DROP INDEX oncue_jobs_ready')
+    db.close()
+    expect(await find('claim plan')).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('oncue_jobs_ready'),
+    })
+  })
+
+  // Nothing is forbidden to root.
+  test.skipIf(process.getuid?.() === 0)('a file that cannot be written is a failure', async () => {
+    database = await createSqliteDatabase()
+    await chmod(database.url.slice('file:'.length), 0o444)
+    expect(await find('permissions')).toMatchObject({ status: 'fail' })
+  })
+
+  test('a database in memory is nobody else’s to look at', async () => {
+    database = await createEmptySqliteDatabase()
+    expect(await diagnose(':memory:')).toMatchObject([{ check: 'database', status: 'fail' }])
+  })
+})
