@@ -1,0 +1,98 @@
+import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
+import type { ActionReport } from '@oncue/db'
+import type { Command } from 'commander'
+import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
+import { type Answer, EXIT, implement, whoami, withStore } from './command.ts'
+import { count } from './format.ts'
+
+interface Options extends FilterOptions {
+  readonly yes?: true
+  readonly by: string
+}
+
+interface Action {
+  readonly name: 'requeue' | 'cancel' | 'delete'
+  readonly done: string
+  readonly description: string
+  /** Which jobs a filter means that names no status. */
+  readonly status: JobStatus
+  readonly examples: readonly string[]
+}
+
+const ACTIONS: readonly Action[] = [
+  {
+    name: 'requeue',
+    done: 'requeued',
+    description: 'put finished jobs back, with all their attempts',
+    status: 'failed',
+    examples: ['requeue 01a2b3c4-…', 'requeue --topic mail_digest --since 2h --yes'],
+  },
+  {
+    name: 'cancel',
+    done: 'cancelled',
+    description: 'end jobs that wait, and ask those that run to stop',
+    status: 'pending',
+    examples: ['cancel 01a2b3c4-…', 'cancel --queue imports --status processing --yes'],
+  },
+  {
+    name: 'delete',
+    done: 'deleted',
+    description: 'remove jobs that are pending or failed, for good',
+    status: 'failed',
+    examples: ['delete 01a2b3c4-…', 'delete --status failed --until 30d --yes'],
+  },
+]
+
+export function addActions(program: Command): void {
+  for (const action of ACTIONS) addAction(program, action)
+}
+
+function addAction(program: Command, { name, done, description, status, examples }: Action): void {
+  const command = program
+    .command(name)
+    .summary(description)
+    .description(`${description}: by their ids, or by a filter (whose status is ${status} unless told)`)
+    .argument('[ids...]', 'of jobs; none with a filter')
+  addFilters(command)
+    .option('--yes', 'with a filter: do it. Without, it only says how many jobs match')
+    .option('--by <name>', "who does it, for the job's events", whoami())
+  implement<Options>(
+    command,
+    examples,
+    withStore(name, async (store, { options, args: [given] }) => {
+      const ids = readIds(given as string[])
+      const filter = toFilter(options)
+      const isFilter = Object.values(filter).some((value) => value !== undefined)
+      if (ids.length > 0 === isFilter) {
+        throw new OncueError('INVALID_INPUT', 'name the jobs by their ids, or by a filter', {
+          hint: `See oncue-worker ${name} --help.`,
+        })
+      }
+      if (!isFilter) {
+        const report = await store[name](ids, { by: options.by })
+        return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
+      }
+      const target = { ...filter, status: filter.status ?? status }
+      if (options.yes) return answer(await store[name](target, { by: options.by }), done, EXIT.done)
+      const { total, totalIsExact } = await store.list(target, { limit: 1 })
+      const matching = `${totalIsExact ? '' : 'at least '}${count(total, 'job')}`
+      return {
+        text: `${matching} would be ${done}; add --yes to do it`,
+        json: { matching: total, isExact: totalIsExact, done: 0, skipped: {} },
+        exit: EXIT.usage,
+      }
+    }),
+  )
+}
+
+function readIds(given: readonly string[]): JobId[] {
+  return given.map((id) => {
+    if (isJobId(id)) return id
+    throw new OncueError('INVALID_INPUT', `${JSON.stringify(id)} is not the id of a job`)
+  })
+}
+
+function answer(report: ActionReport, done: string, exit: number): Answer {
+  const skipped = Object.entries(report.skipped).map(([reason, jobs]) => `${jobs} skipped: ${reason}`)
+  return { text: [`${count(report.done, 'job')} ${done}`, ...skipped].join('\n'), json: report, exit }
+}

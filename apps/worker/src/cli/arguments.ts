@@ -1,0 +1,108 @@
+import { type JobStatus, jobStatusSchema } from '@oncue/core'
+import type { JobFilter } from '@oncue/db'
+import { type Command, InvalidArgumentError } from 'commander'
+import { parseDuration } from '../duration.ts'
+
+/** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
+
+export function toDuration(text: string): number {
+  return parseDuration(text) ?? refuse('Write 500ms, 30s, 5m, 2h, 7d, or milliseconds.')
+}
+
+export function toWhole(min: number, max: number) {
+  return (text: string): number => {
+    const number = Number(text)
+    if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
+    return refuse(`Use a whole number from ${min} to ${max}.`)
+  }
+}
+
+export function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return refuse(`It must be JSON: ${(error as Error).message}`)
+  }
+}
+
+/** A moment, or how long ago. */
+function toPast(text: string): Date {
+  const ms = parseDuration(text)
+  return ms === null ? toMoment(text) : new Date(Date.now() - ms)
+}
+
+export function toMoment(text: string): Date {
+  const date = new Date(text)
+  return Number.isNaN(date.getTime()) ? refuse('Write a time, such as 2026-01-31T09:00:00Z.') : date
+}
+
+function toStatus(text: string): JobStatus {
+  const parsed = jobStatusSchema.safeParse(text)
+  return parsed.success ? parsed.data : refuse(`Use one of ${jobStatusSchema.options.join(', ')}.`)
+}
+
+export type Meta = Record<string, string | number | boolean>
+
+/** `agent_id=7`, more than once. A value that is a number or a boolean in JSON is one. */
+export function toMeta(text: string, before: Meta = {}): Meta {
+  const at = text.indexOf('=')
+  if (at < 1) return refuse('Write name=value.')
+  const value = text.slice(at + 1)
+  const isTyped = /^(true|false|-?\d+(\.\d+)?)$/.test(value)
+  return { ...before, [text.slice(0, at)]: isTyped ? (JSON.parse(value) as number | boolean) : value }
+}
+
+/** `100/1m` */
+export function toRate(text: string): { count: number; intervalMs: number } {
+  const [count, interval = ''] = text.split('/')
+  const intervalMs = parseDuration(/^\d/.test(interval) ? interval : `1${interval}`)
+  if (!intervalMs || !/^\d+$/.test(count ?? '')) return refuse('Write how many in which time: 100/1m.')
+  return { count: Number(count), intervalMs }
+}
+
+export function toList(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
+}
+
+function refuse(why: string): never {
+  throw new InvalidArgumentError(why)
+}
+
+export interface FilterOptions {
+  readonly status?: JobStatus
+  readonly queue?: string
+  readonly topic?: string
+  readonly meta?: Meta
+  readonly fingerprint?: string
+  readonly since?: Date
+  readonly until?: Date
+  readonly idPrefix?: string
+  readonly text?: string
+}
+
+export function addFilters(command: Command): Command {
+  return command
+    .option('--status <status>', 'blocked, pending, processing, completed, failed or cancelled', toStatus)
+    .option('--queue <queue>', 'of this queue')
+    .option('--topic <topic>', 'of this topic')
+    .option('--meta <name=value>', 'with this in its meta; more than once: with all of them', toMeta)
+    .option('--fingerprint <hash>', 'that failed for this reason')
+    .option('--since <time>', 'created since: 2h, 7d, or a time', toPast)
+    .option('--until <time>', 'created before: 2h, 7d, or a time', toPast)
+    .option('--id-prefix <text>', 'whose id begins so')
+    .option('--text <text>', 'with this in its payload; needs --since')
+}
+
+export function toFilter(options: FilterOptions): JobFilter {
+  return {
+    status: options.status,
+    queue: options.queue,
+    topic: options.topic,
+    meta: options.meta,
+    fingerprint: options.fingerprint,
+    createdFrom: options.since,
+    createdTo: options.until,
+    idPrefix: options.idPrefix,
+    payloadText: options.text,
+  }
+}

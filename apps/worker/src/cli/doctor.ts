@@ -1,0 +1,58 @@
+import { diagnose, type Finding, openStore } from '@oncue/db'
+import type { Command } from 'commander'
+import { type Answer, EXIT, implement } from './command.ts'
+import { count, pad, plain, styled } from './format.ts'
+import { withProgress } from './progress.ts'
+import { examine } from './queue-health.ts'
+
+export function addDoctor(program: Command): void {
+  implement<object>(
+    program
+      .command('doctor')
+      .summary('look at database, workers and queues, and say what to do')
+      .description('look at the database, the workers and the queues, and say what to do; changes nothing')
+      .addHelpText('after', '\nExit codes: 0 nothing failed (there may be warnings), 1 something failed'),
+    ['doctor', 'doctor --json'],
+    async ({ url }) => {
+      const findings = await withProgress('looking', () => lookAt(url))
+      return toAnswer(findings)
+    },
+  )
+}
+
+async function lookAt(url: string): Promise<Finding[]> {
+  const findings = await diagnose(url)
+  // With these the store does not open, and what is wrong has been said.
+  const isClosed = findings.some(
+    ({ check, status }) => status === 'fail' && (check === 'database' || check === 'migrations'),
+  )
+  if (isClosed) return findings
+  const store = await openStore(url, { poolSize: 2 })
+  try {
+    return [...findings, ...(await examine(store))]
+  } finally {
+    await store.close()
+  }
+}
+
+const MARKS = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
+
+function toAnswer(findings: readonly Finding[]): Answer {
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  const lines = findings.flatMap(({ check, status, found, advice }) => {
+    const [colour, mark] = MARKS[status]
+    const line = `${styled(colour, mark)} ${pad(check, width)}  ${plain(found)}`
+    return advice ? [line, `  ${' '.repeat(width)}  ${styled('dim', advice)}`] : [line]
+  })
+  const having = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length
+  const [failed, warned] = [having('fail'), having('warn')]
+  const verdict =
+    failed + warned === 0
+      ? 'all is well'
+      : [failed && count(failed, 'failure'), warned && count(warned, 'warning')].filter(Boolean).join(', ')
+  return {
+    text: [...lines, '', verdict].join('\n'),
+    json: { healthy: failed === 0, findings },
+    exit: failed ? EXIT.failed : EXIT.done,
+  }
+}

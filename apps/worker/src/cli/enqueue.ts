@@ -1,0 +1,154 @@
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import {
+  type EnqueueOptions,
+  enqueueOptionsSchema,
+  isJobId,
+  type JobId,
+  type NewJob,
+  OncueError,
+  prepareJob,
+} from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { type Command, InvalidArgumentError } from 'commander'
+import { z } from 'zod'
+import { type Meta, toDuration, toJson, toMeta, toMoment, toWhole } from './arguments.ts'
+import { type Answer, type Call, implement } from './command.ts'
+import { count } from './format.ts'
+import { withProgress } from './progress.ts'
+
+interface Options {
+  readonly queue?: string
+  readonly priority?: number
+  readonly delay?: number
+  readonly at?: Date
+  readonly maxRetries?: number
+  readonly timeout?: number
+  readonly unique?: string
+  readonly idempotencyKey?: string
+  readonly concurrencyKey?: string
+  readonly concurrencyLimit?: number
+  readonly after?: JobId[]
+  readonly meta?: Meta
+  readonly lines?: true
+}
+
+const BATCH = 1_000
+
+export function addEnqueue(program: Command): void {
+  const command = program
+    .command('enqueue')
+    .summary('add a job')
+    .description('add a job; its queue, retries and timeout are those that a worker announced for the topic')
+    .argument('<topic>')
+    .argument('[payload]', 'JSON, or - for what comes in on standard input  (default: {})', '{}')
+    .option('--queue <queue>')
+    .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767))
+    .option('--delay <time>', 'not before this long from now: 30s, 5m', toDuration)
+    .option('--at <time>', 'not before this moment: 2026-01-31T09:00:00Z', toMoment)
+    .option('--max-retries <number>', 'instead of ONCUE_RETRY_MAX, or 3', toWhole(0, 1_000))
+    .option('--timeout <time>', 'how long a run may take', toDuration)
+    .option('--unique <key>', 'at most one live job with this key')
+    .option('--idempotency-key <key>', 'the same call within a day answers the same id')
+    .option('--concurrency-key <key>', 'jobs that share it share a limit')
+    .option('--concurrency-limit <number>', 'how many of them run at once (default: 1)', toWhole(1, 32_767))
+    .option('--after <id>', 'wait until this job has completed; more than once: until all have', toIds)
+    .option('--meta <name=value>', 'for filters; more than once', toMeta)
+    .option('--lines', 'standard input holds one payload on every line')
+  implement<Options>(
+    command,
+    [
+      `enqueue mail_digest '{"userId":"123"}'`,
+      `enqueue check_payment '{"orderId":"456"}' --delay 15m --queue high`,
+      'enqueue import_row --lines < rows.ndjson',
+    ],
+    enqueue,
+  )
+}
+
+async function enqueue(call: Call<Options>): Promise<Answer> {
+  const topic = String(call.args[0])
+  return withProgress('enqueueing', async (say) => {
+    const store = await openStore(call.url, { poolSize: 2 })
+    try {
+      const announced = await announcedPolicy(store, topic)
+      const options = toOptions(call, announced ?? {})
+      const ids: JobId[] = []
+      for await (const jobs of prepared(call, topic, options)) {
+        ids.push(...(await store.enqueue(jobs)))
+        say(count(ids.length, 'job'))
+      }
+      if (!announced) call.note(`note: no worker has announced the topic ${topic} yet`)
+      return call.options.lines
+        ? { text: `${count(ids.length, 'job')} enqueued`, json: { ids } }
+        : { text: String(ids[0]), json: { id: ids[0] } }
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+/** Batches, so that a file of any size needs the memory of one. Those before a wrong line are in the queue. */
+async function* prepared(
+  { options: { lines }, args }: Call<Options>,
+  topic: string,
+  options: EnqueueOptions,
+): AsyncGenerator<NewJob[]> {
+  if (!lines) {
+    const payload = args[1] === '-' ? await text(process.stdin) : String(args[1])
+    yield [prepareJob(topic, readPayload(payload, 'payload'), options)]
+    return
+  }
+  let batch: NewJob[] = []
+  let number = 0
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number++
+    if (line.trim() === '') continue
+    batch.push(prepareJob(topic, readPayload(line, `line ${number}`), options))
+    if (batch.length === BATCH) {
+      yield batch
+      batch = []
+    }
+  }
+  if (batch.length) yield batch
+}
+
+function readPayload(json: string, where: string): unknown {
+  try {
+    return toJson(json)
+  } catch (cause) {
+    throw new OncueError('INVALID_PAYLOAD', `${where}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+const { queue, priority, timeoutMs, maxRetries, retry } = enqueueOptionsSchema.shape
+const policySchema = z.object({ queue, priority, timeoutMs, maxRetries, retry })
+
+/** What the definition of the topic says, as far as a worker has told it. Undefined: none has. */
+async function announcedPolicy(store: Store, topic: string): Promise<EnqueueOptions | undefined> {
+  const found = (await store.topics()).find((row) => row.topic === topic)
+  return found && (policySchema.safeParse(found.policy).data ?? {})
+}
+
+function toOptions({ options, config }: Call<Options>, announced: EnqueueOptions): EnqueueOptions {
+  return {
+    ...announced,
+    queue: options.queue ?? announced.queue,
+    priority: options.priority ?? announced.priority,
+    delay: options.delay,
+    runAt: options.at,
+    maxRetries: options.maxRetries ?? announced.maxRetries ?? config.maxRetries,
+    timeoutMs: options.timeout ?? announced.timeoutMs,
+    unique: options.unique === undefined ? undefined : { key: options.unique },
+    idempotencyKey: options.idempotencyKey,
+    concurrencyKey: options.concurrencyKey,
+    concurrencyLimit: options.concurrencyLimit,
+    after: options.after,
+    meta: options.meta,
+  }
+}
+
+function toIds(id: string, before: readonly JobId[] = []): JobId[] {
+  if (!isJobId(id)) throw new InvalidArgumentError('It is not the id of a job.')
+  return [...before, id]
+}

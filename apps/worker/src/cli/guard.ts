@@ -1,0 +1,85 @@
+import { constants } from 'node:os'
+import type { RunningJob } from '@oncue/core'
+import { formatDuration } from '../duration.ts'
+import type { Logger } from '../log.ts'
+import type { Middleware } from '../middleware.ts'
+import type { RunningWorker } from '../worker.ts'
+import { EXIT } from './command.ts'
+import { count } from './format.ts'
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+type Signal = (typeof SIGNALS)[number]
+
+/** How often somebody who waits for the end is told for what. */
+const REPORT_MS = 5_000
+const MAX_NAMED = 20
+
+/**
+ * What may happen to the process of a worker: signals, and errors that nobody caught. It knows the
+ * jobs in hand, because one of them is to blame, or is what everybody waits for.
+ */
+export function createGuard(log: Logger) {
+  const inHand = new Map<string, RunningJob>()
+
+  const middleware: Middleware = async (job, { attempt }, next) => {
+    inHand.set(job.id, job)
+    log.debug({ job: job.id, topic: job.topic, run: job.run, attempt }, 'the run starts')
+    try {
+      return await next()
+    } finally {
+      inHand.delete(job.id)
+    }
+  }
+
+  const jobsInHand = () =>
+    Array.from(inHand.values())
+      .slice(0, MAX_NAMED)
+      .map(({ id, topic, run }) => ({ id, topic, run }))
+
+  // A promise that a handler forgot says nothing about the others: they go on.
+  process.on('unhandledRejection', (reason) => {
+    log.error({ err: toError(reason), jobs: jobsInHand() }, 'a promise was rejected and nobody handled it')
+  })
+
+  /** Resolves with the exit code once the worker has stopped. */
+  function stopWhenAsked(worker: RunningWorker, graceMs: number): Promise<number> {
+    return new Promise((resolve) => {
+      let asked = 0
+      let code: number = EXIT.done
+
+      function stop(): void {
+        if (asked++ === 0) setInterval(report, REPORT_MS).unref()
+        worker.stop(asked > 1 ? { graceMs: 0 } : {}).then(
+          () => resolve(code),
+          (err) => {
+            log.error({ err }, 'the worker could not stop as it should')
+            resolve(EXIT.failed)
+          },
+        )
+      }
+
+      const report = () => log.info({ jobs: jobsInHand() }, `still waiting for ${count(inHand.size, 'job')}`)
+
+      const onSignal = (signal: Signal) => {
+        if (asked > 0) code = 128 + constants.signals[signal]
+        const waiting = `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
+        log.info({ signal, jobs: jobsInHand() }, asked > 0 ? 'stopping at once' : `stopping: ${waiting}`)
+        stop()
+      }
+      for (const signal of SIGNALS) process.on(signal, onSignal)
+
+      process.on('uncaughtException', (err) => {
+        log.error({ err, jobs: jobsInHand() }, 'an error was thrown and nobody caught it: stopping')
+        code = EXIT.failed
+        // What threw may be in any state; a second one does not get more time.
+        stop()
+      })
+    })
+  }
+
+  return { middleware, stopWhenAsked }
+}
+
+function toError(reason: unknown): unknown {
+  return reason instanceof Error ? reason : new Error(`not an Error: ${String(reason)}`)
+}

@@ -1,0 +1,104 @@
+import type { Finding, QueueOverview, Store, TopicRow, WorkerRow } from '@oncue/db'
+import { formatDuration } from '../duration.ts'
+import { count, fromNow, plain } from './format.ts'
+
+/** A worker beats at least this often. */
+const SILENT_MS = 60_000
+const LATE_MS = 5 * 60_000
+/** How many of the jobs that wait are looked at for topics nobody knows. */
+const SAMPLE = 1_000
+
+/** What the queue itself tells, on any database. */
+export async function examine(store: Store): Promise<Finding[]> {
+  const [workers, queues, topics, waiting, now] = await Promise.all([
+    store.workers(),
+    store.queues(),
+    store.topics(),
+    store.list({ status: 'pending' }, { limit: SAMPLE }),
+    store.now(),
+  ])
+  const alive = workers.filter((worker) => isAlive(worker, now))
+  return [
+    workersFinding(workers, alive, now),
+    unservedQueues(queues, alive),
+    unknownTopics(new Set(waiting.items.map(({ topic }) => topic)), topics),
+    pausedQueues(queues),
+    lateQueues(queues, alive, now),
+  ]
+}
+
+function isAlive(worker: WorkerRow, now: Date): boolean {
+  return worker.missingSince === null && now.getTime() - worker.lastBeat.getTime() < SILENT_MS
+}
+
+function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow[], now: Date): Finding {
+  const gone = workers.filter((worker) => !alive.includes(worker))
+  if (workers.length === 0) {
+    return warn('workers', 'none', 'Nothing runs: start one with `oncue-worker --import ./jobs.ts`.')
+  }
+  const slots = alive.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  const found = `${count(alive.length, 'worker')} with ${count(slots, 'slot')}`
+  if (gone.length === 0) return ok('workers', found)
+  const names = gone.map(
+    ({ host, pid, lastBeat }) => `${plain(host)} pid ${pid}, seen ${fromNow(lastBeat, now)}`,
+  )
+  return warn(
+    'workers',
+    `${found}; missing: ${names.join('; ')}`,
+    'Their jobs are taken over by the other workers. If the process still runs, look at its connection to the database.',
+  )
+}
+
+function unservedQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[]): Finding {
+  const served = new Set(alive.flatMap((worker) => worker.queues))
+  const unserved = queues.filter(({ queue, waiting }) => waiting > 0 && !served.has(queue))
+  if (unserved.length === 0) return ok('queues', 'whatever waits is in a queue that a worker serves')
+  return warn(
+    'queues',
+    `nobody serves ${unserved.map(({ queue, waiting }) => `${plain(queue)} (${waiting} waiting)`).join(', ')}`,
+    'Start a worker for them: --queues, or ONCUE_QUEUES.',
+  )
+}
+
+function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRow[]): Finding {
+  const known = new Set(announced.map(({ topic }) => topic))
+  const unknown = [...waiting].filter((topic) => !known.has(topic))
+  if (unknown.length === 0) return ok('topics', `${announced.length} announced; no job waits for another`)
+  return warn(
+    'topics',
+    `no worker has ever announced ${unknown.map((topic) => plain(topic)).join(', ')}`,
+    'Load the module that handles them with --import, or cancel these jobs.',
+  )
+}
+
+function pausedQueues(queues: readonly QueueOverview[]): Finding {
+  const paused = queues.filter((row) => row.paused)
+  if (paused.length === 0) return ok('paused', 'no queue is')
+  const names = paused.map(
+    ({ queue, waiting, paused: by }) =>
+      `${plain(queue)} (by ${plain(by?.by ?? 'somebody')}, ${waiting} waiting)`,
+  )
+  return warn('paused', names.join(', '), 'Resume with `oncue-worker queues resume <queue>`.')
+}
+
+function lateQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[], now: Date): Finding {
+  const served = new Set(alive.flatMap((worker) => worker.queues))
+  const late = queues.flatMap(({ queue, oldestWaiting, paused }) => {
+    const age = oldestWaiting && !paused && served.has(queue) ? now.getTime() - oldestWaiting.getTime() : 0
+    return age > LATE_MS ? [`${plain(queue)} by ${formatDuration(age)}`] : []
+  })
+  if (late.length === 0) return ok('lateness', 'nothing that is served waits for more than five minutes')
+  return warn(
+    'lateness',
+    late.join(', '),
+    'The workers do not keep up, a limit holds the queue back, or its topics are handled by none of them.',
+  )
+}
+
+const ok = (check: string, found: string): Finding => ({ check, status: 'ok', found, advice: null })
+const warn = (check: string, found: string, advice: string): Finding => ({
+  check,
+  status: 'warn',
+  found,
+  advice,
+})

@@ -1,0 +1,94 @@
+import { assertQueue, OncueError } from '@oncue/core'
+import type { Limit, QueueOverview } from '@oncue/db'
+import type { Command } from 'commander'
+import { formatDuration } from '../duration.ts'
+import { toRate, toWhole } from './arguments.ts'
+import { implement, whoami, withStore } from './command.ts'
+import { fromNow, plain, styled, table } from './format.ts'
+
+interface LimitOptions {
+  readonly running?: number
+  readonly rate?: { readonly count: number; readonly intervalMs: number }
+  readonly off?: true
+}
+
+export function addQueues(program: Command): void {
+  const queues = program.command('queues').description('what waits where; pause, resume, limit')
+
+  implement<object>(
+    queues.command('list', { isDefault: true }).description('every queue and what is in it'),
+    ['queues', 'queues list --json'],
+    withStore('reading', async (store) => {
+      const [rows, now] = await Promise.all([store.queues(), store.now()])
+      const text = rows.length
+        ? table(
+            TITLES,
+            rows.map((row) => toRow(row, now)),
+          )
+        : 'no queues yet'
+      return { text, json: rows }
+    }),
+  )
+
+  for (const [name, done] of [
+    ['pause', 'paused: what runs goes on, nothing new is started'],
+    ['resume', 'resumed'],
+  ] as const) {
+    implement<object>(
+      queues.command(name).description(`${name} a queue`).argument('<queue>'),
+      [`queues ${name} imports`],
+      withStore(name, async (store, { args }) => {
+        const queue = readQueue(args)
+        await store[name](queue, whoami())
+        return { text: `${queue} is ${done}`, json: { queue, paused: name === 'pause' } }
+      }),
+    )
+  }
+
+  implement<LimitOptions>(
+    queues
+      .command('limit')
+      .description('how much of a queue runs, over all workers; in effect at once')
+      .argument('<queue>')
+      .option('--running <number>', 'at most so many at once', toWhole(1, 32_767))
+      .option('--rate <count/time>', 'at most so many starts in any such time: 100/1m', toRate)
+      .option('--off', 'take the limit away'),
+    ['queues limit mail --running 5', 'queues limit mail --rate 100/1m', 'queues limit mail --off'],
+    withStore('limiting', async (store, { args, options: { running, rate, off } }) => {
+      const queue = readQueue(args)
+      if ((running ?? rate) === undefined ? !off : off) {
+        throw new OncueError(
+          'INVALID_INPUT',
+          'name a limit with --running or --rate, or take it away with --off',
+        )
+      }
+      const limit: Limit | null = off ? null : { maxRunning: running ?? null, rate: rate ?? null }
+      await store.limit({ queue }, limit)
+      return { text: `${queue}: ${formatLimit(limit)}`, json: { queue, limit } }
+    }),
+  )
+}
+
+function readQueue([queue]: readonly unknown[]): string {
+  assertQueue(queue)
+  return queue
+}
+
+const TITLES = ['QUEUE', '>WAITING', '>SCHEDULED', '>RUNNING', '>BLOCKED', '>HELD', 'OLDEST', 'STATE']
+
+function toRow(row: QueueOverview, now: Date): string[] {
+  const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.held]
+  const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'somebody')}`)
+  return [
+    plain(row.queue),
+    ...numbers.map((number) => number.toLocaleString('en-US')),
+    fromNow(row.oldestWaiting, now),
+    [paused, row.limit && formatLimit(row.limit)].filter(Boolean).join(', '),
+  ]
+}
+
+function formatLimit(limit: Limit | null): string {
+  const running = limit?.maxRunning && `at most ${limit.maxRunning} at once`
+  const rate = limit?.rate && `at most ${limit.rate.count} starts in ${formatDuration(limit.rate.intervalMs)}`
+  return [running, rate].filter(Boolean).join(', ') || 'no limit'
+}

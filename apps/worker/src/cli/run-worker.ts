@@ -1,0 +1,82 @@
+import { OncueError } from '@oncue/core'
+import { openStore, type Store, withoutPassword } from '@oncue/db'
+import { createLogger, type Logger } from '../log.ts'
+import { createMetrics, type Metrics } from '../metrics.ts'
+import { serveMetrics } from '../metrics-server.ts'
+import { type LoadedModules, loadModules } from '../modules.ts'
+import { tracing } from '../tracing.ts'
+import { startWorker } from '../worker.ts'
+import { type Call, EXIT } from './command.ts'
+import { createGuard } from './guard.ts'
+import type { RunOptions } from './run.ts'
+
+export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
+  const { config, options, url } = call
+  const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
+  const modules = await load(call)
+  const store = await openStore(url)
+  const code = await work(call, modules, store, log).finally(() => store.close())
+  // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
+  process.exit(code)
+}
+
+/** What is typed means the folder it is typed in, what the environment says that of the process. */
+function load({ config, options }: Call<RunOptions>): Promise<LoadedModules> {
+  return options.import
+    ? loadModules(options.import, config.callerFolder)
+    : loadModules(config.imports, config.folder)
+}
+
+async function work(
+  { config, options, url }: Call<RunOptions>,
+  modules: LoadedModules,
+  store: Store,
+  log: Logger,
+): Promise<number> {
+  const guard = createGuard(log)
+  log.info({ database: withoutPassword(url), modules: modules.urls }, 'starting')
+  const metrics = await startMetrics(options.metricsPort ?? config.metricsPort, config.metricsHost, log)
+  const graceMs = options.grace ?? config.graceMs
+  const worker = await startWorker({
+    store,
+    workers: modules.workers,
+    modules: modules.urls,
+    queues: options.queues ?? config.queues,
+    concurrency: options.concurrency ?? config.concurrency,
+    pollMs: options.poll ?? config.pollMs,
+    leaseMs: options.lease ?? config.leaseMs,
+    graceMs,
+    retry: config.retry,
+    use: [guard.middleware, tracing, ...(metrics ? [metrics.middleware] : []), ...modules.middleware],
+    onSettled: metrics?.onSettled,
+    log,
+    maintenance: { retention: config.retention },
+  })
+  metrics?.watch(worker)
+  const stopped = guard.stopWhenAsked(worker, graceMs)
+  if (!options.once) return stopped
+  const drained = worker
+    .drain()
+    .then(() => worker.stop())
+    .then(() => EXIT.done)
+  const code = await Promise.race([drained, stopped])
+  const { retry, fail } = worker.stats().settled
+  return code === EXIT.done && retry + fail > 0 ? EXIT.someFailed : code
+}
+
+async function startMetrics(
+  port: number | undefined,
+  host: string | undefined,
+  log: Logger,
+): Promise<Metrics | null> {
+  if (port === undefined) return null
+  const metrics = createMetrics()
+  try {
+    const { url } = await serveMetrics({ metrics, port, host })
+    log.info({ url: `${url}/metrics` }, 'metrics are served')
+  } catch (cause) {
+    const message = `metrics cannot be served on port ${port}: ${(cause as Error).message}`
+    throw new OncueError('INVALID_INPUT', message, { cause, hint: 'Choose another --metrics-port.' })
+  }
+  return metrics
+}

@@ -1,0 +1,120 @@
+import { OncueError, prepareJob } from '@oncue/core'
+import type { ScheduleRow } from '@oncue/db'
+import { type Command, Option } from 'commander'
+import { toJson, toWhole } from './arguments.ts'
+import { implement, whoami, withStore } from './command.ts'
+import { formatTime, fromNow, plain, styled, table } from './format.ts'
+
+interface AddOptions {
+  readonly timezone: string
+  readonly missed: 'skip' | 'one' | 'all'
+  readonly queue?: string
+  readonly priority?: number
+}
+
+export function addSchedules(program: Command): void {
+  const schedules = program.command('schedules').description('cron: list, add, remove, pause, resume, run')
+
+  implement<object>(
+    schedules.command('list', { isDefault: true }).description('every schedule, and when it ticks next'),
+    ['schedules', 'schedules list --json'],
+    withStore('reading', async (store) => {
+      const [rows, now] = await Promise.all([store.schedules.list(), store.now()])
+      const text = rows.length
+        ? table(
+            TITLES,
+            rows.map((row) => toRow(row, now)),
+          )
+        : 'no schedules yet'
+      return { text, json: rows }
+    }),
+  )
+
+  implement<AddOptions>(
+    schedules
+      .command('add')
+      .description('create a schedule, or change the one of that name')
+      .argument('<name>')
+      .argument('<cron>', 'five fields, or six with seconds')
+      .argument('<topic>')
+      .argument('[payload]', 'JSON  (default: {})', toJson)
+      .option('--timezone <zone>', 'IANA, such as Asia/Shanghai', 'UTC')
+      .addOption(
+        new Option('--missed <policy>', 'what to do with ticks that nobody saw: none, the last, or all')
+          .choices(['skip', 'one', 'all'])
+          .default('skip'),
+      )
+      .option('--queue <queue>')
+      .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767)),
+    [
+      `schedules add digest '0 9 * * 1-5' mail_digest '{"all":true}' --timezone Asia/Shanghai`,
+      `schedules add sweep '*/10 * * * *' sweep --missed one`,
+    ],
+    withStore('saving', async (store, { args, options }) => {
+      const [name, cron, topic, payload = {}] = args as [string, string, string, unknown?]
+      const { timezone, missed, queue, priority } = options
+      const jobOptions = { ...(queue && { queue }), ...(priority !== undefined && { priority }) }
+      // What no tick could enqueue is refused now, while somebody looks.
+      prepareJob(topic, payload, jobOptions)
+      const existing = (await store.schedules.list()).find((row) => row.name === name)
+      if (existing?.source === 'code') {
+        throw new OncueError('INVALID_STATE', `${name} is a schedule in code`, {
+          hint: 'Change it where the job is defined, or choose another name.',
+        })
+      }
+      const row = await store.schedules.save({
+        name,
+        cron,
+        timezone,
+        topic,
+        payload,
+        options: jobOptions,
+        missed,
+        source: 'database',
+      })
+      const next = row.paused ? 'it is paused' : `the next tick is ${formatTime(row.nextAt)}`
+      return { text: `${name} is saved; ${next}`, json: row }
+    }),
+  )
+
+  for (const [verb, done] of [
+    ['remove', 'removed'],
+    ['pause', 'paused'],
+    ['resume', 'resumed; ticks in the meantime are not made up for'],
+  ] as const) {
+    implement<object>(
+      schedules.command(verb).description(`${verb} a schedule`).argument('<name>'),
+      [`schedules ${verb} digest`],
+      withStore(verb, async (store, { args }) => {
+        const name = String(args[0])
+        await store.schedules[verb](name, whoami())
+        return { text: `${name} is ${done}`, json: { name, [verb]: true } }
+      }),
+    )
+  }
+
+  implement<object>(
+    schedules.command('run').description('enqueue its job now, beside the plan').argument('<name>'),
+    ['schedules run digest'],
+    withStore('enqueueing', async (store, { args }) => {
+      const id = await store.schedules.runNow(String(args[0]))
+      return { text: id, json: { id } }
+    }),
+  )
+}
+
+const TITLES = ['NAME', 'CRON', 'ZONE', 'TOPIC', 'NEXT', 'LAST', 'MISSED', 'SOURCE']
+
+function toRow(row: ScheduleRow, now: Date): string[] {
+  const next = row.nextAt ? `${formatTime(row.nextAt)} (${fromNow(row.nextAt, now)})` : 'never again'
+  return [
+    plain(row.name),
+    row.cron,
+    row.timezone,
+    plain(row.topic),
+    row.paused ? styled('yellow', `paused by ${plain(row.paused.by ?? 'somebody')}`) : next,
+    formatTime(row.lastAt),
+    row.missed,
+    row.source,
+  ]
+}

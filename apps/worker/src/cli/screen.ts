@@ -1,0 +1,66 @@
+import type { Size } from './top-view.ts'
+
+const ESC = '\x1b['
+/** The other screen, so that what was there before comes back; without a cursor. */
+const ENTER = `${ESC}?1049h${ESC}?25l`
+const LEAVE = `${ESC}?25h${ESC}?1049l`
+const QUIT = new Set(['q', 'Q', '\x03', '\x04', '\x1b'])
+
+export interface Screen {
+  size(): Size
+  draw(lines: readonly string[]): void
+  onResize(redraw: () => void): void
+  isClosed(): boolean
+  /** Ends early when somebody quits. */
+  wait(ms: number): Promise<void>
+  /** Gives the terminal back as it was. */
+  close(): void
+}
+
+/** The whole terminal, until somebody presses q or the process is asked to end. */
+export function openScreen({ stdin, stdout } = process): Screen {
+  let closed = false
+  let quit = () => {}
+  const quitting = new Promise<void>((resolve) => {
+    quit = resolve
+  })
+  const onKey = (key: Buffer) => {
+    if (QUIT.has(key.toString())) close()
+  }
+
+  function close(): void {
+    if (closed) return
+    closed = true
+    stdin.off('data', onKey).setRawMode(false).pause()
+    stdout.removeAllListeners('resize')
+    process.off('SIGTERM', close).off('SIGHUP', close).off('exit', close)
+    stdout.write(LEAVE)
+    quit()
+  }
+
+  stdin.setRawMode(true).resume().on('data', onKey)
+  // Also on a crash: a terminal without a cursor is a nuisance.
+  process.on('SIGTERM', close).on('SIGHUP', close).on('exit', close)
+  stdout.write(ENTER)
+
+  return {
+    size: () => ({ width: stdout.columns, height: stdout.rows }),
+    draw(lines) {
+      if (closed) return
+      // Line by line over what is there: clearing first would flicker.
+      const text = lines.map((line) => `${line}${ESC}K`).join('\r\n')
+      stdout.write(`${ESC}H${text}${ESC}J`)
+    },
+    onResize: (redraw) => stdout.on('resize', redraw),
+    isClosed: () => closed,
+    async wait(ms) {
+      let timer: NodeJS.Timeout | undefined
+      const timeout = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms)
+      })
+      await Promise.race([timeout, quitting])
+      clearTimeout(timer)
+    },
+    close,
+  }
+}

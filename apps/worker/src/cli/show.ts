@@ -1,0 +1,87 @@
+import { isJobId, type JobError, type JobId, OncueError } from '@oncue/core'
+import type { JobDetails, Store } from '@oncue/db'
+import type { Command } from 'commander'
+import { formatDuration } from '../duration.ts'
+import { implement, withStore } from './command.ts'
+import { fields, formatTime, fromNow, plain, plainLines, styled, table } from './format.ts'
+import { colouredStatus } from './list.ts'
+
+export function addShow(program: Command): void {
+  implement<object>(
+    program
+      .command('show')
+      .description('everything about one job: payload, result, error, events')
+      .argument('<id>', 'of the job, or how its id begins'),
+    ['show 01a2b3c4-…', 'show 01a2b3c4 --json'],
+    withStore('reading', async (store, { args: [id] }) => {
+      const job = await store.get(await fullId(store, String(id)))
+      if (!job) throw new OncueError('JOB_NOT_FOUND', `there is no job ${id}`)
+      return { text: describe(job, await store.now()), json: job }
+    }),
+  )
+}
+
+async function fullId(store: Store, id: string): Promise<JobId> {
+  if (isJobId(id)) return id
+  const { items } = await store.list({ idPrefix: id }, { limit: 2 })
+  const [first, second] = items
+  if (second) throw new OncueError('INVALID_INPUT', `more than one id begins with ${id}`)
+  if (!first) throw new OncueError('JOB_NOT_FOUND', `there is no job whose id begins with ${id}`)
+  return first.id
+}
+
+function describe(job: JobDetails, now: Date): string {
+  const moment = (date: Date | null) => date && `${formatTime(date)} (${fromNow(date, now)})`
+  const text = (value: unknown) =>
+    value === null || value === undefined ? null : plain(JSON.stringify(value))
+  const took =
+    job.startedAt && job.finishedAt && formatDuration(job.finishedAt.getTime() - job.startedAt.getTime())
+  const parts = [
+    fields([
+      ['id', job.id],
+      ['topic', plain(job.topic)],
+      ['queue', `${plain(job.queue)}, priority ${job.priority}`],
+      ['status', colouredStatus(job, now)],
+      ['runs', `${job.run}; ${job.retries} of ${job.maxRetries} retries used, ${job.crashes} crashes`],
+      ['created', moment(job.created)],
+      ['due', moment(job.runAt)],
+      ['started', moment(job.startedAt)],
+      ['finished', moment(job.finishedAt)],
+      ['took', took],
+      ['worker', job.lockedBy],
+      ['lease until', moment(job.lockedUntil)],
+      ['asked to stop', moment(job.cancelAt)],
+      ['waits for', job.depsLeft ? `${job.depsLeft} other jobs` : null],
+      ['parent', job.parentId],
+      ['unique key', job.uniqueKey && plain(job.uniqueKey)],
+      ['concurrency', job.concurrencyKey && `${plain(job.concurrencyKey)}, at most ${job.concurrencyLimit}`],
+      ['meta', text(job.meta)],
+      ['progress', text(job.progress)],
+      ['cursor', text(job.cursor)],
+      ['trace', job.trace && plain(job.trace)],
+    ]),
+    section('payload', plainLines(JSON.stringify(job.payload, null, 2))),
+  ]
+  if (job.result !== null) parts.push(section('result', plainLines(JSON.stringify(job.result, null, 2))))
+  if (job.lastError) parts.push(section('error', describeError(job.lastError)))
+  if (job.events.length) {
+    const rows = job.events.map((event) => [
+      String(event.version),
+      formatTime(event.created),
+      plain(event.type),
+      plain(JSON.stringify(event.data), 120),
+    ])
+    parts.push(section('events', table(['>#', 'WHEN', 'WHAT', ''], rows)))
+  }
+  return parts.join('\n\n')
+}
+
+function describeError(error: JobError): string {
+  const links = [error, ...(error.causes ?? [])]
+  const texts = links.map(
+    (link) => link.stack ?? `${link.class}: ${link.message}${link.code ? ` (${link.code})` : ''}`,
+  )
+  return `${texts.map(plainLines).join('\ncaused by ')}\n${styled('dim', `fingerprint ${error.fingerprint}`)}`
+}
+
+const section = (title: string, text: string) => `${styled('bold', title)}\n${text}`

@@ -1,0 +1,30 @@
+import { JOB_STATUSES } from '@oncue/core'
+import type { Command } from 'commander'
+import { formatDuration } from '../duration.ts'
+import { implement, withStore } from './command.ts'
+import { fields } from './format.ts'
+
+interface Options {
+  readonly queue?: string
+  readonly topic?: string
+}
+
+export function addStats(program: Command): void {
+  implement<Options>(
+    program
+      .command('stats')
+      .description('how many jobs there are in each state, and how they fare')
+      .option('--queue <queue>', 'of this queue')
+      .option('--topic <topic>', 'of this topic'),
+    ['stats', 'stats --queue high --json'],
+    withStore('counting', async (store, { options: { queue, topic } }) => {
+      const stats = await store.stats({ queue, topic })
+      const text = fields([
+        ...JOB_STATUSES.map((status) => [status, stats[status].toLocaleString('en-US')] as const),
+        ['success', `${(Math.floor(stats.successRate * 1_000) / 10).toFixed(1)} %`],
+        ['average run', formatDuration(stats.averageRunMs)],
+      ])
+      return { text, json: stats }
+    }),
+  )
+}

@@ -1,0 +1,141 @@
+import { dirname } from 'node:path'
+import { DEFAULTS, OncueError, type RetryOptions, retryOptionsSchema } from '@oncue/core'
+import { z } from 'zod'
+import { parseDuration } from './duration.ts'
+
+/** An empty variable is one that is not set, as in a compose file. */
+const text = z
+  .string()
+  .optional()
+  .transform((value) => value || undefined)
+
+const list = text.transform((value) => (value === undefined ? undefined : splitList(value)))
+
+const flag = text.transform((value) => value !== undefined && value !== '0' && value !== 'false')
+
+const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
+
+const duration = text.transform((value, context) => {
+  if (value === undefined) return undefined
+  const ms = parseDuration(value)
+  if (ms === null) context.addIssue(`is no duration: write ${DURATION}`)
+  return ms ?? z.NEVER
+})
+
+const retention = text.transform((value, context) => {
+  if (value === undefined) return undefined
+  const ms = value === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(value)
+  if (ms === null) context.addIssue(`is no duration: write ${DURATION}, or forever`)
+  return ms ?? z.NEVER
+})
+
+function whole(min: number, max: number) {
+  return text.transform((value, context) => {
+    if (value === undefined) return undefined
+    const number = Number(value)
+    if (Number.isInteger(number) && number >= min && number <= max) return number
+    context.addIssue(`is no whole number from ${min} to ${max}`)
+    return z.NEVER
+  })
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** Everything that the worker and its command line read from their environment. */
+const schema = z.object({
+  DATABASE_URL: text,
+  ONCUE_IMPORT: list,
+  ONCUE_QUEUES: list,
+  ONCUE_CONCURRENCY: whole(1, 1_000),
+  ONCUE_POLL_INTERVAL: duration,
+  ONCUE_LEASE: duration,
+  ONCUE_GRACE: duration,
+  ONCUE_RETRY_STRATEGY: text,
+  ONCUE_RETRY_BASE_DELAY: duration,
+  ONCUE_RETRY_MIN_DELAY: duration,
+  ONCUE_RETRY_MAX_DELAY: duration,
+  ONCUE_RETRY_MAX: whole(0, 1_000),
+  ONCUE_RETENTION_COMPLETED: retention,
+  ONCUE_RETENTION_FAILED: retention,
+  ONCUE_RETENTION_CANCELLED: retention,
+  ONCUE_METRICS_PORT: whole(0, 65_535),
+  ONCUE_METRICS_HOST: text,
+  ONCUE_LOG_LEVEL: text.pipe(
+    z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  ),
+  /** Prints stacks. Any value, as other tools take it. */
+  DEBUG: flag,
+  INIT_CWD: text,
+  npm_package_json: text,
+})
+
+export type Config = ReturnType<typeof readConfig>
+
+export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()) {
+  const parsed = schema.safeParse(env)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const name = String(issue?.path[0])
+    throw wrong(`${name}=${env[name]} ${issue?.message}`)
+  }
+  const values = parsed.data
+  // npm and pnpm run a script in the folder of its package.json and tell in INIT_CWD where they
+  // were called. Processes further down inherit both, where neither says anything any more.
+  const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
+  return {
+    databaseUrl: values.DATABASE_URL ?? 'file:./.data/oncue.db',
+    imports: values.ONCUE_IMPORT ?? [],
+    queues: values.ONCUE_QUEUES,
+    concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
+    pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,
+    leaseMs: values.ONCUE_LEASE ?? DEFAULTS.leaseMs,
+    graceMs: values.ONCUE_GRACE ?? 30_000,
+    /** How long until the next run, for jobs that say nothing about it. */
+    retry: readRetry(values),
+    /** How many retries a job gets that is enqueued here, unless it or its topic says. */
+    maxRetries: values.ONCUE_RETRY_MAX,
+    retention: withoutUndefined({
+      completed: values.ONCUE_RETENTION_COMPLETED,
+      failed: values.ONCUE_RETENTION_FAILED,
+      cancelled: values.ONCUE_RETENTION_CANCELLED,
+    }),
+    metricsPort: values.ONCUE_METRICS_PORT,
+    metricsHost: values.ONCUE_METRICS_HOST,
+    logLevel: values.ONCUE_LOG_LEVEL,
+    debug: values.DEBUG,
+    /** What comes from the environment means this folder, as it does for the API. */
+    folder: cwd,
+    /** Where the caller stood: relative paths that are typed in mean this folder. */
+    callerFolder: (isScript && values.INIT_CWD) || cwd,
+  }
+}
+
+function readRetry(values: z.output<typeof schema>): RetryOptions | undefined {
+  const written = withoutUndefined({
+    strategy: values.ONCUE_RETRY_STRATEGY,
+    baseDelay: values.ONCUE_RETRY_BASE_DELAY,
+    minDelay: values.ONCUE_RETRY_MIN_DELAY,
+    maxDelay: values.ONCUE_RETRY_MAX_DELAY,
+  })
+  if (Object.keys(written).length === 0) return undefined
+  const parsed = retryOptionsSchema.safeParse(written)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const name = `ONCUE_RETRY_${String(issue?.path[0]).replace(/[A-Z]/g, '_$&').toUpperCase()}`
+  throw wrong(`${name}: ${issue?.message}`)
+}
+
+export function splitList(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+}
+
+function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
+}
+
+function wrong(message: string): OncueError {
+  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this variable of the environment.' })
+}

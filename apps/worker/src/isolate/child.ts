@@ -1,0 +1,86 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { encodeJson, OncueError, parsePayload, type Registry, toRegistry } from '@oncue/core'
+import type { ClaimedJob } from '@oncue/db'
+import { loadModules } from '../modules.ts'
+import { toRunningJob } from '../running-job.ts'
+import { ChildContext } from './child-context.ts'
+import type { FromChild, ToChild } from './messages.ts'
+import { packError, unpackError } from './packed-error.ts'
+
+// The process of isolated runs, one at a time. All it knows of the world is its parent, the worker.
+const [modules = '[]', parentPid = '0'] = process.argv.slice(2)
+
+// Ctrl-C reaches the whole group of processes. When to stop is for the parent to decide.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
+process.on('disconnect', () => process.exit())
+process.on('uncaughtException', (error) => {
+  const message: FromChild = { kind: 'uncaught', error: packError(error, '') }
+  if (!process.send?.(message, undefined, undefined, () => process.exit(1))) process.exit(1)
+})
+watchParent()
+
+let loading: Promise<Registry> | undefined
+let current: { readonly seq: number; readonly context: ChildContext } | undefined
+let calls = 0
+const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
+
+process.on('message', (message: ToChild) => {
+  switch (message.kind) {
+    case 'start':
+      run(message.seq, message.job).then(send, (error) =>
+        send({ kind: 'threw', seq: message.seq, error: packError(error, message.job.topic) }),
+      )
+      break
+    case 'abort':
+      if (current?.seq === message.seq) current.context.abort(new OncueError(message.code, message.message))
+      break
+    case 'stop':
+      process.exit()
+      break
+    case 'answer':
+      waiting.get(message.call)?.resolve(message.value)
+      waiting.delete(message.call)
+      break
+    case 'refusal':
+      waiting.get(message.call)?.reject(unpackError(message.error))
+      waiting.delete(message.call)
+      break
+  }
+})
+
+async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
+  loading ??= loadModules(JSON.parse(modules), process.cwd()).then(({ workers }) => toRegistry(...workers))
+  const worker = (await loading).get(job.topic)
+  if (!worker) throw new OncueError('UNKNOWN_TOPIC', `no module of this worker handles ${job.topic}`)
+  const running = toRunningJob(job, parsePayload(worker.definition.input, job.payload, job.topic))
+  const context = new ChildContext(running, {
+    tell: (told) => send({ kind: 'tell', seq, ...told }),
+    call: (called) =>
+      new Promise((resolve, reject) => {
+        calls += 1
+        waiting.set(calls, { resolve, reject })
+        send({ kind: 'call', seq, call: calls, ...called })
+      }),
+  })
+  current = { seq, context }
+  const value = await worker.handler(running, context)
+  try {
+    return { kind: 'returned', seq, result: value === undefined ? undefined : encodeJson(value, 'result') }
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : 'the result cannot be read'
+    const { error } = packError(new OncueError('INVALID_RESULT', message, { cause }), job.topic)
+    return { kind: 'threw', seq, error: { error, signal: { kind: 'permanent' } } }
+  }
+}
+
+function send(message: FromChild): void {
+  process.send?.(message)
+}
+
+/** A thread of its own, because a handler in an endless loop would not see its parent die. */
+function watchParent(): void {
+  const file = new URL(`./watch-parent${extname(import.meta.url)}`, import.meta.url)
+  new Worker(file, { workerData: Number(parentPid), execArgv: [] }).unref()
+}

@@ -1,0 +1,38 @@
+import type { ErrorCode, JobLog } from '@oncue/core'
+import type { ClaimedJob, JobEvent, NewEvent } from '@oncue/db'
+import type { PackedError } from './packed-error.ts'
+
+/** `seq` numbers the runs of a child: what a run says after its end is not taken for the next one's. */
+export type ToChild =
+  | { readonly kind: 'start'; readonly seq: number; readonly job: ClaimedJob }
+  | { readonly kind: 'abort'; readonly seq: number; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'answer'; readonly call: number; readonly value: unknown }
+  | { readonly kind: 'refusal'; readonly call: number; readonly error: PackedError }
+
+export type FromChild =
+  | { readonly kind: 'returned'; readonly seq: number /** JSON text */; readonly result: string | undefined }
+  | { readonly kind: 'threw'; readonly seq: number; readonly error: PackedError }
+  /** Nothing caught it: the last words of a child. */
+  | { readonly kind: 'uncaught'; readonly error: PackedError }
+  | ({ readonly kind: 'tell'; readonly seq: number } & Told)
+  | ({ readonly kind: 'call'; readonly seq: number; readonly call: number } & Called)
+
+/** What needs no answer. */
+export type Told =
+  | { readonly method: 'log'; readonly args: readonly [level: keyof JobLog, message: string, fields: object] }
+  | { readonly method: 'progress'; readonly args: readonly [value: unknown] }
+
+/** The methods of the context that answer, and what its steps need. */
+export interface Calls {
+  checkpoint(cursor: unknown): Promise<void>
+  emit(type: string, data: unknown): Promise<void>
+  spawn(topic: string, payload: unknown, options: object | undefined): Promise<string>
+  enqueue(topic: string, payload: unknown, options: object | undefined): Promise<string>
+  keep(event: NewEvent): Promise<void>
+  events(afterVersion: number): Promise<JobEvent[]>
+}
+
+export type Called = {
+  [Method in keyof Calls]: { readonly method: Method; readonly args: Parameters<Calls[Method]> }
+}[keyof Calls]

@@ -1,0 +1,55 @@
+/** Two bits of a word; the other bits are the generation. */
+export const GONE = 0
+/** Claimed, and waiting for a slot. */
+export const WAITING = 1
+export const RUNNING = 2
+/** Its handler has ended, but that is not written yet. */
+export const ENDED = 3
+
+export type RunState = typeof GONE | typeof WAITING | typeof RUNNING | typeof ENDED
+
+const MAX_GENERATION = 2 ** 29 - 1
+
+/**
+ * Memory that the main thread writes and the lease thread reads: how each run stands, one word a run,
+ * so that no message is posted when one starts or ends. Places are used again; the generation tells
+ * whose word it is now.
+ *
+ * The first word is the pulse of the main thread. No times are shared: each thread has its own clock.
+ */
+export class LeaseLedger {
+  readonly buffer: SharedArrayBuffer
+  readonly #words: Int32Array
+
+  constructor(places: number | SharedArrayBuffer) {
+    this.buffer = typeof places === 'number' ? new SharedArrayBuffer(4 * (places + 1)) : places
+    this.#words = new Int32Array(this.buffer)
+  }
+
+  get places(): number {
+    return this.#words.length - 1
+  }
+
+  get pulse(): number {
+    return Atomics.load(this.#words, 0)
+  }
+
+  beatPulse(): void {
+    Atomics.add(this.#words, 0, 1)
+  }
+
+  write(place: number, generation: number, state: RunState): void {
+    Atomics.store(this.#words, place + 1, (generation << 2) | state)
+  }
+
+  read(place: number, generation: number): RunState {
+    const word = Atomics.load(this.#words, place + 1)
+    return word >> 2 === generation ? ((word & 3) as RunState) : GONE
+  }
+
+  /** For the next run that gets this place. */
+  nextGeneration(place: number): number {
+    const generation = Atomics.load(this.#words, place + 1) >> 2
+    return generation === MAX_GENERATION ? 0 : generation + 1
+  }
+}

@@ -1,0 +1,77 @@
+import { type EnqueueOptions, isOncueError, type Registry, type TopicDescription } from '@oncue/core'
+import type { Schedule, Store, Subscription } from '@oncue/db'
+import type { Logger } from '../log.ts'
+import type { Duty } from './leader.ts'
+import { Loop } from './loop.ts'
+
+/**
+ * Makes the schedules in the database those of the code: of the topics that are served here, and of no
+ * others. One that a person paused stays paused; one that has no pattern any more goes.
+ */
+export async function saveSchedules({ schedules }: Store, registry: Registry): Promise<void> {
+  const known = new Map((await schedules.list()).map((row) => [row.name, row]))
+  for (const description of registry.describe()) {
+    const row = known.get(description.topic)
+    const wanted = toSchedule(description)
+    if (wanted && !(row && isSame(row, wanted))) await schedules.save(wanted)
+    if (!wanted && row?.source === 'code') await schedules.remove(row.name).catch(ignoreMissing)
+  }
+}
+
+function toSchedule(description: TopicDescription): Schedule | undefined {
+  const { topic, schedule } = description
+  return schedule && { name: topic, topic, ...schedule, options: optionsOf(description), source: 'code' }
+}
+
+/** What an enqueue would take from the definition, which the leader that ticks may not have. */
+function optionsOf({ queue, priority, timeoutMs, maxRetries, retry }: TopicDescription): EnqueueOptions {
+  const options = { queue, priority, timeoutMs, maxRetries, retry }
+  return JSON.parse(JSON.stringify(options)) as EnqueueOptions
+}
+
+function isSame(row: Schedule, wanted: Schedule): boolean {
+  return (Object.keys(wanted) as (keyof Schedule)[]).every(
+    (key) => JSON.stringify(row[key]) === JSON.stringify(wanted[key]),
+  )
+}
+
+/** Another worker that starts at the same moment was first. */
+function ignoreMissing(error: unknown): void {
+  if (!isOncueError(error, 'SCHEDULE_NOT_FOUND')) throw error
+}
+
+/** On SQLite any commit may have been a change: this is how often one is taken for it. */
+const GAP_MS = 200
+
+/** Ticks when a tick is due, and looks when somebody changed a schedule; every `lookMs` in any case. */
+export function createTicker(options: { store: Store; log: Logger; lookMs: number }): Duty {
+  const { log, lookMs } = options
+  const { schedules } = options.store
+  let subscription: Subscription | undefined
+
+  const loop = new Loop({
+    log,
+    what: 'Ticking schedules',
+    gapMs: GAP_MS,
+    async work() {
+      subscription ??= await schedules.onChange(() => loop.wake())
+      const { nextAt, now } = await schedules.next()
+      if (!nextAt) return lookMs
+      const waitMs = nextAt.getTime() - now.getTime()
+      if (waitMs > 0) return Math.min(waitMs, lookMs)
+      const { enqueued } = await schedules.tick()
+      if (enqueued.length > 0)
+        log.info({ jobs: enqueued.slice(0, 10) }, `Enqueued ${enqueued.length} by schedule`)
+      return 0
+    },
+  })
+
+  return {
+    start: () => loop.start(),
+    async stop() {
+      await loop.stop()
+      await subscription?.close()
+      subscription = undefined
+    },
+  }
+}

@@ -1,0 +1,27 @@
+import { type JobContext, OncueError, type RunningJob } from '@oncue/core'
+
+/**
+ * Wraps every run. It may look, wait, change the result, or throw; what it returns or throws is what the
+ * run returned or threw. Without `next()` the handler does not run.
+ */
+export type Middleware = (job: RunningJob, ctx: JobContext, next: () => Promise<unknown>) => Promise<unknown>
+
+type Call = (job: RunningJob, ctx: JobContext, handler: () => unknown) => Promise<unknown>
+
+/** The first of the list is the outermost. */
+export function compose(middleware: readonly Middleware[]): Call {
+  if (middleware.length === 0) return async (_job, _ctx, handler) => handler()
+  return (job, ctx, handler) => {
+    const from = async (depth: number): Promise<unknown> => {
+      const current = middleware[depth]
+      if (!current) return handler()
+      let called = false
+      return current(job, ctx, async () => {
+        if (called) throw new OncueError('INVALID_INPUT', 'a middleware called next() twice in one run')
+        called = true
+        return from(depth + 1)
+      })
+    }
+    return from(0)
+  }
+}

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isOncueError, OncueError, type PlainWorkers, readWorkers, type Workers } from '@oncue/core'
+import type { Middleware } from './middleware.ts'
+
+export interface LoadedModules {
+  readonly workers: (Workers | PlainWorkers)[]
+  readonly middleware: Middleware[]
+  /** Where they are, for processes that load them again. */
+  readonly urls: string[]
+}
+
+/**
+ * Imports the modules that hold handlers: TypeScript or JavaScript, ESM or CJS, by their path or as
+ * packages, both as seen from `folder`. Whatever is wrong with one is told by its name.
+ */
+export async function loadModules(specifiers: readonly string[], folder: string): Promise<LoadedModules> {
+  const loaded: LoadedModules = { workers: [], middleware: [], urls: [] }
+  const owners = new Map<string, string>()
+  for (const specifier of specifiers) {
+    const file = findModule(specifier, folder)
+    const url = pathToFileURL(file).href
+    if (loaded.urls.includes(url)) continue
+    loaded.urls.push(url)
+    const name = isAbsolute(specifier) ? specifier : relative(folder, file)
+    const { workers, middleware } = readExports(await importModule(url, name), name)
+    for (const topic of workers ? readWorkers(workers, name).keys() : []) {
+      const owner = owners.get(topic)
+      if (owner) throw broken(`two handlers for the topic "${topic}": in ${owner} and in ${name}`)
+      owners.set(topic, name)
+    }
+    if (workers) loaded.workers.push(workers)
+    loaded.middleware.push(...middleware)
+  }
+  if (owners.size === 0) {
+    throw broken(
+      specifiers.length ? `no handlers in ${specifiers.join(', ')}` : 'there is nothing to run',
+      specifiers.length ? EXPORT_HINT : 'Name a module that exports `workers`: --import ./jobs.ts',
+    )
+  }
+  return loaded
+}
+
+const EXPORT_HINT =
+  'Write `export const workers = defineWorkers(jobs, { … })`, or a plain object of topic: async (job, ctx) => result.'
+
+function findModule(specifier: string, folder: string): string {
+  const file = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(folder, specifier)
+  if (existsSync(file)) return file
+  const isPath = /^(\.{0,2}[/\\]|[a-z]:\\|file:)/i.test(specifier)
+  try {
+    if (!isPath) return createRequire(join(folder, 'package.json')).resolve(specifier)
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
+      throw broken(
+        `${specifier} is a package that exports itself to \`import\` alone`,
+        'Name its file.',
+        cause,
+      )
+    }
+  }
+  throw broken(
+    isPath ? `there is no file ${file}` : `there is no file ${file} and no package ${specifier}`,
+    `Paths are relative to ${folder}.`,
+  )
+}
+
+async function importModule(url: string, name: string): Promise<Record<string, unknown>> {
+  try {
+    return await import(url)
+  } catch (error) {
+    const { code, message = String(error), stack = '' } = (error ?? {}) as Partial<NodeJS.ErrnoException>
+    if (isOncueError(error)) throw broken(`${name}${throwPlace(stack, url)}: ${message}`, error.hint, error)
+    if (error instanceof SyntaxError) {
+      const place = syntaxPlace(stack) || syntaxPlace(await explain(url))
+      throw broken(`${name} cannot be read${place}: ${message}`, SYNTAX_HINTS[code ?? ''], error)
+    }
+    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') {
+      throw broken(`${name} needs what is not there: ${message.split('\n')[0]}`, NOT_FOUND_HINT, error)
+    }
+    throw broken(`${name} threw while it was loaded${throwPlace(stack, url)}: ${message}`, undefined, error)
+  }
+}
+
+const NOT_FOUND_HINT =
+  'Install the package, or correct the path; a path needs its extension, such as ./mail.ts.'
+
+const SYNTAX_HINTS: Readonly<Record<string, string>> = {
+  ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX:
+    'Node only strips types: use erasable syntax (no enum, namespace or parameter property), or compile the module first.',
+}
+
+/** Where Node found a syntax error: the line above the code that it shows. */
+function syntaxPlace(text: string): string {
+  const [, file, line] = /^(?:file:\/\/)?(\/.+|[A-Za-z]:\\.+):(\d+)$/m.exec(text) ?? []
+  return file ? ` at ${file}:${line}` : ''
+}
+
+/** Where a module threw: in its own file if that is on the stack, and not in what it called. */
+function throwPlace(stack: string, url: string): string {
+  const frames = [...stack.matchAll(/^ +at (?:.*\()?(?:file:\/\/)?((?:\/|[A-Za-z]:\\).+?):(\d+):\d+\)?$/gm)]
+  const [, file, line] = frames.find(([, path]) => path === fileURLToPath(url)) ?? frames[0] ?? []
+  return file ? ` at ${file}:${line}` : ''
+}
+
+/**
+ * Node keeps the place of a syntax error in an ES module for the message with which it dies. So a
+ * process dies of it: nothing of the module runs there either, since all of it is parsed first.
+ */
+function explain(url: string): Promise<string> {
+  const args = ['--input-type=module', '--eval', `import ${JSON.stringify(url)}`]
+  return new Promise((done) => {
+    execFile(process.execPath, args, { timeout: 10_000 }, (_error, _stdout, stderr) => done(stderr))
+  })
+}
+
+function readExports(module: Record<string, unknown>, name: string) {
+  // What CJS exports, Node may offer only as the default.
+  const from = (key: string) => module[key] ?? (module.default as Record<string, unknown> | undefined)?.[key]
+  const middleware = [from('middleware') ?? []].flat()
+  for (const item of middleware) {
+    if (typeof item !== 'function')
+      throw broken(`${name}: \`middleware\` must be a function, or a list of them`)
+  }
+  const workers = from('workers')
+  // A module may bring nothing but middleware. One with neither was meant to have handlers.
+  if (workers === undefined && middleware.length === 0)
+    throw broken(`${name} exports no \`workers\``, EXPORT_HINT)
+  return {
+    workers: workers as Workers | PlainWorkers | undefined,
+    middleware: middleware as Middleware[],
+  }
+}
+
+function broken(message: string, hint?: string, cause?: unknown): OncueError {
+  return new OncueError('INVALID_MODULE', message, { hint, cause })
+}

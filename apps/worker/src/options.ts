@@ -1,0 +1,116 @@
+import {
+  assertQueue,
+  DEFAULTS,
+  type PlainWorkers,
+  type Registry,
+  type RetryOptions,
+  type RetryPolicy,
+  retryOptionsSchema,
+  toInputError,
+  toRegistry,
+  type Workers,
+} from '@oncue/core'
+import type { ClaimedJob, Settlement, Store } from '@oncue/db'
+import { z } from 'zod'
+import { createLogger, type Logger } from './log.ts'
+import type { MaintenanceOptions } from './maintenance/maintenance.ts'
+import type { Middleware } from './middleware.ts'
+
+export interface WorkerOptions {
+  /** Stays the caller's: `stop()` does not close it. */
+  readonly store: Store
+  readonly workers: Workers | PlainWorkers | readonly (Workers | PlainWorkers)[]
+  /** URLs of the modules that hold the handlers; needed for `isolate: true`. */
+  readonly modules?: readonly string[] | undefined
+  /** In order of preference. Default: the queues that the definitions name, then `default`. */
+  readonly queues?: readonly string[] | undefined
+  /** How many jobs run at once; 10. */
+  readonly concurrency?: number | undefined
+  /** How often to look for jobs that nobody announced; 1 000. */
+  readonly pollMs?: number | undefined
+  /** How long a run owns its job without a heartbeat; 30 000. */
+  readonly leaseMs?: number | undefined
+  /** How long `stop()` waits for running jobs; 30 000. */
+  readonly graceMs?: number | undefined
+  /** How long a handler may ignore its signal before its run is given up; 5 000. */
+  readonly abandonMs?: number | undefined
+  /** For jobs whose own policy and topic say nothing. */
+  readonly retry?: RetryOptions | undefined
+  readonly use?: readonly Middleware[] | undefined
+  /** Hears of every end of a run that was written, as it was meant: the last retry is still a `retry`. */
+  readonly onSettled?: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
+  /** Default: warnings and errors on standard output. */
+  readonly log?: Logger | undefined
+  /** false: this worker never leads. */
+  readonly maintenance?: false | MaintenanceOptions | undefined
+  /** 'inline' beats on the main thread: for tests with their own clock, and many workers in one process. */
+  readonly lease?: 'thread' | 'inline' | undefined
+}
+
+/** Options that were checked, with their defaults. */
+export interface Settings {
+  readonly store: Store
+  readonly registry: Registry
+  readonly modules: readonly string[]
+  readonly queues: readonly string[]
+  readonly concurrency: number
+  readonly pollMs: number
+  readonly leaseMs: number
+  readonly graceMs: number
+  readonly abandonMs: number
+  readonly retry: RetryPolicy | null
+  readonly use: readonly Middleware[]
+  readonly onSettled: WorkerOptions['onSettled']
+  readonly log: Logger
+  readonly maintenance: false | MaintenanceOptions
+  readonly lease: 'thread' | 'inline'
+}
+
+const duration = (min: number) =>
+  z.int().min(min).max(DAY_MS).describe(`whole milliseconds, from ${min} to ${DAY_MS}`)
+
+const DAY_MS = 86_400_000
+
+const numbersSchema = z.object({
+  concurrency: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .describe('a whole number from 1 to 1000')
+    .default(DEFAULTS.concurrency),
+  pollMs: duration(10).default(DEFAULTS.pollMs),
+  leaseMs: duration(100).default(DEFAULTS.leaseMs),
+  graceMs: duration(0).default(30_000),
+  abandonMs: duration(0).default(5_000),
+  retry: retryOptionsSchema.optional(),
+  lease: z.enum(['thread', 'inline']).default('thread'),
+})
+
+export function toSettings(options: WorkerOptions): Settings {
+  const parsed = numbersSchema.safeParse(options)
+  if (!parsed.success) throw toInputError(parsed.error, 'options', options)
+  const { retry: retryOptions, ...numbers } = parsed.data
+  const { store, workers, modules = [], use = [], onSettled, maintenance = {} } = options
+  const log = options.log ?? createLogger({ level: 'warn' })
+  const registry = toRegistry(...(isList(workers) ? workers : [workers]))
+  const queues = [...new Set(options.queues ?? queuesOf(registry))]
+  for (const queue of queues) assertQueue(queue)
+  const retry = toPolicy(retryOptions)
+  return { store, registry, modules, use, onSettled, log, maintenance, queues, retry, ...numbers }
+}
+
+/** Without `max`: how many retries a job has is stored with it when it is enqueued. */
+function toPolicy(options: RetryOptions | undefined): RetryPolicy | null {
+  if (!options) return null
+  const { max: _, ...policy } = options
+  return { ...policy, strategy: policy.strategy ?? 'quadratic' }
+}
+
+function isList(workers: WorkerOptions['workers']): workers is readonly (Workers | PlainWorkers)[] {
+  return Array.isArray(workers)
+}
+
+function queuesOf(registry: Registry): string[] {
+  const named = registry.describe().map(({ queue }) => queue ?? DEFAULTS.queue)
+  return [...named.filter((queue) => queue !== DEFAULTS.queue), DEFAULTS.queue]
+}

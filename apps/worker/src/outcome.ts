@@ -1,0 +1,127 @@
+import {
+  describeError,
+  encodeJson,
+  isOncueError,
+  isRetriedKind,
+  type JobDefinition,
+  type JobError,
+  OncueError,
+  parseResult,
+  type RetryPolicy,
+  retryDelayMs,
+  signalOf,
+} from '@oncue/core'
+import type { ClaimedJob, Settlement } from '@oncue/db'
+import { type AbortReason, isAbort, toAbortError } from './abort.ts'
+
+/** Every way in which a run can end. */
+export type End =
+  | { readonly how: 'returned'; readonly value: unknown }
+  | { readonly how: 'threw'; readonly error: unknown }
+  /** The payload does not fit its schema: the handler was not called. */
+  | { readonly how: 'unfit'; readonly error: unknown }
+  /** Asked to end, and did not. */
+  | { readonly how: 'ignored'; readonly note: string }
+
+/** What decides about an end, beside the end itself. */
+export interface Situation {
+  readonly job: ClaimedJob
+  readonly definition: JobDefinition
+  readonly aborted: AbortReason | null
+  /** For jobs whose own policy and definition say nothing. */
+  readonly retry: RetryPolicy | null
+}
+
+/** What the store is told about an end; null: nothing, because another run owns the job. */
+export function settlementOf(end: End, situation: Situation): Settlement | null {
+  if (situation.aborted === 'lost') return null
+  try {
+    return decide(end, situation)
+  } catch (error) {
+    // What a handler threw may be a proxy whose traps throw when it is looked at.
+    return retried(end.how === 'threw' ? end.error : error, situation)
+  }
+}
+
+function decide(end: End, situation: Situation): Settlement {
+  switch (end.how) {
+    case 'returned':
+      return returned(end.value, situation)
+    case 'threw':
+      return threw(end.error, situation)
+    case 'unfit':
+      return failed(end.error, situation)
+    case 'ignored':
+      return aborted(situation, undefined, end.note)
+  }
+}
+
+/** Kept even when the run was asked to end: its effects are there, and it still owns the job. */
+function returned(value: unknown, situation: Situation): Settlement {
+  const { job, definition } = situation
+  const { id, run, topic } = job
+  // The schema of a job without `output`: whatever is JSON fits.
+  const isUnchecked = definition.output._zod.def.type === 'unknown'
+  if (value === undefined && isUnchecked) return { id, run, kind: 'complete' }
+  try {
+    const result = encodeJson(value, 'result')
+    if (!isUnchecked) parseResult(definition.output, JSON.parse(result), topic)
+    return { id, run, kind: 'complete', result }
+  } catch (cause) {
+    // Not retried: to run the job again would repeat its effects and return the same.
+    const message = cause instanceof Error ? cause.message : 'the result cannot be read'
+    return failed(new OncueError('INVALID_RESULT', message, { cause }), situation)
+  }
+}
+
+function threw(error: unknown, situation: Situation): Settlement {
+  const { job, definition } = situation
+  const { id, run } = job
+  // The death of a child process. Like a timeout, it is nothing that a handler threw.
+  const isCrash = isOncueError(error, 'WORKER_CRASHED')
+  if (situation.aborted && (isCrash || isAbort(error, situation.aborted))) return aborted(situation, error)
+  const signal = signalOf(error)
+  switch (signal?.kind) {
+    case 'permanent':
+      return failed(error, situation)
+    case 'snooze':
+      return { id, run, kind: 'snooze', delayMs: signal.delayMs }
+    case 'cancel':
+      return { id, run, kind: 'cancel', error: describe(error, job) }
+  }
+  if (situation.aborted === 'timeout') return aborted(situation, error)
+  const isRetried = isCrash || isRetriedKind(error, definition.retryOn)
+  return isRetried ? retried(error, situation) : failed(error, situation)
+}
+
+/** A run that ended because it was asked to. */
+function aborted(situation: Situation, cause?: unknown, note = ''): Settlement {
+  const { id, run } = situation.job
+  switch (situation.aborted) {
+    case 'timeout': {
+      const { code, message } = toAbortError('timeout', situation.job)
+      const known = isOncueError(cause, code) ? undefined : cause
+      return retried(new OncueError(code, message + note, { cause: known }), situation)
+    }
+    case 'cancelled':
+      return { id, run, kind: 'cancel' }
+    default:
+      return { id, run, kind: 'release' }
+  }
+}
+
+/** Charged; the store fails the job when no retries are left. */
+function retried(error: unknown, { job, definition, retry }: Situation): Settlement {
+  const { id, run } = job
+  const delayMs = retryDelayMs(job.retry ?? definition.retry ?? retry, job.retries + 1)
+  return { id, run, kind: 'retry', delayMs, error: describe(error, job) }
+}
+
+function failed(error: unknown, { job }: Situation): Settlement {
+  const { id, run } = job
+  return { id, run, kind: 'fail', error: describe(error, job) }
+}
+
+function describe(error: unknown, { topic }: ClaimedJob): JobError {
+  return describeError(error, topic)
+}

@@ -1,0 +1,27 @@
+/** Slots are kept busy for this long by what is prefetched. */
+const AHEAD_MS = 100
+/** Jobs that take longer are not prefetched: another worker may have a free slot for them. */
+const SHORT_MS = 50
+const MOST = 1_000
+/** The weight of the latest run. One long run among short ones stops prefetching for some thirty of them. */
+const WEIGHT = 0.1
+
+/** How long runs take, and how many to prefetch because of that. Nothing is prefetched before the first end. */
+export class Pace {
+  #meanMs = Number.POSITIVE_INFINITY
+
+  learn(runMs: number): void {
+    this.#meanMs =
+      this.#meanMs === Number.POSITIVE_INFINITY ? runMs : this.#meanMs + WEIGHT * (runMs - this.#meanMs)
+  }
+
+  /** Runs turned out to be long that have not even ended. */
+  forget(): void {
+    this.#meanMs = Number.POSITIVE_INFINITY
+  }
+
+  prefetch(slots: number): number {
+    if (this.#meanMs > SHORT_MS) return 0
+    return Math.min(MOST, Math.ceil((slots * AHEAD_MS) / Math.max(this.#meanMs, 0.001)))
+  }
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import {
+  DEFAULTS,
+  type EnqueueOptions,
+  type InputOf,
+  type JobDefinitions,
+  type JobId,
+  OncueError,
+  type OutputOf,
+  prepareJob,
+  type Registry,
+  type TopicOf,
+} from '@oncue/core'
+import { type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
+import { createExecutor, type Executor } from './executor.ts'
+import { silentLogger } from './log.ts'
+import { toSettings, type WorkerOptions } from './options.ts'
+
+/** Long enough for any test; its clock moves only when it is told to. */
+const LEASE_MS = 86_400_000
+const ABANDON_MS = 100
+const MAX_WAITING = 1_000
+/** A job that snoozes for no time would run for ever. */
+const MAX_RUNS = 1_000
+
+export interface TestWorkerOptions<Jobs extends JobDefinitions>
+  extends Pick<WorkerOptions, 'workers' | 'use' | 'retry' | 'abandonMs' | 'log'> {
+  /** Gives the calls below their types. */
+  readonly jobs?: Jobs | undefined
+  /** Where the clock of the store starts; now. */
+  readonly now?: Date | undefined
+}
+
+/** A job as it is stored, with the type that its definition gives the result. */
+export type TestedJob<Result = unknown> = Omit<JobDetails, 'result'> & { readonly result: Result | null }
+
+type OnlyNow = Omit<EnqueueOptions, 'runAt' | 'delay' | 'after'>
+
+/**
+ * Runs jobs in a test: with the schemas, the context, the outcomes and the store of a real worker, but one at
+ * a time, in this process, and only when asked. The database is a temporary SQLite file.
+ */
+export async function createTestWorker<const Jobs extends JobDefinitions = JobDefinitions>(
+  options: TestWorkerOptions<Jobs>,
+): Promise<TestWorker<Jobs>> {
+  const clock = { ms: options.now?.getTime() ?? Date.now() }
+  const store = await openStore(':memory:', { clock: () => new Date(clock.ms), synchronous: 'NORMAL' })
+  try {
+    return new TestWorker(store, clock, options)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
+  /** For whatever the other methods have no words for: lists, events, requeue, cancel. */
+  readonly store: Store
+  readonly #clock: { ms: number }
+  readonly #jobs: JobDefinitions
+  readonly #registry: Registry
+  readonly #queues: readonly string[]
+  readonly #executor: Executor
+  readonly #id = randomUUID()
+
+  constructor(store: Store, clock: { ms: number }, options: TestWorkerOptions<Jobs>) {
+    const { jobs = {}, log = silentLogger, abandonMs = ABANDON_MS, workers, use, retry } = options
+    const settings = toSettings({ store, workers, use, retry, log, abandonMs })
+    this.store = store
+    this.#clock = clock
+    this.#jobs = jobs
+    this.#registry = settings.registry
+    this.#queues = settings.queues
+    this.#executor = createExecutor({ ...settings, middleware: settings.use, inline: true })
+  }
+
+  /** What the store takes for now. */
+  now(): Date {
+    return new Date(this.#clock.ms)
+  }
+
+  /** Stores a job. It runs with the next `drain` or `advance`. */
+  async enqueue<Topic extends TopicOf<Jobs>>(
+    topic: Topic,
+    payload: InputOf<Jobs, Topic>,
+    options?: EnqueueOptions,
+  ): Promise<JobId> {
+    const definition = this.#registry.get(topic)?.definition ?? this.#jobs[topic]
+    const prepared = prepareJob(topic, payload, options, definition, this.#clock.ms)
+    const [id] = await this.store.enqueue([prepared])
+    return id ?? prepared.id
+  }
+
+  /** Stores a job and runs it once, now, and no other; not even those that it spawns. */
+  async run<Topic extends TopicOf<Jobs>>(
+    topic: Topic,
+    payload: InputOf<Jobs, Topic>,
+    options?: OnlyNow,
+  ): Promise<TestedJob<OutputOf<Jobs, Topic>>> {
+    if (!this.#registry.get(topic)) {
+      throw new OncueError('UNKNOWN_TOPIC', `none of the workers in this test handles ${topic}`)
+    }
+    const id = await this.enqueue(topic, payload, options)
+    await this.#execute(await this.#claimOnly(id))
+    return this.#read<OutputOf<Jobs, Topic>>(id)
+  }
+
+  /** Runs what is due, and what that leads to, until nothing is. Answers the jobs it ran, in their order. */
+  async drain({ maxRuns = MAX_RUNS }: { maxRuns?: number } = {}): Promise<TestedJob[]> {
+    const done: TestedJob[] = []
+    for (;;) {
+      const [job] = await this.#claim(1)
+      if (!job) return done
+      if (done.length === maxRuns) {
+        throw new OncueError(
+          'INVALID_STATE',
+          `after ${maxRuns} runs there is still a job to run: ${job.topic}`,
+          {
+            hint: 'Does a handler snooze for 0 ms, or enqueue itself? Otherwise raise maxRuns.',
+          },
+        )
+      }
+      await this.#execute(job)
+      done.push(await this.#read(job.id))
+    }
+  }
+
+  /** Moves the clock on, and runs each job when it is due: retries, snoozes, delayed jobs. */
+  async advance(ms: number): Promise<TestedJob[]> {
+    const end = this.#clock.ms + ms
+    const done = await this.drain()
+    while (this.#clock.ms < end) {
+      this.#clock.ms = Math.min(await this.#nextDue(), end)
+      done.push(...(await this.drain()))
+    }
+    return done
+  }
+
+  /** Lets go of the database, and deletes it. */
+  async close(): Promise<void> {
+    await this.#executor.close()
+    await this.store.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #claim(limit: number): Promise<ClaimedJob[]> {
+    const stored = (await this.store.queues()).map(({ queue }) => queue)
+    const queues = [...new Set([...this.#queues, ...stored, DEFAULTS.queue])]
+    const topics = this.#registry.topics()
+    const { jobs } = await this.store.claim({ queues, topics, limit, worker: this.#id, leaseMs: LEASE_MS })
+    return jobs
+  }
+
+  async #claimOnly(id: JobId): Promise<ClaimedJob> {
+    const claimed = await this.#claim(MAX_WAITING)
+    const others = claimed.filter((job) => job.id !== id)
+    await this.store.settle(others.map(({ id, run }) => ({ id, run, kind: 'release' })))
+    const job = claimed.find((candidate) => candidate.id === id)
+    if (job) return job
+    throw new OncueError('INVALID_STATE', `job ${id} cannot run now`, {
+      hint: 'Is its queue paused, its limit reached, or the job that holds its unique key finished?',
+    })
+  }
+
+  async #execute(job: ClaimedJob): Promise<void> {
+    const { settlement } = await this.#executor.start(job).ended
+    if (settlement) await this.store.settle([settlement])
+  }
+
+  async #nextDue(): Promise<number> {
+    const { items } = await this.store.list({ status: 'pending' }, { limit: MAX_WAITING })
+    const known = items.filter(({ topic }) => this.#registry.get(topic))
+    const times = known.map(({ visibleAt }) => visibleAt?.getTime() ?? Number.POSITIVE_INFINITY)
+    return Math.min(...times.filter((time) => time > this.#clock.ms))
+  }
+
+  async #read<Result>(id: JobId): Promise<TestedJob<Result>> {
+    const job = await this.store.get(id)
+    if (!job) throw new OncueError('JOB_NOT_FOUND', `job ${id} was deleted while it ran`)
+    return job as TestedJob<Result>
+  }
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { OncueError } from '@oncue/core'
+import type { TopicAnnouncement } from '@oncue/db'
+import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatcher.ts'
+import { createExecutor } from './executor.ts'
+import { type HeldRun, HeldRuns } from './held-runs.ts'
+import { policiesOf, startInlineLease, startThreadLease } from './lease.ts'
+import type { Place } from './lease-keeper.ts'
+import { LeaseLedger } from './lease-ledger.ts'
+import { createMaintenance } from './maintenance/maintenance.ts'
+import { saveSchedules } from './maintenance/schedules.ts'
+import { type Settings, toSettings, type WorkerOptions } from './options.ts'
+import { VERSION } from './version.ts'
+
+export interface RunningWorker {
+  /** As others see it: a UUID, new at each start. */
+  readonly id: string
+  stats(): WorkerStats
+  /** Resolves when nothing that is due now is left to run, and all is settled; the worker goes on. */
+  drain(): Promise<void>
+  /**
+   * Stops claiming, gives back what has not started, waits `graceMs` for the rest, then aborts and
+   * releases it. A second call hurries the first.
+   */
+  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+/** Runs jobs until `stop()`. Resolves once it is present and listens; its first claim is under way then. */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const settings = toSettings(options)
+  const { store, registry, queues, concurrency, leaseMs, abandonMs } = settings
+  if (registry.topics().length === 0) {
+    throw new OncueError('INVALID_INPUT', 'workers has no handlers: there is nothing that could be run')
+  }
+  const id = randomUUID()
+  const log = settings.log.child({ worker: id })
+  const maintenance = settings.maintenance
+    ? createMaintenance({ ...settings.maintenance, store, worker: id, log })
+    : null
+  await store.announce(announcements(settings))
+  await saveSchedules(store, registry)
+
+  // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
+  const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
+  const runs = new HeldRuns(ledger)
+  const executor = createExecutor({
+    store,
+    registry,
+    log,
+    middleware: settings.use,
+    retry: settings.retry,
+    abandonMs,
+    modules: settings.modules,
+  })
+  const startLease = settings.lease === 'thread' ? startThreadLease : startInlineLease
+  const lease = await startLease({
+    store,
+    worker: { id, host: hostname(), pid: process.pid, queues, concurrency, version: VERSION },
+    leaseMs,
+    abandonMs,
+    ledger,
+    policies: policiesOf(registry, settings.retry),
+    log,
+    held: () => runs.all(),
+    onLost: (places) => each(places, (held) => dispatcher.slots.lost(held)),
+    onCancelled: (places) => each(places, (held) => dispatcher.slots.cancelled(held)),
+    onRescued: (rescued) => {
+      log.warn({ rescued }, 'freed the runs of workers that died')
+      dispatcher.wake()
+    },
+  })
+  const dispatcher = new Dispatcher({
+    store,
+    worker: id,
+    queues,
+    topics: registry.topics(),
+    concurrency,
+    pollMs: settings.pollMs,
+    leaseMs,
+    log,
+    executor,
+    runs,
+    keep: (held) => lease.keep(held),
+    onSettled: settings.onSettled,
+  })
+  const each = (places: readonly Place[], act: (held: HeldRun) => void) => {
+    for (const [place, generation] of places) {
+      const held = runs.at(place, generation)
+      if (held) act(held)
+    }
+  }
+  const subscription = await store
+    .onWake(queues, () => dispatcher.wake())
+    .catch(async (error) => {
+      await lease.stop()
+      throw error
+    })
+
+  dispatcher.start()
+  maintenance?.start()
+  if (!lease.visible) {
+    log.warn({ leaseMs }, 'behind a transaction pooler nobody sees this worker die: only its leases tell')
+  }
+  log.info({ queues, topics: registry.topics(), concurrency }, 'the worker runs')
+
+  let stopping: Promise<void> | undefined
+  async function stop(dispatched: Promise<void>): Promise<void> {
+    await Promise.all([dispatched, subscription.close(), maintenance?.stop()])
+    await executor.close()
+    await lease.stop()
+    log.info({ ...dispatcher.stats().settled }, 'the worker has stopped')
+  }
+
+  return {
+    id,
+    stats: () => dispatcher.stats(),
+    drain: () => dispatcher.drain(),
+    stop({ graceMs = stopping ? 0 : settings.graceMs } = {}) {
+      const dispatched = dispatcher.stop(graceMs)
+      stopping ??= stop(dispatched)
+      return stopping
+    },
+  }
+}
+
+function announcements({ registry }: Settings): TopicAnnouncement[] {
+  return registry.describe().map(({ topic, input, output, ...policy }) => ({ topic, input, output, policy }))
+}

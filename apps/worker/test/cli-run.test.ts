@@ -1,0 +1,225 @@
+import { join } from 'node:path'
+import { type EnqueueOptions, prepareJob } from '@oncue/core'
+import { openStore, rollback, type Store } from '@oncue/db'
+import type { TestDatabase } from '@oncue/db/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createFolder, DATABASES, type Folder, run, type Started, start } from './cli-harness.ts'
+
+/** `hold` waits for a file, or for its signal; `forever` for its signal alone. */
+const JOBS = `
+import { existsSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+
+// Modules have things open: they must not keep the process alive.
+setInterval(() => {}, 1_000)
+
+export const workers = {
+  async hello(job) { return job.payload },
+  async fails() { throw new Error('no luck') },
+  async hold(job, ctx) {
+    ctx.log.info('in hand')
+    while (!existsSync(job.payload.file)) await wait(10, undefined, { signal: ctx.signal })
+  },
+  async forever(job, ctx) {
+    ctx.log.info('in hand')
+    await wait(600_000, undefined, { signal: ctx.signal })
+  },
+  async forgets() { Promise.reject(new Error('forgotten')) },
+  async explodes(job, ctx) {
+    setTimeout(() => { throw new Error('nobody catches me') })
+    await wait(600_000, undefined, { signal: ctx.signal })
+  },
+}
+`
+
+const started: Started[] = []
+
+/** A worker that a test has not seen end does not outlive it. */
+async function killAll(): Promise<void> {
+  for (const { child, exit } of started.splice(0)) {
+    child.kill('SIGKILL')
+    await exit
+  }
+}
+
+function startOne(args: string[], env: Record<string, string>): Started {
+  const process = start(args, env)
+  started.push(process)
+  return process
+}
+
+describe.each(DATABASES)('a worker process on %s', (_, create) => {
+  let database: TestDatabase
+  let folder: Folder
+  let store: Store
+  let module: string
+
+  beforeEach(async () => {
+    ;[database, folder] = await Promise.all([create(), createFolder()])
+    module = await folder.write('jobs.mjs', JOBS)
+    store = await openStore(database.url)
+  })
+  afterEach(async () => {
+    await killAll()
+    await store.close()
+    await folder.remove()
+    await database.drop()
+  })
+
+  const worker = (args: string[] = [], env: Record<string, string> = {}) =>
+    startOne(['--import', module, ...args], { DATABASE_URL: database.url, ...env })
+
+  const once = (...args: string[]) =>
+    run(['--import', module, '--once', ...args], { env: { DATABASE_URL: database.url } })
+
+  const add = async (topic: string, payload: unknown = {}, options: EnqueueOptions = {}) => {
+    const [id = ''] = await store.enqueue([prepareJob(topic, payload, options)])
+    return id
+  }
+
+  const statusOf = async (id: string) => (await store.get(id))?.status
+
+  test('says what it serves, runs jobs, and ends with 0 when it is asked to', async () => {
+    const process = worker(['--concurrency', '2', '--queues', 'high,default'], { ONCUE_CONCURRENCY: '3' })
+    const ready = await process.said('the worker runs')
+    expect(ready).toMatchObject({ queues: ['high', 'default'], concurrency: 2, worker: expect.any(String) })
+    expect(ready.topics).toContain('hello')
+    const id = await add('hello', { a: 1 }, { queue: 'high' })
+    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('completed')
+    process.child.kill('SIGTERM')
+    expect(await process.exit).toBe(0)
+    expect(await store.workers()).toEqual([])
+  })
+
+  test('waits for what runs when it is asked to stop, and says for what', async () => {
+    const file = join(folder.path, 'go')
+    const id = await add('hold', { file })
+    const process = worker()
+    await process.said('in hand')
+    process.child.kill('SIGINT')
+    expect(await process.said('stopping: waiting up to 30s for 1 job')).toMatchObject({
+      signal: 'SIGINT',
+      jobs: [{ id, topic: 'hold', run: 1 }],
+    })
+    await folder.write('go', '')
+    expect(await process.exit).toBe(0)
+    expect(await statusOf(id)).toBe('completed')
+  })
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('a second %s stops at once with %i, and gives back what ran', async (signal, code) => {
+    const id = await add('forever')
+    const process = worker()
+    await process.said('in hand')
+    process.child.kill(signal)
+    await process.said('stopping: waiting')
+    process.child.kill(signal)
+    expect(await process.exit).toBe(code)
+    expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0, crashes: 0, lockedBy: null })
+  })
+
+  test('after the grace time it aborts what runs and gives it back, with 0', async () => {
+    const id = await add('forever')
+    const process = worker(['--grace', '50ms'])
+    await process.said('in hand')
+    process.child.kill('SIGTERM')
+    expect(await process.exit).toBe(0)
+    expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0 })
+  })
+
+  test('--once runs what is due and ends: 0, or 3 when a run failed', async () => {
+    const [now, later] = [await add('hello'), await add('hello', {}, { delay: 3_600_000 })]
+    expect(await once()).toMatchObject({ code: 0 })
+    expect(await statusOf(now)).toBe('completed')
+    expect(await statusOf(later)).toBe('pending')
+    const failing = await add('fails')
+    expect(await once('--json')).toMatchObject({ code: 3, stdout: expect.stringContaining('no luck') })
+    expect(await store.get(failing)).toMatchObject({ status: 'pending', retries: 1 })
+  })
+
+  test('a promise that a handler forgot is reported, and nothing stops', async () => {
+    const id = await add('forgets')
+    const process = worker()
+    expect(await process.said('a promise was rejected')).toMatchObject({ err: { message: 'forgotten' } })
+    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('completed')
+    process.child.kill('SIGTERM')
+    expect(await process.exit).toBe(0)
+  })
+
+  test('an error that nobody caught is reported with the jobs in hand, and stops the worker with 1', async () => {
+    const id = await add('explodes')
+    const process = worker(['--grace', '50ms'])
+    expect(await process.said('nobody caught it')).toMatchObject({
+      err: { message: 'nobody catches me' },
+      jobs: [{ id, topic: 'explodes', run: 1 }],
+    })
+    expect(await process.exit).toBe(1)
+    expect(await statusOf(id)).toBe('pending')
+  })
+
+  test('ONCUE_RETRY_* decides when a job runs again that says nothing about it', async () => {
+    const id = await add('fails')
+    const env = { DATABASE_URL: database.url, ONCUE_RETRY_STRATEGY: 'fixed', ONCUE_RETRY_BASE_DELAY: '1h' }
+    await run(['--import', module, '--once'], { env })
+    const job = await store.get(id)
+    const delay = Number(job?.runAt) - Number(job?.updated)
+    expect(delay).toBe(3_600_000)
+  })
+
+  test('a database that is not migrated is refused with 1', async () => {
+    await store.close()
+    await rollback(database.url)
+    const { code, stderr } = await once()
+    expect(stderr).toMatch(/^error MIGRATION_NEEDED: .*\nRun `pnpm migrate`/)
+    expect(code).toBe(1)
+  })
+})
+
+describe('a worker process', () => {
+  let folder: Folder
+  beforeEach(async () => {
+    folder = await createFolder()
+  })
+  afterEach(async () => {
+    await killAll()
+    await folder.remove()
+  })
+
+  test('serves metrics on the port it is given, and says where', async () => {
+    const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
+    const process = startOne(['--import', module, '--metrics-port', '0'], { DATABASE_URL: ':memory:' })
+    const { url } = await process.said('metrics are served')
+    await process.said('the worker runs')
+    const answer = await fetch(String(url))
+    expect(await answer.text()).toContain('oncue_worker_slots 10')
+    process.child.kill('SIGTERM')
+    expect(await process.exit).toBe(0)
+  })
+
+  test('ends by itself when a module cannot be used, though another has something open', async () => {
+    const open = await folder.write(
+      'open.mjs',
+      'setInterval(() => {}, 1_000)\nexport const workers = { async a() {} }',
+    )
+    const env = { DATABASE_URL: ':memory:' }
+    const outcome = await run(['--import', open, '--import', './missing.mjs'], { cwd: folder.path, env })
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no file') })
+  })
+
+  test('logs for people on a terminal only: everything it prints into a pipe is JSON', async () => {
+    const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
+    const { code, stdout } = await run(['--import', module, '--once'], { env: { DATABASE_URL: ':memory:' } })
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines[0]).toMatchObject({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      msg: 'starting',
+    })
+    expect(code).toBe(0)
+  })
+})

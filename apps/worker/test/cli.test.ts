@@ -1,0 +1,358 @@
+import { prepareJob } from '@oncue/core'
+import { openStore, rollback, type Store } from '@oncue/db'
+import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { call, DATABASES, run } from './cli-harness.ts'
+
+const WORKER = '3b7d4e0e-6a53-4c7f-9d39-0f6f1d1f7a01'
+const ERROR = { class: 'TypeError', message: 'no such user', fingerprint: 'aaaaaaaaaaaaaaaa' }
+
+describe.each(DATABASES)('on %s', (_, create) => {
+  let database: TestDatabase
+  let store: Store
+
+  beforeEach(async () => {
+    database = await create()
+    store = await openStore(database.url)
+  })
+  afterEach(async () => {
+    await store.close()
+    await database.drop()
+  })
+
+  const text = async (...args: string[]) => (await call(...args, '--url', database.url)).stdout
+
+  const json = async (args: readonly string[], code = 0) => {
+    const outcome = await call(...args, '--url', database.url, '--json')
+    expect(outcome).toMatchObject({ code })
+    return JSON.parse(outcome.stdout)
+  }
+
+  const add = async (topic = 'mail', options = {}) => {
+    const [id = ''] = await store.enqueue([prepareJob(topic, { user: 7 }, options)])
+    return id
+  }
+
+  const failOne = async () => {
+    const id = await add('mail', { maxRetries: 0 })
+    const { jobs } = await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 })
+    await store.settle(jobs.map((job) => ({ id: job.id, run: job.run, kind: 'fail', error: ERROR })))
+    return id
+  }
+
+  test('enqueue adds a job with all that is said about it, and answers its id', async () => {
+    const flags = [
+      '--queue',
+      'high',
+      '--priority',
+      '5',
+      '--delay',
+      '1h',
+      '--max-retries',
+      '7',
+      '--timeout',
+      '2m',
+    ]
+    const keys = ['--unique', 'only-one', '--meta', 'agent_id=7', '--meta', 'kind=daily']
+    const { id } = await json(['enqueue', 'mail', '{"user":7}', ...flags, ...keys])
+    expect(await store.get(id)).toMatchObject({
+      topic: 'mail',
+      payload: { user: 7 },
+      queue: 'high',
+      priority: 5,
+      maxRetries: 7,
+      timeoutMs: 120_000,
+      uniqueKey: 'only-one',
+      meta: { agent_id: 7, kind: 'daily' },
+    })
+    expect(await json(['enqueue', 'mail', '{}', '--unique', 'only-one'])).toEqual({ id })
+  })
+
+  test('enqueue follows what a worker announced for the topic, and else the environment', async () => {
+    const policy = { queue: 'high', priority: 3, maxRetries: 9, timeoutMs: 5_000 }
+    await store.announce([{ topic: 'mail', input: {}, output: {}, policy }])
+    const env = { DATABASE_URL: database.url, ONCUE_RETRY_MAX: '1' }
+    const known = await run(['enqueue', 'mail'], { env })
+    expect(await store.get(known.stdout.trim())).toMatchObject(policy)
+    expect(known.stderr).toBe('')
+    const unknown = await run(['enqueue', 'other'], { env })
+    expect(await store.get(unknown.stdout.trim())).toMatchObject({ queue: 'default', maxRetries: 1 })
+    expect(unknown.stderr).toBe('note: no worker has announced the topic other yet\n')
+  })
+
+  test('enqueue reads standard input: one payload, or one on every line', async () => {
+    const env = { DATABASE_URL: database.url }
+    const one = await run(['enqueue', 'mail', '-'], { env, input: '{"from":"a pipe"}' })
+    expect(await store.get(one.stdout.trim())).toMatchObject({ payload: { from: 'a pipe' } })
+    const many = await run(['enqueue', 'row', '--lines', '--json'], {
+      env,
+      input: '{"n":1}\n\n{"n":2}\n{"n":3}',
+    })
+    const { ids } = JSON.parse(many.stdout)
+    expect(ids).toHaveLength(3)
+    expect(await store.get(ids[2])).toMatchObject({ payload: { n: 3 } })
+  })
+
+  test('list filters and pages', async () => {
+    const failed = await failOne()
+    await add('other', { meta: { agent_id: 7 } })
+    expect((await json(['list'])).items).toHaveLength(2)
+    expect(await json(['list', '--status', 'failed', '--topic', 'mail', '--since', '1h'])).toMatchObject({
+      items: [{ id: failed }],
+      total: 1,
+    })
+    expect((await json(['list', '--meta', 'agent_id=7'])).items).toMatchObject([{ topic: 'other' }])
+    const first = await json(['list', '--limit', '1'])
+    const second = await json(['list', '--limit', '1', '--cursor', first.nextCursor])
+    expect([first, second].map(({ items }) => items[0].topic)).toEqual(['other', 'mail'])
+    const stdout = await text('list')
+    expect(stdout).toMatch(/^ID +STATUS +TOPIC/)
+    expect(stdout).toContain('TypeError: no such user')
+  })
+
+  test('show tells everything about a job, also by the beginning of its id', async () => {
+    const id = await failOne()
+    expect(await json(['show', id])).toMatchObject({
+      id,
+      status: 'failed',
+      payload: { user: 7 },
+      lastError: ERROR,
+    })
+    const stdout = await text('show', id.slice(0, 13))
+    for (const part of [id, 'TypeError: no such user', '"user": 7', 'fingerprint aaaaaaaaaaaaaaaa']) {
+      expect(stdout).toContain(part)
+    }
+  })
+
+  test('requeue, cancel and delete act on ids, and say what they skipped', async () => {
+    const [failed, waiting] = [await failOne(), await add()]
+    expect(await json(['requeue', failed])).toEqual({ done: 1, skipped: {} })
+    expect(await json(['cancel', waiting])).toEqual({ done: 1, skipped: {} })
+    expect(await json(['delete', failed])).toEqual({ done: 1, skipped: {} })
+    expect(await json(['delete', failed], 1)).toEqual({ done: 0, skipped: { JOB_NOT_FOUND: 1 } })
+    expect(await json(['cancel', waiting], 1)).toEqual({ done: 0, skipped: { INVALID_STATE: 1 } })
+    const events = await store.events.list(waiting)
+    expect(events).toMatchObject([{ data: { by: expect.stringContaining('@') } }])
+  })
+
+  test('by a filter they only say how many match, until --yes', async () => {
+    const id = await failOne()
+    await add()
+    expect(await json(['requeue', '--topic', 'mail'], 2)).toMatchObject({ matching: 1, done: 0 })
+    expect(await store.get(id)).toMatchObject({ status: 'failed' })
+    expect(await json(['requeue', '--topic', 'mail', '--yes'])).toEqual({ done: 1, skipped: {} })
+    expect(await store.get(id)).toMatchObject({ status: 'pending' })
+  })
+
+  test('stats counts', async () => {
+    await failOne()
+    await add('other')
+    expect(await json(['stats'])).toMatchObject({ failed: 1, pending: 1, completed: 0, successRate: 0 })
+    expect(await json(['stats', '--topic', 'other'])).toMatchObject({ failed: 0, pending: 1 })
+    expect(await text('stats')).toMatch(/^failed +1$/m)
+  })
+
+  test('queues are listed, paused, resumed and limited', async () => {
+    await add('mail', { queue: 'high' })
+    expect(await json(['queues'])).toMatchObject([{ queue: 'high', waiting: 1, paused: null, limit: null }])
+    await json(['queues', 'pause', 'high'])
+    await json(['queues', 'limit', 'high', '--running', '5', '--rate', '100/1m'])
+    expect(await json(['queues', 'list'])).toMatchObject([
+      {
+        queue: 'high',
+        paused: { by: expect.stringContaining('@') },
+        limit: { maxRunning: 5, rate: { count: 100, intervalMs: 60_000 } },
+      },
+    ])
+    await json(['queues', 'resume', 'high'])
+    await json(['queues', 'limit', 'high', '--off'])
+    expect(await store.queues()).toMatchObject([{ paused: null, limit: null }])
+    expect(await json(['queues', 'limit', 'high'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
+  })
+
+  test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
+    const adding = ['schedules', 'add', 'digest', '0 9 * * *', 'mail', '{"all":true}']
+    await json([...adding, '--timezone', 'Asia/Shanghai', '--queue', 'high'])
+    await json([...adding, '--timezone', 'Europe/Berlin', '--queue', 'high', '--missed', 'one'])
+    expect(await json(['schedules'])).toMatchObject([
+      {
+        name: 'digest',
+        cron: '0 9 * * *',
+        timezone: 'Europe/Berlin',
+        payload: { all: true },
+        options: { queue: 'high' },
+        missed: 'one',
+        source: 'database',
+        paused: null,
+      },
+    ])
+    const { id } = await json(['schedules', 'run', 'digest'])
+    expect(await store.get(id)).toMatchObject({ topic: 'mail', queue: 'high', payload: { all: true } })
+    await json(['schedules', 'pause', 'digest'])
+    expect(await json(['schedules', 'list'])).toMatchObject([
+      { nextAt: null, paused: { by: expect.any(String) } },
+    ])
+    await json(['schedules', 'resume', 'digest'])
+    await json(['schedules', 'remove', 'digest'])
+    expect(await json(['schedules'])).toEqual([])
+    expect(await json(['schedules', 'run', 'digest'], 1)).toMatchObject({
+      error: { code: 'SCHEDULE_NOT_FOUND' },
+    })
+    expect(await json(['schedules', 'add', 'x', 'never', 'mail'], 2)).toMatchObject({
+      error: { code: 'INVALID_CRON' },
+    })
+  })
+
+  test('doctor finds a healthy database well, and what nobody serves', async () => {
+    await add('mail', { queue: 'lonely' })
+    await store.pause('high', 'ada')
+    const { healthy, findings } = await json(['doctor'])
+    expect(healthy).toBe(true)
+    const of = (check: string) => findings.find((finding: { check: string }) => finding.check === check)
+    for (const check of ['database', 'migrations', 'version', 'clock', 'claim plan']) {
+      expect(of(check)).toMatchObject({ status: 'ok', advice: null })
+    }
+    expect(of('workers')).toMatchObject({ status: 'warn', found: 'none' })
+    expect(of('queues')).toMatchObject({ status: 'warn', found: 'nobody serves lonely (1 waiting)' })
+    expect(of('topics')).toMatchObject({ status: 'warn', found: 'no worker has ever announced mail' })
+    expect(of('paused')).toMatchObject({
+      status: 'warn',
+      found: expect.stringContaining('high (by ada, 0 waiting)'),
+    })
+  })
+
+  test('top takes one picture where there is no terminal', async () => {
+    await failOne()
+    await add('slow')
+    await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 })
+    expect(await json(['top'])).toMatchObject({
+      queues: [{ queue: 'default', running: 1, perMinute: 1 }],
+      running: [{ topic: 'slow' }],
+      failures: [{ count: 1, sample: { error: ERROR } }],
+    })
+    const stdout = await text('top')
+    for (const title of ['Queues', 'Workers', 'Running longest', 'Failures of the last hour']) {
+      expect(stdout).toContain(`\n${title}\n`)
+    }
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  test('a database that is not migrated is refused with what to do, and doctor says it too', async () => {
+    await store.close()
+    await rollback(database.url)
+    for (const command of ['list', 'stats', 'top']) {
+      expect(await json([command], 1)).toMatchObject({
+        error: { code: 'MIGRATION_NEEDED', hint: /pnpm migrate/ },
+      })
+    }
+    const { findings } = await json(['doctor'], 1)
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'migrations', status: 'fail' }))
+  })
+})
+
+describe('the command line', () => {
+  const NOWHERE = { DATABASE_URL: 'postgres://app:secret@127.0.0.1:1/app' }
+
+  test('--help lists every command, and every command has its own with examples', async () => {
+    const { code, stdout } = await run(['--help'])
+    const [, list = ''] = stdout.split(/Commands:|Examples:/)
+    const commands = [...list.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name)
+    const known = ['run', 'enqueue', 'list', 'show', 'requeue', 'cancel', 'delete', 'stats']
+    expect(commands).toEqual([...known, 'queues', 'schedules', 'doctor', 'top'])
+    expect(stdout).toContain('Exit codes:')
+    expect(code).toBe(0)
+    const nested = ['queues list', 'queues pause', 'queues limit', 'schedules add', 'schedules run']
+    for (const name of [...known, 'doctor', 'top', ...nested]) {
+      const help = await call(...name.split(' '), '--help')
+      expect(help, name).toMatchObject({ code: 0, stdout: expect.stringContaining('Examples:') })
+      expect(help.stdout, name).toContain('--json')
+    }
+  })
+
+  test.each([
+    [['nope']],
+    [['--nope']],
+    [['list', '--limit', '0']],
+    [['list', '--status', 'lost']],
+    [['list', '--since', 'yesterday']],
+    [['show']],
+    [['enqueue']],
+    [['enqueue', 'mail', '--delay', 'soon']],
+    [['enqueue', 'mail', '--after', 'it']],
+    [['queues', 'limit', 'mail', '--rate', 'fast']],
+    [['schedules', 'add', 'x', '* * * * *', 'mail', '{']],
+    [['--concurrency', 'many']],
+    [['--poll', 'often']],
+  ])('%j is wrong usage, 2', async (args) => {
+    const { code, stderr } = await call(...args)
+    expect(stderr).toMatch(/^error: /)
+    expect(code).toBe(2)
+  })
+
+  describe('with a database', () => {
+    let database: TestDatabase
+    beforeEach(async () => {
+      database = await createSqliteDatabase()
+    })
+    afterEach(() => database.drop())
+
+    test.each([
+      [['enqueue', 'not a topic'], 'INVALID_TOPIC'],
+      [['enqueue', 'mail', 'not json'], 'INVALID_PAYLOAD'],
+      [['requeue'], 'INVALID_INPUT'],
+      [['requeue', 'x'], 'INVALID_INPUT'],
+      [['list', '--text', 'x'], 'INVALID_INPUT'],
+      [['list', '--cursor', 'x'], 'INVALID_CURSOR'],
+    ])('%j is a mistake of the caller, 2, named %s', async (args, code) => {
+      const outcome = await call(...args, '--json', '--url', database.url)
+      expect(JSON.parse(outcome.stdout)).toMatchObject({ error: { code } })
+      expect(outcome.code).toBe(2)
+    })
+
+    test('a wrong setting is one too, named by its variable, whichever the command', async () => {
+      const { code, stderr } = await run(['stats'], {
+        env: { DATABASE_URL: database.url, ONCUE_LEASE: 'long' },
+      })
+      expect(stderr).toMatch(/^error INVALID_INPUT: ONCUE_LEASE=long is no duration/)
+      expect(code).toBe(2)
+    })
+
+    test('--url before or after the command wins over DATABASE_URL', async () => {
+      for (const args of [
+        ['--url', database.url, 'stats'],
+        ['stats', '--url', database.url],
+      ]) {
+        expect(await run(args, { env: NOWHERE })).toMatchObject({ code: 0, stderr: '' })
+      }
+    })
+
+    test('what users wrote cannot move the cursor or hide text', async () => {
+      const store = await openStore(database.url)
+      const text = '\u001b[2J\u202egone\u0007'
+      const [id = ''] = await store.enqueue([
+        prepareJob('mail', { text }, { meta: { [text]: 1 }, unique: { key: text } }),
+      ])
+      await store.close()
+      for (const args of [['show', id], ['list']]) {
+        const { stdout } = await call(...args, '--url', database.url)
+        expect(stdout).not.toMatch(/[^\P{C}\n]/u)
+      }
+    })
+  })
+
+  test('a database that cannot be reached is a failure, 1, and its password is told nobody', async () => {
+    const { code, stderr, stdout } = await run(['stats'], { env: NOWHERE })
+    expect(stderr).toMatch(/^error DATABASE_UNAVAILABLE: /)
+    expect(code).toBe(1)
+    const doctor = await run(['doctor'], { env: NOWHERE })
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ database') })
+    expect([stderr, stdout, doctor.stdout, doctor.stderr].join()).not.toContain('secret')
+  })
+
+  test('an address that is none is a mistake of the caller', async () => {
+    const { code, stdout } = await call('stats', '--url', 'mysql://app:secret@db', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'INVALID_DATABASE_URL' } })
+    expect(stdout).not.toContain('secret')
+    expect(code).toBe(2)
+  })
+})

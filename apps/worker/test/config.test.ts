@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../src/config.ts'
+import { formatDuration, parseDuration } from '../src/duration.ts'
+
+describe('the environment', () => {
+  test('nothing set gives the defaults', () => {
+    expect(readConfig({}, '/app')).toMatchObject({
+      databaseUrl: 'file:./.data/oncue.db',
+      imports: [],
+      queues: undefined,
+      concurrency: 10,
+      pollMs: 1_000,
+      graceMs: 30_000,
+      retry: undefined,
+      maxRetries: undefined,
+      retention: {},
+      metricsPort: undefined,
+      logLevel: 'info',
+      callerFolder: '/app',
+    })
+  })
+
+  test('everything set is read', () => {
+    const env = {
+      DATABASE_URL: 'postgres://db/app',
+      ONCUE_IMPORT: './a.ts, ./b.ts',
+      ONCUE_QUEUES: 'high, default',
+      ONCUE_CONCURRENCY: '5',
+      ONCUE_POLL_INTERVAL: '500ms',
+      ONCUE_LEASE: '1m',
+      ONCUE_GRACE: '2000',
+      ONCUE_RETRY_STRATEGY: 'exponential_jitter',
+      ONCUE_RETRY_BASE_DELAY: '2s',
+      ONCUE_RETRY_MIN_DELAY: '1s',
+      ONCUE_RETRY_MAX_DELAY: '1h',
+      ONCUE_RETRY_MAX: '7',
+      ONCUE_RETENTION_COMPLETED: '1d',
+      ONCUE_RETENTION_FAILED: '30d',
+      ONCUE_RETENTION_CANCELLED: 'forever',
+      ONCUE_METRICS_PORT: '9400',
+      ONCUE_LOG_LEVEL: 'debug',
+    }
+    expect(readConfig(env)).toMatchObject({
+      databaseUrl: 'postgres://db/app',
+      imports: ['./a.ts', './b.ts'],
+      queues: ['high', 'default'],
+      concurrency: 5,
+      pollMs: 500,
+      leaseMs: 60_000,
+      graceMs: 2_000,
+      retry: { strategy: 'exponential_jitter', baseDelay: 2_000, minDelay: 1_000, maxDelay: 3_600_000 },
+      maxRetries: 7,
+      retention: { completed: 86_400_000, failed: 2_592_000_000, cancelled: Number.POSITIVE_INFINITY },
+      metricsPort: 9_400,
+      logLevel: 'debug',
+    })
+  })
+
+  test('an empty variable is one that is not set', () => {
+    expect(readConfig({ ONCUE_CONCURRENCY: '', ONCUE_QUEUES: '', ONCUE_LEASE: '' })).toMatchObject({
+      concurrency: 10,
+      queues: undefined,
+    })
+  })
+
+  test.each([
+    ['ONCUE_CONCURRENCY', 'ten', 'is no whole number from 1 to 1000'],
+    ['ONCUE_CONCURRENCY', '0', 'is no whole number from 1 to 1000'],
+    ['ONCUE_POLL_INTERVAL', '1 fortnight', 'is no duration'],
+    ['ONCUE_RETRY_MAX', '-1', 'is no whole number from 0 to 1000'],
+    ['ONCUE_RETRY_STRATEGY', 'hope', 'ONCUE_RETRY_STRATEGY'],
+    ['ONCUE_RETRY_BASE_DELAY', '31d', 'ONCUE_RETRY_BASE_DELAY'],
+    ['ONCUE_METRICS_PORT', '70000', 'is no whole number from 0 to 65535'],
+    ['ONCUE_LOG_LEVEL', 'loud', 'is none of debug, info, warn, error, silent'],
+  ])('%s=%s is refused by its name', (name, value, why) => {
+    const reading = () => readConfig({ [name]: value })
+    expect(reading).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
+    expect(reading).toThrow(name)
+    expect(reading).toThrow(why)
+  })
+
+  test('a smallest delay above the largest is refused', () => {
+    expect(() => readConfig({ ONCUE_RETRY_MIN_DELAY: '2m', ONCUE_RETRY_MAX_DELAY: '1m' })).toThrow(
+      'ONCUE_RETRY_MIN_DELAY: is greater than maxDelay',
+    )
+  })
+
+  test('paths that are typed in mean the folder in which pnpm was called', () => {
+    const env = { INIT_CWD: '/app/jobs', npm_package_json: '/app/package.json' }
+    expect(readConfig(env, '/app').callerFolder).toBe('/app/jobs')
+    expect(readConfig(env, '/elsewhere').callerFolder).toBe('/elsewhere')
+  })
+})
+
+describe('durations', () => {
+  test.each([
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['1.5m', 90_000],
+    ['2h', 7_200_000],
+    ['7d', 604_800_000],
+    ['250', 250],
+    ['0', 0],
+  ])('%s is %i ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
+
+  test.each(['', 's', '-1s', '1w', '1e3', '5 minutes', '9'.repeat(20)])('%j is none', (text) =>
+    expect(parseDuration(text)).toBeNull(),
+  )
+
+  test.each([
+    [0, '0ms'],
+    [999, '999ms'],
+    [1_949, '1.9s'],
+    [59_999, '59s'],
+    [60_000, '1m'],
+    [192_000, '3m 12s'],
+    [7_260_000, '2h 1m'],
+    [90_000_000, '1d 1h'],
+    [-90_000, '-1m 30s'],
+  ])('%i ms reads as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+})

@@ -1,0 +1,463 @@
+import { defineJobs, defineWorkers, type JobContext, job, OncueError } from '@oncue/core'
+import type { JobEvent, Store } from '@oncue/db'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Run } from '../src/executor.ts'
+import type { Logger } from '../src/log.ts'
+import { Execution } from './execution.ts'
+import { describeBoth, Gate, until } from './harness.ts'
+
+const told = (events: readonly JobEvent[], type: string) =>
+  events.filter((event) => event.type === type).map(({ data }) => data)
+
+/** Somebody else ends the run, as a rescue would. */
+const takeAway = (store: Store, { job: { id, run } }: Pick<Run, 'job'>) =>
+  store.settle([{ id, run, kind: 'release' }])
+
+describeBoth('ctx.log', (bench) => {
+  it('keeps lines with the job', async () => {
+    const execution = await Execution.on(bench, {
+      talks: (_job, { log }) => {
+        log.debug('looked')
+        log.info('sent', { to: 'ada', parts: 3 })
+        log.warn('slow')
+        log.error('bounced')
+      },
+    })
+    const { events } = await execution.run('talks')
+    expect(told(events, 'log')).toEqual([
+      { level: 'debug', message: 'looked' },
+      { level: 'info', message: 'sent', fields: { to: 'ada', parts: 3 } },
+      { level: 'warn', message: 'slow' },
+      { level: 'error', message: 'bounced' },
+    ])
+  })
+
+  it('writes them to the log of the worker, with job, topic and run', async () => {
+    const lines: object[] = []
+    const line = (level: string) => (fields: object, message: string) =>
+      lines.push({ level, message, fields })
+    const logger = (bound: object): Logger => ({
+      debug: (fields, message) => line('debug')({ ...bound, ...fields }, message),
+      info: (fields, message) => line('info')({ ...bound, ...fields }, message),
+      warn: (fields, message) => line('warn')({ ...bound, ...fields }, message),
+      error: (fields, message) => line('error')({ ...bound, ...fields }, message),
+      child: (fields) => logger({ ...bound, ...fields }),
+    })
+    const execution = await Execution.on(
+      bench,
+      { talks: (_job, ctx) => ctx.log.info('sent', { to: 'ada' }) },
+      { log: logger({}) },
+    )
+    const { id } = await execution.run('talks')
+    const fields = { job: id, topic: 'talks', run: 1, to: 'ada' }
+    expect(lines).toContainEqual({ level: 'info', message: 'sent', fields })
+  })
+
+  it('takes anything, and never fails the job', async () => {
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    const execution = await Execution.on(bench, {
+      talks: (_job, { log }) => {
+        log.error('failed', { error: new TypeError('no', { cause: new Error('root') }) })
+        log.info('odd', { big: 1n, map: new Map([['a', 1]]), circle, run: () => {} })
+        log.info('a\0b', { 'a\0b': '\ud800' })
+        log.info('x'.repeat(100_000), { long: 'x'.repeat(100_000) })
+        log.info(undefined as never, 5 as never)
+        log.info(Object.create(null), {
+          get secret() {
+            throw new Error('no')
+          },
+        })
+        log.error(
+          'many',
+          Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`e${n}`, new Error('x'.repeat(1e5))])),
+        )
+      },
+    })
+    const { status, events } = await execution.run('talks')
+    expect(status).toBe('completed')
+    const lines = told(events, 'log') as { message: string; fields?: Record<string, unknown> }[]
+    expect(lines).toHaveLength(7)
+    expect(lines[0]?.fields?.error).toMatchObject({
+      class: 'TypeError',
+      message: 'no',
+      causes: [{ message: 'root' }],
+    })
+    expect(lines[1]?.fields).toMatchObject({ big: '1n', map: "Map(1) { 'a' => 1 }" })
+    expect(lines[2]?.message).toBe('a\ufffdb')
+    expect(JSON.stringify(lines[3]).length).toBeLessThan(10_000)
+    expect(lines[4]).toEqual({ level: 'info', message: 'undefined' })
+    expect(lines[5]).toMatchObject({ fields: { omitted: 'fields that cannot be read' } })
+    expect(lines[6]?.fields).toEqual({ omitted: expect.stringMatching(/^fields of \d+ bytes$/) })
+  })
+
+  it('keeps a thousand lines of a run, then says that it stops', async () => {
+    const execution = await Execution.on(bench, {
+      talks: (_job, { log }) => {
+        for (let n = 1; n <= 1_500; n++) log.info(`line ${n}`)
+      },
+    })
+    const run = await execution.start('talks')
+    const { id } = await execution.settled(run)
+    const first = await execution.store.events.list(id)
+    const rest = await execution.store.events.list(id, { afterVersion: 1_000 })
+    expect(told(first, 'log')).toHaveLength(1_000)
+    expect(told(rest, 'log')).toEqual([
+      { level: 'warn', message: 'further lines of this run are only in the log of its worker' },
+    ])
+    expect(execution.log.of('info')).toHaveLength(1_500)
+  })
+})
+
+describeBoth('ctx.progress', (bench) => {
+  it('is seen while the job runs, the last value', async () => {
+    const gate = new Gate()
+    const execution = await Execution.on(bench, {
+      counts: async (_job, { progress }) => {
+        for (let done = 0; done <= 5; done++) progress({ done })
+        await gate.opened
+      },
+    })
+    const run = await execution.start('counts')
+    await expect.poll(() => progressOf(run.job.id), { timeout: 20_000 }).toEqual({ done: 5 })
+    gate.open()
+    expect(await execution.settled(run)).toMatchObject({ status: 'completed', progress: { done: 5 } })
+
+    async function progressOf(id: string) {
+      return (await execution.store.get(id))?.progress
+    }
+  })
+
+  it('is written before the end of a run that is over at once', async () => {
+    const execution = await Execution.on(bench, { counts: (_job, ctx) => ctx.progress(100) })
+    expect(await execution.run('counts')).toMatchObject({ status: 'completed', progress: 100 })
+  })
+
+  it('must be small JSON', async () => {
+    const execution = await Execution.on(bench, { counts: (_job, ctx) => ctx.progress('x'.repeat(9_000)) })
+    expect((await execution.run('counts')).lastError).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  })
+})
+
+describeBoth('ctx.checkpoint', (bench) => {
+  it('is stored when it returns, and found by the next run', async () => {
+    const cursors: unknown[] = []
+    const stored: unknown[] = []
+    const execution: Execution = await Execution.on(
+      bench,
+      {
+        pages: async (running, { checkpoint }) => {
+          cursors.push(running.cursor)
+          if (running.cursor) return 'done'
+          await checkpoint({ page: 7 })
+          stored.push((await execution.store.get(running.id))?.cursor)
+          throw new Error('cut off')
+        },
+      },
+      { retry: { strategy: 'fixed', baseDelay: 0 } },
+    )
+    await execution.run('pages')
+    expect(stored).toEqual([{ page: 7 }])
+    expect(await execution.settled(await execution.startNext('pages'))).toMatchObject({ result: 'done' })
+    expect(cursors).toEqual([null, { page: 7 }])
+  })
+})
+
+describeBoth('ctx.emit', (bench) => {
+  it('appends events in order', async () => {
+    const execution = await Execution.on(bench, {
+      agent: async (_job, { emit, log }) => {
+        await emit('plan_generated', { nodes: 2 })
+        log.info('planned')
+        await Promise.all([emit('node_started', { node: 1 }), emit('node_started', { node: 2 })])
+        await emit('node_finished')
+      },
+    })
+    const { events } = await execution.run('agent')
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      ['plan_generated', { nodes: 2 }],
+      ['log', { level: 'info', message: 'planned' }],
+      ['node_started', { node: 1 }],
+      ['node_started', { node: 2 }],
+      ['node_finished', null],
+    ])
+  })
+
+  it.each([
+    ['a bad type', 'no good', undefined],
+    ['a type that Oncue writes itself', 'step_finished', { name: 'charge', result: 'forged' }],
+    ['what is no JSON', 'tool_called', { run: () => {} }],
+  ])('refuses %s', async (_, type, data) => {
+    const execution = await Execution.on(bench, { agent: (_job, { emit }) => emit(type, data) })
+    expect(await execution.run('agent')).toMatchObject({
+      status: 'pending',
+      lastError: { code: 'INVALID_INPUT' },
+    })
+  })
+})
+
+describeBoth('ctx.step', (bench) => {
+  const again = { retry: { strategy: 'fixed', baseDelay: 0 } } as const
+
+  it('runs once for the whole job, however often the job runs', async () => {
+    const charges: number[] = []
+    const mails: number[] = []
+    const execution = await Execution.on(
+      bench,
+      {
+        order: async (_job, { step, attempt }) => {
+          const receipt = await step('charge', async () => {
+            charges.push(attempt)
+            return { id: 'r1', at: new Date(0) }
+          })
+          await step('nothing', () => undefined)
+          await step('mail', () => {
+            mails.push(attempt)
+            if (attempt < 3) throw new Error('no mail')
+          })
+          return receipt
+        },
+      },
+      again,
+    )
+    await execution.run('order')
+    await execution.settled(await execution.startNext('order'))
+    const done = await execution.settled(await execution.startNext('order'))
+    // As JSON gives it back, also in the run that made it.
+    expect(done).toMatchObject({ status: 'completed', result: { id: 'r1', at: '1970-01-01T00:00:00.000Z' } })
+    expect(charges).toEqual([1])
+    expect(mails).toEqual([1, 2, 3])
+    expect(told(done.events, 'step_finished')).toEqual([
+      { name: 'charge', result: { id: 'r1', at: '1970-01-01T00:00:00.000Z' } },
+      { name: 'nothing' },
+      { name: 'mail' },
+    ])
+  })
+
+  it('of one name runs once in a run too, and again if it failed', async () => {
+    let calls = 0
+    const execution = await Execution.on(bench, {
+      order: async (_job, { step }) => {
+        const work = () => {
+          calls += 1
+          if (calls === 1) throw new Error('no')
+          return calls
+        }
+        await step('a', work).catch(() => {})
+        return Promise.all([step('a', work), step('a', work)])
+      },
+    })
+    expect(await execution.run('order')).toMatchObject({ result: [2, 2] })
+  })
+
+  it('is found behind more events than a page has', async () => {
+    let charges = 0
+    const execution = await Execution.on(
+      bench,
+      {
+        order: async (_job, { step, log, attempt }) => {
+          for (let n = 0; n < 1_000; n++) log.info('busy')
+          await step('charge', () => {
+            charges += 1
+          })
+          if (attempt === 1) throw new Error('once more')
+        },
+      },
+      again,
+    )
+    await execution.run('order')
+    const done = await execution.settled(await execution.startNext('order'))
+    expect([done.status, charges]).toEqual(['completed', 1])
+  })
+})
+
+describeBoth('ctx.spawn and ctx.enqueue', (bench) => {
+  const jobs = defineJobs({
+    parent: job({ input: z.object({}) }),
+    child: job({ input: z.object({ n: z.number() }), queue: 'children', priority: 5 }),
+  })
+  const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+  const run = async (handler: (ctx: JobContext<typeof jobs, 'parent'>) => Promise<unknown>) => {
+    const workers = defineWorkers(jobs, { parent: (_job, ctx) => handler(ctx), child: () => {} })
+    const execution = await Execution.on(bench, workers)
+    const parent = await execution.run('parent', {}, { trace })
+    const { items } = await execution.store.list({ topic: 'child' })
+    return { parent, children: items }
+  }
+
+  it('spawn makes children, which follow their definition and carry the trace on', async () => {
+    const { parent, children } = await run(({ spawn }) => spawn('child', { n: 1 }, { meta: { a: 1 } }))
+    expect(children).toMatchObject([
+      { id: parent.result, parentId: parent.id, queue: 'children', priority: 5, trace, meta: { a: 1 } },
+    ])
+  })
+
+  it('enqueue makes jobs without a parent', async () => {
+    const other = trace.replace('b7', 'c8')
+    const { parent, children } = await run(({ enqueue }) => enqueue('child', { n: 1 }, { trace: other }))
+    expect(children).toMatchObject([{ id: parent.result, parentId: null, trace: other }])
+  })
+
+  it('refuses a payload that does not fit', async () => {
+    const { parent, children } = await run(({ spawn }) => spawn('child', { n: 'one' as never }))
+    expect(parent.lastError).toMatchObject({ code: 'INVALID_PAYLOAD' })
+    expect(children).toEqual([])
+  })
+
+  it('can wait for others', async () => {
+    const { children } = await run(async ({ spawn }) => {
+      const first = await spawn('child', { n: 1 })
+      await spawn('child', { n: 2 }, { after: [first] })
+    })
+    expect(children.map(({ status }) => status).sort()).toEqual(['blocked', 'pending'])
+  })
+})
+
+describeBoth('ctx.attempt', (bench) => {
+  it('counts retries, not snoozes or releases', async () => {
+    const attempts: number[] = []
+    const execution = await Execution.on(
+      bench,
+      {
+        tries: async (running, { attempt }) => {
+          attempts.push(attempt)
+          if (running.run < 3) throw new Error('again')
+        },
+      },
+      { retry: { strategy: 'fixed', baseDelay: 0 } },
+    )
+    await execution.run('tries')
+    const second = await execution.startNext('tries')
+    await takeAway(execution.store, second)
+    await execution.settled(await execution.startNext('tries'))
+    expect(attempts).toEqual([1, 2, 2])
+  })
+})
+
+describeBoth('a run that lost its job', (bench) => {
+  it('learns it from what it tries to write, and writes nothing', async () => {
+    const gate = new Gate()
+    let refused: unknown
+    let reason: unknown
+    const execution = await Execution.on(bench, {
+      slow: async (_job, ctx) => {
+        await gate.opened
+        refused = await ctx.checkpoint({ page: 1 }).catch((error: unknown) => error)
+        reason = ctx.signal.reason
+        ctx.progress(50)
+        ctx.log.info('going on')
+        await ctx.spawn('slow', {}).catch(() => {})
+        return 'late'
+      },
+    })
+    const run = await execution.start('slow')
+    await takeAway(execution.store, run)
+    gate.open()
+    expect(await run.ended).toEqual({ settlement: null, abandoned: false })
+    expect(refused).toMatchObject({ code: 'STALE_RUN' })
+    expect(reason).toMatchObject({ code: 'STALE_RUN' })
+    expect(await execution.store.get(run.job.id)).toMatchObject({
+      status: 'pending',
+      cursor: null,
+      progress: null,
+      events: [],
+    })
+    expect((await execution.store.list({ topic: 'slow' })).total).toBe(1)
+  })
+
+  it('may forget what it tried to write', async () => {
+    const gate = new Gate()
+    const execution = await Execution.on(bench, {
+      careless: async (_job, ctx) => {
+        await gate.opened
+        // A rejection that nobody handles would fail this test, as it would end a process.
+        void ctx.emit('one')
+        void ctx.checkpoint(1)
+        ctx.signal.addEventListener('abort', () => void ctx.emit('two'))
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      },
+    })
+    const run = await execution.start('careless')
+    await takeAway(execution.store, run)
+    gate.open()
+    expect((await run.ended).settlement).toBeNull()
+  })
+
+  it('is null also when only its last notes tell it', async () => {
+    const gate = new Gate()
+    const execution = await Execution.on(bench, {
+      slow: async (_job, ctx) => {
+        await gate.opened
+        ctx.progress(100)
+        return 'late'
+      },
+    })
+    const run = await execution.start('slow')
+    await takeAway(execution.store, run)
+    gate.open()
+    expect((await run.ended).settlement).toBeNull()
+  })
+})
+
+describeBoth('notes', (bench) => {
+  /** The store, with a way to break one of its calls. */
+  const breakNote = (store: Store, note: Store['note']): Store =>
+    new Proxy(store, {
+      get(target, key) {
+        if (key === 'note') return note
+        const value = Reflect.get(target, key, target) as unknown
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+
+  it('outlast a database that is away, and the run waits for them', async () => {
+    const real = await bench.open()
+    let failures = 3
+    const store = breakNote(real, async (notes) => {
+      failures -= 1
+      if (failures >= 0) throw new OncueError('DATABASE_UNAVAILABLE', 'away')
+      return real.note(notes)
+    })
+    const execution = Execution.with(store, { talks: (_job, ctx) => ctx.log.info('kept') })
+    const { status, events } = await execution.run('talks')
+    expect(status).toBe('completed')
+    expect(told(events, 'log')).toHaveLength(1)
+    expect(execution.log.of('warn')).toEqual(['notes of runs cannot be written'])
+  })
+
+  it('that are refused hurt no other run, and do not keep theirs from ending', async () => {
+    const real = await bench.open()
+    let poisoned: string | undefined
+    const store = breakNote(real, async (notes) => {
+      if (notes.some(({ id }) => id === poisoned)) throw new OncueError('DATABASE_REFUSED', 'no')
+      return real.note(notes)
+    })
+    const gate = new Gate()
+    const execution = Execution.with(store, {
+      talks: async (_job, ctx) => {
+        await gate.opened
+        ctx.log.info('kept')
+      },
+    })
+    const bad = await execution.start('talks')
+    const good = await execution.start('talks')
+    poisoned = bad.job.id
+    gate.open()
+    const [first, second] = await Promise.all([execution.settled(bad), execution.settled(good)])
+    expect([first.status, first.events]).toEqual(['completed', []])
+    expect([second.status, told(second.events, 'log').length]).toEqual(['completed', 1])
+    expect(execution.log.of('error')).toEqual(['notes of a run are lost'])
+  })
+
+  it('are given up when the executor closes and the database stays away', async () => {
+    const real = await bench.open()
+    const store = breakNote(real, () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'away')))
+    const execution = Execution.with(store, { talks: (_job, ctx) => ctx.log.info('lost') })
+    const run = await execution.start('talks')
+    await until(() => execution.log.of('warn').length)
+    await execution.executor.close()
+    expect((await run.ended).settlement).toMatchObject({ kind: 'complete' })
+  })
+})

@@ -1,0 +1,147 @@
+import type { RunningJob } from '@oncue/core'
+import { expect, it } from 'vitest'
+import { describeBoth, Gate, someJobs, until } from './harness.ts'
+
+/** Longer than any test: whatever happens, no poll brought it about. */
+const NO_POLL = 3_600_000
+
+describeBoth('dispatch', (bench) => {
+  it('claims no more long jobs than it has slots', async () => {
+    const store = await bench.open()
+    await store.enqueue(someJobs(10, 'long'))
+    const gate = new Gate()
+    const worker = await bench.start({ store, concurrency: 3, workers: { long: () => gate.opened } })
+    await until(() => worker.stats().running === 3)
+    expect(await store.stats()).toMatchObject({ processing: 3, pending: 7 })
+    gate.open()
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 10, processing: 0, pending: 0 })
+  })
+
+  it('claims short jobs in batches, many more than it has slots', async () => {
+    const store = await bench.open()
+    await store.enqueue(someJobs(3_000, 'short'))
+    const worker = await bench.start({ store, concurrency: 2, workers: { short: async () => null } })
+    await worker.drain()
+    const { claims, claimed, settled } = worker.stats()
+    expect(claimed).toBe(3_000)
+    expect(settled.complete).toBe(3_000)
+    expect(claims).toBeLessThan(100)
+  })
+
+  it('gives prefetched jobs back when short jobs turn into long ones, so that others can run them', async () => {
+    const store = await bench.open()
+    await store.enqueue(someJobs(300, 'short'))
+    const gate = new Gate()
+    const workers = { short: async () => null, long: () => gate.opened }
+    const worker = await bench.start({ store, concurrency: 2, workers })
+    await worker.drain()
+    await store.enqueue(someJobs(20, 'long'))
+    await until(() => worker.stats().prefetched === 18)
+    await until(() => worker.stats().settled.release === 18)
+    expect(await store.stats()).toMatchObject({ processing: 2, pending: 18 })
+    const other = await bench.start({ store: await bench.open(), concurrency: 18, workers })
+    await until(() => other.stats().running === 18)
+    gate.open()
+    await Promise.all([worker.drain(), other.drain()])
+    expect(await store.stats()).toMatchObject({ completed: 320 })
+    // To be given back costs no attempt.
+    expect((await store.list({ topic: 'long' })).items.every((job) => job.crashes + job.retries === 0)).toBe(
+      true,
+    )
+  })
+
+  it('serves its queues in the order in which they are given', async () => {
+    const store = await bench.open()
+    await store.enqueue(someJobs(3, 'note', { queue: 'low' }))
+    await store.enqueue(someJobs(3, 'note', { queue: 'high' }))
+    await store.enqueue(someJobs(3, 'note', { queue: 'elsewhere' }))
+    const order: string[] = []
+    const workers = { note: ({ queue }: RunningJob) => void order.push(queue) }
+    const worker = await bench.start({ store, concurrency: 1, queues: ['high', 'low'], workers })
+    await worker.drain()
+    expect(order).toEqual(['high', 'high', 'high', 'low', 'low', 'low'])
+  })
+
+  it('leaves topics alone that it has no handler for', async () => {
+    const store = await bench.open()
+    await store.enqueue([...someJobs(2, 'foreign'), ...someJobs(2, 'mine')])
+    const worker = await bench.start({ store, workers: { mine: () => null } })
+    await worker.drain()
+    expect(await store.stats({ topic: 'foreign' })).toMatchObject({ pending: 2 })
+    expect(await store.stats({ topic: 'mine' })).toMatchObject({ completed: 2 })
+  })
+
+  it('wakes when another process enqueues, without a poll', async () => {
+    const store = await bench.open()
+    const ran: string[] = []
+    const worker = await bench.start({
+      store,
+      pollMs: NO_POLL,
+      workers: { mail: ({ id }) => void ran.push(id) },
+    })
+    const other = await bench.spawn({ queues: ['elsewhere'] })
+    await worker.drain()
+    for (let n = 1; n <= 3; n++) {
+      other.tell({ enqueue: { topic: 'mail', count: 1 } })
+      await until(() => ran.length === n)
+    }
+  })
+
+  it('runs a job that is due later at its time, without a poll', async () => {
+    const store = await bench.open()
+    const ranAt: number[] = []
+    const workers = { later: () => void ranAt.push(performance.now()) }
+    await store.enqueue(someJobs(1, 'later', { delay: 700 }))
+    const enqueuedAt = performance.now()
+    const worker = await bench.start({ store, pollMs: NO_POLL, workers })
+    await until(() => ranAt.length === 1)
+    // Some of the delay had passed when the enqueue was answered.
+    expect((ranAt[0] ?? 0) - enqueuedAt).toBeGreaterThan(500)
+    expect(worker.stats().claims).toBeLessThan(10)
+  })
+
+  it('hears of a job due later also while it runs others', async () => {
+    const store = await bench.open()
+    const gate = new Gate()
+    const ran: string[] = []
+    const workers = { long: () => gate.opened, later: () => void ran.push('later') }
+    await store.enqueue([...someJobs(1, 'long'), ...someJobs(1, 'later', { delay: 300 })])
+    const worker = await bench.start({ store, concurrency: 2, pollMs: NO_POLL, workers })
+    await until(() => ran.length === 1)
+    expect(worker.stats().running).toBe(1)
+    gate.open()
+  })
+
+  it('drains what is due now, and does not wait for what is due later', async () => {
+    const store = await bench.open()
+    await store.enqueue([...someJobs(50, 'mail'), ...someJobs(1, 'mail', { delay: 3_600_000 })])
+    const worker = await bench.start({ store, workers: { mail: () => null } })
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 50, pending: 1 })
+    await store.enqueue(someJobs(5, 'mail'))
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 55, pending: 1 })
+  })
+
+  it('runs what a settle sets free with the claim that goes with it, without a poll', async () => {
+    const store = await bench.open()
+    const [parent] = someJobs(1, 'mail')
+    if (!parent) throw new Error('there is one')
+    await store.enqueue([parent, ...someJobs(3, 'mail', { after: [parent.id] })])
+    const worker = await bench.start({ store, pollMs: NO_POLL, workers: { mail: () => null } })
+    await until(() => worker.stats().settled.complete === 4)
+  })
+
+  it('refuses options that make no sense, and workers without handlers', async () => {
+    const store = await bench.open()
+    const workers = { mail: () => null }
+    const invalid = { code: 'INVALID_INPUT' }
+    await expect(bench.start({ store, workers, concurrency: 0 })).rejects.toMatchObject(invalid)
+    await expect(bench.start({ store, workers, leaseMs: 1 })).rejects.toMatchObject(invalid)
+    await expect(bench.start({ store, workers: {} })).rejects.toMatchObject(invalid)
+    await expect(bench.start({ store, workers, queues: ['no spaces'] })).rejects.toMatchObject({
+      code: 'INVALID_QUEUE',
+    })
+  })
+})

@@ -1,0 +1,212 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { describeError, isOncueError, OncueError, PermanentError, signalOf } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import type { ExecutorOptions } from '../src/executor.ts'
+import { inheritedFlags } from '../src/isolate/node-flags.ts'
+import { packError, unpackError } from '../src/isolate/packed-error.ts'
+import { Execution, START } from './execution.ts'
+import { type Bench, describeBoth, until } from './harness.ts'
+import { workers } from './isolated-jobs.ts'
+
+const modules = [new URL('./isolated-jobs.ts', import.meta.url).href]
+
+const isolated = (bench: Bench, options: Partial<ExecutorOptions> = {}) =>
+  Execution.on(bench, workers, { modules, retry: { strategy: 'fixed', baseDelay: 0 }, ...options })
+
+const pidOf = (job: { result: unknown }) => (job.result as { pid: number }).pid
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describeBoth('an isolated job', (bench) => {
+  it('runs in a process of its own, which is kept for the next', async () => {
+    const execution = await isolated(bench)
+    const first = await execution.run('doubles', { n: '21' })
+    expect(first).toMatchObject({ status: 'completed', result: { doubled: 42 } })
+    expect(pidOf(first)).not.toBe(process.pid)
+    expect(pidOf(await execution.run('doubles', { n: '1' }))).toBe(pidOf(first))
+    expect(await execution.run('local')).toMatchObject({ result: process.pid })
+
+    await execution.executor.close()
+    await until(() => !isRunning(pidOf(first)))
+  })
+
+  it('has a process to itself while it runs', async () => {
+    const execution = await isolated(bench)
+    const runs = [await execution.start('doubles', { n: '1' }), await execution.start('doubles', { n: '2' })]
+    const [first, second] = await Promise.all(runs.map((run) => execution.settled(run)))
+    if (!first || !second) throw new Error('two were started')
+    expect([first.result, second.result]).toMatchObject([{ doubled: 2 }, { doubled: 4 }])
+    expect(pidOf(first)).not.toBe(pidOf(second))
+  })
+
+  it('ends as it would here', async () => {
+    const execution = await isolated(bench)
+    const failed = await execution.run('fails')
+    // Retried, because its class is one of retryOn: known by its name on this side.
+    expect(failed).toMatchObject({
+      status: 'pending',
+      retries: 1,
+      lastError: {
+        class: 'RateLimited',
+        message: 'too many',
+        code: 'E429',
+        causes: [
+          { class: 'TypeError', message: '429' },
+          { class: 'string', message: 'the server' },
+        ],
+      },
+    })
+    expect(failed.lastError?.stack).toContain('isolated-jobs.ts')
+    expect(await execution.run('permanent')).toMatchObject({
+      status: 'failed',
+      lastError: { class: 'PermanentError', message: 'gone' },
+    })
+    const snoozed = await execution.run('snoozes')
+    expect([snoozed.status, snoozed.runAt.getTime() - START]).toEqual(['pending', 5_000])
+    expect(await execution.run('map')).toMatchObject({
+      status: 'failed',
+      lastError: { code: 'INVALID_RESULT', message: expect.stringContaining('instance of Map') },
+    })
+    expect(await execution.run('doubles', { n: 5 })).toMatchObject({
+      status: 'failed',
+      lastError: { code: 'INVALID_PAYLOAD' },
+    })
+  })
+
+  it('has the same fault, seen from here or there', async () => {
+    const there = await isolated(bench)
+    const here = await Execution.on(bench, workers, { inline: true })
+    const faults = [await there.run('fails'), await here.run('fails')]
+    expect(new Set(faults.map(({ lastError }) => lastError?.fingerprint)).size).toBe(1)
+  })
+
+  it('has its whole context', async () => {
+    const execution = await isolated(bench)
+    const first = await execution.run('everything')
+    expect(first).toMatchObject({
+      status: 'pending',
+      cursor: { page: 3 },
+      progress: { pid: expect.any(Number) },
+    })
+    const done = await execution.settled(await execution.startNext('everything'))
+    expect(done.result).toMatchObject({
+      made: 1,
+      wrong: expect.stringContaining('payload.n'),
+      cursor: { page: 3 },
+      created: true,
+    })
+    expect(done.events.map(({ type }) => type)).toEqual([
+      'log',
+      'tool_called',
+      'step_finished',
+      'run_failed',
+      'log',
+      'tool_called',
+    ])
+    expect(done.events[0]?.data).toMatchObject({ message: 'here', fields: { error: { class: 'TypeError' } } })
+    const { child } = done.result as { child: string }
+    expect(await execution.store.get(child)).toMatchObject({
+      topic: 'local',
+      parentId: done.id,
+      runAt: new Date(Date.UTC(2030, 0, 1)),
+    })
+  })
+
+  it('can write nothing after its end, also when its process serves the next', async () => {
+    const execution = await isolated(bench)
+    expect(await execution.run('late')).toMatchObject({ result: 'first' })
+    expect(await execution.run('late')).toMatchObject({ result: 'STALE_RUN' })
+  })
+})
+
+describeBoth('the death of a child process', (bench) => {
+  it.each([
+    ['exits', 'the child process of this run ended with exit code 7'],
+    ['throws_later', 'the child process of this run ended with exit code 1'],
+    [
+      'hungry',
+      'the child process of this run was killed by SIGABRT, perhaps because it reached its memory limit of 32 MB',
+    ],
+  ])('fails the run of "%s", and no other', async (topic, message) => {
+    const execution = await isolated(bench)
+    const other = await execution.start('waits')
+    await until(() => execution.store.get(other.job.id).then((job) => job?.progress))
+    const ended = await execution.run(topic)
+    expect(ended).toMatchObject({
+      status: 'pending',
+      retries: 1,
+      lastError: { class: 'OncueError', code: 'WORKER_CRASHED', message },
+    })
+    if (topic === 'throws_later') {
+      expect(ended.lastError?.causes).toMatchObject([{ class: 'RangeError', message: 'nobody caught me' }])
+    }
+    other.abort('shutdown')
+    expect((await other.ended).settlement).toMatchObject({ kind: 'release' })
+    expect(await execution.run('doubles', { n: '2' })).toMatchObject({ status: 'completed' })
+  })
+})
+
+describeBoth('an isolated job that is asked to end', (bench) => {
+  it('hears of it', async () => {
+    const execution = await isolated(bench, { abandonMs: 20_000 })
+    const run = await execution.start('waits')
+    await until(() => execution.store.get(run.job.id).then((job) => job?.progress))
+    run.abort('cancelled')
+    expect(await run.ended).toMatchObject({ settlement: { kind: 'cancel' }, abandoned: false })
+  })
+
+  it('is killed at its timeout when it does not listen', async () => {
+    const execution = await isolated(bench)
+    const before = await execution.run('doubles', { n: '1' })
+    const ended = await execution.run('spins', {}, { timeoutMs: 300 })
+    expect(ended).toMatchObject({ status: 'pending', retries: 1, lastError: { code: 'JOB_TIMEOUT' } })
+    expect(ended.lastError?.message).toContain('ignored ctx.signal for 50 ms and was killed')
+    // The loop was in the process that the first had used.
+    await until(() => !isRunning(pidOf(before)))
+    expect(pidOf(await execution.run('doubles', { n: '1' }))).not.toBe(pidOf(before))
+  })
+})
+
+describe('an error that crosses a process', () => {
+  it.each([
+    ['an error with causes', new TypeError('a', { cause: new RangeError('b', { cause: 'c' }) })],
+    ['an error of ours', new OncueError('JOB_TIMEOUT', 'slow', { cause: { code: 'E1', message: 'd' } })],
+    ['several', new AggregateError([new Error('a'), new Error('b')], 'both')],
+    ['a signal', new PermanentError('gone')],
+    ['a text', 'just a text'],
+    ['nothing', undefined],
+  ])('is described the same: %s', (_, error) => {
+    const arrived = unpackError(structuredClone(packError(error, 'mail')))
+    expect(describeError(arrived, 'mail')).toEqual(describeError(error, 'mail'))
+    expect(signalOf(arrived)).toEqual(signalOf(error))
+    expect(isOncueError(arrived)).toBe(isOncueError(error))
+  })
+})
+
+describe('a child process', () => {
+  it('does not outlive its parent, even in an endless loop', async () => {
+    const parent = fork(new URL('./isolate-orphan.ts', import.meta.url), { execArgv: [] })
+    const [pid] = (await once(parent, 'message')) as [number]
+    expect(isRunning(pid)).toBe(true)
+    parent.kill('SIGKILL')
+    await until(() => !isRunning(pid))
+  })
+
+  it.each([
+    [
+      ['--import', 'tsx', '--conditions=x'],
+      ['--import', 'tsx', '--conditions=x'],
+    ],
+    [['--inspect=9229', '--max-old-space-size=64', '--no-warnings'], ['--no-warnings']],
+    [['--no-warnings', '-e', 'work()'], ['--no-warnings']],
+  ])('inherits of %j only what it needs', (flags, inherited) => {
+    expect(inheritedFlags(flags)).toEqual(inherited)
+  })
+})

@@ -1,0 +1,89 @@
+import { defineJobs, defineWorkers, type JobContext, job, PermanentError, Snooze } from '@oncue/core'
+import { z } from 'zod'
+
+export class RateLimited extends Error {
+  readonly code = 'E429'
+}
+
+const isolated = (isolate: boolean | { memoryMb: number } = true) => job({ input: z.unknown(), isolate })
+
+const jobs = defineJobs({
+  doubles: job({
+    input: z.object({ n: z.string().transform(Number) }),
+    output: z.object({ doubled: z.number(), pid: z.number() }),
+    isolate: true,
+  }),
+  fails: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
+  permanent: isolated(),
+  snoozes: isolated(),
+  map: isolated(),
+  exits: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
+  throws_later: isolated(),
+  hungry: isolated({ memoryMb: 32 }),
+  spins: isolated(),
+  waits: isolated(),
+  everything: isolated(),
+  late: isolated(),
+  local: job({ input: z.unknown() }),
+})
+
+const asked = ({ signal }: JobContext) => new Promise((resolve) => signal.addEventListener('abort', resolve))
+
+/** What a run tried after its end, for the next run in the same process to tell. */
+let refused: Promise<unknown> | undefined
+
+export const workers = defineWorkers(jobs, {
+  doubles: ({ payload }) => ({ doubled: payload.n * 2, pid: process.pid }),
+  fails: () => {
+    throw new RateLimited('too many', { cause: new TypeError('429', { cause: 'the server' }) })
+  },
+  permanent: () => {
+    throw new PermanentError('gone')
+  },
+  snoozes: () => {
+    throw new Snooze(5_000)
+  },
+  map: () => new Map(),
+  exits: () => process.exit(7),
+  throws_later: () =>
+    new Promise(() => {
+      setTimeout(() => {
+        throw new RangeError('nobody caught me')
+      }, 1)
+    }),
+  hungry: () => {
+    const kept: number[][] = []
+    for (;;) kept.push(new Array(100_000).fill(kept.length))
+  },
+  spins: (_job, ctx) => {
+    ctx.progress('spinning')
+    for (;;);
+  },
+  waits: async (_job, ctx) => {
+    ctx.progress('waiting')
+    await asked(ctx)
+    throw ctx.signal.reason
+  },
+  everything: async (running, ctx) => {
+    ctx.log.info('here', { error: new TypeError('odd') })
+    ctx.progress({ pid: process.pid })
+    await ctx.checkpoint({ page: 3 })
+    await ctx.emit('tool_called', { tool: 'hammer' })
+    const made = await ctx.step('charge', () => ctx.attempt)
+    const child = await ctx.spawn('local', { from: running.id }, { runAt: new Date(Date.UTC(2030, 0, 1)) })
+    const wrong = await ctx.enqueue('doubles', { n: 5 as never }).catch((error: Error) => error.message)
+    if (ctx.attempt === 1) throw new Error('once more')
+    return { made, child, wrong, cursor: running.cursor, created: running.created instanceof Date }
+  },
+  late: async (_job, ctx) => {
+    const before = await refused
+    // Forgotten, and refused: that must not end the process.
+    setTimeout(() => void ctx.emit('forgotten'), 50)
+    // Runs when this run is over.
+    refused = new Promise((resolve) => {
+      setTimeout(() => ctx.emit('too_late').then(resolve, (error) => resolve(error.code)), 50)
+    })
+    return before ?? 'first'
+  },
+  local: () => process.pid,
+})

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+/** In a process of its own: the log writes to file descriptor 1. */
+async function printed(options: object): Promise<string> {
+  const program = `
+    import { createLogger } from ${JSON.stringify(new URL('../src/log.ts', import.meta.url).href)}
+    const log = createLogger(${JSON.stringify(options)}).child({ worker: 'w1' })
+    log.debug({}, 'details')
+    log.info({ job: 'j1' }, 'started')
+    log.error({ err: new TypeError('no luck') }, 'failed')
+    process.exit()`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  return stdout
+}
+
+test('one line of JSON each, with level, time and fields, written before the process ends', async () => {
+  const lines = (await printed({}))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      worker: 'w1',
+      job: 'j1',
+      msg: 'started',
+    },
+    {
+      level: 'error',
+      time: expect.any(String),
+      worker: 'w1',
+      err: { type: 'TypeError', message: 'no luck', stack: expect.stringContaining('TypeError: no luck') },
+      msg: 'failed',
+    },
+  ])
+})
+
+test('for people where that is asked for', async () => {
+  expect(await printed({ pretty: true })).toMatch(
+    /^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: started \{"worker":"w1","job":"j1"\}\n/,
+  )
+})
+
+test('as much as the level says', async () => {
+  expect(await printed({ level: 'debug' })).toContain('"msg":"details"')
+  expect(await printed({ level: 'silent' })).toBe('')
+})

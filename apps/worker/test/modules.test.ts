@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createFolder, type Folder, run } from './cli-harness.ts'
+
+const LOADER = fileURLToPath(new URL('./module-loader.ts', import.meta.url))
+const HANDLER = 'async (job) => job.payload'
+
+let folder: Folder
+beforeEach(async () => {
+  folder = await createFolder()
+})
+afterEach(() => folder.remove())
+
+/**
+ * In a process of its own: in this one vitest stands between an import and Node. Answers the topics,
+ * or what was wrong.
+ */
+async function load(...specifiers: string[]): Promise<{ topics?: string[]; error?: LoadError }> {
+  const { stdout } = await promisify(execFile)(process.execPath, [LOADER, folder.path, ...specifiers])
+  return JSON.parse(stdout)
+}
+
+interface LoadError {
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+}
+
+describe('a module is loaded', () => {
+  test.each([
+    ['an ES module', 'jobs.mjs', `export const workers = { hello: ${HANDLER} }`],
+    ['the default export of an ES module', 'jobs.mjs', `export default { workers: { hello: ${HANDLER} } }`],
+    ['CommonJS', 'jobs.cjs', `exports.workers = { hello: ${HANDLER} }`],
+    [
+      'CommonJS that assigns module.exports',
+      'jobs.cjs',
+      `const all = { workers: { hello: ${HANDLER} } }\nmodule.exports = all`,
+    ],
+    [
+      'TypeScript',
+      'jobs.ts',
+      `export const workers: Record<string, (job: { payload: unknown }) => unknown> = { hello: ${HANDLER} }`,
+    ],
+    ['TypeScript as CommonJS', 'jobs.cts', `exports.workers = { hello: ((job: unknown): unknown => job) }`],
+  ])('that is %s', async (_, name, text) => {
+    await folder.write(name, text)
+    expect(await load(`./${name}`)).toEqual({ topics: ['hello'] })
+  })
+
+  test('that is a package, as seen from the folder', async () => {
+    const home = join(folder.path, 'node_modules/our-jobs')
+    await mkdir(home, { recursive: true })
+    await folder.write('node_modules/our-jobs/package.json', '{"type":"module","exports":"./main.js"}')
+    await folder.write('node_modules/our-jobs/main.js', `export const workers = { hello: ${HANDLER} }`)
+    expect(await load('our-jobs')).toEqual({ topics: ['hello'] })
+  })
+
+  test('without ./ and by an absolute path, and once however often it is named', async () => {
+    const file = await folder.write('jobs.mjs', `export const workers = { hello: ${HANDLER} }`)
+    expect(await load('jobs.mjs', './jobs.mjs', file)).toEqual({ topics: ['hello'] })
+  })
+
+  test('with others, one of which brings middleware alone', async () => {
+    await folder.write('one.mjs', `export const workers = { one: ${HANDLER} }`)
+    await folder.write('two.mjs', `export const workers = { two: ${HANDLER} }`)
+    await folder.write('around.mjs', 'export const middleware = async (job, ctx, next) => next()')
+    expect(await load('./one.mjs', './two.mjs', './around.mjs')).toEqual({ topics: ['one', 'two'] })
+  })
+
+  test('from ONCUE_IMPORT when no flag names any', async () => {
+    await folder.write('jobs.mjs', `export const workers = { hello: ${HANDLER} }`)
+    const env = { DATABASE_URL: ':memory:', ONCUE_IMPORT: './jobs.mjs' }
+    const { code, stdout } = await run(['--once', '--json'], { cwd: folder.path, env })
+    expect(stdout).toContain('"topics":["hello"]')
+    expect(code).toBe(0)
+  })
+})
+
+describe('a module that cannot be used is refused, saying', () => {
+  const good = `export const workers = { hello: ${HANDLER} }`
+  const BROKEN: [what: string, file: string, text: string, says: RegExp][] = [
+    ['that it has no handlers', 'a.mjs', 'export const jobs = {}', /^a\.mjs exports no `workers`$/],
+    [
+      'that it has an empty object of them',
+      'a.mjs',
+      'export const workers = {}',
+      /^no handlers in \.\/a\.mjs$/,
+    ],
+    ['that workers is no object', 'a.mjs', 'export const workers = 7', /^a\.mjs exports 7 as `workers`$/],
+    [
+      'which handler is no function',
+      'a.mjs',
+      'export const workers = { hello: 1 }',
+      /^a\.mjs: the handler of "hello" must be a function, not 1$/,
+    ],
+    [
+      'that middleware is no function',
+      'a.mjs',
+      `${good}\nexport const middleware = [1]`,
+      /^a\.mjs: `middleware` must be a function/,
+    ],
+    [
+      'file and line of a syntax error in an ES module',
+      'a.mjs',
+      'const a = 1\nexport const workers = {\n  x( => 1\n}',
+      /^a\.mjs cannot be read at .*a\.mjs:3: Unexpected token '=>'$/,
+    ],
+    [
+      'file and line of a syntax error in CommonJS',
+      'a.cjs',
+      'const a = 1\nexports.workers = {\n  x( => 1\n}',
+      /^a\.cjs cannot be read at .*a\.cjs:3: Unexpected token '=>'$/,
+    ],
+    [
+      'file and line of a syntax error in TypeScript',
+      'a.ts',
+      'const a: number = 1\nexport const workers = {\n  x( => 1\n}',
+      /^a\.ts cannot be read at .*a\.ts:3: Unexpected token/,
+    ],
+    [
+      'that an enum is more than types',
+      'a.ts',
+      `export enum Mood { Good }\n${good}`,
+      /^a\.ts cannot be read at .*a\.ts:1: TypeScript enum is not supported/,
+    ],
+    [
+      'what it threw, and where',
+      'a.mjs',
+      'const a = 1\nthrow new Error("no licence")',
+      /^a\.mjs threw while it was loaded at .*a\.mjs:2: no licence$/,
+    ],
+    ['that it threw what is no error', 'a.mjs', 'throw null', /^a\.mjs threw while it was loaded: null$/],
+    [
+      'which package it misses',
+      'a.mjs',
+      'import "no-such-package"',
+      /^a\.mjs needs what is not there: Cannot find package 'no-such-package'/,
+    ],
+    [
+      'which name the other module does not export',
+      'a.mjs',
+      'import { nope } from "node:fs"',
+      /^a\.mjs cannot be read at .*a\.mjs:1: .*nope/,
+    ],
+    [
+      'what is wrong with a definition',
+      'a.mjs',
+      'export const workers = { "not a topic": async () => {} }',
+      /topic/,
+    ],
+  ]
+
+  test.each(BROKEN)('%s', async (_, file, text, says) => {
+    await folder.write(file, text)
+    const { error } = await load(`./${file}`)
+    expect(error?.message).toMatch(says)
+    expect(error?.hint).toMatch(/\w/)
+  })
+
+  test('both files, when two have a handler for one topic', async () => {
+    await folder.write('one.mjs', good)
+    await folder.write('two.mjs', good)
+    const { error } = await load('./one.mjs', './two.mjs')
+    expect(error?.message).toBe('two handlers for the topic "hello": in one.mjs and in two.mjs')
+  })
+
+  test('the file and line of a syntax error in what it imports', async () => {
+    await folder.write('a.mjs', `import './deep.mjs'\n${good}`)
+    await folder.write('deep.mjs', '\nconst = 1')
+    expect((await load('./a.mjs')).error?.message).toMatch(/^a\.mjs cannot be read at .*deep\.mjs:2: /)
+  })
+
+  test.each([
+    ['./missing.ts', /^there is no file .*missing\.ts$/],
+    ['missing-package', /^there is no file .*missing-package and no package missing-package$/],
+  ])('that there is no %s', async (specifier, says) => {
+    expect((await load(specifier)).error).toMatchObject({
+      code: 'INVALID_MODULE',
+      message: expect.stringMatching(says),
+      hint: `Paths are relative to ${folder.path}.`,
+    })
+  })
+
+  test('what is wrong with a definition, and where the module made it', async () => {
+    const core = fileURLToPath(new URL('../../../packages/core/src/index.ts', import.meta.url))
+    await folder.write('a.mjs', `import { defineJobs } from '${core}'\n\ndefineJobs({ hello: 7 })`)
+    const { error } = await load('./a.mjs')
+    expect(error?.message).toMatch(/^a\.mjs at .*a\.mjs:3: jobs\.hello is not a definition/)
+  })
+
+  test('to name one, when none is named', async () => {
+    const { code, stderr } = await run([], { cwd: folder.path, env: { DATABASE_URL: ':memory:' } })
+    expect(stderr).toBe(
+      'error INVALID_MODULE: there is nothing to run\nName a module that exports `workers`: --import ./jobs.ts\n',
+    )
+    expect(code).toBe(2)
+  })
+})

@@ -1,0 +1,220 @@
+import { readFile } from 'node:fs/promises'
+import { OncueError } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { connectPostgres, type PostgresSession, startPostgres } from '@oncue/db/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startWorker, type WorkerOptions } from '../src/index.ts'
+import { type Bench, describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
+import { type PostgresProxy, startProxy } from './postgres-proxy.ts'
+
+async function proxyTo(bench: Bench): Promise<PostgresProxy> {
+  const proxy = await startProxy(bench.url)
+  bench.defer(() => proxy.close())
+  return proxy
+}
+
+async function sessionOn(bench: Bench): Promise<PostgresSession> {
+  const session = await connectPostgres(bench.url)
+  bench.defer(() => session.end())
+  return session
+}
+
+/** Lets time pass. What it measures takes time by its nature. */
+async function pass(ms: number): Promise<void> {
+  const over = performance.now() + ms
+  await until(() => performance.now() >= over, ms + 10_000)
+}
+
+const REPORT = 'claiming and settling jobs failed'
+const reports = (log: TestLog) => log.of('error').filter((line) => line.startsWith(REPORT)).length
+
+describeBoth('ends that cannot be written', (bench) => {
+  it('are kept and written later, and meanwhile little is claimed and little is tried', async () => {
+    const store = await bench.open()
+    let isAway = true
+    let attempts = 0
+    const away = async () => {
+      attempts += 1
+      throw new OncueError('DATABASE_UNAVAILABLE', 'away')
+    }
+    /** The real one, whose writes of ends fail for a while. */
+    const faulty: Store = new Proxy(store, {
+      get(target, name) {
+        if (name === 'settleAndClaim') {
+          const claim: Store['settleAndClaim'] = (ends, request) =>
+            isAway && ends.length > 0 ? away() : target.settleAndClaim(ends, request)
+          return claim
+        }
+        if (name === 'settle') return (ends: []) => (isAway && ends.length > 0 ? away() : target.settle(ends))
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    await store.enqueue(someJobs(3_000, 'mail'))
+    const log = new TestLog()
+    let runs = 0
+    const mail = () => {
+      runs += 1
+    }
+    const worker = await bench.start({ store: faulty, leaseMs: 1_000, log, workers: { mail } })
+    await until(() => worker.stats().unsettled > 0)
+    // Longer than the lease: the runs are beaten for until their ends are written.
+    await pass(1_500)
+    expect(worker.stats()).toMatchObject({ running: 0, stale: 0 })
+    // Ten slots, and a batch that was asked for before the first end failed.
+    expect(worker.stats().claimed).toBeLessThanOrEqual(510)
+    expect(attempts).toBeLessThan(20)
+    expect(reports(log)).toBe(1)
+    isAway = false
+    await worker.drain()
+    expect(log.of('info')).toContainEqual(expect.stringContaining('works again'))
+    expect(worker.stats()).toMatchObject({ unsettled: 0, stale: 0 })
+    expect(runs).toBe(3_000)
+    expect(await store.stats()).toMatchObject({ completed: 3_000, pending: 0, processing: 0 })
+  })
+})
+
+describePostgres('a worker on a Postgres', (bench) => {
+  it('whose backends are terminated under load goes on, and runs each job once', async () => {
+    const session = await sessionOn(bench)
+    const store = await bench.open()
+    const log = new TestLog()
+    const runs = new Map<string, number>()
+    const nap = ({ id }: { id: string }) => {
+      runs.set(id, (runs.get(id) ?? 0) + 1)
+      return new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    const worker = await bench.start({ store, lease: 'thread', log, concurrency: 20, workers: { nap } })
+    const ids = await store.enqueue(someJobs(4_000, 'nap'))
+    for (let cut = 1; cut <= 5; cut++) {
+      await until(() => worker.stats().settled.complete > cut * 500)
+      await session.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where application_name like 'oncue%' and datname = current_database()`,
+      )
+    }
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 4_000, pending: 0, processing: 0 })
+    expect(worker.stats()).toMatchObject({ unsettled: 0, lost: 0 })
+    expect(ids.filter((id) => runs.get(id) !== 1)).toEqual([])
+  })
+
+  it('whose presence is cut and comes back keeps its runs', async () => {
+    const session = await sessionOn(bench)
+    const store = await bench.open()
+    const [id = ''] = await store.enqueue(someJobs(1, 'long'))
+    const gate = new Gate()
+    const workers = { long: () => gate.opened }
+    const worker = await bench.start({ store, lease: 'thread', workers })
+    await until(() => worker.stats().running === 1)
+    const rival = await bench.start({ store: await bench.open(), workers })
+    const cut = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`
+    expect(await session.query(cut, [`oncue presence ${worker.id}`])).toEqual([[true]])
+    // The rival looks once a second, and declares dead who is missing for most of one.
+    await pass(2_500)
+    expect(rival.stats().running).toBe(0)
+    gate.open()
+    await until(async () => (await store.get(id))?.status === 'completed')
+    expect(await store.get(id)).toMatchObject({ run: 1, crashes: 0 })
+  })
+
+  it('that has no connection left: reports it, tries now and then, and goes on when there are some', async () => {
+    const proxy = await proxyTo(bench)
+    const outside = await bench.open()
+    const store = await bench.open({ url: proxy.url })
+    const log = new TestLog()
+    const worker = await bench.start({ store, log, workers: { mail: () => null } })
+    await outside.enqueue(someJobs(100, 'mail'))
+    await worker.drain()
+    proxy.isFull = true
+    proxy.cut()
+    await until(() => reports(log) === 1)
+    const { claims } = worker.stats()
+    await outside.enqueue(someJobs(100, 'mail'))
+    await pass(2_000)
+    expect(worker.stats().claims - claims).toBeLessThan(10)
+    expect(reports(log)).toBe(1)
+    expect(proxy.counts.refused).toBeGreaterThan(0)
+    expect(proxy.counts.refused).toBeLessThan(200)
+    proxy.isFull = false
+    await worker.drain()
+    expect(await outside.stats()).toMatchObject({ completed: 200, pending: 0, processing: 0 })
+    expect(log.of('info')).toContainEqual(expect.stringContaining('claiming and settling jobs works again'))
+  })
+
+  it('whose listening connection is half-open: polls find the jobs, and are no more than polls', async () => {
+    const proxy = await proxyTo(bench)
+    const store = await bench.open({ url: proxy.url })
+    const worker = await bench.start({ store, pollMs: 300, workers: { mail: () => null } })
+    await worker.drain()
+    expect(proxy.freeze('oncue listener')).toBe(1)
+    const { claims } = worker.stats()
+    const outside = await bench.open()
+    const began = performance.now()
+    for (let n = 1; n <= 3; n++) {
+      await outside.enqueue(someJobs(1, 'mail'))
+      await until(() => worker.stats().settled.complete === n)
+    }
+    const polls = (performance.now() - began) / 300
+    // Each job also costs the claim that comes with its end, and another look.
+    expect(worker.stats().claims - claims).toBeLessThan(polls + 3 * 3 + 2)
+  })
+})
+
+describe('a worker on a Postgres of its own', () => {
+  /** Undone after the test, last to first. */
+  const cleanups: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+
+  async function serve(workers: WorkerOptions['workers'], settings: Record<string, string> = {}) {
+    const server = await startPostgres({ settings })
+    cleanups.push(() => server.stop())
+    const store = await openStore(server.url, { migrate: true })
+    cleanups.push(() => store.close())
+    const log = new TestLog()
+    const worker = await startWorker({ store, log, workers })
+    cleanups.push(() => worker.stop({ graceMs: 0 }))
+    return { server, store, log, worker }
+  }
+
+  it('that is killed and started again under load: reports once each time, loses nothing', async () => {
+    const nap = () => new Promise<void>((resolve) => setTimeout(resolve, 5))
+    const { server, store, log, worker } = await serve({ nap })
+    const ids = await store.enqueue(someJobs(2_000, 'nap'))
+    for (let kill = 1; kill <= 2; kill++) {
+      await until(() => worker.stats().settled.complete > kill * 300)
+      await server.kill()
+      await until(() => reports(log) === kill)
+      const { claims } = worker.stats()
+      await pass(1_000)
+      expect(worker.stats().claims - claims).toBeLessThan(10)
+      await server.start()
+      await until(
+        () => log.of('info').filter((line) => line.includes('settling jobs works again')).length === kill,
+      )
+    }
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 2_000, pending: 0, processing: 0, failed: 0 })
+    const jobs = await Promise.all(ids.slice(0, 50).map((id) => store.get(id)))
+    expect(jobs.every((job) => job?.crashes === 0 && job.retries === 0)).toBe(true)
+  })
+
+  it('sends it at most two statements a second when there is nothing to do', async () => {
+    const { server, worker } = await serve({ mail: () => null }, { log_statement: 'all' })
+    const statements = async () =>
+      (await readFile(server.logFile, 'utf8'))
+        .split('\n')
+        .filter((line) => /LOG: +(statement|execute)/.test(line))
+    // It takes a few claims to know that nothing is going on.
+    await until(() => worker.stats().claims > 4)
+    const before = await statements()
+    const began = performance.now()
+    await pass(8_000)
+    const sent = (await statements()).slice(before.length)
+    const seconds = (performance.now() - began) / 1_000
+    // Whatever happens every so often may fall into this time once more than its share: there are four such things.
+    expect(sent.length, sent.join('\n')).toBeLessThanOrEqual(2 * seconds + 4)
+  })
+})

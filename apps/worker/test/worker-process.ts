@@ -1,0 +1,107 @@
+import { type JobId, prepareJob, type RunningJob } from '@oncue/core'
+import { openStore } from '@oncue/db'
+import { silentLogger, startWorker, type WorkerOptions } from '../src/index.ts'
+
+/** A worker in a process of its own, told by its arguments what to be and by messages what to do. */
+export interface Said {
+  readonly url: string
+  readonly options: Omit<Partial<WorkerOptions>, 'store' | 'workers' | 'log'> & {
+    /** How many workers. */
+    readonly count?: number
+  }
+}
+
+export type ToProcess =
+  /** Lets handlers of `hold` return. */
+  | { readonly finish: true }
+  | { readonly enqueue: { readonly topic: string; readonly count: number } }
+  /** Asks for the stats of all its workers. */
+  | { readonly stats: true }
+
+export type FromProcess =
+  | { readonly ready: readonly string[] }
+  | { readonly started: JobId }
+  | { readonly stats: ProcessStats[] }
+
+export interface ProcessStats {
+  readonly claimed: number
+  /** In whichever way. */
+  readonly settled: number
+  readonly completed: number
+  readonly stale: number
+  readonly lost: number
+}
+
+const { url, options } = JSON.parse(process.argv[2] ?? '') as Said
+const tell = (message: FromProcess) => process.send?.(message)
+
+let finish = () => {}
+const finished = new Promise<void>((resolve) => {
+  finish = resolve
+})
+
+const workers = {
+  noop: async () => null,
+
+  nap: () => new Promise<void>((resolve) => setTimeout(resolve, 20)),
+
+  /** Runs until it is told to finish. */
+  async hold({ id }: RunningJob) {
+    tell({ started: id })
+    await finished
+    return process.pid
+  },
+
+  /** Does not let the event loop turn for this long. */
+  async block({ id, payload }: RunningJob) {
+    tell({ started: id })
+    // So that the message above is on its way before the loop stands still.
+    await new Promise(setImmediate)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, (payload as { ms: number }).ms)
+    return process.pid
+  },
+
+  async spin({ id }: RunningJob) {
+    tell({ started: id })
+    await new Promise(setImmediate)
+    for (;;) {}
+  },
+
+  /** Fails a third of its runs. */
+  async flaky() {
+    if (Math.random() < 1 / 3) throw new Error('bad luck')
+    return null
+  },
+}
+
+const store = await openStore(url)
+const { count = 1, ...rest } = options
+const started = await Promise.all(
+  Array.from({ length: count }, () =>
+    startWorker({ maintenance: false, ...rest, store, workers, log: silentLogger }),
+  ),
+)
+
+process.on('SIGTERM', async () => {
+  await Promise.all(started.map((worker) => worker.stop({ graceMs: 5_000 })))
+  await store.close()
+  process.exitCode = 0
+  process.disconnect()
+})
+process.on('message', async (message: ToProcess) => {
+  if ('finish' in message) finish()
+  if ('enqueue' in message) {
+    const { topic, count: jobs } = message.enqueue
+    await store.enqueue(Array.from({ length: jobs }, () => prepareJob(topic, null)))
+  }
+  if ('stats' in message) {
+    const stats = started.map((worker): ProcessStats => {
+      const { claimed, settled, stale, lost } = worker.stats()
+      const ends = Object.values(settled).reduce((a, b) => a + b, 0)
+      return { claimed, settled: ends, completed: settled.complete, stale, lost }
+    })
+    tell({ stats })
+  }
+})
+process.on('disconnect', () => process.exit())
+tell({ ready: started.map((worker) => worker.id) })
