@@ -1,0 +1,124 @@
+import { type AccessClass, allows, allowsTopic, OncueError } from '@oncue/core'
+import type { Store, TokenRow } from '@oncue/db'
+import { readSessionCookie } from './cookie.ts'
+import { type JwtVerifier, looksLikeJwt } from './jwt.ts'
+import { ANONYMOUS, type Auth, type Principal } from './principal.ts'
+import { Remembered } from './remember.ts'
+import { hashSecret, newSecret, sameHash } from './secret.ts'
+import type { LiveSettings } from './settings.ts'
+import { Validity } from './validity.ts'
+
+/** A token that another process revoked is refused after this time at the latest. */
+const KEEP_MS = 1_000
+const MAX_KNOWN = 10_000
+const MINUTE_MS = 60_000
+
+export type AuthOptions = {
+  readonly store: Pick<Store, 'tokens'>
+  readonly settings: LiveSettings
+  /** Null: JWTs are not accepted. */
+  readonly verifyJwt: JwtVerifier | null
+  /** The secret of the admin; null: one is made at the first start. */
+  readonly adminToken: string | null
+}
+
+export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptions): Auth {
+  const known = new Remembered<Principal | null>(KEEP_MS, MAX_KNOWN)
+
+  async function find(hash: string, kinds: readonly TokenRow['kind'][]): Promise<Principal | null> {
+    const token = await store.tokens.find(hash)
+    if (!token || !sameHash(token.hash, hash) || !kinds.includes(token.kind)) return null
+    if (token.lastUsed === null || token.lastUsed.getTime() < Date.now() - MINUTE_MS)
+      // Nobody is kept out because this cannot be written.
+      await store.tokens.touch(token.id).catch(() => {})
+    return toPrincipal(token)
+  }
+
+  async function identifyBearer(header: string): Promise<Principal> {
+    const secret = /^bearer +(\S+) *$/i.exec(header)?.[1]
+    if (!secret) throw new OncueError('UNAUTHORIZED', 'The header Authorization must be "Bearer <token>"')
+    const hash = hashSecret(secret)
+    const principal = await known.get(hash, () =>
+      verifyJwt && looksLikeJwt(secret) ? verifyJwt(secret) : find(hash, ['token', 'device']),
+    )
+    if (principal) return principal
+    throw new OncueError('UNAUTHORIZED', 'The token is wrong, was revoked or has expired')
+  }
+
+  async function identifySession(secret: string): Promise<Principal> {
+    const hash = hashSecret(secret)
+    // Apart from bearer tokens, or each could be taken for the other.
+    const principal = await known.get(`session ${hash}`, () => find(hash, ['session']))
+    if (principal) return principal
+    throw new OncueError('UNAUTHORIZED', 'The session has ended', { hint: 'Sign in again.' })
+  }
+
+  async function authorize(principal: Principal, access: AccessClass): Promise<void> {
+    const { kind, role, name } = principal
+    const now = await settings.get()
+    if (!now.httpEnabled && role !== 'admin') throw new OncueError('HTTP_DISABLED', 'The API is switched off')
+    if (allows(now, { signedIn: kind !== 'anonymous', role }, access)) return
+    if (kind === 'anonymous')
+      throw new OncueError('UNAUTHORIZED', `This needs a token that may ${VERBS[access]}`)
+    const message = `${JSON.stringify(name)} may not ${VERBS[access]}: ${role ? `its role is ${role}` : 'it has no role'}`
+    throw new OncueError('FORBIDDEN', message)
+  }
+
+  const validity = new Validity(() => store.tokens, authorize)
+
+  return {
+    identify: async ({ authorization, cookie }) => {
+      if (authorization) return identifyBearer(authorization)
+      const session = readSessionCookie(cookie)
+      return session ? identifySession(session) : ANONYMOUS
+    },
+
+    authorize,
+
+    async assertTopic({ allowedTopics, name }, topic) {
+      if (!allowsTopic(allowedTopics, topic))
+        throw new OncueError('TOPIC_NOT_ALLOWED', `${JSON.stringify(name)} may not enqueue ${topic}`)
+      if (!allowsTopic((await settings.get()).allowedTopics, topic))
+        throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics does not allow ${topic}`)
+    },
+
+    whileValid: (principal, access = 'read') => validity.watch(principal, access),
+
+    changed() {
+      known.forget()
+      return validity.check()
+    },
+
+    async bootstrap() {
+      if (adminToken !== null) {
+        await store.tokens.setAdmin(hashSecret(adminToken))
+        return { adminToken: null }
+      }
+      const secret = newSecret()
+      return { adminToken: (await store.tokens.createFirstAdmin(hashSecret(secret))) ? secret : null }
+    },
+
+    close: () => validity.close(),
+  }
+}
+
+const VERBS: Readonly<Record<AccessClass, string>> = {
+  enqueue: 'enqueue jobs',
+  read: 'see jobs',
+  act: 'change jobs',
+  admin: 'administer Oncue',
+}
+
+function toPrincipal(token: TokenRow): Principal {
+  const { id, name, role, allowedTopics, kind, parentId, expiresAt } = token
+  return {
+    kind: kind === 'session' ? 'session' : 'token',
+    // What is done in a session is done by the token that signed in.
+    id: parentId ?? id,
+    name,
+    role,
+    allowedTopics,
+    tokenId: id,
+    expiresAt,
+  }
+}

@@ -1,0 +1,117 @@
+import { cleanText, isOncueError, LIMITS, OncueError, ROLES, type Role } from '@oncue/core'
+import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
+import type { Principal } from './principal.ts'
+
+export type JwtOptions = {
+  readonly jwksUrl: string
+  /** Required: one key set often signs for many services, and their tokens are not for us. */
+  readonly issuer: string
+  readonly audience: string
+  /** A claim, or the way to one within others: `realm_access.roles`. */
+  readonly roleClaim: string
+  readonly topicsClaim: string
+}
+
+/** Those with a public key. A shared secret is none: whoever has the key set could sign with it. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]
+
+const CLOCK_TOLERANCE_S = 5
+const FETCH_MS = 5_000
+
+export type JwtVerifier = (token: string) => Promise<Principal>
+
+/** Three parts, of which the first is a JSON object in base64: an admin token of one's own may have dots too. */
+export function looksLikeJwt(token: string): boolean {
+  return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/.test(token)
+}
+
+export function createJwtVerifier(options: JwtOptions): JwtVerifier {
+  const { jwksUrl, issuer, audience } = options
+  const keys = createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: FETCH_MS })
+  return async (token) => {
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer,
+        audience,
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_S,
+        requiredClaims: ['sub', 'exp'],
+      })
+      return toPrincipal(payload, options)
+    } catch (error) {
+      throw isOncueError(error) ? error : toJwtError(error, jwksUrl)
+    }
+  }
+}
+
+function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim }: JwtOptions): Principal {
+  const { sub, exp } = payload
+  if (!sub) throw new OncueError('UNAUTHORIZED', 'The JWT names nobody: its claim "sub" is empty')
+  const named = [payload.name, payload.email, payload.preferred_username].find(
+    (text) => typeof text === 'string',
+  )
+  return {
+    kind: 'jwt',
+    id: sub,
+    name: cleanText(((named as string | undefined) || sub).slice(0, LIMITS.keyLength)),
+    role: toRole(claimOf(payload, roleClaim)),
+    allowedTopics: toTopics(claimOf(payload, topicsClaim)),
+    tokenId: null,
+    expiresAt: new Date(((exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000),
+  }
+}
+
+/** Names of claims may contain dots, as in a URL; where none is spelled so, the dots lead inwards. */
+function claimOf(payload: JWTPayload, name: string): unknown {
+  if (Object.hasOwn(payload, name)) return payload[name]
+  let value: unknown = payload
+  for (const step of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string, unknown>)[step]
+  }
+  return value
+}
+
+/** Of several the one that may most. What is no role of ours gives none. */
+function toRole(claim: unknown): Role | null {
+  const named: unknown[] = Array.isArray(claim) ? claim : [claim]
+  return ROLES.findLast((role) => named.includes(role)) ?? null
+}
+
+/** Without the claim every topic; with one that cannot be read, none. */
+function toTopics(claim: unknown): readonly string[] | null {
+  if (claim === undefined) return null
+  if (typeof claim === 'string') return claim.split(/[\s,]+/).filter(Boolean)
+  return Array.isArray(claim) ? claim.filter((topic) => typeof topic === 'string') : []
+}
+
+function toJwtError(error: unknown, jwksUrl: string): OncueError {
+  if (error instanceof errors.JWTExpired) return new OncueError('UNAUTHORIZED', 'The JWT has expired')
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new OncueError('UNAUTHORIZED', `The JWT is not for this API: ${error.message}`)
+  if (isUnreachable(error))
+    return new OncueError('JWKS_UNAVAILABLE', `The key set at ${jwksUrl} cannot be read`, { cause: error })
+  return new OncueError('UNAUTHORIZED', 'The JWT is not valid', { cause: error })
+}
+
+/** Everything that is wrong with the token itself has a class of its own. */
+function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true
+  return (
+    error instanceof errors.JWKSTimeout ||
+    error instanceof errors.JWKSInvalid ||
+    error.code === 'ERR_JOSE_GENERIC'
+  )
+}

@@ -1,0 +1,52 @@
+import type { AccessClass, Role } from '@oncue/core'
+
+/** Who sends a request. */
+export interface Principal {
+  readonly kind: 'anonymous' | 'token' | 'session' | 'jwt'
+  /** Of the token, or `sub` of the JWT; empty for those who showed nothing. */
+  readonly id: string
+  readonly name: string
+  readonly role: Role | null
+  /** Null: all. */
+  readonly allowedTopics: readonly string[] | null
+  /** The row that proves it; null without one. */
+  readonly tokenId: string | null
+  /** Null: when its row says so. */
+  readonly expiresAt: Date | null
+}
+
+export const ANONYMOUS: Principal = {
+  kind: 'anonymous',
+  id: '',
+  name: 'anonymous',
+  role: null,
+  allowedTopics: null,
+  tokenId: null,
+  expiresAt: null,
+}
+
+/** What of a request says who sends it. */
+type Credentials = {
+  /** The headers as they came. */
+  readonly authorization?: string | undefined
+  readonly cookie?: string | undefined
+}
+
+export interface Auth {
+  /** Answers the anonymous principal for a request that shows nothing, and UNAUTHORIZED for one that shows something bad. */
+  identify(credentials: Credentials): Promise<Principal>
+  /** UNAUTHORIZED for those who might after signing in, FORBIDDEN for those who may not, HTTP_DISABLED while it is switched off. */
+  authorize(principal: Principal, access: AccessClass): Promise<void>
+  /** TOPIC_NOT_ALLOWED unless both the settings and the token allow it. */
+  assertTopic(principal: Principal, topic: string): Promise<void>
+  /**
+   * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
+   * changed. One check a second for all of them together.
+   */
+  whileValid(principal: Principal, access?: AccessClass): { readonly signal: AbortSignal; release(): void }
+  /** A token or a setting was changed by this process: look at once, and not within a second. */
+  changed(): Promise<void>
+  /** Makes sure that there is an admin token. Answers it if it was made now: the only time it can be read. */
+  bootstrap(): Promise<{ readonly adminToken: string | null }>
+  close(): void
+}

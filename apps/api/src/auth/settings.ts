@@ -1,0 +1,79 @@
+import { DEFAULT_SETTINGS, SETTING_NAMES, type SettingName, type Settings, settingsSchema } from '@oncue/core'
+import type { SettingRow, SettingStore } from '@oncue/db'
+import { Remembered } from './remember.ts'
+
+/** Other processes see a change within this time. */
+const KEEP_MS = 1_000
+
+type SettingSource = {
+  readonly from: 'default' | 'environment' | 'runtime'
+  /** When an admin set it at run time, and who. */
+  readonly updated: Date | null
+  readonly updatedBy: string | null
+}
+
+export type SettingsChange = {
+  readonly set: { readonly [Name in SettingName]?: Settings[Name] | undefined }
+  /** These go back to what the environment says. */
+  readonly reset: readonly SettingName[]
+  readonly by: string
+}
+
+/** What holds now: what an admin set at run time, else what the environment says, else the default. */
+export interface LiveSettings {
+  get(): Promise<Settings>
+  sources(): Promise<Record<SettingName, SettingSource>>
+  change(change: SettingsChange): Promise<void>
+}
+
+export function createSettings(
+  store: { readonly settings: SettingStore },
+  environment: SettingsChange['set'] = {},
+): LiveSettings {
+  const initial = settingsSchema.parse({ ...DEFAULT_SETTINGS, ...withoutUndefined(environment) })
+
+  const known = new Remembered<{ readonly rows: SettingRow[]; readonly values: Settings }>(KEEP_MS, 1)
+
+  const read = () =>
+    known.get('', async () => {
+      const rows = (await store.settings.all()).flatMap((row) => readRow(row) ?? [])
+      return {
+        rows,
+        values: { ...initial, ...Object.fromEntries(rows.map(({ key, value }) => [key, value])) },
+      }
+    })
+
+  return {
+    get: async () => (await read()).values,
+
+    async sources() {
+      const { rows } = await read()
+      const sourceOf = (name: SettingName): SettingSource => {
+        const row = rows.find(({ key }) => key === name)
+        if (row) return { from: 'runtime', updated: row.updated, updatedBy: row.updatedBy }
+        const from = environment[name] === undefined ? 'default' : 'environment'
+        return { from, updated: null, updatedBy: null }
+      }
+      return Object.fromEntries(SETTING_NAMES.map((name) => [name, sourceOf(name)])) as Record<
+        SettingName,
+        SettingSource
+      >
+    },
+
+    async change({ set, reset, by }) {
+      await store.settings.change({ set: withoutUndefined(set), reset, by })
+      known.forget()
+    },
+  }
+}
+
+/** A row that a newer version wrote, or somebody by hand, does not count if it cannot be understood. */
+function readRow({ key, value, ...row }: SettingRow): SettingRow | undefined {
+  const name = SETTING_NAMES.find((known) => known === key)
+  const parsed = name && settingsSchema.shape[name].safeParse(value)
+  return parsed?.success ? { ...row, key, value: parsed.data } : undefined
+}
+
+function withoutUndefined(values: SettingsChange['set']): Partial<Settings> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+}

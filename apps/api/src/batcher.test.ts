@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { Batcher } from './batcher.ts'
+
+/** A batcher whose batches end when the test says so. */
+function aBatcher(options: { maxItems?: number; maxAtOnce?: number; maxSize?: number } = {}) {
+  const batches: { items: readonly string[]; end: (error?: Error) => void }[] = []
+  const work = (items: readonly string[]) =>
+    new Promise<string[]>((resolve, reject) => {
+      const end = (error?: Error) =>
+        error ? reject(error) : resolve(items.map((item) => item.toUpperCase()))
+      batches.push({ items, end })
+    })
+  const batcher = new Batcher(work, {
+    maxItems: 10,
+    maxAtOnce: 1,
+    sizeOf: (item: string) => item.length,
+    ...options,
+  })
+  return { batcher, batches, items: () => batches.map((batch) => batch.items) }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+describe('a batcher', () => {
+  it('takes together what comes in one turn, and answers each', async () => {
+    const { batcher, batches, items } = aBatcher()
+    const answers = Promise.all(['a', 'b', 'c'].map((item) => batcher.add(item)))
+    await turn()
+    expect(items()).toEqual([['a', 'b', 'c']])
+    batches[0]?.end()
+    expect(await answers).toEqual(['A', 'B', 'C'])
+  })
+
+  it('collects what comes while it works', async () => {
+    const { batcher, batches, items } = aBatcher()
+    const first = batcher.add('a')
+    await turn()
+    const others = Promise.all([batcher.add('b'), batcher.add('c')])
+    await turn()
+    expect(items()).toEqual([['a']])
+    batches[0]?.end()
+    await first
+    await turn()
+    expect(items()).toEqual([['a'], ['b', 'c']])
+    batches[1]?.end()
+    expect(await others).toEqual(['B', 'C'])
+  })
+
+  it('works on as many batches at once as it may', async () => {
+    const { batcher, batches, items } = aBatcher({ maxItems: 2, maxAtOnce: 2 })
+    const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map((item) => batcher.add(item)))
+    await turn()
+    expect(items()).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+    batches[1]?.end()
+    await turn()
+    expect(items()[2]).toEqual(['e'])
+    batches[0]?.end()
+    batches[2]?.end()
+    expect(await answers).toEqual(['A', 'B', 'C', 'D', 'E'])
+  })
+
+  it('keeps to a size, but takes at least one', async () => {
+    const { batcher, batches, items } = aBatcher({ maxSize: 4, maxAtOnce: 9 })
+    const answers = Promise.all(['aa', 'bb', 'c', 'dddddd', 'e'].map((item) => batcher.add(item)))
+    await turn()
+    expect(items()).toEqual([['aa', 'bb'], ['c'], ['dddddd'], ['e']])
+    for (const { end } of batches) end()
+    await answers
+  })
+
+  it('fails those of a batch, and goes on with the next', async () => {
+    const { batcher, batches } = aBatcher()
+    const failed = Promise.allSettled([batcher.add('a'), batcher.add('b')])
+    await turn()
+    batches[0]?.end(new Error('away'))
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    const next = batcher.add('c')
+    await turn()
+    batches[1]?.end()
+    expect(await next).toBe('C')
+  })
+})

@@ -1,0 +1,121 @@
+import { resolve } from 'node:path'
+import { allowedTopicsSchema, OncueError, ruleSchema, type Settings, settingsSchema } from '@oncue/core'
+import { z } from 'zod'
+
+/** An empty variable is one that is not set, as in a compose file. */
+const text = z
+  .string()
+  .optional()
+  .transform((value) => value || undefined)
+
+const list = text.transform((value) =>
+  value
+    ?.split(',')
+    .map((item) => item.trim())
+    .filter(Boolean),
+)
+
+const flag = text.transform((value) => (value === undefined ? undefined : value !== '0' && value !== 'false'))
+
+function whole(min: number, max: number) {
+  return text.transform((value, context) => {
+    if (value === undefined) return undefined
+    const number = Number(value)
+    if (Number.isInteger(number) && number >= min && number <= max) return number
+    context.addIssue(`is no whole number from ${min} to ${max}`)
+    return z.NEVER
+  })
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+const MAX_RATE = 1_000_000_000
+
+/** Everything that the API reads from its environment. */
+const schema = z.object({
+  DATABASE_URL: text,
+  ONCUE_HOST: text,
+  ONCUE_PORT: whole(0, 65_535),
+  ONCUE_ADMIN_TOKEN: text,
+  ONCUE_APP_DIR: text,
+  ONCUE_CORS_ORIGINS: list,
+  /** Behind a proxy whose x-forwarded-* headers are true. */
+  ONCUE_TRUST_PROXY: flag,
+  /** Requests a minute. */
+  ONCUE_RATE_LIMIT: whole(1, MAX_RATE),
+  ONCUE_RATE_LIMIT_ADDRESS: whole(1, MAX_RATE),
+  ONCUE_LOG_LEVEL: text.pipe(
+    z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  ),
+
+  // The first values of what an admin can change at run time. An empty rule means admins only.
+  ONCUE_ENQUEUE_RULE: ruleSchema.optional(),
+  ONCUE_MANAGE_RULE: ruleSchema.optional(),
+  ONCUE_ALLOWED_TOPICS: list.pipe(allowedTopicsSchema.unwrap().optional()),
+  ONCUE_HTTP_ENABLED: flag,
+  ONCUE_PAYLOAD_VALIDATION: text.pipe(settingsSchema.shape.payloadValidation.optional()),
+  ONCUE_MASKED_KEYS: list.pipe(settingsSchema.shape.maskedKeys.optional()),
+
+  ONCUE_JWKS_URL: text.pipe(z.url({ error: 'is no URL' }).optional()),
+  ONCUE_JWT_ISSUER: text,
+  ONCUE_JWT_AUDIENCE: text,
+  ONCUE_JWT_ROLE_CLAIM: text,
+  ONCUE_JWT_TOPICS_CLAIM: text,
+})
+
+export type Config = ReturnType<typeof readConfig>
+
+export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()) {
+  const parsed = schema.safeParse(env)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const name = String(issue?.path[0])
+    throw wrong(`${name}=${env[name]} ${issue?.message}`)
+  }
+  const values = parsed.data
+  return {
+    databaseUrl: values.DATABASE_URL ?? 'file:./.data/oncue.db',
+    host: values.ONCUE_HOST ?? '127.0.0.1',
+    port: values.ONCUE_PORT ?? 4400,
+    adminToken: values.ONCUE_ADMIN_TOKEN,
+    appDir: resolve(cwd, values.ONCUE_APP_DIR ?? 'apps/mobile/dist'),
+    corsOrigins: values.ONCUE_CORS_ORIGINS ?? [],
+    trustProxy: values.ONCUE_TRUST_PROXY ?? false,
+    ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
+    ratePerAddress: values.ONCUE_RATE_LIMIT_ADDRESS ?? 2_000,
+    logLevel: values.ONCUE_LOG_LEVEL,
+    settings: readSettings(values),
+    jwt: readJwt(values),
+  }
+}
+
+function readSettings(values: z.output<typeof schema>): {
+  [Name in keyof Settings]?: Settings[Name] | undefined
+} {
+  return {
+    httpEnabled: values.ONCUE_HTTP_ENABLED,
+    enqueueRule: values.ONCUE_ENQUEUE_RULE,
+    manageRule: values.ONCUE_MANAGE_RULE,
+    allowedTopics: values.ONCUE_ALLOWED_TOPICS,
+    payloadValidation: values.ONCUE_PAYLOAD_VALIDATION,
+    maskedKeys: values.ONCUE_MASKED_KEYS,
+  }
+}
+
+function readJwt(values: z.output<typeof schema>) {
+  const { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: issuer, ONCUE_JWT_AUDIENCE: audience } = values
+  if (jwksUrl === undefined) return undefined
+  if (issuer === undefined || audience === undefined) {
+    throw wrong('ONCUE_JWKS_URL needs ONCUE_JWT_ISSUER and ONCUE_JWT_AUDIENCE')
+  }
+  return {
+    jwksUrl,
+    issuer,
+    audience,
+    roleClaim: values.ONCUE_JWT_ROLE_CLAIM ?? 'role',
+    topicsClaim: values.ONCUE_JWT_TOPICS_CLAIM ?? 'topics',
+  }
+}
+
+function wrong(message: string): OncueError {
+  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this variable of the environment.' })
+}

@@ -1,0 +1,28 @@
+import type { Store } from '@oncue/db'
+import type { Audit } from './audit.ts'
+import type { Auth, Principal } from './auth/principal.ts'
+import type { LiveSettings } from './auth/settings.ts'
+import type { Enqueuer } from './enqueuer.ts'
+import type { Live } from './live/live.ts'
+import type { Logger } from './log.ts'
+import type { PayloadValidation } from './payload-validation.ts'
+
+/** What lives as long as the process. */
+export interface Services {
+  readonly store: Store
+  readonly auth: Auth
+  readonly settings: LiveSettings
+  readonly audit: Audit
+  readonly enqueuer: Enqueuer
+  readonly live: Live
+  readonly payloads: PayloadValidation
+  readonly log: Logger
+}
+
+/** What an operation gets: the services, and who asks. */
+export interface ApiContext extends Services {
+  readonly principal: Principal
+  /** What was wrong with what they showed; every operation refuses with it. */
+  readonly denied?: unknown
+  readonly request: { readonly id: string; readonly ip: string; readonly userAgent: string }
+}

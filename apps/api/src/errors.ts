@@ -1,0 +1,74 @@
+import { isOncueError, OncueError, toInputError } from '@oncue/core'
+import { TRPCError } from '@trpc/server'
+import { z } from 'zod'
+
+/** Whatever was thrown, as one of our errors. What we do not know is INTERNAL, and keeps its cause for the log. */
+export function toOncueError(error: unknown): OncueError {
+  if (isOncueError(error)) return error
+  if (error instanceof TRPCError) return fromTrpc(error)
+  return fromFastify(error) ?? new OncueError('INTERNAL', 'Something went wrong', { cause: error })
+}
+
+/** What leaves the house: of our own faults nothing but the code and the id of the request, by which the log has the rest. */
+export function toPublicError(error: unknown, requestId: string): OncueError {
+  const known = toOncueError(error)
+  if (!isOurFault(known)) return known
+  const message = `Something went wrong on the server; its log has the details under request ${requestId}`
+  return new OncueError(known.code, message, { hint: known.hint, details: { requestId }, cause: error })
+}
+
+/** Not what the caller sent, and not a database that is away for a moment. */
+export function isOurFault({ code, retryable }: OncueError): boolean {
+  return !retryable && OUR_FAULTS.has(code)
+}
+
+const OUR_FAULTS: ReadonlySet<string> = new Set<OncueError['code']>([
+  'DATABASE_ERROR',
+  'DATABASE_REFUSED',
+  'INTERNAL',
+  'STORE_CLOSED',
+])
+
+/** What tRPC itself refuses, before any of our code runs. */
+function fromTrpc(error: TRPCError): OncueError {
+  const { cause, message } = error
+  if (isOncueError(cause)) return cause
+  if (cause instanceof z.core.$ZodError) return toInputError(cause, 'input', undefined)
+  switch (error.code) {
+    case 'NOT_FOUND':
+      return new OncueError('NOT_FOUND', message, { cause })
+    case 'METHOD_NOT_SUPPORTED':
+      return new OncueError('METHOD_NOT_ALLOWED', message, { cause })
+    case 'UNSUPPORTED_MEDIA_TYPE':
+      return new OncueError('UNSUPPORTED_MEDIA_TYPE', message, { cause })
+    case 'PAYLOAD_TOO_LARGE':
+      return new OncueError('PAYLOAD_TOO_LARGE', message, { cause })
+    case 'PARSE_ERROR':
+    case 'BAD_REQUEST':
+      if (cause instanceof SyntaxError) return new OncueError('INVALID_JSON', message, { cause })
+      return new OncueError('INVALID_INPUT', message, { cause })
+    default:
+      return new OncueError('INTERNAL', 'Something went wrong', { cause: cause ?? error })
+  }
+}
+
+/** What fastify refuses: it has a code and a status for each. */
+function fromFastify(error: unknown): OncueError | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }
+  const { message } = error
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || statusCode === 413) {
+    const hint = 'Send fewer jobs in one request, or smaller ones: a request may have 10 MB.'
+    return new OncueError('PAYLOAD_TOO_LARGE', message, { cause: error, hint })
+  }
+  if (statusCode === 415) return new OncueError('UNSUPPORTED_MEDIA_TYPE', message, { cause: error })
+  if (statusCode === 405) return new OncueError('METHOD_NOT_ALLOWED', message, { cause: error })
+  if (statusCode === 404) return new OncueError('NOT_FOUND', message, { cause: error })
+  if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY' || code === 'FST_ERR_CTP_INVALID_JSON_BODY')
+    return new OncueError('INVALID_JSON', message, { cause: error })
+  if (error instanceof SyntaxError && statusCode === 400)
+    return new OncueError('INVALID_JSON', message, { cause: error })
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
+    return new OncueError('INVALID_INPUT', message, { cause: error })
+  return undefined
+}

@@ -1,0 +1,107 @@
+import { isOncueError, type JobId } from '@oncue/core'
+import type { JobGlance } from '@oncue/db'
+
+/** Null: there is no such job, or no longer. */
+export interface Onlooker {
+  see(glance: JobGlance | null): void
+  fail(error: unknown): void
+}
+
+export interface StateHubOptions {
+  /** How often all that is watched is looked at; 500 ms. */
+  readonly pollMs?: number | undefined
+  /** Those who come within this time share their first look; 25 ms. */
+  readonly gapMs?: number | undefined
+}
+
+/** In one statement. */
+const MAX_IDS = 1_000
+
+/**
+ * One for all who watch jobs: however many they are, one query every half second asks for all of their
+ * jobs. Nobody is told when a run ends, so there is no way around asking.
+ */
+export class StateHub {
+  readonly #glance: (ids: readonly JobId[]) => Promise<Map<JobId, JobGlance>>
+  readonly #pollMs: number
+  readonly #gapMs: number
+  readonly #onlookers = new Map<JobId, Set<Onlooker>>()
+  readonly #newcomers = new Map<JobId, Set<Onlooker>>()
+  #poll: NodeJS.Timeout | undefined
+  #soon: NodeJS.Timeout | undefined
+
+  constructor(
+    glance: (ids: readonly JobId[]) => Promise<Map<JobId, JobGlance>>,
+    { pollMs = 500, gapMs = 25 }: StateHubOptions = {},
+  ) {
+    this.#glance = glance
+    this.#pollMs = pollMs
+    this.#gapMs = gapMs
+  }
+
+  /** How many watch. */
+  get size(): number {
+    return [...this.#onlookers.values()].reduce((sum, onlookers) => sum + onlookers.size, 0)
+  }
+
+  /** The onlooker sees the state soon, and then again and again, changed or not. Answers how to leave. */
+  watch(id: JobId, onlooker: Onlooker): () => void {
+    add(this.#onlookers, id, onlooker)
+    add(this.#newcomers, id, onlooker)
+    this.#poll ??= setTimeout(() => void this.#pollAll(), this.#pollMs)
+    this.#soon ??= setTimeout(() => void this.#welcome(), this.#gapMs)
+    return () => {
+      remove(this.#onlookers, id, onlooker)
+      remove(this.#newcomers, id, onlooker)
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#poll)
+    clearTimeout(this.#soon)
+    this.#onlookers.clear()
+    this.#newcomers.clear()
+  }
+
+  async #welcome(): Promise<void> {
+    this.#soon = undefined
+    const newcomers = new Map(this.#newcomers)
+    this.#newcomers.clear()
+    await this.#look(newcomers)
+  }
+
+  async #pollAll(): Promise<void> {
+    await this.#look(this.#onlookers)
+    this.#poll = this.#onlookers.size > 0 ? setTimeout(() => void this.#pollAll(), this.#pollMs) : undefined
+  }
+
+  async #look(watched: ReadonlyMap<JobId, ReadonlySet<Onlooker>>): Promise<void> {
+    const ids = [...watched.keys()]
+    for (let i = 0; i < ids.length; i += MAX_IDS) {
+      const asked = ids.slice(i, i + MAX_IDS)
+      // Those who come while the answer is on its way are not told what was before them.
+      const onlookers = asked.map((id) => [...(watched.get(id) ?? [])])
+      try {
+        const glances = await this.#glance(asked)
+        asked.forEach((id, n) => {
+          for (const onlooker of onlookers[n] ?? []) onlooker.see(glances.get(id) ?? null)
+        })
+      } catch (error) {
+        // A database that is away comes back, and the next look finds what is missing.
+        if (isOncueError(error) && error.retryable) continue
+        for (const onlooker of onlookers.flat()) onlooker.fail(error)
+      }
+    }
+  }
+}
+
+function add(map: Map<JobId, Set<Onlooker>>, id: JobId, onlooker: Onlooker): void {
+  const set = map.get(id) ?? new Set()
+  map.set(id, set.add(onlooker))
+}
+
+function remove(map: Map<JobId, Set<Onlooker>>, id: JobId, onlooker: Onlooker): void {
+  const set = map.get(id)
+  set?.delete(onlooker)
+  if (set?.size === 0) map.delete(id)
+}

@@ -1,0 +1,70 @@
+import { prepareJob } from '@oncue/core'
+import { openStore } from '@oncue/db'
+import { createSqliteDatabase } from '@oncue/db/testing'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { START } from './position.ts'
+import { StateHub } from './states.ts'
+import { watchJob } from './watch-job.ts'
+
+const WORKER = '01900000-0000-7000-8000-00000000000a'
+
+async function aWatchedJob() {
+  const database = await createSqliteDatabase()
+  const store = await openStore(database.url)
+  let looks = 0
+  const states = new StateHub(
+    (ids) => {
+      looks += 1
+      return store.glance(ids)
+    },
+    { pollMs: 5, gapMs: 1 },
+  )
+  onTestFinished(async () => {
+    states.close()
+    await store.close()
+    await database.drop()
+  })
+  const [id = ''] = await store.enqueue([prepareJob('mail', null)])
+  /** Until everybody had the chance to see what is there now. */
+  const looked = () => {
+    const before = looks
+    return vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2), { interval: 5 })
+  }
+  return { store, states, id, looked }
+}
+
+describe('a reader that is slow', () => {
+  it('gets every event, and of the states the latest', async () => {
+    const { store, states, id, looked } = await aWatchedJob()
+    const stream = watchJob(store, states, id, START, new AbortController().signal)
+    const first = await stream.next()
+    expect(first.value).toMatchObject({ message: { type: 'state', state: { status: 'pending' } } })
+
+    const { jobs } = await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 60_000 })
+    const run = { id, run: jobs[0]?.run ?? 0 }
+    for (let n = 1; n <= 5; n++) {
+      await store.note([{ ...run, progress: String(n) }])
+      await looked()
+    }
+    await store.events.append(id, null, [{ type: 'one' }, { type: 'two' }])
+    await store.settle([{ ...run, kind: 'complete' }])
+    await looked()
+
+    const told: unknown[] = []
+    for await (const { message } of stream) {
+      told.push(message.type === 'event' ? message.event.type : message.state.status)
+    }
+    expect(told).toEqual(['one', 'two', 'completed'])
+  })
+
+  it('can be sent away at any time', async () => {
+    const { store, states, id } = await aWatchedJob()
+    const gone = new AbortController()
+    const stream = watchJob(store, states, id, START, gone.signal)
+    await stream.next()
+    const next = stream.next()
+    gone.abort(new Error('gone'))
+    await expect(next).rejects.toThrow('gone')
+    expect(states.size).toBe(0)
+  })
+})

@@ -1,0 +1,104 @@
+import { isFinished, type JobId, OncueError, type WatchMessage } from '@oncue/core'
+import type { JobEvent, JobGlance, Store } from '@oncue/db'
+import { Inbox } from './inbox.ts'
+import { digest, formatPosition, type Position } from './position.ts'
+import type { StateHub } from './states.ts'
+
+export interface Watched {
+  readonly id: string
+  readonly message: WatchMessage
+}
+
+const PAGE = 100
+
+/**
+ * Everything that happens to a job from a position on: each of its events once, and its state whenever it
+ * has changed. Ends after the final state, which comes after all events up to it. A reader that is slow holds
+ * one event and one state; states in between are left out for it.
+ */
+export async function* watchJob(
+  store: Pick<Store, 'events'>,
+  states: StateHub,
+  jobId: JobId,
+  from: Position,
+  signal: AbortSignal,
+): AsyncGenerator<Watched, void> {
+  const inbox = new Inbox()
+  let position = from
+  let glance: JobGlance | null | undefined
+  let event: JobEvent | undefined
+  let failure: { readonly reason: unknown } | undefined
+
+  const fail = (reason: unknown) => {
+    failure ??= { reason }
+    inbox.ring()
+  }
+  const stop = new AbortController()
+  const events = store.events
+    .watch(jobId, { afterVersion: from.version, signal: stop.signal })
+    [Symbol.asyncIterator]()
+  const pull = () => {
+    events.next().then((next) => {
+      event = next.done ? undefined : next.value
+      inbox.ring()
+    }, fail)
+  }
+  const onAbort = () => fail(signal.reason)
+  const leave = states.watch(jobId, {
+    see(seen) {
+      glance = seen
+      inbox.ring()
+    },
+    fail,
+  })
+
+  const tellEvent = (next: JobEvent): Watched => {
+    position = { ...position, version: next.version }
+    return { id: formatPosition(position), message: { type: 'event', event: next } }
+  }
+  const tellState = (seen: JobGlance): Watched => {
+    position = { ...position, state: digest(seen) }
+    return { id: formatPosition(position), message: { type: 'state', state: { id: jobId, ...seen } } }
+  }
+
+  try {
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    pull()
+    for (;;) {
+      await inbox.wait()
+      if (failure) throw failure.reason
+      if (event) {
+        const next = event
+        event = undefined
+        yield tellEvent(next)
+        pull()
+      }
+      if (glance === undefined) continue
+      const seen = glance
+      glance = undefined
+      if (seen === null) throw new OncueError('JOB_NOT_FOUND', `There is no job ${jobId}`)
+      if (isFinished(seen.status)) {
+        stop.abort()
+        for await (const next of eventsAfter(store, jobId, position.version)) yield tellEvent(next)
+      }
+      if (digest(seen) !== position.state) yield tellState(seen)
+      if (isFinished(seen.status)) return
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    stop.abort()
+    leave()
+  }
+}
+
+async function* eventsAfter(store: Pick<Store, 'events'>, jobId: JobId, version: number) {
+  let afterVersion = version
+  for (;;) {
+    const page = await store.events.list(jobId, { afterVersion, limit: PAGE })
+    yield* page
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) return
+    afterVersion = last.version
+  }
+}

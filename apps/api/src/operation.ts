@@ -1,0 +1,114 @@
+import { type AccessClass, OncueError, toInputError } from '@oncue/core'
+import type { z } from 'zod'
+import type { ApiContext } from './context.ts'
+
+/** What is noted of a change: on what, and on how many. */
+export interface Note {
+  readonly target: unknown
+  readonly count: number
+}
+
+interface Rules<Input extends z.ZodType, Output extends z.ZodType> {
+  /** As tRPC calls it, and as the audit names it: `jobs.requeue`. */
+  readonly name: string
+  /** `anyone`: also those who show nothing; the operation looks for itself. */
+  readonly access: AccessClass | 'anyone'
+  readonly input: Input
+  readonly output: Output
+}
+
+/**
+ * One thing that the API can do. tRPC and REST are tables over these, and both go through `perform`: nobody
+ * gets past access, checks and audit.
+ */
+export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Rules<Input, Output> {
+  readonly run: (ctx: ApiContext, input: z.output<Input>) => Promise<z.input<Output>>
+}
+
+/** An operation that changes something, and therefore says what goes into the audit. */
+export interface Change<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Operation<Input, Output> {
+  readonly note: (input: z.output<Input>, output: z.output<Output>, ctx: ApiContext) => Note
+}
+
+/** An operation that goes on answering. The id of a message is what a client comes back with as `lastEventId`. */
+export interface Stream<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Rules<Input, Output> {
+  readonly watch: (
+    ctx: ApiContext,
+    input: z.output<Input>,
+    signal: AbortSignal,
+  ) => AsyncIterable<{ readonly id: string; readonly message: z.input<Output> }>
+}
+
+// These keep the types of the schemas, and check that what was written is what was meant.
+export const reading = <Input extends z.ZodType, Output extends z.ZodType>(
+  operation: Operation<Input, Output> & { readonly note?: never },
+): Operation<Input, Output> => operation
+export const changing = <Input extends z.ZodType, Output extends z.ZodType>(
+  change: Change<Input, Output>,
+): Change<Input, Output> => change
+export const watching = <Input extends z.ZodType, Output extends z.ZodType>(
+  stream: Stream<Input, Output>,
+): Stream<Input, Output> => stream
+
+export async function perform<Input extends z.ZodType, Output extends z.ZodType>(
+  ctx: ApiContext,
+  operation: Operation<Input, Output> | Change<Input, Output>,
+  given: unknown,
+): Promise<z.output<Output>> {
+  const input = await admit(ctx, operation, given)
+  const output = checkOutput(operation, await operation.run(ctx, input))
+  if ('note' in operation) await ctx.audit.record(ctx, operation.name, operation.note(input, output, ctx))
+  return output
+}
+
+/** Ends when the caller leaves, the server stops, or the token is revoked. */
+export async function* stream<Input extends z.ZodType, Output extends z.ZodType>(
+  ctx: ApiContext,
+  operation: Stream<Input, Output>,
+  given: unknown,
+  gone: AbortSignal,
+): AsyncGenerator<{ id: string; message: z.output<Output> }, void> {
+  const input = await admit(ctx, operation, given)
+  const validity = ctx.auth.whileValid(ctx.principal)
+  const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
+  try {
+    for await (const { id, message } of operation.watch(ctx, input, signal)) {
+      yield { id, message: checkOutput(operation, message) }
+    }
+  } catch (error) {
+    if (!validity.signal.aborted) throw error
+    throw new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
+  } finally {
+    validity.release()
+  }
+}
+
+export async function authorize(ctx: ApiContext, access: AccessClass | 'anyone'): Promise<void> {
+  if (ctx.denied !== undefined) throw ctx.denied
+  if (access !== 'anyone') await ctx.auth.authorize(ctx.principal, access)
+}
+
+/** Access first: who may not do it learns nothing about its input. */
+async function admit<Input extends z.ZodType>(
+  ctx: ApiContext,
+  { access, input }: Rules<Input, z.ZodType>,
+  given: unknown,
+): Promise<z.output<Input>> {
+  await authorize(ctx, access)
+  const parsed = input.safeParse(given)
+  if (!parsed.success) throw toInputError(parsed.error, 'input', given)
+  return parsed.data
+}
+
+/** Also takes away what the schema does not name, so that nothing leaves by accident. */
+function checkOutput<Output extends z.ZodType>(
+  { name, output }: Rules<z.ZodType, Output>,
+  value: z.input<Output>,
+): z.output<Output> {
+  const parsed = output.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new OncueError('INTERNAL', `The answer of ${name} does not fit its schema`, { cause: parsed.error })
+}

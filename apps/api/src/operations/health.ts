@@ -1,0 +1,23 @@
+import { healthSchema } from '@oncue/core'
+import { z } from 'zod'
+import { reading, watching } from '../operation.ts'
+
+export const get = reading({
+  name: 'health.get',
+  access: 'read',
+  input: z.undefined(),
+  output: healthSchema,
+  run: ({ live }) => live.health.get(),
+})
+
+/** Each message is the whole picture, so whoever comes back starts with the next one. */
+export const watch = watching({
+  name: 'health.watch',
+  access: 'read',
+  input: z.strictObject({ lastEventId: z.string().max(100).nullish() }).optional(),
+  output: healthSchema,
+  async *watch({ live }, _, signal) {
+    for await (const message of live.health.watch(signal))
+      yield { id: String(message.now.getTime()), message }
+  },
+})

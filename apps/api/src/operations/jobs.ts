@@ -1,0 +1,171 @@
+import {
+  actionReportSchema,
+  failureGroupSchema,
+  failuresRequestSchema,
+  isFinished,
+  type JobId,
+  type JobTarget,
+  jobDetailsSchema,
+  jobEventsRequestSchema,
+  jobEventsSchema,
+  jobIdSchema,
+  jobPageSchema,
+  jobStatsRequestSchema,
+  jobStatsSchema,
+  jobTargetSchema,
+  listJobsRequestSchema,
+  MAX_BATCH,
+  OncueError,
+  seriesPointSchema,
+  seriesRequestSchema,
+  waitRequestSchema,
+  waitResponseSchema,
+  watchMessageSchema,
+  watchRequestSchema,
+} from '@oncue/core'
+import type { ActionOptions, ActionReport, Target } from '@oncue/db'
+import { z } from 'zod'
+import type { ApiContext } from '../context.ts'
+import { parsePosition } from '../live/position.ts'
+import { untilFinished } from '../live/until-finished.ts'
+import { watchJob } from '../live/watch-job.ts'
+import { changing, reading, watching } from '../operation.ts'
+import { actorOf } from './actor.ts'
+import { maskerOf } from './masker.ts'
+import { noteJobs } from './notes.ts'
+
+export { enqueue, enqueueMany } from './enqueue.ts'
+
+export const get = reading({
+  name: 'jobs.get',
+  access: 'read',
+  input: z.strictObject({ id: jobIdSchema }),
+  output: jobDetailsSchema,
+  async run(ctx, { id }) {
+    const job = await ctx.store.get(id)
+    if (!job) throw notFound(id)
+    const mask = await maskerOf(ctx)
+    const { value, masked } = mask(job, ['payload', 'result', 'cursor', 'progress', 'meta', 'events'])
+    return { ...value, masked }
+  },
+})
+
+export const list = reading({
+  name: 'jobs.list',
+  access: 'read',
+  input: listJobsRequestSchema,
+  output: jobPageSchema,
+  async run(ctx, { limit, offset, cursor, ...filter }) {
+    const page = await ctx.store.list(filter, { limit, offset, cursor })
+    const mask = await maskerOf(ctx)
+    const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
+    return { ...page, items, limit, offset: offset ?? 0 }
+  },
+})
+
+export const stats = reading({
+  name: 'jobs.stats',
+  access: 'read',
+  input: jobStatsRequestSchema.optional(),
+  output: jobStatsSchema,
+  run: (ctx, filter) => ctx.store.stats(filter),
+})
+
+export const failures = reading({
+  name: 'jobs.failures',
+  access: 'read',
+  input: failuresRequestSchema.default({ limit: 50 }),
+  output: z.array(failureGroupSchema),
+  run: (ctx, filter) => ctx.store.failures(filter),
+})
+
+export const series = reading({
+  name: 'jobs.series',
+  access: 'read',
+  input: seriesRequestSchema,
+  output: z.array(seriesPointSchema),
+  run: (ctx, request) => ctx.store.series(request),
+})
+
+export const events = reading({
+  name: 'jobs.events',
+  access: 'read',
+  input: jobEventsRequestSchema,
+  output: jobEventsSchema,
+  async run(ctx, { id, afterVersion, limit }) {
+    const found = await ctx.store.events.list(id, { afterVersion, limit })
+    if (found.length === 0 && !(await ctx.store.glance([id])).has(id)) throw notFound(id)
+    const mask = await maskerOf(ctx)
+    const { value, masked } = mask({ events: found }, ['events'])
+    return { ...value, masked }
+  },
+})
+
+export const requeue = action('jobs.requeue', (store, target, options) => store.requeue(target, options))
+export const cancel = action('jobs.cancel', (store, target, options) => store.cancel(target, options))
+/** `delete` is no name for a constant. */
+export const remove = action('jobs.delete', (store, target, options) => store.delete(target, options))
+
+type Act = (store: ApiContext['store'], target: Target, options: ActionOptions) => Promise<ActionReport>
+
+function action(name: string, act: Act) {
+  return changing({
+    name,
+    access: 'act',
+    input: jobTargetSchema,
+    output: actionReportSchema,
+    run(ctx, target) {
+      const by = actorOf(ctx)
+      if ('filter' in target) return act(ctx.store, target.filter, { by, asOf: target.asOf })
+      if (target.ids.length > MAX_BATCH) {
+        const message = `input.ids has ${target.ids.length} items, more than ${MAX_BATCH}`
+        throw new OncueError('BATCH_TOO_LARGE', message)
+      }
+      return act(ctx.store, target.ids, { by })
+    },
+    note: (target: JobTarget, { done }) =>
+      'ids' in target ? noteJobs({ ids: target.ids }, done) : { target, count: done },
+  })
+}
+
+export const watch = watching({
+  name: 'jobs.watch',
+  access: 'read',
+  input: watchRequestSchema,
+  output: watchMessageSchema,
+  async *watch(ctx, { id: jobId, lastEventId }, signal) {
+    const mask = await maskerOf(ctx)
+    const from = parsePosition(lastEventId)
+    for await (const { id, message } of watchJob(ctx.store, ctx.live.states, jobId, from, signal)) {
+      if (message.type === 'event') {
+        yield { id, message: { type: 'event' as const, event: mask(message.event, ['data']).value } }
+      } else {
+        yield { id, message: { type: 'state' as const, state: mask(message.state, ['progress']).value } }
+      }
+    }
+  },
+})
+
+export const wait = reading({
+  name: 'jobs.wait',
+  access: 'read',
+  input: waitRequestSchema,
+  output: waitResponseSchema,
+  async run(ctx, { id, timeoutMs }) {
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing])
+    const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
+    if (!state) throw notFound(id)
+    const mask = await maskerOf(ctx)
+    const { status } = state
+    if (!isFinished(status))
+      return { finished: false as const, status, progress: mask(state, ['progress']).value.progress }
+    const job = await ctx.store.get(id)
+    if (!job) throw notFound(id)
+    const { value, masked } = mask({ result: job.result }, ['result'])
+    return { finished: true as const, status, result: value.result, error: job.lastError, masked }
+  },
+})
+
+function notFound(id: JobId): OncueError {
+  return new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
+}

@@ -1,0 +1,67 @@
+import {
+  configureQueueRequestSchema,
+  limitRequestSchema,
+  queueOverviewSchema,
+  queueRequestSchema,
+} from '@oncue/core'
+import { z } from 'zod'
+import { changing, reading } from '../operation.ts'
+import { actorOf } from './actor.ts'
+
+const NOTHING = z.null()
+
+export const list = reading({
+  name: 'queues.list',
+  access: 'read',
+  input: z.undefined(),
+  output: z.array(queueOverviewSchema),
+  run: ({ store }) => store.queues(),
+})
+
+export const pause = changing({
+  name: 'queues.pause',
+  access: 'act',
+  input: queueRequestSchema,
+  output: NOTHING,
+  async run(ctx, { queue }) {
+    await ctx.store.pause(queue, actorOf(ctx))
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const resume = changing({
+  name: 'queues.resume',
+  access: 'act',
+  input: queueRequestSchema,
+  output: NOTHING,
+  async run(ctx, { queue }) {
+    await ctx.store.resume(queue, actorOf(ctx))
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const limit = changing({
+  name: 'queues.limit',
+  access: 'act',
+  input: limitRequestSchema,
+  output: NOTHING,
+  async run({ store }, { limit: wanted, ...target }) {
+    await store.limit(target, wanted)
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const configure = changing({
+  name: 'queues.configure',
+  access: 'act',
+  input: configureQueueRequestSchema,
+  output: NOTHING,
+  async run({ store }, { queue, ...settings }) {
+    await store.configureQueue(queue, settings)
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})

@@ -1,0 +1,96 @@
+import {
+  jobIdSchema,
+  OncueError,
+  scheduleNameSchema,
+  scheduleRequestSchema,
+  scheduleSchema,
+} from '@oncue/core'
+import type { ScheduleRow } from '@oncue/db'
+import { z } from 'zod'
+import type { ApiContext } from '../context.ts'
+import { changing, reading } from '../operation.ts'
+import { actorOf } from './actor.ts'
+import { maskerOf } from './masker.ts'
+
+export const list = reading({
+  name: 'schedules.list',
+  access: 'read',
+  input: z.undefined(),
+  output: z.array(scheduleSchema),
+  async run(ctx) {
+    const schedules = await ctx.store.schedules.list()
+    return Promise.all(schedules.map((schedule) => show(ctx, schedule)))
+  },
+})
+
+/** A schedule enqueues again and again, so it takes what an enqueue takes: its topic and payload are checked alike. */
+export const save = changing({
+  name: 'schedules.save',
+  access: 'act',
+  input: scheduleRequestSchema,
+  output: scheduleSchema,
+  async run(ctx, { payload = null, ...schedule }) {
+    const { auth, payloads, principal, settings, store } = ctx
+    await auth.assertTopic(principal, schedule.topic)
+    const { payloadValidation } = await settings.get()
+    await payloads.check(schedule.topic, payload, payloadValidation)
+    return show(ctx, await store.schedules.save({ ...schedule, payload, source: 'database' }))
+  },
+  note: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
+})
+
+export const remove = changing({
+  name: 'schedules.remove',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.null(),
+  async run({ store }, { name }) {
+    await store.schedules.remove(name)
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const pause = changing({
+  name: 'schedules.pause',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.null(),
+  async run(ctx, { name }) {
+    await ctx.store.schedules.pause(name, actorOf(ctx))
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const resume = changing({
+  name: 'schedules.resume',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.null(),
+  async run(ctx, { name }) {
+    await ctx.store.schedules.resume(name, actorOf(ctx))
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const runNow = changing({
+  name: 'schedules.runNow',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.object({ id: jobIdSchema }),
+  async run({ auth, principal, store }, { name }) {
+    const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
+    if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
+    await auth.assertTopic(principal, schedule.topic)
+    return { id: await store.schedules.runNow(name) }
+  },
+  note: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
+})
+
+async function show(ctx: ApiContext, schedule: ScheduleRow) {
+  const mask = await maskerOf(ctx)
+  const { value } = mask(schedule, ['payload'])
+  return { ...value, options: { ...schedule.options } }
+}

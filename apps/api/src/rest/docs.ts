@@ -1,0 +1,32 @@
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+/** What the page needs beyond the rules of the app: pictures within its styles. Nothing from elsewhere. */
+const CSP =
+  "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; script-src 'self'; " +
+  "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+/** A page to read the document and to try it. Its files come with the package: it works without the internet. */
+export async function registerDocs(app: FastifyInstance, document: object): Promise<void> {
+  await app.register(documentPlugin(document))
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: CSP,
+    theme: { title: 'Oncue API' },
+    uiConfig: { deepLinking: true, tryItOutEnabled: true, persistAuthorization: false },
+  })
+}
+
+/** Stands in for @fastify/swagger, which would write a document of its own from schemas that our routes do not have. */
+function documentPlugin(document: object) {
+  const plugin = async (app: FastifyInstance) => {
+    // JSON is YAML as well.
+    app.decorate('swagger', (options?: { yaml?: boolean }) =>
+      options?.yaml ? JSON.stringify(document) : document,
+    )
+  }
+  return Object.assign(plugin, {
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('plugin-meta')]: { name: '@fastify/swagger' },
+  })
+}

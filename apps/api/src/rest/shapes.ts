@@ -1,0 +1,173 @@
+import {
+  type enqueueManyRequestSchema,
+  type enqueueManyResponseSchema,
+  errorResponseSchema,
+  isoDateSchema,
+  jobDetailsSchema,
+  jobEventSchema,
+  jobIdSchema,
+  jobSchema,
+  jobSummarySchema,
+  listJobsRequestSchema,
+  MAX_BATCH,
+  restEnqueueRequestSchema,
+  roleSchema,
+  toInputError,
+  topicSchema,
+  toRest,
+} from '@oncue/core'
+import { z } from 'zod'
+
+/** Its dates become texts when it is written as JSON. */
+const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
+
+const { id, topic, status, runAt, created, updated, result, progress } = jobSchema.shape
+
+export const restTicketSchema = z
+  .object({ id, topic, status, run_at: runAt, created })
+  .describe('a job in short')
+
+export const restEnqueuedSchema = restTicketSchema.extend({
+  is_new: z.boolean().describe('false: a job with the same key was there already, and this is it'),
+})
+
+export const restJobSchema = restObject(jobDetailsSchema).extend({
+  events: z.array(restObject(jobEventSchema)).describe('the first of them'),
+})
+
+export const restJobPageSchema = z.object({
+  items: z.array(restObject(jobSummarySchema)),
+  total: z.int(),
+  total_is_exact: z.boolean().describe('false: there are at least so many'),
+  limit: z.int(),
+  offset: z.int(),
+  next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
+})
+
+export function toRestDetails({
+  events,
+  ...job
+}: z.output<typeof jobDetailsSchema>): Record<string, unknown> {
+  return { ...toRest(job), events: events.map(toRest) }
+}
+
+/** Items are checked one by one, so that one that is wrong does not take the others with it. */
+export const restBatchSchema = z
+  .strictObject({
+    jobs: z.array(z.unknown()).min(1).describe('each as in POST /api/jobs/enqueue; at most 1000'),
+    atomic: z.boolean().default(false).describe('true: all of them or none'),
+  })
+  .transform(({ jobs, atomic }) => {
+    // Too many are refused as a whole: then it is not worth looking at each.
+    const items = jobs.length > MAX_BATCH ? jobs : jobs.map(toBatchItem)
+    return { jobs: items, atomic } as z.output<typeof enqueueManyRequestSchema>
+  })
+
+function toBatchItem(item: unknown, index: number): unknown {
+  const parsed = restEnqueueRequestSchema.safeParse(item)
+  return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)
+}
+
+export const restBatchAnswerSchema = z.object({
+  stored: z.int(),
+  refused: z.int(),
+  results: z
+    .array(z.union([restEnqueuedSchema.pick({ id: true, is_new: true }), errorResponseSchema]))
+    .describe('in the order of the request: the id, or what was wrong'),
+})
+
+export function toBatchAnswer({
+  results,
+  ...counts
+}: z.output<typeof enqueueManyResponseSchema>): z.input<typeof restBatchAnswerSchema> {
+  return {
+    ...counts,
+    results: results.map((item) => ('error' in item ? item : { id: item.id, is_new: item.created })),
+  }
+}
+
+/** Digits alone: `Number` would take '', '0x10' and '1e9' too. */
+const wholeNumber = (range: z.ZodType<number, number>) =>
+  z
+    .string()
+    .regex(/^-?\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(range)
+    .optional()
+
+const listFields = listJobsRequestSchema.shape
+
+export const listQuery = {
+  topic: listFields.topic,
+  status: listFields.status,
+  queue: listFields.queue,
+  created_from: isoDateSchema.pipe(listFields.createdFrom.unwrap()).optional(),
+  created_to: isoDateSchema.pipe(listFields.createdTo.unwrap()).optional(),
+  fingerprint: listFields.fingerprint,
+  id_prefix: listFields.idPrefix,
+  payload_text: listFields.payloadText.describe('text within the payload; needs created_from'),
+  meta: listFields.meta,
+  limit: wholeNumber(listFields.limit.unwrap()).describe('how many; 50'),
+  offset: wholeNumber(listFields.offset.unwrap()),
+  cursor: listFields.cursor.describe('next_cursor of the page before; instead of offset'),
+}
+
+export function toListInput(fields: Record<string, unknown>): Record<string, unknown> {
+  const { created_from, created_to, id_prefix, payload_text, ...same } = fields
+  const renamed = {
+    createdFrom: created_from,
+    createdTo: created_to,
+    idPrefix: id_prefix,
+    payloadText: payload_text,
+  }
+  return { ...same, ...renamed }
+}
+
+const commandNameSchema = z
+  .string()
+  .max(126)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]*$/, 'must consist of letters, digits and _ . - /')
+
+const commandFields = z.strictObject({
+  app: commandNameSchema,
+  command: commandNameSchema,
+  input: z.unknown().optional(),
+  idempotencyKey: z.string().min(1).max(255).optional(),
+})
+
+/** A command is a job whose topic is `app:command`. */
+export const commandSchema = commandFields
+  .refine(({ app, command }) => topicSchema.safeParse(`${app}:${command}`).success, {
+    path: ['command'],
+    error: 'is too long: together with the app at most 127 characters',
+  })
+  .transform(({ app, command, input, idempotencyKey }) => ({
+    topic: `${app}:${command}`,
+    payload: input,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  }))
+
+export const submittedSchema = z.object({
+  job_id: jobIdSchema,
+  status: z.literal('submitted'),
+  message: z.string(),
+})
+
+export const commandStatusSchema = z.object({
+  job_id: jobIdSchema,
+  status: z.enum(['queued', 'running', 'completed', 'failed']).describe('a cancelled job has failed'),
+  result,
+  error_message: z.string().nullable(),
+  created,
+  updated,
+  progress,
+})
+
+export const registrySchema = z.object({
+  total_commands: z.int(),
+  commands_by_app: z
+    .record(z.string(), z.array(z.string()))
+    .describe('what workers announced; topics without an app are under ""'),
+})
+
+export const signedInSchema = z.object({ name: z.string(), role: roleSchema, expires_at: z.date() })

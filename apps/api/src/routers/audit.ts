@@ -1,0 +1,4 @@
+import * as audit from '../operations/audit.ts'
+import { query, router } from '../trpc.ts'
+
+export const auditRouter = router({ list: query(audit.list) })

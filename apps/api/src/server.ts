@@ -1,0 +1,73 @@
+import cors from '@fastify/cors'
+import rateLimit from '@fastify/rate-limit'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { registerSession } from './auth/session-routes.ts'
+import type { Services } from './context.ts'
+import { serveMetrics } from './metrics.ts'
+import { registerRest } from './rest/index.ts'
+import { answerClientError, answerError } from './server/errors.ts'
+import { identifyRequests, type RateLimits } from './server/identify.ts'
+import { answerProbes } from './server/probes.ts'
+import { requestIdOf } from './server/request-id.ts'
+import { SECURITY_HEADERS } from './server/security-headers.ts'
+import { serveTrpc } from './server/serve-trpc.ts'
+import { serveApp } from './server/static-app.ts'
+
+export interface ServerOptions {
+  /** Where the app's web build is, or would be. */
+  readonly appDir: string
+  readonly corsOrigins: readonly string[]
+  readonly trustProxy: boolean
+  readonly limits: RateLimits
+}
+
+/** A batch of 1 000 jobs, or a few large ones. One payload may have a tenth of it. */
+const MAX_BODY_BYTES = 10 * 1_048_576
+/** How long a request may take to arrive. */
+const REQUEST_MS = 60_000
+/** Longer than proxies keep theirs, or they would send a request into a connection that is being closed. */
+const KEEP_ALIVE_MS = 75_000
+/** The names of a whole batch stand in the path. */
+const MAX_PATH = 5_000
+
+/** Everything but listening. */
+export async function createServer(services: Services, options: ServerOptions): Promise<FastifyInstance> {
+  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
+  const app = fastify({
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    trustProxy: options.trustProxy,
+    genReqId: requestIdOf,
+    // A path that cannot be decoded has no route, and so no error handler.
+    frameworkErrors: (error, request, reply) =>
+      void sendError(error, request as FastifyRequest, reply as FastifyReply),
+    clientErrorHandler: answerClientError,
+    routerOptions: { maxParamLength: MAX_PATH },
+  })
+  app.setErrorHandler(sendError)
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    done()
+  })
+  if (options.corsOrigins.length > 0)
+    await app.register(cors, {
+      origin: [...options.corsOrigins],
+      methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+      exposedHeaders: ['x-request-id', 'retry-after'],
+    })
+  await app.register(rateLimit, { global: false })
+
+  answerProbes(app, services)
+  await app.register(async (scope) => {
+    identifyRequests(scope, services, options.limits)
+    serveMetrics(scope, services)
+    registerSession(scope, services)
+    await registerRest(scope, services)
+    await scope.register(serveTrpc, services)
+  })
+  await serveApp(app, options.appDir)
+  return app
+}

@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify'
+import type { Live } from '../live/live.ts'
+
+/** How long requests may go on. */
+const GRACE_MS = 10_000
+const LOOK_MS = 50
+
+/** Accepts nothing more, ends the streams, lets requests finish, and cuts what is left after ten seconds. */
+export async function closeServer(app: FastifyInstance, live: Live, graceMs = GRACE_MS): Promise<void> {
+  live.close()
+  // A connection that was busy a moment ago stays open otherwise, and would hold the server up.
+  const idle = setInterval(() => app.server.closeIdleConnections(), LOOK_MS)
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  try {
+    await app.close()
+  } finally {
+    clearInterval(idle)
+    clearTimeout(cut)
+  }
+}

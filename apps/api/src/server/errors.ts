@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net'
+import { ERRORS, OncueError } from '@oncue/core'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isOurFault, toOncueError, toPublicError } from '../errors.ts'
+import type { Logger } from '../log.ts'
+
+/** Logs an error, sets the status, and answers what the caller may know of it. */
+export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  logError(log, error, request)
+  const known = toPublicError(error, request.id)
+  void reply.status(ERRORS[known.code].http).type('application/json; charset=utf-8')
+  return known
+}
+
+/** What the caller did wrong is the caller's to read; what we did wrong is ours. */
+export function logError(log: Logger, error: unknown, { id, method, url }: FastifyRequest): void {
+  const known = toOncueError(error)
+  // Without the query, which may hold a payload.
+  const fields = { requestId: id, method, path: url.split('?')[0], code: known.code }
+  if (isOurFault(known) || known.retryable) log.error({ ...fields, err: known }, 'request failed')
+  else log.debug({ ...fields, reason: known.message }, 'request refused')
+}
+
+/** What is no HTTP, or far too much of it, never becomes a request. */
+export function answerClientError(_: Error, socket: Socket): void {
+  if (!socket.writable) return
+  const error = new OncueError('INVALID_INPUT', 'The request is not valid HTTP, or its head is too large', {
+    hint: 'Send HTTP/1.1 with at most 16 KB of headers.',
+  })
+  const body = JSON.stringify({ error })
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,74 @@
+import { OncueError } from '@oncue/core'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { assertOrigin } from '../auth/cookie.ts'
+import { ANONYMOUS, type Principal } from '../auth/principal.ts'
+import type { ApiContext, Services } from '../context.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks, and what an operation needs. */
+    api: ApiContext
+  }
+}
+
+export interface RateLimits {
+  /** Requests a minute. */
+  readonly perToken: number
+  readonly perAddress: number
+}
+
+const MINUTE_MS = 60_000
+
+/**
+ * Finds out who sends each request of this scope, and how much they sent already: those with a valid token
+ * are counted by it, all others by their address; so whoever floods from an address shuts out nobody there who
+ * has a token. Who showed something bad is told by the operation (`denied`), because only there tRPC and REST
+ * can each say it in their way.
+ */
+export function identifyRequests(app: FastifyInstance, services: Services, limits: RateLimits): void {
+  const byAddress = app.createRateLimit({
+    max: limits.perAddress,
+    timeWindow: MINUTE_MS,
+  })
+  const byPrincipal = app.createRateLimit({
+    max: limits.perToken,
+    timeWindow: MINUTE_MS,
+    keyGenerator: ({ api: { principal } }) => `${principal.kind}:${principal.id}`,
+  })
+
+  app.decorateRequest('api')
+  app.addHook('onRequest', async (request, reply) => {
+    const { principal, denied } = await identify(services, request)
+    request.api = { ...services, principal, denied, request: describe(request) }
+    const isKnown = principal.kind !== 'anonymous'
+    refuseExceeded(await (isKnown ? byPrincipal(request) : byAddress(request)), reply)
+  })
+}
+
+type Count = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>
+
+export function refuseExceeded(count: Count, reply: FastifyReply): void {
+  if (count.isAllowed || !count.isExceeded) return
+  void reply.header('retry-after', count.ttlInSeconds)
+  throw new OncueError('RATE_LIMITED', `More than ${count.max} requests within a minute`, {
+    details: { retryAfterSeconds: count.ttlInSeconds },
+  })
+}
+
+async function identify(
+  { auth }: Services,
+  { headers, method, host }: FastifyRequest,
+): Promise<{ principal: Principal; denied?: unknown }> {
+  const { authorization, cookie } = headers
+  try {
+    const principal = await auth.identify({ authorization, cookie })
+    if (principal.kind === 'session' && method !== 'GET' && method !== 'HEAD') assertOrigin(headers, host)
+    return { principal }
+  } catch (denied) {
+    return { principal: ANONYMOUS, denied }
+  }
+}
+
+function describe({ id, ip, headers }: FastifyRequest): ApiContext['request'] {
+  return { id, ip, userAgent: headers['user-agent'] ?? '' }
+}

@@ -1,0 +1,214 @@
+import { DEFAULT_SETTINGS } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import { ADMIN_TOKEN, DIALECTS, errorOf, startTestApi } from './harness.ts'
+
+describe.each(DIALECTS)('administration on %s', (dialect) => {
+  describe('tokens', () => {
+    it('are shown once, and work', async () => {
+      const api = await startTestApi(dialect)
+      const admin = api.client()
+      const expiresAt = new Date(Date.now() + 60_000)
+      const created = await admin.tokens.create.mutate({
+        ...{ name: ' shop ', role: 'producer', allowedTopics: ['mail_*'], expiresAt },
+      })
+      expect(created).toMatchObject({ name: 'shop', role: 'producer', createdBy: 'admin', expiresAt })
+      const { secret, ...shown } = created
+      const listed = await admin.tokens.list.query()
+      expect(listed).toContainEqual(shown)
+      expect(JSON.stringify(listed)).not.toContain(secret)
+
+      const shop = api.client(secret)
+      expect(await shop.tokens.me.query()).toMatchObject({
+        ...{ kind: 'token', id: created.id, name: 'shop', role: 'producer' },
+        ...{ allowedTopics: ['mail_*'], may: ['enqueue'] },
+      })
+      await shop.jobs.enqueue.mutate({ topic: 'mail_digest' })
+      expect(await errorOf(shop.jobs.enqueue.mutate({ topic: 'report' }))).toMatchObject({
+        code: 'TOPIC_NOT_ALLOWED',
+      })
+    })
+
+    it('cannot begin with their end', async () => {
+      const api = await startTestApi(dialect)
+      const expiresAt = new Date(Date.now() - 1_000)
+      const call = api.client().tokens.create.mutate({ name: 'late', role: 'viewer', expiresAt })
+      expect(await errorOf(call)).toMatchObject({ code: 'INVALID_INPUT' })
+    })
+
+    it('are refused from the moment they are revoked', async () => {
+      const api = await startTestApi(dialect)
+      const { id, secret } = await api.client().tokens.create.mutate({ name: 'x', role: 'viewer' })
+      const viewer = api.client(secret)
+      await viewer.jobs.stats.query()
+      await api.client().tokens.revoke.mutate({ id })
+      expect(await errorOf(viewer.jobs.stats.query())).toMatchObject({ code: 'UNAUTHORIZED' })
+      const ended = await api.client().tokens.list.query({ ended: true })
+      expect(ended.find((token) => token.id === id)?.revokedAt).toBeInstanceOf(Date)
+    })
+
+    it('that nobody has cannot be revoked', async () => {
+      const api = await startTestApi(dialect)
+      const id = '01900000-0000-7000-8000-00000000000f'
+      expect(await errorOf(api.client().tokens.revoke.mutate({ id }))).toMatchObject({
+        code: 'TOKEN_NOT_FOUND',
+      })
+    })
+
+    it('tell everybody who they are and what they may, also those without one', async () => {
+      const api = await startTestApi(dialect)
+      expect(await api.client(null).tokens.me.query()).toMatchObject({
+        kind: 'anonymous',
+        role: null,
+        may: [],
+      })
+      expect(await api.client().tokens.me.query()).toMatchObject({
+        ...{ kind: 'token', name: 'admin', may: ['enqueue', 'read', 'act', 'admin'] },
+      })
+    })
+  })
+
+  describe('settings', () => {
+    it('open and close the API at once', async () => {
+      const api = await startTestApi(dialect)
+      const [admin, anyone] = [api.client(), api.client(null)]
+      expect(await errorOf(anyone.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({
+        code: 'UNAUTHORIZED',
+      })
+      const { values, sources } = await admin.settings.set.mutate({
+        enqueueRule: 'true',
+        allowedTopics: ['mail'],
+      })
+      expect(values).toEqual({ ...DEFAULT_SETTINGS, enqueueRule: 'true', allowedTopics: ['mail'] })
+      expect(sources).toMatchObject({
+        enqueueRule: { from: 'runtime', updatedBy: 'admin' },
+        manageRule: { from: 'default', updatedBy: null },
+      })
+      await anyone.jobs.enqueue.mutate({ topic: 'mail' })
+      expect(await errorOf(admin.jobs.enqueue.mutate({ topic: 'other' }))).toMatchObject({
+        code: 'TOPIC_NOT_ALLOWED',
+      })
+      await admin.settings.set.mutate({ reset: ['enqueueRule', 'allowedTopics'] })
+      expect(await admin.settings.get.query()).toMatchObject({ values: DEFAULT_SETTINGS })
+      expect(await errorOf(anyone.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({
+        code: 'UNAUTHORIZED',
+      })
+    })
+
+    it('begin with what the environment says', async () => {
+      const api = await startTestApi(dialect, {
+        env: { ONCUE_MANAGE_RULE: 'true', ONCUE_MASKED_KEYS: 'pin' },
+      })
+      await api.client(null).jobs.stats.query()
+      const { values, sources } = await api.client().settings.get.query()
+      expect(values).toMatchObject({ manageRule: 'true', maskedKeys: ['pin'] })
+      expect(sources.maskedKeys).toMatchObject({ from: 'environment' })
+    })
+
+    it('switch the API off for all but admins, who can switch it on', async () => {
+      const api = await startTestApi(dialect)
+      const operator = api.client(await api.tokenFor('operator'))
+      const admin = api.client()
+      await admin.settings.set.mutate({ httpEnabled: false })
+      expect(await errorOf(operator.jobs.stats.query())).toMatchObject({ code: 'HTTP_DISABLED' })
+      expect(await operator.tokens.me.query()).toMatchObject({ may: [] })
+      expect((await api.fetch('/healthz', { token: null })).status).toBe(200)
+      expect((await api.fetch('/api/session', { token: null, json: { token: ADMIN_TOKEN } })).status).toBe(
+        201,
+      )
+      await admin.jobs.stats.query()
+      await admin.settings.set.mutate({ httpEnabled: true })
+      await operator.jobs.stats.query()
+    })
+
+    it.each([
+      ['nothing', {}],
+      ['nothing to reset', { reset: [] }],
+      ['an unknown rule', { manageRule: 'everyone' }],
+      ['a topic that cannot exist', { allowedTopics: ['a b'] }],
+      ['a key with a NUL', { maskedKeys: ['a\0b'] }],
+      ['an unknown mode', { payloadValidation: 'maybe' }],
+      ['an unknown name to reset', { reset: ['unknown'] }],
+      ['the same name twice', { httpEnabled: true, reset: ['httpEnabled'] }],
+      ['an unknown name', { unknown: 1 }],
+    ])('refuse %s, and change nothing', async (_, change) => {
+      const api = await startTestApi(dialect)
+      const admin = api.client()
+      const call = admin.settings.set.mutate(change as { httpEnabled: boolean })
+      expect((await errorOf(call))?.code).toMatch(/^INVALID_(INPUT|TEXT)$/)
+      expect(await admin.settings.get.query()).toMatchObject({ values: DEFAULT_SETTINGS })
+    })
+  })
+
+  describe('the audit', () => {
+    it('tells who changed what, from where', async () => {
+      const api = await startTestApi(dialect)
+      const token = await api.tokenFor('operator')
+      const { id: actorId } = await api.client(token).tokens.me.query()
+      const id = await api.enqueue()
+      const headers = { 'user-agent': 'a-test/1', 'x-request-id': 'r-1' }
+      await api.fetch(`/api/jobs/${id}/cancel`, { method: 'POST', token, headers })
+      const { items } = await api.client().audit.list.query({ actorId })
+      expect(items).toMatchObject([
+        {
+          actor: { id: actorId, name: 'operator', kind: 'token' },
+          action: 'jobs.cancel',
+          target: { ids: [id] },
+          count: 1,
+          ip: '127.0.0.1',
+          userAgent: 'a-test/1',
+          requestId: 'r-1',
+        },
+      ])
+    })
+
+    it('holds no secret of the tokens that were made', async () => {
+      const api = await startTestApi(dialect)
+      const secret = await api.tokenFor('viewer')
+      const { items } = await api.client().audit.list.query({ action: 'tokens.create' })
+      expect(items).toMatchObject([{ target: { name: 'viewer', role: 'viewer' }, count: 1 }])
+      expect(JSON.stringify(items)).not.toContain(secret)
+    })
+  })
+
+  describe('masking', () => {
+    const payload = { user: 'ada', password: 'hunter2', nested: [{ apiKey: 'k' }] }
+
+    it('hides secrets from everybody below admin, and says where', async () => {
+      const api = await startTestApi(dialect)
+      const id = await api.enqueue({ payload, meta: { token: 't', agent: 'a1' } })
+      await api.store.events.append(id, null, [{ type: 'log', data: { fields: { secret: 's' } } }])
+      const operator = api.client(await api.tokenFor('operator'))
+
+      expect(await operator.jobs.get.query({ id })).toMatchObject({
+        payload: { user: 'ada', password: '[masked]', nested: [{ apiKey: '[masked]' }] },
+        meta: { token: '[masked]', agent: 'a1' },
+        events: [{ data: { fields: { secret: '[masked]' } } }],
+        masked: [
+          'payload.password',
+          'payload.nested[0].apiKey',
+          'meta.token',
+          'events[0].data.fields.secret',
+        ],
+      })
+      expect(await operator.jobs.events.query({ id })).toMatchObject({
+        events: [{ data: { fields: { secret: '[masked]' } } }],
+      })
+      const rest = await (await api.fetch(`/api/jobs/${id}`, { token: await api.tokenFor('viewer') })).text()
+      for (const secret of ['hunter2', '"k"', '"s"', '"t"']) expect(rest).not.toContain(secret)
+
+      expect(await api.client().jobs.get.query({ id })).toMatchObject({ payload, masked: [] })
+      expect(await api.store.get(id)).toMatchObject({ payload })
+    })
+
+    it('hides what the setting names', async () => {
+      const api = await startTestApi(dialect)
+      const id = await api.enqueue({ payload })
+      const viewer = api.client(await api.tokenFor('viewer'))
+      await api.client().settings.set.mutate({ maskedKeys: ['user'] })
+      expect(await viewer.jobs.get.query({ id })).toMatchObject({
+        payload: { ...payload, user: '[masked]' },
+        masked: ['payload.user'],
+      })
+    })
+  })
+})

@@ -1,0 +1,164 @@
+import type { ErrorCode } from '@oncue/core'
+import superjson from 'superjson'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PROCEDURE_CALLS } from './calls.ts'
+import { DIALECTS } from './harness.ts'
+import {
+  accessRows,
+  anotherType,
+  expectError,
+  expectRefused,
+  type Field,
+  fieldsOf,
+  type Row,
+  replaced,
+  TRICKS,
+  WRONG_FIELD,
+  WRONG_TEXT,
+} from './refusals.ts'
+import { PROCEDURES, type Sending, World } from './world.ts'
+
+type Json = Record<string, unknown>
+
+describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
+  let world: World
+  beforeAll(async () => {
+    world = await World.open(dialect)
+  })
+  afterAll(() => world.close())
+
+  describe.each(PROCEDURES)('$name', ({ name, type }) => {
+    const call = PROCEDURE_CALLS[name]
+    const isChange = type === 'mutation'
+
+    test('without the right to it', async () => {
+      if (!call) return expect.unreachable()
+      const input = await call.input(world)
+      await expectRefused(
+        world,
+        accessRows(call.access, (sending) => world.call(name, input, sending)),
+      )
+    })
+
+    const inputs = async () => [await call?.input(world), ...(call?.also?.(world) ?? [])]
+
+    /** One field after the other, with each value that is wrong for it. */
+    async function rowsOf(
+      wrongValues: (field: Field) => readonly unknown[],
+      codes: readonly ErrorCode[],
+    ): Promise<Row[]> {
+      return (await inputs()).flatMap((input) =>
+        fieldsOf(input).flatMap((field) =>
+          wrongValues(field).map((value): Row => {
+            const what = `${field.path.join('.')} = ${String(value).slice(0, 50)}`
+            return [what, () => world.call(name, replaced(input, field.path, value)), codes]
+          }),
+        ),
+      )
+    }
+
+    test('with fields that are missing, extra or of another type', async () => {
+      if (!call) return expect.unreachable()
+      const [input, ...others] = await inputs()
+      const without = (field: string) => world.call(name, replaced(input, [field], undefined))
+      await expectRefused(world, [
+        ['a list instead', () => world.call(name, [1]), ['INVALID_INPUT']],
+        ['a text instead', () => world.call(name, 'x'), ['INVALID_INPUT']],
+        ['a number instead', () => world.call(name, 5), ['INVALID_INPUT']],
+        ...[input, ...others].map(
+          (given): Row => [
+            'extra',
+            () => world.call(name, { ...(given as Json), surprise: 1 }),
+            ['INVALID_INPUT'],
+          ],
+        ),
+        ...(call.required ?? []).map((field): Row => [`without ${field}`, () => without(field), WRONG_FIELD]),
+        ...(await rowsOf(({ value }) => [anotherType(value)], WRONG_FIELD)),
+      ])
+    })
+
+    test('with numbers out of range', async () => {
+      await expectRefused(
+        world,
+        await rowsOf(({ path, value }) => {
+          if (typeof value !== 'number') return []
+          const field = path.at(-1) ?? ''
+          if (field === 'limit') return [0, -1, 1e9, 1.5]
+          // Whoever likes may start at the very end.
+          return /^(offset|afterVersion)$/.test(field) ? [-1, 0.5] : [-1e9, 1e15, 0.5]
+        }, WRONG_FIELD),
+      )
+    })
+
+    test('with tricks in every text', async () => {
+      const isFree = ({ path }: Field) => call?.free?.some((end) => path.join('.').endsWith(end)) ?? false
+      const tricks = await rowsOf(
+        (field) => (typeof field.value === 'string' && !(isChange && isFree(field)) ? TRICKS : []),
+        [...WRONG_TEXT, 'SCHEDULE_NOT_FOUND'],
+      )
+      if (isChange) return expectRefused(world, tricks)
+      // To look for a strange text is no mistake: then there is an answer.
+      for (const [what, send] of tricks) {
+        const answer = await send()
+        if (answer.status !== 200 || answer.error) expectError(answer, what)
+      }
+    })
+
+    test('that is no JSON, too deep, too large, or meant for the prototype', async () => {
+      if (!call) return expect.unreachable()
+      const raw = (text: string, sending?: Sending) => world.callRaw(name, type, text, sending)
+      const valid = superjson.serialize(await call.input(world))
+      const text = JSON.stringify(valid)
+      const deep = '['.repeat(isChange ? 10_000 : 3_000) + ']'.repeat(isChange ? 10_000 : 3_000)
+      const rows: Row[] = [
+        ['half of it', () => raw(text.slice(0, -1)), ['INVALID_JSON']],
+        ['no JSON', () => raw('}{'), ['INVALID_JSON']],
+        ['not wrapped', () => raw('{"topic":"x"}'), ['INVALID_INPUT']],
+        ['deep', () => raw(`{"json":${deep}}`), ['INVALID_INPUT']],
+        [
+          'deep, with meta',
+          () => raw(`{"json":${deep},"meta":{"values":{"a":["Date"]}}}`),
+          ['INVALID_INPUT'],
+        ],
+        [
+          'strange meta',
+          () => raw('{"json":{"a":1},"meta":{"values":{"__proto__.a":["Date"]}}}'),
+          ['INVALID_INPUT'],
+        ],
+        [
+          'meta of no shape',
+          () => raw('{"json":{"a":1},"meta":{"values":5,"referentialEqualities":{"a":[7]}}}'),
+          WRONG_FIELD,
+        ],
+        [
+          '__proto__',
+          () =>
+            raw(
+              text.replace(
+                /^{"json":({?)/,
+                (_, open) => `{"json":{"__proto__":{"admin":true}${open ? ',' : '}'}`,
+              ),
+            ),
+          ['INVALID_INPUT', 'INVALID_JSON'],
+        ],
+      ]
+      if (isChange) {
+        rows.push(
+          ['nothing', () => raw(''), ['INVALID_JSON', 'INVALID_INPUT', 'INVALID_TOPIC', 'INVALID_QUEUE']],
+          ['eleven megabytes', () => raw(`{"json":"${'x'.repeat(11 * 1_048_576)}"}`), ['PAYLOAD_TOO_LARGE']],
+          [
+            'another type of content',
+            () => raw(text, { headers: { 'content-type': 'text/plain' } }),
+            ['UNSUPPORTED_MEDIA_TYPE'],
+          ],
+          [
+            'by GET',
+            () => world.send('GET', `/trpc/${name}?input=${encodeURIComponent(text)}`),
+            ['METHOD_NOT_ALLOWED'],
+          ],
+        )
+      }
+      await expectRefused(world, rows)
+    })
+  })
+})

@@ -1,0 +1,172 @@
+import { newJobId } from '@oncue/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ROUTES } from '../src/rest/routes.ts'
+import { createServer } from '../src/server.ts'
+import { ROUTE_CALLS } from './calls.ts'
+import { DIALECTS } from './harness.ts'
+import {
+  accessRows,
+  anotherType,
+  expectError,
+  expectRefused,
+  fieldsOf,
+  type Row,
+  replaced,
+  TRICKS,
+  WRONG_FIELD,
+  WRONG_TEXT,
+} from './refusals.ts'
+import { World } from './world.ts'
+
+type Json = Record<string, unknown>
+
+const ROUTE_NAMES = ROUTES.map(({ method, path }) => `${method} ${path}`)
+const SESSION = ['POST /api/session', 'DELETE /api/session']
+/** Routes without an operation, which have tests of their own. */
+const OTHERS = /^(GET|HEAD) \/(healthz|readyz|metrics|openapi\.json|docs\b.*)$|^\w+ \/trpc\/:path$|^HEAD /
+
+describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
+  let world: World
+  beforeAll(async () => {
+    world = await World.open(dialect)
+  })
+  afterAll(() => world.close())
+
+  test('every route of the server is known here', async () => {
+    const limits = { perToken: 1, perAddress: 1 }
+    const app = await createServer(world.services, { appDir: '', corsOrigins: [], trustProxy: false, limits })
+    await app.ready()
+    const known = [...ROUTE_NAMES, ...SESSION]
+    const unknown = parseRoutes(app.printRoutes({ commonPrefix: false })).filter(
+      (name) => !known.includes(name) && !OTHERS.test(name),
+    )
+    await app.close()
+    expect(unknown).toEqual([])
+  })
+
+  describe.each(ROUTES)('$method $path', ({ method, path }) => {
+    const call = ROUTE_CALLS[`${method} ${path}`]
+
+    async function valid() {
+      if (!call) throw new Error('this route has no row in ROUTE_CALLS')
+      return {
+        at: (await call.path?.(world)) ?? path,
+        query: call.query ?? {},
+        body: (await call.body?.(world)) as Json | undefined,
+        access: call.access,
+        required: call.required ?? [],
+      }
+    }
+    const withQuery = (at: string, query: Json) =>
+      `${at}?${new URLSearchParams(query as Record<string, string>)}`
+
+    test('without the right to it', async () => {
+      const { at, query, body, access } = await valid()
+      await expectRefused(
+        world,
+        accessRows(access, (sending) => world.send(method, withQuery(at, query), { ...sending, body })),
+      )
+    })
+
+    test('with fields that are missing, extra or of another type, and tricks in every text', async () => {
+      const { at, query, body, required } = await valid()
+      const send = (given: unknown) => world.send(method, at, { body: given })
+      const rows: Row[] = []
+      if (method !== 'POST')
+        rows.push([
+          'extra',
+          () => world.send(method, withQuery(at, { ...query, surprise: '1' })),
+          ['INVALID_INPUT'],
+        ])
+      else rows.push(['extra', () => send({ ...body, surprise: 1 }), ['INVALID_INPUT']])
+      if (method === 'POST')
+        for (const instead of [[1], 5, '"x"', 'true'])
+          rows.push([`${instead}`, () => send(instead), ['INVALID_INPUT']])
+      for (const field of required)
+        rows.push([`without ${field}`, () => send(replaced(body, [field], undefined)), WRONG_FIELD])
+      for (const { path: field, value } of fieldsOf(body)) {
+        const other = anotherType(value)
+        rows.push([`${field} of another type`, () => send(replaced(body, field, other)), WRONG_FIELD])
+        if (typeof value === 'string')
+          for (const trick of TRICKS)
+            rows.push([`${field} ${trick}`, () => send(replaced(body, field, trick)), WRONG_TEXT])
+      }
+      await expectRefused(world, rows)
+      for (const field of Object.keys(query)) {
+        for (const trick of TRICKS.filter((text) => text.length < 10_000)) {
+          const answer = await world.send(method, withQuery(at, { ...query, [field]: trick }))
+          if (answer.status !== 200) expectError(answer, `${field} ${trick}`)
+        }
+      }
+    })
+
+    test('with an id that is none', async () => {
+      if (!path.includes(':id')) return
+      const ids = [
+        ...TRICKS,
+        newJobId().toUpperCase(),
+        newJobId().slice(1),
+        '00000000-0000-0000-0000-000000000000',
+        '1',
+      ]
+      const rows = ids
+        .filter((id) => id.length < 10_000 && id !== '\ud800')
+        .map((id): Row => {
+          const at = path.replace(':id', encodeURIComponent(id))
+          return [id, () => world.send(method, at), ['INVALID_INPUT', 'NOT_FOUND']]
+        })
+      const unknown = path.replace(':id', newJobId())
+      await expectRefused(world, [
+        ...rows,
+        ['nobody has it', () => world.send(method, unknown), ['JOB_NOT_FOUND']],
+      ])
+    })
+
+    test('with a body that is no JSON, too deep, too large, or meant for the prototype', async () => {
+      if (method !== 'POST') return
+      const { at } = await valid()
+      const send = (body: string, headers = {}) => world.send(method, at, { body, headers })
+      const deep = '{"payload":'.repeat(10_000) + 1 + '}'.repeat(10_000)
+      await expectRefused(world, [
+        ['half of it', () => send('{"topic":"x"'), ['INVALID_JSON']],
+        ['no JSON', () => send('}{'), ['INVALID_JSON']],
+        ['nothing', () => send(''), ['INVALID_JSON']],
+        ['deep', () => send(deep), ['INVALID_INPUT', 'INVALID_TOPIC']],
+        ['__proto__', () => send('{"__proto__":{"admin":true}}'), ['INVALID_JSON']],
+        ['constructor', () => send('{"constructor":{"prototype":{"admin":true}}}'), ['INVALID_JSON']],
+        ['eleven megabytes', () => send(`{"topic":"${'x'.repeat(11 * 1_048_576)}"}`), ['PAYLOAD_TOO_LARGE']],
+        ['text', () => send('{}', { 'content-type': 'text/plain' }), ['UNSUPPORTED_MEDIA_TYPE']],
+      ])
+    })
+  })
+
+  test('a session is made of a token and of nothing else', async () => {
+    const post = (body: unknown, headers = {}) =>
+      world.send('POST', '/api/session', { as: 'nobody', body, headers })
+    await expectRefused(world, [
+      ['no token', () => post({}), ['INVALID_INPUT']],
+      ['another type', () => post({ token: 5 }), ['INVALID_INPUT']],
+      ['extra', () => post({ token: 'x', surprise: 1 }), ['INVALID_INPUT']],
+      ['a wrong token', () => post({ token: 'oncue_x' }), ['UNAUTHORIZED']],
+      ['a trick', () => post({ token: TRICKS[0] }), ['UNAUTHORIZED']],
+      ['no JSON', () => post('}{'), ['INVALID_JSON']],
+      ['__proto__', () => post('{"__proto__":{"token":"x"}}'), ['INVALID_JSON']],
+      ['from another page', () => post({ token: 'x' }, { origin: 'https://example.org' }), ['FORBIDDEN']],
+    ])
+    // Who is signed out already may sign out again.
+    expect((await world.send('DELETE', '/api/session', { as: 'nobody' })).status).toBe(204)
+  })
+})
+
+/** `GET /api/jobs/:id` for each leaf of the tree that fastify prints. */
+function parseRoutes(tree: string): string[] {
+  const parents: string[] = []
+  return tree.split('\n').flatMap((line) => {
+    const [, indent = '', segment = '', methods = ''] = /^([│ ]*)[├└]── (\S+) \((.+)\)$/.exec(line) ?? []
+    if (segment === '') return []
+    const depth = indent.length / 4
+    parents.length = depth
+    parents.push(segment)
+    return methods.split(', ').map((method) => `${method} ${parents.join('')}`)
+  })
+}

@@ -1,0 +1,164 @@
+import { type EnqueueOptions, prepareJob, type Role } from '@oncue/core'
+import type { ClaimedJob, Store } from '@oncue/db'
+import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import {
+  createTRPCClient,
+  httpLink,
+  httpSubscriptionLink,
+  splitLink,
+  type TRPCClient,
+  TRPCClientError,
+} from '@trpc/client'
+import { EventSource } from 'eventsource'
+import superjson from 'superjson'
+import { inject, onTestFinished } from 'vitest'
+import { type Api, type AppRouter, readConfig, silentLogger, startApi } from '../src/index.ts'
+
+export const DIALECTS = ['postgres', 'sqlite'] as const
+export type Dialect = (typeof DIALECTS)[number]
+
+export type Client = TRPCClient<AppRouter>
+
+export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
+
+export function createDatabase(dialect: Dialect): Promise<TestDatabase> {
+  return dialect === 'postgres' ? createPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
+}
+
+/** A real server on a port of its own, over a real database; both are gone when the test is over. */
+export class TestApi {
+  readonly #api: Api
+  /** As in `http://127.0.0.1:4400`. */
+  readonly url: string
+
+  constructor(api: Api) {
+    this.#api = api
+    this.url = api.url
+  }
+
+  /** The server's own store: what it did can be looked at, and jobs can be run. */
+  get store(): Store {
+    return this.#api.services.store
+  }
+
+  get services() {
+    return this.#api.services
+  }
+
+  close(): Promise<void> {
+    return this.#api.close()
+  }
+
+  /** Calls as the admin, unless told otherwise; null: without a token. */
+  client(token: string | null = ADMIN_TOKEN): Client {
+    return createClient(this.url, token)
+  }
+
+  fetch(path: string, { token = ADMIN_TOKEN, json, ...init }: FetchOptions = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    if (token !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${token}`)
+    if (json !== undefined) headers.set('content-type', 'application/json')
+    const body = json === undefined ? init.body : JSON.stringify(json)
+    return fetch(new URL(path, this.url), {
+      method: body ? 'POST' : 'GET',
+      ...init,
+      headers,
+      ...(body && { body }),
+    })
+  }
+
+  /** A token with this role. */
+  async tokenFor(role: Role, options: { allowedTopics?: string[]; expiresAt?: Date } = {}): Promise<string> {
+    const { secret } = await this.client().tokens.create.mutate({ name: role, role, ...options })
+    return secret
+  }
+
+  /** Straight into the store, past the API. */
+  async enqueue(options: EnqueueOptions & { topic?: string; payload?: unknown } = {}): Promise<string> {
+    const { topic = 'mail_digest', payload = { userId: '123' }, ...rest } = options
+    const [id] = await this.store.enqueue([prepareJob(topic, payload, rest)])
+    if (id === undefined) throw new Error('the enqueue answered no id')
+    return id
+  }
+
+  /** As a worker does. */
+  async claim(queue = 'default'): Promise<ClaimedJob> {
+    const { jobs } = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 60_000 })
+    const [job] = jobs
+    if (!job) throw new Error('there is no job to claim')
+    return job
+  }
+
+  async complete({ id, run }: { id: string; run: number }, result: unknown = null): Promise<void> {
+    await this.store.settle([{ id, run, kind: 'complete', result: JSON.stringify(result) }])
+  }
+}
+
+const WORKER = '01900000-0000-7000-8000-00000000000a'
+
+export interface FetchOptions extends RequestInit {
+  token?: string | null
+  /** Sent as a POST unless `method` says otherwise. */
+  json?: unknown
+}
+
+export interface ApiOptions {
+  /** Variables of the environment, as an operator would set them. */
+  readonly env?: Readonly<Record<string, string>>
+  /** On this database, which its owner drops. */
+  readonly databaseUrl?: string
+}
+
+export async function startTestApi(
+  dialect: Dialect,
+  { env, databaseUrl }: ApiOptions = {},
+): Promise<TestApi> {
+  const database = databaseUrl === undefined ? await createDatabase(dialect) : undefined
+  const config = readConfig({
+    DATABASE_URL: databaseUrl ?? database?.url,
+    ONCUE_PORT: '0',
+    ONCUE_ADMIN_TOKEN: ADMIN_TOKEN,
+    ...env,
+  })
+  const api = await startApi(config, silentLogger)
+  onTestFinished(async () => {
+    await api.close()
+    await database?.drop()
+  })
+  return new TestApi(api)
+}
+
+export function createClient(url: string, token: string | null = ADMIN_TOKEN): Client {
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+  class AuthorizedEventSource extends EventSource {
+    constructor(address: string | URL) {
+      super(address, {
+        fetch: (input, init) => fetch(input, { ...init, headers: { ...init.headers, ...headers } }),
+      })
+    }
+  }
+  return createTRPCClient<AppRouter>({
+    links: [
+      splitLink({
+        condition: ({ type }) => type === 'subscription',
+        true: httpSubscriptionLink({
+          url: `${url}/trpc`,
+          transformer: superjson,
+          EventSource: AuthorizedEventSource,
+        }),
+        false: httpLink({ url: `${url}/trpc`, transformer: superjson, headers }),
+      }),
+    ],
+  })
+}
+
+/** The error that a call failed with, as Oncue names it. */
+export async function errorOf(call: Promise<unknown>) {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof TRPCClientError) return (error as TRPCClientError<AppRouter>).data?.oncue
+    throw error
+  }
+  throw new Error('the call succeeded')
+}

@@ -1,0 +1,194 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createJwtVerifier, type JwtVerifier, looksLikeJwt } from '../src/auth/jwt.ts'
+import { DIALECTS, errorOf, startTestApi } from './harness.ts'
+
+const ISSUER = 'https://id.example.com/'
+const AUDIENCE = 'oncue'
+
+const ours = await generateKeyPair('RS256', { extractable: true })
+const stranger = await generateKeyPair('RS256')
+
+let server: Server
+let jwksUrl: string
+let status = 200
+let verify: JwtVerifier
+
+beforeAll(async () => {
+  const jwk = { ...(await exportJWK(ours.publicKey)), kid: 'k1', use: 'sig' }
+  server = createServer((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [jwk] }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`
+  verify = verifier()
+})
+afterAll(() => {
+  server.closeAllConnections()
+  return new Promise((resolve) => server.close(resolve))
+})
+
+function verifier(changes: { roleClaim?: string; topicsClaim?: string; jwksUrl?: string } = {}) {
+  const claims = { roleClaim: 'role', topicsClaim: 'topics' }
+  return createJwtVerifier({ jwksUrl, issuer: ISSUER, audience: AUDIENCE, ...claims, ...changes })
+}
+
+const now = () => Math.floor(Date.now() / 1_000)
+
+/** The claims of a good one, and what is different about this one. */
+function claims(changes: Record<string, unknown> = {}): JWTPayload {
+  return { iss: ISSUER, aud: AUDIENCE, sub: 'u1', exp: now() + 60, ...changes }
+}
+
+function sign(
+  changes?: Record<string, unknown>,
+  header: { alg?: string; kid?: string } = {},
+  key = ours.privateKey,
+) {
+  return new SignJWT(claims(changes)).setProtectedHeader({ alg: 'RS256', kid: 'k1', ...header }).sign(key)
+}
+
+describe('a JWT', () => {
+  it('says who sent it, and what they may', async () => {
+    const exp = now() + 60
+    const token = await sign({ exp, name: 'Ada', role: 'operator', topics: ['mail_*'] })
+    expect(looksLikeJwt(token)).toBe(true)
+    expect(await verify(token)).toEqual({
+      kind: 'jwt',
+      id: 'u1',
+      name: 'Ada',
+      role: 'operator',
+      allowedTopics: ['mail_*'],
+      tokenId: null,
+      expiresAt: new Date((exp + 5) * 1_000),
+    })
+  })
+
+  it('needs no more than a name: then it has no role, and all topics', async () => {
+    expect(await verify(await sign())).toMatchObject({ name: 'u1', role: null, allowedTopics: null })
+  })
+
+  it('has a name that can be written down', async () => {
+    const { name } = await verify(await sign({ name: `a\0b${'x'.repeat(1_000)}` }))
+    expect(name).toBe(`a\ufffdb${'x'.repeat(252)}`)
+  })
+
+  it.each([
+    ['operator', 'operator'],
+    [['viewer', 'admin', 'producer'], 'admin'],
+    [['engineering'], null],
+    ['root', null],
+    [{ admin: true }, null],
+    [7, null],
+  ])('with the role claim %o has the role %s', async (role, expected) => {
+    expect(await verify(await sign({ role }))).toMatchObject({ role: expected })
+  })
+
+  it.each([
+    [
+      ['mail', 'app:*'],
+      ['mail', 'app:*'],
+    ],
+    ['mail app:*', ['mail', 'app:*']],
+    ['mail,app:*', ['mail', 'app:*']],
+    [[], []],
+    ['', []],
+    [null, []],
+    [7, []],
+    [[7, 'mail'], ['mail']],
+  ])('with the topics claim %o may enqueue %o', async (topics, expected) => {
+    expect(await verify(await sign({ topics }))).toMatchObject({ allowedTopics: expected })
+  })
+
+  it.each([
+    ['https://example.com/role', { 'https://example.com/role': 'admin' }, 'admin'],
+    ['realm_access.roles', { realm_access: { roles: ['viewer'] } }, 'viewer'],
+    ['realm_access.roles', { realm_access: null }, null],
+    ['constructor.name', {}, null],
+  ])('may have its role in the claim %s', async (roleClaim, payload, expected) => {
+    expect(await verifier({ roleClaim })(await sign(payload))).toMatchObject({ role: expected })
+  })
+})
+
+describe('a JWT is refused', () => {
+  const refused: [string, () => Promise<string> | string, string][] = [
+    ['expired', () => sign({ exp: now() - 60 }), 'expired'],
+    ['not valid yet', () => sign({ nbf: now() + 60 }), 'nbf'],
+    ['of another issuer', () => sign({ iss: 'https://evil.example.com/' }), 'iss'],
+    ['for another audience', () => sign({ aud: 'billing' }), 'aud'],
+    ['without an end', () => sign({ exp: undefined }), 'exp'],
+    ['of nobody', () => sign({ sub: undefined }), 'sub'],
+    ['of a nobody without a name', () => sign({ sub: '' }), 'sub'],
+    ['with an unknown key', () => sign({}, { kid: 'k2' }), 'not valid'],
+    ['signed by a stranger', () => sign({}, {}, stranger.privateKey), 'not valid'],
+    ['without a signature', () => new UnsecuredJWT(claims()).encode(), 'not valid'],
+    ['signed with the public key as a secret', signedWithThePublicKey, 'not valid'],
+    ['whose claims were changed', changed, 'not valid'],
+    ['that is none', () => 'eyJ.b.c', 'not valid'],
+  ]
+
+  it.each(refused)('%s', async (_, make, reason) => {
+    await expect(verify(await make())).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining(reason),
+    })
+  })
+
+  async function signedWithThePublicKey(): Promise<string> {
+    const secret = new TextEncoder().encode(await exportSPKI(ours.publicKey))
+    return new SignJWT(claims({ role: 'admin' })).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(secret)
+  }
+
+  async function changed(): Promise<string> {
+    const [header, , signature] = (await sign()).split('.')
+    const payload = Buffer.from(JSON.stringify(claims({ role: 'admin' }))).toString('base64url')
+    return `${header}.${payload}.${signature}`
+  }
+})
+
+describe('a key set that cannot be read', () => {
+  it('is not the fault of the token', async () => {
+    const token = await sign()
+    status = 500
+    await expect(verifier()(token)).rejects.toMatchObject({ code: 'JWKS_UNAVAILABLE', retryable: true })
+    status = 200
+    await expect(verifier({ jwksUrl: 'http://127.0.0.1:1/' })(token)).rejects.toMatchObject({
+      code: 'JWKS_UNAVAILABLE',
+    })
+  })
+})
+
+describe.each(DIALECTS)('the API on %s', (dialect) => {
+  it('takes JWTs beside its own tokens, when it is told whose', async () => {
+    const api = await startTestApi(dialect, {
+      env: {
+        ONCUE_JWKS_URL: jwksUrl,
+        ONCUE_JWT_ISSUER: ISSUER,
+        ONCUE_JWT_AUDIENCE: AUDIENCE,
+        ONCUE_JWT_ROLE_CLAIM: 'oncue_role',
+      },
+    })
+    const producer = api.client(await sign({ name: 'Ada', oncue_role: 'producer', topics: ['mail_*'] }))
+    expect(await producer.tokens.me.query()).toMatchObject({ kind: 'jwt', id: 'u1', may: ['enqueue'] })
+    await producer.jobs.enqueue.mutate({ topic: 'mail_digest' })
+    expect(await errorOf(producer.jobs.enqueue.mutate({ topic: 'report' }))).toMatchObject({
+      code: 'TOPIC_NOT_ALLOWED',
+    })
+    expect(await errorOf(producer.jobs.stats.query())).toMatchObject({ code: 'FORBIDDEN' })
+    const expired = api.client(await sign({ exp: now() - 60, oncue_role: 'admin' }))
+    expect(await errorOf(expired.jobs.stats.query())).toMatchObject({ code: 'UNAUTHORIZED' })
+
+    const { items } = await api.client().audit.list.query({ actorId: 'u1' })
+    expect(items).toMatchObject([{ action: 'jobs.enqueue', actor: { name: 'Ada', kind: 'jwt' } }])
+    const session = await api.fetch('/api/session', { token: null, json: { token: await sign() } })
+    expect(session.status).toBe(401)
+  })
+
+  it('takes no JWT when it is not told', async () => {
+    const api = await startTestApi(dialect)
+    const admin = api.client(await sign({ role: 'admin' }))
+    expect(await errorOf(admin.jobs.stats.query())).toMatchObject({ code: 'UNAUTHORIZED' })
+  })
+})

@@ -1,0 +1,45 @@
+import { ERRORS } from '@oncue/core'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect, test } from 'vitest'
+import { openApiDocument } from '../src/rest/openapi.ts'
+import { ROUTES } from '../src/rest/routes.ts'
+
+const document = openApiDocument()
+
+test('the document is OpenAPI 3.1, as somebody else understands it', async () => {
+  const validator = new Validator()
+  expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
+  expect(validator.version).toBe('3.1')
+})
+
+test('the file in the repository is this document (write it with vitest -u)', async () => {
+  await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot('../openapi.json')
+})
+
+test('it names every route of the table and the session, and each has a name of its own', () => {
+  const operations = Object.entries(
+    document.paths as Record<string, Record<string, { operationId: string }>>,
+  ).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => ({ path, method, operationId })),
+  )
+  const inTable = ROUTES.map(({ method, path }) => `${method} ${path.replace(':id', '{id}')}`)
+  inTable.push('POST /api/session', 'DELETE /api/session')
+  expect(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort()).toEqual(
+    inTable.sort(),
+  )
+  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(inTable.length)
+})
+
+test('its errors are those of the one table', () => {
+  const { Error: error } = (document.components as { schemas: Record<string, unknown> }).schemas
+  expect(error).toMatchObject({
+    properties: { error: { properties: { code: { enum: Object.keys(ERRORS) } } } },
+  })
+})
+
+test('its examples are requests that work', () => {
+  const withBody = ROUTES.filter(({ body }) => body !== null)
+  expect(withBody.map(({ input, example }) => input.safeParse(example).success)).toEqual(
+    withBody.map(() => true),
+  )
+})

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { DIALECTS, startTestApi, type TestApi } from './harness.ts'
+
+describe.each(DIALECTS)('sessions on %s', (dialect) => {
+  /** As a page of ours does. */
+  const signIn = (api: TestApi, token: string, headers: Record<string, string> = {}) =>
+    api.fetch('/api/session', { token: null, json: { token }, headers: { origin: api.url, ...headers } })
+
+  const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? ''
+
+  async function signedIn(api: TestApi, token: string) {
+    const cookie = cookieOf(await signIn(api, token))
+    return (path: string, init: RequestInit = {}) =>
+      api.fetch(path, { ...init, token: null, headers: { cookie, origin: api.url, ...init.headers } })
+  }
+
+  const codeOf = async (response: Response) =>
+    ((await response.json()) as { error: { code: string } }).error.code
+
+  it('turn a token into a cookie that no script reads and no other site sends', async () => {
+    const api = await startTestApi(dialect)
+    const response = await signIn(api, await api.tokenFor('viewer'))
+    expect(response.status).toBe(201)
+    expect(await response.json()).toMatchObject({
+      name: 'viewer',
+      role: 'viewer',
+      expires_at: expect.any(String),
+    })
+    expect(response.headers.get('set-cookie')).toMatch(
+      /^oncue_session=oncue_[\w-]{43}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/,
+    )
+  })
+
+  it('carry a Secure cookie behind a proxy that speaks https', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_TRUST_PROXY: 'true' } })
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'jobs.example.com' }
+    const origin = 'https://jobs.example.com'
+    const response = await signIn(api, await api.tokenFor('viewer'), { ...forwarded, origin })
+    expect(response.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  it('may what the token may', async () => {
+    const api = await startTestApi(dialect)
+    const browser = await signedIn(api, await api.tokenFor('viewer'))
+    expect((await browser('/api/jobs')).status).toBe(200)
+    const enqueue = await browser('/api/jobs/enqueue', {
+      method: 'POST',
+      body: '{"topic":"mail"}',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(enqueue.status).toBe(403)
+    expect(await codeOf(enqueue)).toBe('FORBIDDEN')
+  })
+
+  it.each(['https://evil.example.com', 'null', 'http://127.0.0.1:1', undefined])(
+    'change nothing for a page of %s',
+    async (origin) => {
+      const api = await startTestApi(dialect)
+      const cookie = cookieOf(await signIn(api, await api.tokenFor('operator')))
+      const id = await api.enqueue()
+      const headers = { cookie, ...(origin && { origin }) }
+      const response = await api.fetch(`/api/jobs/${id}`, { method: 'DELETE', token: null, headers })
+      expect(response.status).toBe(403)
+      expect(await codeOf(response)).toBe('FORBIDDEN')
+      expect(await api.store.get(id)).toMatchObject({ status: 'pending' })
+    },
+  )
+
+  it('cannot be begun by a page elsewhere', async () => {
+    const api = await startTestApi(dialect)
+    const response = await signIn(api, await api.tokenFor('viewer'), { origin: 'https://evil.example.com' })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('set-cookie')).toBeNull()
+  })
+
+  it.each([{}, { token: '' }, { token: 7 }, { token: 'x', more: 1 }, 'x', null])(
+    'cannot be begun with %o',
+    async (json) => {
+      const api = await startTestApi(dialect)
+      const response = await api.fetch('/api/session', { token: null, json })
+      expect([response.status, await codeOf(response)]).toEqual([400, 'INVALID_INPUT'])
+    },
+  )
+
+  it('cannot be guessed for long from one address', async () => {
+    const api = await startTestApi(dialect)
+    const statuses: number[] = []
+    for (let n = 0; n < 22; n++) statuses.push((await signIn(api, `oncue_wrong${n}`)).status)
+    expect(statuses.slice(0, 20)).toEqual(Array(20).fill(401))
+    expect(statuses.at(-1)).toBe(429)
+    const right = await signIn(api, await api.tokenFor('viewer'))
+    expect(right.status).toBe(429)
+    expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  it('cannot be made from another session', async () => {
+    const api = await startTestApi(dialect)
+    const secret = cookieOf(await signIn(api, await api.tokenFor('viewer'))).split('=')[1] ?? ''
+    expect((await signIn(api, secret)).status).toBe(401)
+  })
+
+  it('end by signing out, and leave the token as it is', async () => {
+    const api = await startTestApi(dialect)
+    const token = await api.tokenFor('viewer')
+    const browser = await signedIn(api, token)
+    const out = await browser('/api/session', { method: 'DELETE' })
+    expect(out.status).toBe(204)
+    expect(out.headers.get('set-cookie')).toMatch(/^oncue_session=; Path=\/; Max-Age=0; HttpOnly/)
+    expect((await browser('/api/jobs')).status).toBe(401)
+    expect((await api.fetch('/api/jobs', { token })).status).toBe(200)
+    expect((await browser('/api/session', { method: 'DELETE' })).status).toBe(204)
+  })
+
+  it('cannot be ended by a page elsewhere', async () => {
+    const api = await startTestApi(dialect)
+    const browser = await signedIn(api, await api.tokenFor('viewer'))
+    const origin = 'https://evil.example.com'
+    const response = await browser('/api/session', { method: 'DELETE', headers: { origin } })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('set-cookie')).toBeNull()
+    expect((await browser('/api/jobs')).status).toBe(200)
+  })
+
+  it('end with their token, and no later than it', async () => {
+    const api = await startTestApi(dialect)
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const browser = await signedIn(api, await api.tokenFor('viewer', { expiresAt }))
+    const admin = api.client()
+    const [session] = await admin.tokens.list.query({ kind: 'session' })
+    expect(session).toMatchObject({ name: 'viewer', expiresAt })
+    await admin.tokens.revoke.mutate({ id: session?.parentId ?? '' })
+    expect((await browser('/api/jobs')).status).toBe(401)
+  })
+
+  it('may be begun over one that has ended', async () => {
+    const api = await startTestApi(dialect)
+    const cookie = 'oncue_session=oncue_long_gone'
+    expect((await signIn(api, await api.tokenFor('viewer'), { cookie })).status).toBe(201)
+  })
+
+  it('are in the audit, as done by the token', async () => {
+    const api = await startTestApi(dialect)
+    const token = await api.tokenFor('viewer')
+    const browser = await signedIn(api, token)
+    await browser('/api/session', { method: 'DELETE' })
+    const me = await api.client(token).tokens.me.query()
+    const { items } = await api.client().audit.list.query({ actorId: me.id })
+    expect(items.map(({ action, actor }) => [action, actor.name])).toEqual([
+      ['session.end', 'viewer'],
+      ['session.create', 'viewer'],
+    ])
+    expect(JSON.stringify(items)).not.toContain(token)
+  })
+})

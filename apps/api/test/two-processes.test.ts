@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { openStore } from '@oncue/db'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, errorOf } from './harness.ts'
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+const until = (condition: () => void | Promise<void>) =>
+  vi.waitFor(condition, { timeout: 20_000, interval: 20 })
+
+interface ApiProcess {
+  readonly url: string
+  readonly child: ChildProcess
+  /** All that it printed. */
+  output(): string
+}
+
+/** The command that people start, in a process of its own. */
+async function startProcess(databaseUrl: string, env: Record<string, string> = {}): Promise<ApiProcess> {
+  const child = spawn(process.execPath, [MAIN], {
+    env: { DATABASE_URL: databaseUrl, ONCUE_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  })
+  const url = await vi.waitFor(
+    () => {
+      const found = /"url":"([^"]+)"/.exec(output)?.[1]
+      if (found === undefined) throw new Error(`it did not start: ${output}`)
+      return found
+    },
+    { timeout: 30_000, interval: 50 },
+  )
+  return { url, child, output: () => output }
+}
+
+async function stop({ child }: ApiProcess): Promise<number | null> {
+  child.kill('SIGTERM')
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code
+}
+
+describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
+  it('share tokens, sessions, revocation, settings and live streams', async () => {
+    const database = await createDatabase(dialect)
+    const env = { ONCUE_ADMIN_TOKEN: ADMIN_TOKEN }
+    const [one, two] = await Promise.all([startProcess(database.url, env), startProcess(database.url, env)])
+    const [adminOne, adminTwo] = [createClient(one.url), createClient(two.url)]
+
+    // A token that one made is good at the other.
+    const { id: tokenId, secret } = await adminOne.tokens.create.mutate({ name: 'phone', role: 'operator' })
+    const onTwo = createClient(two.url, secret)
+    expect(await onTwo.queues.list.query()).toEqual([])
+
+    // So is a session.
+    const signedIn = await fetch(`${one.url}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: secret }),
+    })
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const asSession = () => fetch(`${two.url}/trpc/queues.list`, { headers: { cookie } })
+    expect((await asSession()).status).toBe(200)
+
+    // A stream at one tells what was done through the other.
+    const { id } = await adminTwo.jobs.enqueue.mutate({ topic: 'mail' })
+    const seen: string[] = []
+    let ended: string | undefined
+    createClient(one.url, secret).jobs.watch.subscribe(
+      { id },
+      {
+        onData: ({ data }) => seen.push(data.type === 'event' ? data.event.type : data.state.status),
+        onError: (error) => {
+          ended = error.data?.oncue.code ?? error.message
+        },
+      },
+    )
+    await until(() => expect(seen).toEqual(['pending']))
+    const store = await openStore(database.url)
+    await store.events.append(id, null, [{ type: 'node_started' }])
+    await store.close()
+    await until(() => expect(seen).toEqual(['pending', 'node_started']))
+
+    // A setting that one changed holds at the other.
+    await adminOne.settings.set.mutate({ enqueueRule: '' })
+    await until(async () => {
+      expect(await errorOf(onTwo.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({ code: 'FORBIDDEN' })
+    })
+
+    // What one revokes ends at both: the token, its sessions, its streams.
+    await adminTwo.tokens.revoke.mutate({ id: tokenId })
+    await until(async () => expect((await fetchAs(secret, `${one.url}/trpc/queues.list`)).status).toBe(401))
+    await until(async () => expect((await asSession()).status).toBe(401))
+    await until(() => expect(ended).toBe('UNAUTHORIZED'))
+
+    expect(await Promise.all([stop(one), stop(two)])).toEqual([0, 0])
+    await database.drop()
+  })
+
+  it('print the first admin token once, whichever starts first', async () => {
+    const database = await createDatabase(dialect)
+    const processes = await Promise.all([startProcess(database.url), startProcess(database.url)])
+    const tokens = processes.flatMap(({ output }) => /oncue_[\w-]{20,}/.exec(output())?.[0] ?? [])
+    expect(tokens).toHaveLength(1)
+    const [token = ''] = tokens
+    for (const { url } of processes)
+      expect((await fetchAs(token, `${url}/trpc/tokens.list`)).status).toBe(200)
+    expect(await Promise.all(processes.map(stop))).toEqual([0, 0])
+    const again = await startProcess(database.url)
+    expect(again.output()).not.toMatch(/oncue_[\w-]{20,}/)
+    await stop(again)
+    await database.drop()
+  })
+})
+
+describe('the command', () => {
+  it('says what is wrong and what to do when it cannot start', async () => {
+    const child = spawn(process.execPath, [MAIN], {
+      env: { DATABASE_URL: 'mysql://nowhere', ONCUE_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    child.stderr.on('data', (chunk) => {
+      said += chunk
+    })
+    const [code] = await once(child, 'close')
+    expect(code).toBe(1)
+    expect(said).toMatch(/^INVALID_DATABASE_URL: .+\nUse postgres:\/\//)
+  })
+})
+
+function fetchAs(token: string, url: string): Promise<Response> {
+  return fetch(url, { headers: { authorization: `Bearer ${token}` } })
+}

@@ -1,0 +1,177 @@
+import { defineJobs, defineWorkers, job, toRegistry } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { z } from 'zod'
+import { silentLogger } from '../src/log.ts'
+import { createPayloadValidation, type PayloadValidation } from '../src/payload-validation.ts'
+
+const input = z.strictObject({
+  userId: z.string().min(2),
+  items: z.array(z.object({ name: z.string(), count: z.int().positive() })).default([]),
+  mode: z.enum(['fast', 'slow']).optional(),
+  link: z.url().optional(),
+  price: z.number().multipleOf(0.01).optional(),
+  target: z
+    .discriminatedUnion('kind', [
+      z.object({ kind: z.literal('mail'), address: z.email() }),
+      z.object({ kind: z.literal('push'), device: z.object({ id: z.uuid() }) }),
+    ])
+    .optional(),
+  tags: z.union([z.string(), z.array(z.string())]).optional(),
+})
+
+const [announced] = toRegistry(
+  defineWorkers(defineJobs({ mail: job({ input }) }), { mail: async () => null }),
+).describe()
+
+const topicOf = (schema: unknown, topic = 'mail') => ({ topic, input: schema, output: {}, policy: {} })
+
+const DATABASES = {
+  Postgres: () => createPostgresDatabase(inject('postgresUrl')),
+  SQLite: createSqliteDatabase,
+}
+
+describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (_, createDatabase) => {
+  let store: Store
+  let drop: () => Promise<void>
+  let warnings: string[]
+  let payloads: PayloadValidation
+
+  beforeAll(async () => {
+    const database = await createDatabase()
+    store = await openStore(database.url)
+    drop = () => database.drop()
+  })
+  afterAll(async () => {
+    await store.close()
+    await drop()
+  })
+  beforeEach(async () => {
+    warnings = []
+    const log = { ...silentLogger, warn: (_: object, message: string) => warnings.push(message) }
+    payloads = createPayloadValidation({ store, log, refreshMs: 0 })
+    await store.announce([topicOf(announced?.input)])
+  })
+
+  test.each<[payload: unknown, path: string, reason: string]>([
+    [undefined, 'payload', 'must be object'],
+    ['text', 'payload', 'must be object'],
+    [{}, 'payload.userId', 'is missing'],
+    [{ userId: 12 }, 'payload.userId', 'must be string'],
+    [{ userId: 'x' }, 'payload.userId', 'must NOT have fewer than 2 characters'],
+    [{ userId: '😀' }, 'payload.userId', 'must NOT have fewer than 2 characters'],
+    [{ userId: '123', more: 1 }, 'payload.more', 'is not a field of this topic'],
+    [
+      {
+        userId: '123',
+        items: [
+          { name: 'a', count: 1 },
+          { name: 'b', count: 0.5 },
+        ],
+      },
+      'payload.items[1].count',
+      'must be integer',
+    ],
+    [{ userId: '123', items: [{ count: 1 }] }, 'payload.items[0].name', 'is missing'],
+    [{ userId: '123', mode: 'warp' }, 'payload.mode', 'must be one of "fast", "slow"'],
+    [{ userId: '123', link: 'no link' }, 'payload.link', 'must match format "uri"'],
+    [
+      { userId: '123', target: { kind: 'push', device: { id: 'x' } } },
+      'payload.target.device.id',
+      'must match',
+    ],
+    [{ userId: '123', tags: ['a', 1] }, 'payload.tags[1]', 'must be string'],
+  ])('%j is refused with the path of the fault', async (payload, path, reason) => {
+    await expect(payloads.check('mail', payload, 'reject')).rejects.toMatchObject({
+      code: 'INVALID_PAYLOAD',
+      message: expect.stringContaining(`${path}: ${reason}`),
+      details: { topic: 'mail', path },
+    })
+    expect(input.safeParse(payload).success).toBe(false)
+  })
+
+  test.each([
+    [{ userId: '123' }],
+    [{ userId: '😀😀' }],
+    [{ userId: '123', link: 'https://exämple.org/ä', price: 0.29 }],
+    [{ userId: '123', items: [{ name: 'a', count: 1, more: true }], tags: 'a' }],
+    [{ userId: '123', target: { kind: 'mail', address: 'kim@example.org' } }],
+  ])('%j is taken, as the handler would take it', async (payload) => {
+    await payloads.check('mail', payload, 'reject')
+    expect(input.safeParse(payload).success).toBe(true)
+  })
+
+  test('a message never repeats the value, which may be secret', async () => {
+    const wrong = { userId: '123', mode: 'hunter2' }
+    const error = await payloads.check('mail', wrong, 'reject').catch((thrown) => thrown)
+    expect(JSON.stringify(error)).not.toContain('hunter2')
+  })
+
+  test('mode warn says it in the log, mode off says nothing', async () => {
+    await payloads.check('mail', {}, 'warn')
+    expect(warnings).toEqual(['stored all the same: payload.userId: is missing (schema of mail)'])
+    await payloads.check('mail', {}, 'off')
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('a topic that nobody announced takes anything', async () => {
+    await payloads.check('unknown', { any: 'thing' }, 'reject')
+    await payloads.check('toString', { any: 'thing' }, 'reject')
+  })
+
+  test('a new announcement takes the place of the old one', async () => {
+    await payloads.check('mail', { userId: '123' }, 'reject')
+    await store.announce([topicOf({ $id: 'mail', type: 'object', required: ['to'] })])
+    await expect(payloads.check('mail', { userId: '123' }, 'reject')).rejects.toThrow(
+      'payload.to: is missing',
+    )
+    await store.announce([topicOf({ $id: 'mail', type: 'object', required: ['from'] })])
+    await expect(payloads.check('mail', { to: 1 }, 'reject')).rejects.toThrow('payload.from: is missing')
+  })
+
+  test('what is known is asked for once while it is fresh, however many come', async () => {
+    let asked = 0
+    const counting = {
+      topics() {
+        asked += 1
+        return store.topics()
+      },
+    }
+    const fresh = createPayloadValidation({ store: counting, log: silentLogger, refreshMs: 60_000 })
+    await Promise.all(Array.from({ length: 50 }, () => fresh.check('mail', { userId: '123' }, 'reject')))
+    await fresh.check('mail', { userId: '123' }, 'reject')
+    expect(asked).toBe(1)
+  })
+
+  test('a database that could not be asked is asked again', async () => {
+    let fails = true
+    const flaky = { topics: async () => (fails ? Promise.reject(new Error('away')) : store.topics()) }
+    const validation = createPayloadValidation({ store: flaky, log: silentLogger, refreshMs: 60_000 })
+    await expect(validation.check('mail', {}, 'reject')).rejects.toThrow('away')
+    fails = false
+    await expect(validation.check('mail', {}, 'reject')).rejects.toThrow('payload.userId: is missing')
+  })
+
+  test.each([
+    ['refers to what is not there', { $ref: 'https://example.org/schema.json' }],
+    ['has a pattern that is none', { type: 'object', properties: { a: { type: 'string', pattern: '(' } } }],
+    ['is no schema', { type: 'nonsense' }],
+    ['is a text', 'string'],
+    ['is a number', 5],
+    ['is null', null],
+  ])('a schema that %s stops nobody, and is reported once', async (_, schema) => {
+    await store.announce([topicOf(schema)])
+    await payloads.check('mail', { userId: 12 }, 'reject')
+    await payloads.check('mail', { userId: 12 }, 'reject')
+    expect(warnings).toEqual(['payloads are not checked: the announced schema cannot be compiled'])
+  })
+
+  test('a schema that says nothing, or nothing that is known, takes anything', async () => {
+    for (const schema of [{}, true, { 'x-unknown': 1, format: 'cuid' }]) {
+      await store.announce([topicOf(schema)])
+      await payloads.check('mail', 'cjld2cyuq0000t3rmniod1foy', 'reject')
+    }
+    expect(warnings).toEqual([])
+  })
+})
