@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
+import { api } from './src/api/index.ts'
 import type { Benchmark } from './src/benchmark.ts'
 import { plans } from './src/plans/index.ts'
 import { reads } from './src/reads/index.ts'
 import { say } from './src/report.ts'
 import { store } from './src/store/index.ts'
 import { wakeups } from './src/wakeups/index.ts'
+import { worker } from './src/worker/index.ts'
 
-const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, wakeups }
+const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, wakeups, worker, api }
 
 const HELP = `pnpm bench <name> [options]
 
@@ -18,6 +20,8 @@ Options:
   --jobs N              jobs a step and round (each benchmark has its own default)
   --rounds N            rounds that count; one more warms up
   --database NAME       postgres or sqlite; both when absent
+  --memory              of worker: whether its heap grows over 200 000 jobs
+  --profile FILE        of worker: writes a .cpuprofile of the worker process, and its largest costs
   --json                one JSON document on stdout instead of tables
   --help                this text
 
@@ -32,6 +36,8 @@ async function main(): Promise<void> {
       jobs: { type: 'string' },
       rounds: { type: 'string' },
       database: { type: 'string' },
+      memory: { type: 'boolean', default: false },
+      profile: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -44,6 +50,8 @@ async function main(): Promise<void> {
     jobs: whole('--jobs', values.jobs),
     rounds: whole('--rounds', values.rounds),
     database: oneOf('--database', values.database, ['postgres', 'sqlite']),
+    memory: values.memory,
+    profile: values.profile,
   })
   say(values.json ? `${JSON.stringify(report.data, null, 2)}\n` : report.text)
 }

@@ -11,6 +11,8 @@ const LIST_MS = 50
 const STATS_MS = 100
 const DAY_MS = 86_400_000
 
+const AGENT = { agent_id: 'agent-17' }
+
 const list = (name: string, ...args: Parameters<Store['list']>): Case => ({
   name: `list: ${name}`,
   goal: LIST_MS,
@@ -28,8 +30,14 @@ export const CASES: readonly Case[] = [
   list('a queue with few jobs', { queue: 'small' }),
   list('a queue and failed', { queue: 'small', status: 'failed' }),
   list('a fingerprint', { fingerprint: 'fault-17', status: 'failed' }),
-  // No index knows meta: it looks through the jobs, and after a second answers with what it has found.
-  list('meta, one in 1 000 jobs and 20 topics', { meta: { agent_id: 'agent-17' } }),
+  list('meta, one in 1 000 jobs', { meta: AGENT }),
+  list('… page 2, by offset', { meta: AGENT }, { offset: 50 }),
+  list('… which completed, as all did', { meta: AGENT, status: 'completed' }),
+  list('… which failed, as none did', { meta: AGENT, status: 'failed' }),
+  list('… with another value, of one in three', { meta: { ...AGENT, tenant: 1 } }),
+  list('meta, one in three jobs', { meta: { tenant: 1 } }),
+  list('… which failed', { meta: { tenant: 1 }, status: 'failed' }),
+  list('meta that nobody has', { meta: { tenant: 4 } }),
   list('a day', { createdFrom: new Date(Date.now() - 2 * DAY_MS), createdTo: new Date(Date.now() - DAY_MS) }),
   list('offset 1 000', {}, { offset: 1_000 }),
   {

@@ -40,7 +40,11 @@ const TOPIC = `'topic-' || (n * 7 % 20)`
 const QUEUE = `case when n % 10000 = 17 then 'small' when n * 7 % 20 < 4 then 'high' else 'default' end`
 const STATUS = `case when n % 100 < 97 then 'completed' when n % 100 < 99 then 'failed' else 'cancelled' end`
 const FINGERPRINT = `case when n % 100 in (97, 98) then 'fault-' || (n / 100 % 200) end`
-const META = `'{"agent_id":"agent-' || (n % 1000) || '"}'`
+const META = `'{"agent_id":"agent-' || (n % 1000) || '","tenant":' || (n % 3) || '}'`
+const ENTRIES = [
+  { key: 'agent_id', value: `'"agent-' || (n % 1000) || '"'` },
+  { key: 'tenant', value: `cast(n % 3 as text)` },
+]
 
 export class Fixture {
   readonly #dialect: Dialect
@@ -64,6 +68,9 @@ export class Fixture {
         case when n % 100 in (97, 98) then '{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'${json} end,
         ${FINGERPRINT}, ${meta}
       from ${series(from, to)}`)
+    for (const { key, value } of ENTRIES)
+      await this.#run(`insert into ${table('job_meta')} (key, value, created, job_id)
+        select '${key}', ${value}, ${time(ms)}, ${id(ms)} from ${series(from, to)}`)
   }
 
   async live(): Promise<void> {

@@ -31,14 +31,15 @@ export const reads: Benchmark = {
 async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
   const { admin, url, close } = await openPostgres()
   try {
-    for (const name of ['history', 'jobs', 'stat_deltas', 'stats'])
+    for (const name of ['history', 'jobs', 'job_meta', 'stat_deltas', 'stats'])
       await admin.query(`alter table oncue.${name} set (autovacuum_enabled = off)`)
     // Built at the end, they take a fraction of the time.
     const { rows } = await admin.query<{ name: string; definition: string }>(
       `select indexname as name, indexdef as definition from pg_indexes
-       where schemaname = 'oncue' and tablename = 'history' and indexname <> 'history_pkey'`,
+       where schemaname = 'oncue' and tablename in ('history', 'job_meta') and indexname <> 'history_pkey'`,
     )
-    for (const { name } of rows) await admin.query(`drop index oncue.${name}`)
+    await admin.query('alter table oncue.job_meta drop constraint job_meta_pkey')
+    for (const { name } of rows) await admin.query(`drop index if exists oncue.${name}`)
     await fill(new Fixture('postgres', (sql) => admin.query(sql)), jobs)
     for (const { definition } of rows) {
       progress(`reads: ${definition.slice(0, 60)} …`)

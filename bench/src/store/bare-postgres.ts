@@ -78,12 +78,20 @@ from done`
 export const RESET =
   'truncate oncue.jobs, oncue.history, oncue.payloads, oncue.stat_deltas, bench.jobs, bench.history, bench.counts'
 
-/** Two statements a batch on one connection, each prepared once and committed by itself. */
-export async function openBarePostgres(url: string, admin: pg.Client): Promise<Contender> {
+export async function createBareTables(admin: pg.Client): Promise<void> {
   await admin.query(TABLES)
+}
+
+/** Two statements a batch on one connection, each prepared once and committed by itself. */
+export async function openBarePostgres(url: string): Promise<Contender> {
   const client = new pg.Client(url)
   await client.connect()
+  const contender = bareOn(client)
+  return { ...contender, close: () => client.end() }
+}
 
+/** On a connection that is somebody else's to close, in the transaction that it is in. */
+export function bareOn(client: pg.Client): Contender {
   const claim = async (limit: number): Promise<readonly Run[]> => {
     const { rows } = await client.query<Run>({
       name: 'claim',
@@ -120,6 +128,6 @@ export async function openBarePostgres(url: string, admin: pg.Client): Promise<C
       await settle(runs)
       return claim(limit)
     },
-    close: () => client.end(),
+    close: async () => {},
   }
 }

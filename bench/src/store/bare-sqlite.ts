@@ -3,7 +3,7 @@ import { type Contender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.t
 
 /** As bare-postgres.ts: all that Oncue keeps about a plain job, and nothing beside it. */
 const TABLES = `
-CREATE TABLE bench_jobs (
+CREATE TABLE IF NOT EXISTS bench_jobs (
   id TEXT PRIMARY KEY NOT NULL,
   run_at INTEGER NOT NULL,
   created INTEGER NOT NULL,
@@ -19,9 +19,9 @@ CREATE TABLE bench_jobs (
   topic TEXT NOT NULL,
   payload TEXT
 ) WITHOUT ROWID;
-CREATE INDEX bench_jobs_ready ON bench_jobs (queue, priority DESC, run_at, id);
-CREATE INDEX bench_jobs_listed ON bench_jobs (topic, created, id);
-CREATE TABLE bench_history (
+CREATE INDEX IF NOT EXISTS bench_jobs_ready ON bench_jobs (queue, priority DESC, run_at, id);
+CREATE INDEX IF NOT EXISTS bench_jobs_listed ON bench_jobs (topic, created, id);
+CREATE TABLE IF NOT EXISTS bench_history (
   id TEXT PRIMARY KEY NOT NULL,
   run_at INTEGER NOT NULL,
   created INTEGER NOT NULL,
@@ -39,8 +39,8 @@ CREATE TABLE bench_history (
   payload TEXT,
   result TEXT
 ) WITHOUT ROWID;
-CREATE INDEX bench_history_listed ON bench_history (topic, created, id) WHERE status = 1;
-CREATE TABLE bench_counts (minute INTEGER NOT NULL, queue TEXT NOT NULL, topic TEXT NOT NULL, completed INTEGER NOT NULL);`
+CREATE INDEX IF NOT EXISTS bench_history_listed ON bench_history (topic, created, id) WHERE status = 1;
+CREATE TABLE IF NOT EXISTS bench_counts (minute INTEGER NOT NULL, queue TEXT NOT NULL, topic TEXT NOT NULL, completed INTEGER NOT NULL);`
 
 const INSERT = `INSERT INTO bench_jobs (id, payload, queue, topic, priority, max_retries, timeout_ms, run_at, created)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -65,12 +65,17 @@ DELETE FROM bench_jobs; DELETE FROM bench_history; DELETE FROM bench_counts; PRA
 
 type Row = Run & { readonly payload: string }
 
-/** Prepared statements in one transaction a call, with the durability of Oncue's default. */
+/** With the durability of Oncue's default. */
 export function openBareSqlite(file: string): Contender {
   const db = new Database(file)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.exec(TABLES)
+  return bareOn(db)
+}
+
+/** Prepared statements in one transaction a call, or in the one that the connection is in. */
+export function bareOn(db: Database.Database): Contender {
   const insert = db.prepare(INSERT)
   const ready = db.prepare<unknown[], Row>(READY)
   const take = db.prepare(CLAIM)

@@ -4,7 +4,7 @@ import type { Benchmark, BenchmarkOptions } from '../benchmark.ts'
 import { quantile } from '../measure.ts'
 import { count, percent, progress, table } from '../report.ts'
 import { openPostgres, openQuietPostgres } from '../server.ts'
-import { openBarePostgres, RESET as RESET_POSTGRES } from './bare-postgres.ts'
+import { createBareTables, openBarePostgres, RESET as RESET_POSTGRES } from './bare-postgres.ts'
 import { openBareSqlite, RESET as RESET_SQLITE } from './bare-sqlite.ts'
 import { compare, type Sizes, type StepResult } from './compare.ts'
 import { openOncue } from './oncue.ts'
@@ -42,7 +42,8 @@ async function onPostgres(sizes: Sizes) {
   const database = await openPostgres()
   try {
     const oncue = await openOncue(database.url)
-    const bare = await openBarePostgres(database.url, database.admin)
+    await createBareTables(database.admin)
+    const bare = await openBarePostgres(database.url)
     const reset = async () => {
       await database.admin.query(RESET_POSTGRES)
       // Otherwise one would come when it likes, in the middle of somebody's turn.

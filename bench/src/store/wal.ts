@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { progress } from '../report.ts'
 import type { BenchDatabase } from '../server.ts'
-import { openBarePostgres, RESET } from './bare-postgres.ts'
+import { createBareTables, openBarePostgres, RESET } from './bare-postgres.ts'
 import type { Contender } from './contender.ts'
 import { openOncue } from './oncue.ts'
 import { drain, enqueueAll, someJobs } from './steps.ts'
@@ -25,7 +25,8 @@ const SIZES = [
 /** How much Postgres logs for a job: a number that does not depend on how busy the machine is. */
 export async function measureWal(database: BenchDatabase): Promise<WalResult[]> {
   const oncue = await openOncue(database.url)
-  const bare = await openBarePostgres(database.url, database.admin)
+  await createBareTables(database.admin)
+  const bare = await openBarePostgres(database.url)
   const results: WalResult[] = []
   try {
     for (const size of SIZES) {

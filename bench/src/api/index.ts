@@ -1,0 +1,223 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createSqliteDatabase } from '@oncue/db/testing'
+import Database from 'better-sqlite3'
+import type { Benchmark } from '../benchmark.ts'
+import { median, quantile } from '../measure.ts'
+import { count, percent, progress, table } from '../report.ts'
+import { openPostgres } from '../server.ts'
+import { type Call, type Load, send } from './load.ts'
+
+/** At least this share of what a bare route answers. */
+const GOAL = 0.6
+const CONNECTIONS = 32
+const BATCH = 100
+const ADMIN_TOKEN = `oncue_${'bench'.padEnd(43, '0')}`
+
+type Name = 'oncue' | 'bare'
+const NAMES: readonly Name[] = ['oncue', 'bare']
+
+interface Step {
+  readonly name: string
+  /** How many jobs a request brings, and how many requests there are for one of `--jobs`. */
+  readonly jobsPerRequest: number
+  readonly calls: Readonly<Record<Name, Call>>
+}
+
+interface Result {
+  readonly step: string
+  readonly ratios: readonly number[]
+  readonly ratio: number
+  readonly requestsPerSecond: Readonly<Record<Name, number>>
+  readonly jobsPerSecond: Readonly<Record<Name, number>>
+  readonly p50: Readonly<Record<Name, number>>
+  readonly p99: Readonly<Record<Name, number>>
+}
+
+const aJob = (n: number) => ({
+  topic: 'mail_digest',
+  payload: { userId: String(n), text: 'x'.repeat(60) },
+})
+const aBatch = () => Array.from({ length: BATCH }, (_, n) => aJob(n))
+const authorization = `Bearer ${ADMIN_TOKEN}`
+
+const STEPS: readonly Step[] = [
+  {
+    name: 'tRPC, one by one',
+    jobsPerRequest: 1,
+    calls: {
+      oncue: {
+        path: '/trpc/jobs.enqueue',
+        headers: { authorization },
+        body: (n) => JSON.stringify({ json: aJob(n) }),
+        check: expecting('"created":true'),
+      },
+      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
+    },
+  },
+  {
+    name: 'REST, one by one',
+    jobsPerRequest: 1,
+    calls: {
+      oncue: {
+        path: '/api/jobs/enqueue',
+        headers: { authorization },
+        body: (n) => JSON.stringify(aJob(n)),
+        check: expecting('"id":'),
+      },
+      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
+    },
+  },
+  {
+    name: `tRPC, batches of ${BATCH}`,
+    jobsPerRequest: BATCH,
+    calls: {
+      oncue: {
+        path: '/trpc/jobs.enqueueMany',
+        headers: { authorization },
+        body: () => JSON.stringify({ json: { jobs: aBatch() } }),
+        check: expecting(`"stored":${BATCH}`),
+      },
+      bare: {
+        path: '/batch',
+        headers: {},
+        body: () => JSON.stringify({ jobs: aBatch() }),
+        check: expecting('"ids":'),
+      },
+    },
+  },
+]
+
+function expecting(text: string): (answer: string) => void {
+  return (answer) => {
+    if (!answer.includes(text)) throw new Error(`an answer lacks ${text}: ${answer.slice(0, 500)}`)
+  }
+}
+
+export const api: Benchmark = {
+  summary: 'enqueue over HTTP beside a bare fastify route with the same insert',
+  async run({ jobs = 3_000, rounds = 7, database }) {
+    const results: { database: string; results: Result[] }[] = []
+    if (database !== 'sqlite') {
+      const { url, admin, close } = await openPostgres()
+      const reset = async () => {
+        await admin.query('truncate oncue.jobs, oncue.audit')
+        await admin.query('checkpoint')
+      }
+      results.push({
+        database: 'Postgres',
+        results: await compare('Postgres', url, reset, jobs, rounds).finally(close),
+      })
+    }
+    if (database !== 'postgres') {
+      const { url, drop } = await createSqliteDatabase()
+      const admin = new Database(url.slice('file:'.length))
+      const reset = async () => {
+        admin.exec('delete from oncue_jobs; delete from oncue_audit')
+      }
+      const compared = compare('SQLite', url, reset, jobs, rounds).finally(async () => {
+        admin.close()
+        await drop()
+      })
+      results.push({ database: 'SQLite', results: await compared })
+    }
+    return {
+      data: { goal: GOAL, connections: CONNECTIONS, jobs, rounds, results },
+      text: results.map(({ database: title, results: rows }) => section(title, rows)).join('\n'),
+    }
+  },
+}
+
+/**
+ * Both servers are up all the time, in processes of their own, and are asked in turn: whatever else the machine
+ * does meets both. Who goes first changes with the round; the first round warms up and is left out.
+ */
+async function compare(
+  where: string,
+  url: string,
+  reset: () => Promise<void>,
+  jobs: number,
+  rounds: number,
+): Promise<Result[]> {
+  const oncue = await start(new URL('./oncue-server.ts', import.meta.url), url, ADMIN_TOKEN)
+  const bare = await start(new URL('./bare-server.ts', import.meta.url), url)
+  const servers = { oncue, bare }
+  const loads = STEPS.map((step) => ({ step, rounds: [] as Record<Name, Load>[] }))
+  try {
+    for (let n = 0; n <= rounds; n++) {
+      progress(`${where}: ${n === 0 ? 'warm-up' : `round ${n} of ${rounds}`}`)
+      for (const { step, rounds: played } of loads) {
+        const round: Partial<Record<Name, Load>> = {}
+        for (const name of n % 2 === 0 ? NAMES : NAMES.toReversed()) {
+          await reset()
+          const requests = step.jobsPerRequest === 1 ? jobs : Math.ceil(jobs / 10)
+          round[name] = await send(servers[name].url, step.calls[name], requests, CONNECTIONS)
+        }
+        if (n > 0) played.push(round as Record<Name, Load>)
+      }
+    }
+  } finally {
+    await Promise.all([oncue, bare].map(({ stop }) => stop()))
+  }
+  return loads.map(({ step, rounds: played }) => resultOf(step, played))
+}
+
+async function start(file: URL, ...args: string[]): Promise<{ url: string; stop(): Promise<void> }> {
+  const child: ChildProcess = fork(file, args, { execArgv: [] })
+  const [{ url }] = (await once(child, 'message')) as [{ url: string }]
+  return {
+    url,
+    async stop() {
+      child.disconnect()
+      await once(child, 'exit')
+    },
+  }
+}
+
+function resultOf({ name, jobsPerRequest }: Step, rounds: readonly Record<Name, Load>[]): Result {
+  const speed = ({ latencies, ms }: Load) => (latencies.length / ms) * 1_000
+  const each = (value: (load: Load) => number): Record<Name, number> => ({
+    oncue: median(rounds.map(({ oncue }) => value(oncue))),
+    bare: median(rounds.map(({ bare }) => value(bare))),
+  })
+  const ratios = rounds.map(({ oncue, bare }) => speed(oncue) / speed(bare))
+  return {
+    step: name,
+    ratios,
+    ratio: median(ratios),
+    requestsPerSecond: each(speed),
+    jobsPerSecond: each((load) => speed(load) * jobsPerRequest),
+    p50: each(({ latencies }) => quantile(latencies, 0.5)),
+    p99: each(({ latencies }) => quantile(latencies, 0.99)),
+  }
+}
+
+function section(title: string, results: readonly Result[]): string {
+  const head = [
+    title,
+    'of bare',
+    'middle half',
+    `${percent(GOAL)}?`,
+    'requests/s',
+    'bare',
+    'jobs/s',
+    'p50 ms',
+    'bare',
+    'p99 ms',
+    'bare',
+  ]
+  const rows = results.map(({ step, ratio, ratios, requestsPerSecond, jobsPerSecond, p50, p99 }) => [
+    step,
+    percent(ratio),
+    `${percent(quantile(ratios, 0.25))} – ${percent(quantile(ratios, 0.75))}`,
+    ratio >= GOAL ? 'yes' : 'NO',
+    count(requestsPerSecond.oncue),
+    count(requestsPerSecond.bare),
+    count(jobsPerSecond.oncue),
+    p50.oncue.toFixed(1),
+    p50.bare.toFixed(1),
+    p99.oncue.toFixed(1),
+    p99.bare.toFixed(1),
+  ])
+  return table(head, rows)
+}

@@ -1,0 +1,21 @@
+import { openStore } from '@oncue/db'
+import { silentLogger, startWorker } from '@oncue/worker'
+import { CONCURRENCY, type Start, TOPIC } from './contender.ts'
+
+/** As a service would embed it: leases, rescue and maintenance on, as they are by default. */
+export const startOncue: Start = async (url, ran) => {
+  const store = await openStore(url)
+  const handler = async () => ran()
+  const worker = await startWorker({
+    store,
+    workers: { [TOPIC]: handler },
+    concurrency: CONCURRENCY,
+    log: silentLogger,
+  })
+  return {
+    async stop() {
+      await worker.stop()
+      await store.close()
+    },
+  }
+}
