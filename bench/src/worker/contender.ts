@@ -25,7 +25,7 @@ export interface Usage {
 }
 
 /** A worker that runs in a process of its own. */
-export interface Running {
+interface Running {
   /** Jobs were enqueued. A worker that is woken by its database need not be told. */
   go?(): void
   stop(): Promise<void>

@@ -31,10 +31,10 @@ export function mayHaveEnded({ status }: JobFilter, as: JobStatus): boolean {
   return status === undefined ? true : status === as && isFinished(as)
 }
 
-/** What an index does not answer, as conditions on a row `x`. Queue and topic are left to the caller. */
+/** What an index does not answer, as conditions on a row `x`. Queue, topic and times are left to the caller. */
 export function conditions(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   const { meta, idPrefix, payloadText } = filter
-  const found = createdWithin('x', filter)
+  const found: Fragment[] = []
   if (meta && Object.keys(meta).length > 0) found.push(hasMeta(dialect, meta))
   if (idPrefix) {
     const range = idRange(idPrefix)

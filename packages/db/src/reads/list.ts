@@ -48,11 +48,12 @@ export async function list(
   const next = rows.length > limit ? items.at(-1) : rest
   const total = async () => {
     if (counts) return { total: filter.status ? counts[filter.status] : sumOf(counts), totalIsExact: true }
-    if (way?.isAll) return upTo(way.count, null, TOTAL_UP_TO)
-    // What took too long to look for takes too long to count.
     const seen = items.length && offset + items.length
+    // What took too long to look for takes too long to count.
     if (next ? next === rest : !after && offset === 0) return { total: seen, totalIsExact: !next }
-    const counted = await countMatches(sql, filter, way, countMs)
+    const counted = way?.isAll
+      ? upTo(way.count, null, TOTAL_UP_TO)
+      : await countMatches(sql, filter, way, countMs)
     return { ...counted, total: Math.max(seen, counted.total) }
   }
   return { items, nextCursor: next ? encodeCursor(next, filter) : null, ...(await total()) }

@@ -35,7 +35,7 @@ export async function byMeta(sql: Sql, filter: JobFilter, rare: number): Promise
   if (!rarest) return null
   const { key, value, n } = rarest
   const isAll = isOne && key.length < CUT_AT && value.length < CUT_AT
-  return isOne || n <= rare ? { entry: { key, value }, count: n, isAll } : null
+  return isAll || n < limit ? { entry: { key, value }, count: n, isAll } : null
 }
 
 /** One value of meta, and at most a time. */

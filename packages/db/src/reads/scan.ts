@@ -36,21 +36,20 @@ export function each(
 }
 
 /**
- * The same on SQLite for places alone, `n.created` and `n.id`, where the index knows all that is asked for:
- * no row of the table is looked up. Whatever shares the last moment comes too.
+ * The same on SQLite for the newest places alone, `n.created` and `n.id`, where the index knows all that is
+ * asked for: no row of the table is looked up. Whatever shares the last moment comes too. There must be one
+ * lower bound on `created` and no other, or the walk could begin at that one.
  */
-export function eachPlace(
+export function newestPlaces(
   outer: Fragment,
   { table, index, where, order, limit }: Scan,
-  direction: 'asc' | 'desc',
+  since = new Date(0),
 ): Fragment {
   const from = raw(`{${table}} x indexed by {${index}}`)
-  const last = q`(select x.created from ${from} where ${where} order by ${order ?? raw('1')} limit 1 offset ${limit - 1})`
-  const within =
-    direction === 'desc'
-      ? q`x.created >= coalesce(${last}, 0)`
-      : q`x.created <= coalesce(${last}, ${Number.MAX_SAFE_INTEGER})`
-  return q`(select x.created, x.id from ${outer} o cross join ${from} on ${where} and ${within}) n`
+  const last = q`select x.created from ${from} where ${where} and x.created >= ${since}
+    order by ${order ?? raw('1')} limit 1 offset ${limit - 1}`
+  return q`(select x.created, x.id from ${outer} o cross join ${from}
+    on ${where} and x.created >= coalesce((${last}), ${since})) n`
 }
 
 /**
@@ -75,11 +74,21 @@ export function distinctEnds(dialect: Dialect, name: string): Fragment {
   const only = `x.status <> 'completed'`
   const index = { table: 'history', index: 'history_unsuccessful', limit: 1 } as const
   const order = raw('x.topic, x.status, x.queue')
-  // The sign takes their affinity from the columns, without which SQLite finds only the first by the index.
-  const last = ['topic', 'status', 'queue'].map((name) => `${dialect === 'sqlite' ? '+' : ''}o.${name}`)
-  const next = raw(`${only} and (x.topic, x.status, x.queue) > (${last.join(', ')})`)
+  const next = raw(`${only} and (x.topic, x.status, x.queue) > (o.topic, o.status, o.queue)`)
+  const step =
+    dialect === 'postgres' ? each(dialect, raw(name), { ...index, where: next, order }) : nextEnd(name, only)
   return q`${raw(name)}(topic, status, queue) as (
     select n.topic, n.status, n.queue from ${each(dialect, ONCE, { ...index, where: raw(only), order })}
     union all
-    select n.topic, n.status, n.queue from ${each(dialect, raw(name), { ...index, where: next, order })})`
+    select n.topic, n.status, n.queue from ${step})`
+}
+
+/** SQLite compares rows too, but walks over all that are equal to the last one instead of stepping past them. */
+function nextEnd(name: string, only: string): Fragment {
+  const first = (where: string, order: string) =>
+    `(select x.id from {history} x indexed by {history_unsuccessful} where ${only} and ${where} order by ${order} limit 1)`
+  return raw(`${name} o cross join {history} n on n.id = coalesce(
+    ${first('x.topic = o.topic and x.status = o.status and x.queue > o.queue', 'x.queue')},
+    ${first('x.topic = o.topic and x.status > o.status', 'x.status, x.queue')},
+    ${first('x.topic > o.topic', 'x.topic, x.status, x.queue')})`)
 }

@@ -4,7 +4,7 @@ import type { Place } from './cursor.ts'
 import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
 import { all, type Fragment, join, q, raw } from './fragment.ts'
 import type { MetaEntry } from './meta.ts'
-import { distinctEnds, distinctTopics, each, eachPlace, ONCE, type Scan } from './scan.ts'
+import { distinctEnds, distinctTopics, each, newestPlaces, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
   readonly filter: JobFilter
@@ -52,6 +52,7 @@ class Builder {
   readonly #selection: Selection
   readonly #filter: JobFilter
   readonly #order: Fragment
+  readonly #since: readonly Fragment[]
   readonly #live: readonly Fragment[]
   readonly #finished: readonly Fragment[]
   readonly #ctes: Fragment[] = []
@@ -59,12 +60,13 @@ class Builder {
 
   constructor(dialect: Sql['dialect'], selection: Selection) {
     const { filter, direction, after, asOf } = selection
-    const { queue, topic, status, fingerprint } = filter
+    const { queue, topic, status, fingerprint, createdFrom, createdTo } = filter
     this.#dialect = dialect
     this.#selection = selection
     this.#filter = filter
     this.#order = raw(`x.created ${direction}, x.id ${direction}`)
-    const both = conditions(dialect, filter)
+    this.#since = createdWithin('x', { createdFrom })
+    const both = [...conditions(dialect, filter), ...createdWithin('x', { createdTo })]
     const beyond = raw(direction === 'desc' ? '<' : '>')
     if (after) both.push(q`(x.created, x.id) ${beyond} (${after.created}, ${after.id})`)
     if (queue !== undefined) both.push(q`x.queue = ${queue}`)
@@ -131,7 +133,7 @@ class Builder {
   /** By the primary key. */
   byId(): void {
     const rows = (table: string, where: readonly Fragment[]) =>
-      q`(select x.created, x.id from ${raw(`{${table}}`)} x where ${all(where)}) n`
+      q`(select x.created, x.id from ${raw(`{${table}}`)} x where ${all([...where, ...this.#since])}) n`
     if (mayBeLive(this.#filter)) this.#add(1, rows('jobs', this.#live))
     if (this.#mayBeFinished()) this.#add(0, rows('history', this.#ended()))
   }
@@ -188,10 +190,9 @@ class Builder {
     const bounded = { ...scan, order: this.#order, limit }
     const asked = Object.entries(this.#filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
     const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix']
-    const isCovered = !asOf && asked.every((name) => knows.includes(name))
-    return this.#dialect === 'sqlite' && isCovered
-      ? eachPlace(outer, bounded, direction)
-      : each(this.#dialect, outer, bounded)
+    const isCovered = direction === 'desc' && !asOf && asked.every((name) => knows.includes(name))
+    if (this.#dialect === 'sqlite' && isCovered) return newestPlaces(outer, bounded, this.#filter.createdFrom)
+    return each(this.#dialect, outer, { ...bounded, where: all([scan.where, ...this.#since]) })
   }
 
   /** The one topic that was asked for, or those that a CTE finds. */
