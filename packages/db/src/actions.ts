@@ -1,4 +1,4 @@
-import type { JobId } from '@oncue/core'
+import { isOncueError, type JobId, OncueError } from '@oncue/core'
 import type { Place } from './reads/cursor.ts'
 import type { Batch } from './reads/list.ts'
 import type { ActionOptions, ActionReport, JobFilter, Target } from './store.ts'
@@ -28,12 +28,24 @@ export async function act(
     else if (count > 0) skipped[reason] = (skipped[reason] ?? 0) + count
   }
   const by = options.by ?? null
-  for await (const { ids, asOf } of batches(target, options.asOf, now, match)) {
-    const known = ids.filter(isUuid)
-    add('JOB_NOT_FOUND', ids.length - known.length)
-    for (const { reason, count } of await whileBusy(known, (left) => run(left, asOf, by))) add(reason, count)
+  try {
+    for await (const { ids, asOf } of batches(target, options.asOf, now, match)) {
+      const known = ids.filter(isUuid)
+      add('JOB_NOT_FOUND', ids.length - known.length)
+      for (const { reason, count } of await whileBusy(known, (left) => run(left, asOf, by)))
+        add(reason, count)
+    }
+  } catch (error) {
+    throw withReport(error, { done, skipped })
   }
   return { done, skipped }
+}
+
+/** The batches before the one that failed stay done, and whoever asked should know. */
+function withReport(error: unknown, report: ActionReport): unknown {
+  if (!isOncueError(error) || report.done === 0) return error
+  const { code, message, hint, details } = error
+  return new OncueError(code, message, { hint, details: { ...details, ...report }, cause: error.cause })
 }
 
 async function* batches(target: Target, asOf: Date | undefined, now: () => Promise<Date>, match: Match) {

@@ -9,7 +9,7 @@ import type { EventStore } from './events.ts'
 import type { Reads } from './reads.ts'
 import type { Sql } from './sql.ts'
 import { prune } from './stats/prune.ts'
-import type { ActionOptions, ActionReport, JobDetails, PruneRule, Target } from './store.ts'
+import type { ActionOptions, ActionReport, JobDetails, PoolState, PruneRule, Target } from './store.ts'
 import { isUuid } from './uuid.ts'
 
 export type Cold = { readonly sql: Sql; readonly reads: Reads; readonly admin: Admin }
@@ -149,6 +149,11 @@ export abstract class ColdStore {
   async series(...args: Parameters<Reads['series']>) {
     this.assertOpen()
     return this.cold.reads.series(...args)
+  }
+
+  pool(): PoolState | null {
+    this.assertOpen()
+    return this.cold.sql.pool()
   }
 
   async prune(rule: PruneRule): Promise<number> {

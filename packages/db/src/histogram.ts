@@ -2,6 +2,11 @@
 const BUCKETS = 48
 const FIRST_LETTER = 48
 
+const endOf = (bucket: number) => 2 ** ((bucket + 1) / 2) - 1
+
+/** The upper end of each bucket, which is not in it. Whatever takes longer is in the last one. */
+export const DURATION_BUCKETS_MS: readonly number[] = Array.from({ length: BUCKETS }, (_, n) => endOf(n))
+
 /** One letter for a duration, as oncue.bucket() of Postgres gives it. */
 export function bucketOf(ms: number): string {
   const bucket = Math.floor((2 * Math.log(1 + Math.max(0, ms))) / Math.log(2))
@@ -37,5 +42,5 @@ export function quantile(histogram: Histogram, q: number): number | null {
     seen += count
     return seen >= q * total
   })
-  return Math.round(2 ** ((bucket + 1) / 2) - 1)
+  return Math.round(endOf(bucket))
 }

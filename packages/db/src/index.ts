@@ -17,8 +17,18 @@ export type { Finding } from './diagnose/finding.ts'
 export { diagnose } from './diagnose.ts'
 export { encodeEvents } from './events/check.ts'
 export type { EventStore, JobEvent, NewEvent } from './events.ts'
+export { DURATION_BUCKETS_MS } from './histogram.ts'
 export { assertMigrated, migrate, migrationStatus, rollback } from './migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
+export {
+  type DrizzleSql,
+  type DrizzleTransaction,
+  fromDrizzle,
+  fromKysely,
+  type KyselyTransaction,
+} from './query-builders.ts'
+export { createQueue, type Queue, type QueuedJob, type QueueOptions } from './queue.ts'
+export type { PoolHost, PrismaHost, SqliteHost } from './queue-home.ts'
 export type { Schedule, ScheduleRow, ScheduleStore } from './schedules.ts'
 export type {
   ActionOptions,
@@ -27,6 +37,7 @@ export type {
   Claimed,
   ClaimedJob,
   ClaimRequest,
+  Durations,
   EnqueueIn,
   FailureFilter,
   FailureGroup,
@@ -38,7 +49,7 @@ export type {
   Limit,
   LimitTarget,
   PageRequest,
-  Percentiles,
+  PoolState,
   Presence,
   PruneRule,
   QueueOverview,

@@ -1,3 +1,5 @@
+import type { PoolState } from './store.ts'
+
 /** What a statement may carry. JSON travels as text. */
 export type Value = string | number | boolean | Date | null
 
@@ -25,6 +27,8 @@ export interface Sql {
   now(): Promise<Date>
   /** The same as an expression, for a statement that wants to know it on the way. */
   clock(): Required<PortableStatement>
+  /** Null where there is no pool. */
+  pool(): PoolState | null
 }
 
 const TABLE = /\{(\w+)\}/g

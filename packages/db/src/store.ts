@@ -82,7 +82,8 @@ export interface Store {
    */
   onWake(queues: readonly string[], wake: () => void): Promise<Subscription>
 
-  // --- people's actions. By ids, or by a filter as of a moment, in bounded batches.
+  // --- people's actions. By ids, or by a filter as of a moment, in bounded batches. One that fails midway
+  // leaves what was done before; the details of its error are the report up to then.
 
   /** Puts finished jobs back: attempts start anew, the run number goes on. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
@@ -133,6 +134,9 @@ export interface Store {
 
   /** The store's clock: the database's on Postgres, the host's on SQLite. */
   now(): Promise<Date>
+
+  /** How busy its connections are; null where there are none to share. */
+  pool(): PoolState | null
 
   /** Lets go of everything it opened. A second call does nothing; any other call fails with STORE_CLOSED. */
   close(): Promise<void>
@@ -400,16 +404,21 @@ export type SeriesPoint = {
   readonly failed: number
   readonly cancelled: number
   /** Milliseconds from due to start, and from start to end. */
-  readonly wait: Percentiles
-  readonly run: Percentiles
+  readonly wait: Durations
+  readonly run: Durations
 }
 
-/** Null when nothing ran. Each is the upper end of its bucket: at most 41 % too high. */
-export type Percentiles = {
+/** The percentiles are null when nothing ran. Each is the upper end of its bucket: at most 41 % too high. */
+export type Durations = {
   readonly p50: number | null
   readonly p95: number | null
   readonly p99: number | null
+  /** How many there were, by bucket: those below `DURATION_BUCKETS_MS[n]` and not below the one before. */
+  readonly counts: readonly number[]
 }
+
+/** Connections to the database that this store has, how many of them have nothing to do, and who waits for one. */
+export type PoolState = { readonly total: number; readonly idle: number; readonly waiting: number }
 
 export type PruneRule = {
   readonly status: 'completed' | 'failed' | 'cancelled'

@@ -30,22 +30,19 @@ export type Step = Statement & { readonly reads: boolean }
  */
 export type Steps<T> = Generator<Step, T, Row[]>
 
-/** Runs statements in the caller's transaction, and answers when all are done. */
-export function executeIn(tx: Transaction, statements: readonly Statement[]): Promise<void> {
-  return driveIn(tx, writing(statements))
-}
-
 /**
  * Runs steps in the caller's transaction. Not an async function on purpose: on a better-sqlite3
  * connection everything has happened, or thrown, before it returns.
  */
 export function driveIn<T>(tx: Transaction, steps: Steps<T>): Promise<T> {
-  if (isPrisma(tx)) return driveAsync(steps, (step) => runOnPrisma(tx, step))
-  if (isSqlite(tx)) return Promise.resolve(drive(steps, (step) => runOnSqlite(tx, step)))
-  if (isQuery(tx)) return driveAsync(steps, (step) => runOnQuery(tx, step))
+  if (typeof tx === 'object' && tx !== null) {
+    if (isPrisma(tx)) return driveAsync(steps, (step) => runOnPrisma(tx, step))
+    if (isSqlite(tx)) return Promise.resolve(drive(steps, (step) => runOnSqlite(tx, step)))
+    if (isQuery(tx)) return driveAsync(steps, (step) => runOnQuery(tx, step))
+  }
   throw new OncueError(
     'UNSUPPORTED_TRANSACTION',
-    'The `tx` given to enqueue is no transaction that Oncue knows',
+    'The `tx` given to enqueue is no transaction that Oncue knows (of Drizzle pass fromDrizzle(tx, sql), of Kysely fromKysely(trx, CompiledQuery))',
   )
 }
 
@@ -60,10 +57,6 @@ async function driveAsync<T>(steps: Steps<T>, run: (step: Step) => Promise<Row[]
   let next = steps.next()
   while (!next.done) next = steps.next(await run(next.value))
   return next.value
-}
-
-function* writing(statements: readonly Statement[]): Steps<void> {
-  for (const statement of statements) yield { ...statement, reads: false }
 }
 
 async function runOnPrisma(tx: PrismaTransaction, { text, values, reads }: Step): Promise<Row[]> {
@@ -108,7 +101,8 @@ function isPrisma(tx: Transaction): tx is PrismaTransaction {
   return true
 }
 
-function isSqlite(tx: Transaction): tx is SqliteTransaction {
+/** Everything on it happens, or throws, before the call returns. */
+export function isSqlite(tx: object): tx is SqliteTransaction {
   return 'prepare' in tx && typeof tx.prepare === 'function'
 }
 

@@ -1,7 +1,11 @@
 import { PrismaPg } from '@prisma/adapter-pg'
+import { sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { CamelCasePlugin, CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { TransactionKind } from '../src/conformance/index.ts'
 import { PrismaClient } from '../src/generated/postgres/client.ts'
+import { fromDrizzle, fromKysely } from '../src/query-builders.ts'
 
 export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(url)
@@ -35,6 +39,21 @@ export const transactions: TransactionKind[] = [
     },
   },
   { name: 'pg', run: (url, body) => inTransaction(url, body) },
+  {
+    name: 'Drizzle',
+    run: (url, body) =>
+      withClient(url, async (client) => {
+        await drizzle(client).transaction((tx) => body(fromDrizzle(tx, sql)))
+      }),
+  },
+  {
+    name: 'Kysely',
+    async run(url, body) {
+      const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) })
+      await using db = new Kysely<object>({ dialect, plugins: [new CamelCasePlugin()] })
+      await db.transaction().execute((trx) => body(fromKysely(trx, CompiledQuery)))
+    },
+  },
   {
     name: 'anything with query(sql, params)',
     run: (url, body) =>

@@ -1,10 +1,12 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import Database from 'better-sqlite3'
+import { CamelCasePlugin, CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import { expect, it } from 'vitest'
 import { aJob } from '../src/conformance/harness.ts'
 import { describeStore, type TransactionKind } from '../src/conformance/index.ts'
 import { PrismaClient } from '../src/generated/sqlite/client.ts'
 import { openStore } from '../src/open.ts'
+import { fromKysely } from '../src/query-builders.ts'
 import { createSqliteDatabase } from '../src/testing/index.ts'
 
 async function inTransaction(url: string, body: (db: Database.Database) => Promise<unknown>): Promise<void> {
@@ -30,6 +32,14 @@ const transactions: TransactionKind[] = [
     },
   },
   { name: 'better-sqlite3', run: (url, body) => inTransaction(url, body) },
+  {
+    name: 'Kysely',
+    async run(url, body) {
+      const dialect = new SqliteDialect({ database: new Database(url.slice('file:'.length)) })
+      await using db = new Kysely<object>({ dialect, plugins: [new CamelCasePlugin()] })
+      await db.transaction().execute((trx) => body(fromKysely(trx, CompiledQuery)))
+    },
+  },
   {
     name: 'anything with query(sql, params)',
     run: (url, body) =>

@@ -1,7 +1,7 @@
 import { JOB_STATUSES } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import { addLetters, bucketOf, emptyHistogram, quantile } from '../histogram.ts'
-import type { SeriesPoint, Store } from '../store.ts'
+import type { Durations, SeriesPoint, Store } from '../store.ts'
 import {
   aJob,
   anError,
@@ -142,6 +142,16 @@ export function describeStats(dialect: Dialect): void {
       expect(point?.wait.p99).toBeLessThanOrEqual(7_000 * Math.SQRT2 + 1)
     })
 
+    it('tell how busy the connections are, where there are any', async () => {
+      const store = await bench.open()
+      await store.now()
+      expect(store.pool()).toEqual(
+        store.capabilities.connections
+          ? { total: expect.any(Number), idle: expect.any(Number), waiting: 0 }
+          : null,
+      )
+    })
+
     it('leave empty minutes out, and what never ran out of the percentiles', async () => {
       const store = await bench.openWithClock()
       const [id = ''] = await store.enqueue([aJob()])
@@ -198,14 +208,14 @@ function seriesFromScratch(life: Life, filter: QueueAndTopic): SeriesPoint[] {
       completed: count('completed'),
       failed: count('failed'),
       cancelled: count('cancelled'),
-      wait: percentilesOf(runs.map(({ waitMs }) => waitMs)),
-      run: percentilesOf(runs.map(({ runMs }) => runMs)),
+      wait: durationsOf(runs.map(({ waitMs }) => waitMs)),
+      run: durationsOf(runs.map(({ runMs }) => runMs)),
     }
   })
 }
 
-function percentilesOf(durations: readonly number[]) {
-  const histogram = emptyHistogram()
-  for (const ms of durations) addLetters(histogram, bucketOf(ms))
-  return { p50: quantile(histogram, 0.5), p95: quantile(histogram, 0.95), p99: quantile(histogram, 0.99) }
+function durationsOf(durations: readonly number[]): Durations {
+  const counts = emptyHistogram()
+  for (const ms of durations) addLetters(counts, bucketOf(ms))
+  return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99), counts }
 }

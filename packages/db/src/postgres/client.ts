@@ -18,9 +18,16 @@ export class PostgresClient {
   /** False once a pooler has shown that our statements are prepared on somebody else's connection. */
   #named = true
 
-  constructor(connectionString: string, max: number) {
+  /** A pool that is given stays its owner's, and so do its settings and its errors. */
+  constructor(pool: pg.Pool)
+  constructor(connectionString: string, max: number)
+  constructor(source: string | pg.Pool, max = 10) {
+    if (typeof source !== 'string') {
+      this.pool = source
+      return
+    }
     this.pool = new pg.Pool({
-      connectionString,
+      connectionString: source,
       max,
       keepAlive: true,
       application_name: 'oncue',
@@ -28,8 +35,8 @@ export class PostgresClient {
     })
     // A connection that breaks is replaced at the next query, and the query it was in fails by itself;
     // without listeners, for idle ones and for those given out, it would end the process.
-    this.pool.on('error', () => {})
-    this.pool.on('connect', (client) => client.on('error', () => {}))
+    this.pool.on('error', ignore)
+    this.pool.on('connect', (client) => client.on('error', ignore))
   }
 
   /** For what may be sent twice: reads, and writes that are fenced or keyed. */
@@ -104,12 +111,18 @@ export class PostgresClient {
       throw Object.assign(toOncueError(error), { [NOT_SENT]: true })
     })
     const named = this.#named
+    // In a pool that is somebody else's nobody may listen to a client that was given out.
+    client.on('error', ignore)
     try {
       const result = await use(client)
+      client.off('error', ignore)
       client.release()
       return result
     } catch (error) {
-      client.release(toOncueError(error).code === 'DATABASE_UNAVAILABLE')
+      const isBroken = toOncueError(error).code === 'DATABASE_UNAVAILABLE'
+      // A broken one may still have something to say after it was thrown away.
+      if (!isBroken) client.off('error', ignore)
+      client.release(isBroken)
       if (!named || !isUnprepared(error)) throw error
     }
     // Nothing of it was executed: the statement was not even bound, or its transaction was rolled back.
@@ -130,6 +143,8 @@ export class PostgresClient {
     return this.#named && name ? { name, ...query } : query
   }
 }
+
+const ignore = () => {}
 
 const NOT_SENT = Symbol('nothing reached the database')
 

@@ -1,13 +1,70 @@
-import type { JobId, NewJob } from '@oncue/core'
+import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import { dueQueues } from '../due-queues.ts'
 import { inOrder } from '../graph.ts'
-import type { Step, Steps } from '../transaction.ts'
+import { driveIn, type Step, type Steps, type Transaction } from '../transaction.ts'
+import type { PostgresClient } from './client.ts'
+import { toOncueError } from './errors.ts'
+import { wakeStatements } from './notifier.ts'
 import * as sql from './sql.ts'
+
+/** Stores jobs in a transaction of our own. Whom to wake then is the caller's to say. */
+export async function enqueueAlone(
+  client: PostgresClient,
+  jobs: readonly NewJob[],
+  now: Date | null,
+): Promise<JobId[]> {
+  const isPlain =
+    jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
+  const insert = async () => {
+    if (!isPlain) return client.drive(() => enqueueSteps(jobs, now))
+    await client.queryOnce(sql.enqueue(jobs, now))
+    return jobs.map((job) => job.id)
+  }
+  return insert().catch((error) => insertAgain(client, error, jobs, insert))
+}
+
+/** The connection broke and the answer with it: all of them were written, or none. */
+async function insertAgain(
+  client: PostgresClient,
+  error: unknown,
+  jobs: readonly NewJob[],
+  insert: () => Promise<JobId[]>,
+): Promise<JobId[]> {
+  if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
+  const ids = jobs.map((job) => job.id)
+  const written = await client.query(sql.known(ids))
+  // A keyed job that is not there may stand for another: asking again answers that one.
+  if (written.length < ids.length && written.length > 0 && !jobs.some(isKeyed)) {
+    throw new OncueError('DUPLICATE_ID', 'Some of these jobs exist already')
+  }
+  return written.length === ids.length ? ids : insert()
+}
+
+/** Stores jobs in the caller's transaction. */
+export function enqueueIn(tx: Transaction, jobs: readonly NewJob[], now: Date | null): Promise<JobId[]> {
+  return driveIn(tx, enqueueAndWake(jobs, now)).catch((error) => {
+    throw toCallersError(error)
+  })
+}
+
+/** In the caller's transaction an error is the driver's own, but for what only Oncue can tell. */
+export function toCallersError(error: unknown): unknown {
+  const ours = toOncueError(error)
+  return ours.code === 'UNIQUE_KEY_LIVE' || ours.code === 'UNKNOWN_PARENT' ? ours : error
+}
+
+/** One NOTIFY for all queues, by the same transaction: nobody is woken before its commit. */
+export function* enqueueAndWake(jobs: readonly NewJob[], now: Date | null): Steps<JobId[]> {
+  const ids = yield* enqueueSteps(jobs, now)
+  for (const statement of wakeStatements(dueQueues(jobs, Date.now()))) yield write(statement)
+  return ids
+}
 
 /**
  * Everything that storing jobs takes, as statements of one transaction, ours or the caller's. First
  * the jobs with keys, because others may wait for them and the key may be another job's.
  */
-export function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<JobId[]> {
+function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<JobId[]> {
   const hasParents = jobs.some((job) => job.after.length > 0)
   if (hasParents) inOrder(jobs)
   const standsFor = yield* enqueueKeyed(jobs, now)
@@ -49,7 +106,7 @@ function* enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Steps<Map<Job
   return standsFor
 }
 
-export function isKeyed(job: NewJob): boolean {
+function isKeyed(job: NewJob): boolean {
   return job.unique !== null || job.idempotencyKey !== null
 }
 

@@ -27,6 +27,10 @@ export function postgresSql(
     json: (value) => value,
     now,
     clock: () => ({ text: 'coalesce(?::timestamptz, oncue.clock())', values: [fixed()] }),
+    pool: () => {
+      const { totalCount: total, idleCount: idle, waitingCount: waiting } = client.pool
+      return { total, idle, waiting }
+    },
   }
 }
 

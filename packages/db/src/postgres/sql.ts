@@ -258,6 +258,7 @@ export function held(worker: string): Query {
 
 export function note(notes: readonly EncodedNote[], now: Date | null): Query {
   return {
+    ...WORK,
     name: 'oncue_note_1',
     text: 'select * from oncue.note_v1($1, $2)',
     values: [now, JSON.stringify(notes)],
@@ -276,6 +277,7 @@ export function rescue(goneMs: number, settleMs: number, worker: string | null, 
 /** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
 export function lead(what: string, by: string, termMs: number, now: Date | null): Query {
   return {
+    ...WORK,
     text: `insert into oncue.leaders as l (name, held_by, until)
 select $2, $3, c.now + $4 * interval '1 millisecond' from (select coalesce($1::timestamptz, oncue.clock()) as now) as c
 on conflict (name) do update set held_by = excluded.held_by, until = excluded.until
@@ -286,7 +288,7 @@ returning 1`,
 }
 
 export function stepDown(what: string, by: string): Query {
-  return { text: 'delete from oncue.leaders where name = $1 and held_by = $2', values: [what, by] }
+  return { ...WORK, text: 'delete from oncue.leaders where name = $1 and held_by = $2', values: [what, by] }
 }
 
 /** Jobs with a unique or idempotency key. Answers n (the place in `jobs`), job_id, created. */
@@ -399,9 +401,9 @@ on conflict (id) do update set presence = excluded.presence, missing_since = nul
 }
 
 export function now(now: Date | null): Query {
-  return { text: 'select coalesce($1::timestamptz, oncue.clock())', values: [now] }
+  return { ...WORK, text: 'select coalesce($1::timestamptz, oncue.clock())', values: [now] }
 }
 
 export function leave(workerId: string): Query {
-  return { text: 'delete from oncue.workers where id = $1', values: [workerId] }
+  return { ...WORK, text: 'delete from oncue.workers where id = $1', values: [workerId] }
 }

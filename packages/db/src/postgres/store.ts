@@ -1,4 +1,4 @@
-import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import type { JobId, NewJob } from '@oncue/core'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Acted } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
@@ -31,15 +31,14 @@ import type {
   Subscription,
   WorkerInfo,
 } from '../store.ts'
-import { driveIn, executeIn, type Transaction } from '../transaction.ts'
 import { assertWorkerId } from '../uuid.ts'
 import { PostgresClient } from './client.ts'
 import { decodeWork } from './decode.ts'
-import { enqueueSteps, isKeyed } from './enqueue.ts'
+import { enqueueAlone, enqueueIn } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { LowWater, type Marks } from './low-water.ts'
-import { PostgresNotifier, wakeStatements } from './notifier.ts'
+import { PostgresNotifier } from './notifier.ts'
 import { hasSessions } from './pooler.ts'
 import { attend } from './presence.ts'
 import * as sql from './sql.ts'
@@ -128,49 +127,13 @@ export class PostgresStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    return options?.tx ? this.#enqueueIn(options.tx, jobs) : this.#enqueue(jobs)
-  }
-
-  /** One NOTIFY per queue, by the caller's transaction: nobody is woken before its commit. */
-  #enqueueIn(tx: Transaction, jobs: readonly NewJob[]): Promise<JobId[]> {
-    return driveIn(tx, enqueueSteps(jobs, this.#now()))
-      .catch((error) => {
-        const ours = toOncueError(error)
-        throw ours.code === 'UNIQUE_KEY_LIVE' || ours.code === 'UNKNOWN_PARENT' ? ours : error
-      })
-      .then(async (ids) => {
-        await executeIn(tx, wakeStatements(dueQueues(jobs, Date.now())))
-        return ids
-      })
+    return options?.tx ? enqueueIn(options.tx, jobs, this.#now()) : this.#enqueue(jobs)
   }
 
   async #enqueue(jobs: readonly NewJob[]): Promise<JobId[]> {
-    const isPlain =
-      jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
-    const insert = async () => {
-      if (!isPlain) return this.#client.drive(() => enqueueSteps(jobs, this.#now()))
-      await this.#client.queryOnce(sql.enqueue(jobs, this.#now()))
-      return jobs.map((job) => job.id)
-    }
-    const ids = await insert().catch((error) => this.#insertAgain(error, jobs, insert))
+    const ids = await enqueueAlone(this.#client, jobs, this.#now())
     this.wake(dueQueues(jobs, Date.now()))
     return ids
-  }
-
-  /** The connection broke and the answer with it: all of them were written, or none. */
-  async #insertAgain(
-    error: unknown,
-    jobs: readonly NewJob[],
-    insert: () => Promise<JobId[]>,
-  ): Promise<JobId[]> {
-    if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
-    const ids = jobs.map((job) => job.id)
-    const written = await this.#client.query(sql.known(ids))
-    // A keyed job that is not there may stand for another: asking again answers that one.
-    if (written.length < ids.length && written.length > 0 && !jobs.some(isKeyed)) {
-      throw new OncueError('DUPLICATE_ID', 'Some of these jobs exist already')
-    }
-    return written.length === ids.length ? ids : insert()
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {

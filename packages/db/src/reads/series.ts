@@ -1,6 +1,6 @@
 import { addHistogram, addLetters, emptyHistogram, type Histogram, quantile } from '../histogram.ts'
 import type { Sql } from '../sql.ts'
-import type { Percentiles, SeriesPoint, SeriesRequest } from '../store.ts'
+import type { Durations, SeriesPoint, SeriesRequest } from '../store.ts'
 import { inQueueAndTopic } from './counts.ts'
 import { invalid } from './filter.ts'
 import { type Fragment, q } from './fragment.ts'
@@ -65,11 +65,11 @@ function toPoint([at, { completed, failed, cancelled, wait, run }]: [number, Min
     completed,
     failed,
     cancelled,
-    wait: percentiles(wait),
-    run: percentiles(run),
+    wait: durations(wait),
+    run: durations(run),
   }
 }
 
-function percentiles(histogram: Histogram): Percentiles {
-  return { p50: quantile(histogram, 0.5), p95: quantile(histogram, 0.95), p99: quantile(histogram, 0.99) }
+function durations(counts: Histogram): Durations {
+  return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99), counts }
 }

@@ -42,5 +42,6 @@ export function sqliteSql(
     json: (value) => (typeof value === 'string' ? JSON.parse(value) : value),
     now: async () => new Date(now()),
     clock: () => ({ text: '?', values: [new Date(now())] }),
+    pool: () => null,
   }
 }

@@ -1,0 +1,15 @@
+import { defineJobs, job } from '@oncue/core'
+import { z } from 'zod'
+
+export const ZONE = 'Europe/Berlin'
+
+export const jobs = defineJobs({
+  sales_report: job({
+    input: z.object({}),
+    output: z.object({ file: z.string(), total: z.number() }),
+    cron: '0 6 * * *',
+    timezone: ZONE,
+    // After a night without a worker there is still one report.
+    missed: 'one',
+  }),
+})

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { defineJobs, job, prepareJob } from '@oncue/core'
+import { createQueue, openStore, type Store } from '@oncue/db'
+import {
+  connectPostgres,
+  createPostgresDatabase,
+  type PostgresSession,
+  type TestDatabase,
+} from '@oncue/db/testing'
+import { silentLogger, startWorker } from '@oncue/worker'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { z } from 'zod'
+import { blocksOf } from './markdown.ts'
+
+const jobs = defineJobs({ report: job({ input: z.unknown() }) })
+
+describe('the grants of docs/guides/production.md', () => {
+  // Roles belong to the server, not to the database of a test.
+  const suffix = randomBytes(4).toString('hex')
+  const roles = ['oncue_worker', 'oncue_producer'].map((role) => `${role}_${suffix}`)
+  let database: TestDatabase
+  let owner: PostgresSession
+
+  const as = (role: string) => {
+    const url = new URL(database.url)
+    // Not as its user: the server may want a password.
+    url.searchParams.set('options', `-c role=${role}_${suffix}`)
+    return url.href
+  }
+
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    owner = await connectPostgres(database.url)
+    const [block] = blocksOf('docs/guides/production.md').filter(({ info }) => info === 'sql')
+    const statements = block?.code.replaceAll(/oncue_(worker|producer)\b/g, `$&_${suffix}`) ?? ''
+    await owner.query(statements)
+  })
+  afterEach(async () => {
+    for (const role of roles) await owner.query(`drop owned by ${role}`)
+    for (const role of roles) await owner.query(`drop role ${role}`)
+    await owner.end()
+    await database.drop()
+  })
+
+  async function withStore(url: string, use: (store: Store) => Promise<void>): Promise<void> {
+    const store = await openStore(url)
+    await use(store).finally(() => store.close())
+  }
+
+  test('are enough for a worker: jobs, keys, limits, schedules, pruning', () =>
+    withStore(as('oncue_worker'), async (store) => {
+      const worker = await startWorker({ store, workers: { report: () => 'done' }, log: silentLogger })
+      await store.enqueue([
+        prepareJob('report', 'x'.repeat(5_000), { unique: { key: 'a' }, meta: { a: 1 } }),
+        prepareJob('report', null, { concurrencyKey: 'k' }),
+      ])
+      await worker.drain()
+      await store.limit({ queue: 'default' }, { maxRunning: 5 })
+      await store.schedules.tick()
+      await store.rollUp()
+      expect(await store.stats()).toMatchObject({ completed: 2 })
+      const finishedBefore = new Date(Date.now() + 60_000)
+      expect(await store.prune({ status: 'completed', finishedBefore })).toBe(2)
+      await worker.stop()
+    }))
+
+  test('are enough for a producer: keys that are free, held or replaced, and parents', async () => {
+    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const queue = createQueue({ pool, jobs })
+    const unique = { key: 'a', onConflict: 'replace' } as const
+    const big = 'x'.repeat(5_000)
+    const first = await queue.enqueue('report', big, { unique, meta: { a: 1 } })
+    expect(await queue.enqueue('report', big, { unique, meta: { b: 1 } })).toBe(first)
+    await queue.enqueue('report', null, { idempotencyKey: 'i', after: [first] })
+    const [[count] = []] = await owner.query('select count(*)::int from oncue.jobs')
+    expect(count).toBe(2)
+    await expect(pool.query('delete from oncue.history')).rejects.toThrow('permission denied')
+    await pool.end()
+  })
+
+  test('a producer of plain jobs needs less', async () => {
+    const role = roles[1]
+    await owner.query(`revoke all on all tables in schema oncue from ${role}`)
+    await owner.query(`grant insert on oncue.jobs, oncue.payloads, oncue.job_meta to ${role}`)
+    await owner.query(`grant select on oncue.jobs to ${role}`)
+    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const queue = createQueue({ pool, jobs })
+    await queue.enqueue('report', 'x'.repeat(5_000), { meta: { a: 1 }, concurrencyKey: 'k' })
+    await queue.enqueue('report', null)
+    await pool.end()
+    const [[count] = []] = await owner.query('select count(*)::int from oncue.jobs')
+    expect(count).toBe(2)
+  })
+})

@@ -1,0 +1,14 @@
+import { defineJobs, job } from '@oncue/core'
+import { z } from 'zod'
+
+const source = z.object({ sourceId: z.string() })
+
+export const jobs = defineJobs({
+  // Retries off: what fails here is for a person to see, and its children have retries of their own.
+  vectorize_source: job({ input: source, output: z.object({ chunks: z.number() }), retry: false }),
+  embed_chunk: job({
+    input: source.extend({ index: z.int(), text: z.string() }),
+    retry: { max: 5, strategy: 'exponential_jitter', baseDelay: 100 },
+  }),
+  finish_source: job({ input: source, retry: false }),
+})

@@ -1,0 +1,93 @@
+import { OncueError } from '@oncue/core'
+import type { QueryTransaction, SqliteTransaction, Transaction } from './transaction.ts'
+
+/** Kysely's transaction: `db.transaction().execute((trx) => …)`. */
+export type KyselyTransaction<Query> = {
+  /** Not so the database itself. */
+  readonly isTransaction: true
+  withoutPlugins(): { executeQuery(query: Query): Promise<unknown> }
+}
+
+/** `fromKysely(trx, CompiledQuery)`: the `tx` of an enqueue, with `CompiledQuery` from kysely. */
+export function fromKysely<Query>(
+  trx: KyselyTransaction<Query>,
+  CompiledQuery: { raw(sql: string, values: unknown[]): Query },
+): QueryTransaction {
+  if (!trx.isTransaction) throw notInside('Kysely')
+  // A plugin would rename the columns that we read.
+  const plain = trx.withoutPlugins()
+  return { query: (text, values) => plain.executeQuery(CompiledQuery.raw(text, values)) }
+}
+
+/** Drizzle's transaction on node-postgres or better-sqlite3: `db.transaction((tx) => …)`. */
+export type DrizzleTransaction<Sql> = {
+  /** Not so the database itself. */
+  rollback(): unknown
+} & ({ execute(query: Sql): PromiseLike<unknown> } | { run(query: Sql): unknown; all(query: Sql): unknown })
+
+/** Drizzle's tag, and the three of its functions that are used. */
+export type DrizzleSql<Sql, Part> = {
+  raw(text: string): Sql & Part
+  param(value: unknown): Part
+  join(parts: Part[]): Sql
+}
+
+/** `fromDrizzle(tx, sql)`: the `tx` of an enqueue, with `sql` from drizzle-orm. */
+export function fromDrizzle<Sql, Part>(tx: DrizzleTransaction<Sql>, sql: DrizzleSql<Sql, Part>): Transaction {
+  if (typeof tx.rollback !== 'function') throw notInside('Drizzle')
+  const toSql = (text: string, values: unknown[]) => sql.join(partsOf(text, values, sql))
+  return 'execute' in tx
+    ? { query: (text, values) => unwrapped(tx.execute(toSql(text, values))) }
+    : synchronous(
+        (text, values) => tx.run(toSql(text, values)),
+        (text, values) => tx.all(toSql(text, values)),
+      )
+}
+
+type Execute = (text: string, values: unknown[]) => unknown
+
+function synchronous(run: Execute, all: Execute): SqliteTransaction {
+  return {
+    prepare: (text) => ({
+      run: (...values) => answered(run(text, values)),
+      all: (...values) => answered(all(text, values)) as unknown[],
+    }),
+  }
+}
+
+/** Drizzle gives back a query that nobody has sent yet where the driver is asynchronous. */
+function answered(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || !('then' in answer)) return answer
+  throw new OncueError(
+    'UNSUPPORTED_TRANSACTION',
+    'The `tx` given to fromDrizzle has an asynchronous driver of SQLite: only better-sqlite3 is supported',
+  )
+}
+
+/** Drizzle wraps the driver's error. */
+async function unwrapped(sending: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    return await sending
+  } catch (error) {
+    throw (error as { cause?: unknown } | null)?.cause ?? error
+  }
+}
+
+/** Drizzle numbers its parameters itself: a statement of ours is cut at `$1` and `?`. */
+function partsOf<Part>(text: string, values: unknown[], sql: DrizzleSql<unknown, Part>): Part[] {
+  let next = 0
+  return text
+    .split(/(\$\d+|\?)/)
+    .map((part, i) =>
+      i % 2 === 0
+        ? (sql.raw(part) as Part)
+        : sql.param(values[part === '?' ? next++ : Number(part.slice(1)) - 1]),
+    )
+}
+
+function notInside(library: string): OncueError {
+  return new OncueError(
+    'UNSUPPORTED_TRANSACTION',
+    `What was given is the database of ${library}, so the jobs would not belong to your transaction: pass the transaction that it gave you`,
+  )
+}

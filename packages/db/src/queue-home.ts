@@ -1,0 +1,143 @@
+import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import type { Pool } from 'pg'
+import { dueQueues } from './due-queues.ts'
+import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from './postgres/enqueue.ts'
+import { toOncueError as fromPostgres } from './postgres/errors.ts'
+import { PostgresNotifier } from './postgres/notifier.ts'
+import { enqueueSteps } from './sqlite/enqueue/steps.ts'
+import { toOncueError as fromSqlite } from './sqlite/errors.ts'
+import type { Store } from './store.ts'
+import {
+  driveIn,
+  type PrismaTransaction,
+  type SqliteTransaction,
+  type Steps,
+  type Transaction,
+} from './transaction.ts'
+import type { DialectName } from './url.ts'
+
+/** A `PrismaClient`, whatever its schema and its database. */
+export type PrismaHost = {
+  $transaction<T>(
+    work: (tx: PrismaTransaction) => Promise<T>,
+    options?: { maxWait?: number; timeout?: number },
+  ): Promise<T>
+}
+
+/** A `pg.Pool`. */
+export type PoolHost = {
+  connect(): Promise<{ query(sql: string, values: unknown[]): unknown; release(destroy?: boolean): void }>
+}
+
+/** A better-sqlite3 connection. */
+export type SqliteHost = SqliteTransaction & { readonly inTransaction: boolean; exec(sql: string): unknown }
+
+/** Where a queue writes. */
+export type Home = {
+  /** In a transaction of its own. */
+  alone(jobs: readonly NewJob[]): Promise<JobId[]>
+  /** In the caller's. */
+  within(tx: Transaction, jobs: readonly NewJob[]): Promise<JobId[]>
+}
+
+/** What a queue can write through. It stays its owner's: nothing else is opened, and nothing is closed. */
+export type Hosts = {
+  readonly prisma: PrismaHost
+  readonly pool: PoolHost
+  readonly database: SqliteHost
+  /** Of a process that has one anyway. */
+  readonly store: Store
+}
+
+type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined }
+
+export function toHome({ store, prisma, pool, database }: Given): Home {
+  const given = [store, prisma, pool, database].filter((host) => host !== undefined)
+  if (given.length === 1) {
+    if (typeof store?.enqueue === 'function') return onStore(store)
+    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma)
+    if (typeof pool?.connect === 'function') return onPool(pool)
+    if (typeof database?.prepare === 'function') return onSqlite(database)
+  }
+  throw new OncueError(
+    'INVALID_INPUT',
+    'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; store, from openStore',
+  )
+}
+
+function onStore(store: Store): Home {
+  return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
+}
+
+function onPool(pool: PoolHost): Home {
+  let opening: ReturnType<typeof open> | undefined
+  async function open() {
+    // Imported when it is needed: a service with another database need not load the driver.
+    const { PostgresClient } = await import('./postgres/client.ts')
+    const client = new PostgresClient(pool as Pool)
+    return { client, notifier: new PostgresNotifier('oncue', (query) => client.query(query)) }
+  }
+  return {
+    async alone(jobs) {
+      opening ??= open()
+      const { client, notifier } = await opening
+      const ids = await enqueueAlone(client, jobs, null)
+      notifier.notify(dueQueues(jobs, Date.now()))
+      return ids
+    },
+    within: (tx, jobs) => enqueueIn(tx, jobs, null),
+  }
+}
+
+function onSqlite(database: SqliteHost): Home {
+  const within = (tx: Transaction, jobs: readonly NewJob[]) => driveIn(tx, enqueueSteps(jobs, Date.now()))
+  return {
+    within,
+    alone(jobs) {
+      // Whatever runs on this connection now is part of its transaction, wanted or not.
+      if (database.inTransaction) return within(database, jobs)
+      try {
+        database.exec('BEGIN IMMEDIATE')
+        const ids = within(database, jobs)
+        database.exec('COMMIT')
+        return ids
+      } catch (error) {
+        if (database.inTransaction) database.exec('ROLLBACK')
+        throw fromSqlite(error)
+      }
+    },
+  }
+}
+
+/** Of a transaction that holds nothing but an enqueue; Prisma's own are too short for a hundred thousand jobs. */
+const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
+
+function onPrisma(prisma: PrismaHost): Home {
+  let dialect: DialectName | undefined
+  function* steps(jobs: readonly NewJob[]): Steps<JobId[]> {
+    dialect ??= yield* findDialect()
+    return yield* dialect === 'postgres' ? enqueueAndWake(jobs, null) : enqueueSteps(jobs, Date.now())
+  }
+  const within = (tx: Transaction, jobs: readonly NewJob[]) =>
+    driveIn(tx, steps(jobs)).catch((error) => {
+      throw toCallersError(error)
+    })
+  return {
+    within,
+    alone: (jobs) =>
+      prisma
+        .$transaction((tx) => within(tx, jobs), PRISMA_TIMES)
+        .catch((error) => {
+          throw dialect === 'sqlite' ? fromSqlite(error) : fromPostgres(error)
+        }),
+  }
+}
+
+/**
+ * A client does not tell what it talks to. Asked once, inside the transaction: on a connection beside it the
+ * question might wait for that very transaction. Postgres rounds, SQLite cuts off.
+ */
+function* findDialect(): Steps<DialectName> {
+  const [row] = yield { text: 'select cast(2.5 as integer) as n', values: [], reads: true }
+  return Number(row?.n) === 2 ? 'sqlite' : 'postgres'
+}

@@ -1,0 +1,66 @@
+import type { JobId } from '@oncue/core'
+import type BetterSqlite3 from 'better-sqlite3'
+import { sql } from 'drizzle-orm'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import { CompiledQuery, type Kysely } from 'kysely'
+import type pg from 'pg'
+import { describe, expectTypeOf, test } from 'vitest'
+import type { PrismaClient } from '../src/generated/postgres/client.ts'
+import type { PrismaClient as SqlitePrismaClient } from '../src/generated/sqlite/client.ts'
+import { fromDrizzle, fromKysely } from '../src/query-builders.ts'
+import type { Queue, QueueOptions } from '../src/queue.ts'
+import type { PoolHost, PrismaHost, SqliteHost } from '../src/queue-home.ts'
+import type { jobs } from './queue-hosts.ts'
+
+type Jobs = typeof jobs
+/** Compiled, never called. */
+type Compiled = (queue: Queue<Jobs>, tx: pg.PoolClient) => unknown
+
+describe('what the compiler knows about a queue', () => {
+  test('topics, payloads and options', () => {
+    expectTypeOf<Parameters<Queue<Jobs>['enqueue']>[0]>().toEqualTypeOf<'check_payment' | 'mail_digest'>()
+    expectTypeOf<ReturnType<Queue<Jobs>['enqueue']>>().toEqualTypeOf<Promise<JobId>>()
+    const accepted: Compiled = (queue, tx) => [
+      queue.enqueue('mail_digest', { userId: '1' }, { tx, delay: 5 }),
+      queue.enqueueMany([{ topic: 'check_payment', payload: { orderId: '1' }, priority: 2 }], { tx }),
+    ]
+    const refused: Compiled = (queue, tx) => [
+      // @ts-expect-error no such topic
+      queue.enqueue('mail', { userId: '1' }),
+      // @ts-expect-error the payload of another topic
+      queue.enqueue('mail_digest', { orderId: '1' }),
+      // @ts-expect-error no such option
+      queue.enqueue('mail_digest', { userId: '1' }, { prio: 1 }),
+      // @ts-expect-error not a transaction
+      queue.enqueue('mail_digest', { userId: '1' }, { tx: 'tx' }),
+      // @ts-expect-error the payload of another topic
+      queue.enqueueMany([{ topic: 'mail_digest', payload: { orderId: '1' } }], { tx }),
+      // @ts-expect-error the transaction is that of all of them
+      queue.enqueueMany([{ topic: 'mail_digest', payload: { userId: '1' }, tx }]),
+    ]
+    expectTypeOf(accepted).toBeFunction()
+    expectTypeOf(refused).toBeFunction()
+  })
+
+  test('connections', () => {
+    expectTypeOf<PrismaClient>().toExtend<PrismaHost>()
+    expectTypeOf<SqlitePrismaClient>().toExtend<PrismaHost>()
+    const extended = (prisma: PrismaClient) => prisma.$extends({ name: 'soft delete' })
+    expectTypeOf(extended).returns.toExtend<PrismaHost>()
+    expectTypeOf<pg.Pool>().toExtend<PoolHost>()
+    expectTypeOf<BetterSqlite3.Database>().toExtend<SqliteHost>()
+    expectTypeOf<pg.Client>().not.toExtend<PoolHost>()
+    expectTypeOf<{ jobs: Jobs }>().not.toExtend<QueueOptions<Jobs>>()
+    expectTypeOf<{ jobs: Jobs; pool: pg.Pool; prisma: PrismaClient }>().not.toExtend<QueueOptions<Jobs>>()
+  })
+
+  test('the database of a query builder is not its transaction', () => {
+    const refused = (db: NodePgDatabase, kysely: Kysely<object>) => [
+      // @ts-expect-error the database
+      fromDrizzle(db, sql),
+      // @ts-expect-error the database
+      fromKysely(kysely, CompiledQuery),
+    ]
+    expectTypeOf(refused).toBeFunction()
+  })
+})

@@ -1,0 +1,302 @@
+import { isOncueError, type JobId } from '@oncue/core'
+import { PrismaPg } from '@prisma/adapter-pg'
+import Database from 'better-sqlite3'
+import { sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/better-sqlite3'
+import { drizzle as drizzleOnPostgres } from 'drizzle-orm/node-postgres'
+import { CompiledQuery, Kysely, SqliteDialect } from 'kysely'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { PrismaClient } from '../src/generated/postgres/client.ts'
+import { openStore } from '../src/open.ts'
+import { fromDrizzle, fromKysely } from '../src/query-builders.ts'
+import { createQueue } from '../src/queue.ts'
+import type { Store } from '../src/store.ts'
+import {
+  connectPostgres,
+  createPostgresDatabase,
+  createSqliteDatabase,
+  type TestDatabase,
+} from '../src/testing/index.ts'
+import type { Transaction } from '../src/transaction.ts'
+import { sqliteFile } from '../src/url.ts'
+import { hosts, jobs, type Service } from './queue-hosts.ts'
+
+class Rollback extends Error {}
+const rollBack = () => {
+  throw new Rollback()
+}
+const PAYMENT = { orderId: '456' }
+const UNIQUE = { unique: { key: 'order-456' } } as const
+
+describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
+  let database: TestDatabase
+  let store: Store
+  let service: Service
+
+  beforeEach(async () => {
+    database = await (dialect === 'postgres'
+      ? createPostgresDatabase(inject('postgresUrl'))
+      : createSqliteDatabase())
+    store = await openStore(database.url)
+    service = open(database.url)
+  })
+  afterEach(async () => {
+    await service.close()
+    await store.close()
+    await database.drop()
+  })
+
+  /** The answer of what was enqueued in a transaction, once it is committed. */
+  async function committed<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    let answer: Promise<T> | undefined
+    await service.transaction((tx) => {
+      answer = work(tx)
+      return answer
+    })
+    return answer as Promise<T>
+  }
+
+  test("a job in the service's transaction is there when it commits, as its definition says", async () => {
+    const { queue } = service
+    const id = await committed((tx) =>
+      queue.enqueue('check_payment', PAYMENT, { tx, priority: 3, meta: { tenant: 'a' } }),
+    )
+    expect(await store.get(id)).toMatchObject({
+      topic: 'check_payment',
+      queue: 'high',
+      payload: PAYMENT,
+      priority: 3,
+      maxRetries: 5,
+      meta: { tenant: 'a' },
+      status: 'pending',
+    })
+  })
+
+  test('rolled back means never seen', async () => {
+    const { queue } = service
+    const end = service.transaction((tx) => queue.enqueue('check_payment', PAYMENT, { tx }), rollBack)
+    await expect(end).rejects.toThrow(Rollback)
+    expect((await store.list()).total).toBe(0)
+  })
+
+  test('keys and parents hold inside a transaction', async () => {
+    const { queue } = service
+    const first = await queue.enqueue('check_payment', PAYMENT, UNIQUE)
+    const again = await committed((tx) => queue.enqueue('check_payment', PAYMENT, { ...UNIQUE, tx }))
+    expect(again).toBe(first)
+    const after = await committed((tx) =>
+      queue.enqueue('mail_digest', { userId: '1' }, { after: [first], tx }),
+    )
+    expect((await store.get(after))?.status).toBe('blocked')
+  })
+
+  test('a key that somebody else holds is told by name, and the transaction ends with it', async () => {
+    const { queue } = service
+    await queue.enqueue('check_payment', PAYMENT, UNIQUE)
+    const refused = service.transaction((tx) =>
+      queue.enqueue('check_payment', PAYMENT, { unique: { ...UNIQUE.unique, onConflict: 'reject' }, tx }),
+    )
+    await expect(refused).rejects.toMatchObject({ code: 'UNIQUE_KEY_LIVE' })
+    expect((await store.list()).total).toBe(1)
+  })
+
+  test('many in one transaction, in the order given', async () => {
+    const many = Array.from({ length: 1_200 }, (_, i) =>
+      i % 2
+        ? { topic: 'check_payment' as const, payload: { orderId: `${i}` }, priority: 1 }
+        : { topic: 'mail_digest' as const, payload: { userId: 'x'.repeat(i === 10 ? 5_000 : 3) } },
+    )
+    const ids = await committed((tx) => service.queue.enqueueMany(many, { tx }))
+    expect(ids).toHaveLength(1_200)
+    expect(await store.stats()).toMatchObject({ pending: 1_200 })
+    expect(await store.get(ids[10] as JobId)).toMatchObject(many[10] ?? {})
+    expect(await store.get(ids[11] as JobId)).toMatchObject(many[11] ?? {})
+  })
+
+  test('without a transaction a job is written at once, and wakes who waits for it', async () => {
+    const wake = vi.fn()
+    const subscription = await store.onWake(['high'], wake)
+    const id = await service.queue.enqueue('check_payment', PAYMENT)
+    expect(await store.get(id)).toMatchObject({ status: 'pending', payload: PAYMENT })
+    await vi.waitFor(() => expect(wake).toHaveBeenCalled(), { timeout: 10_000 })
+    await subscription.close()
+  })
+
+  test('without a transaction many are written all or none', async () => {
+    const [, missing] = await service.queue.enqueueMany([
+      { topic: 'check_payment', payload: PAYMENT },
+      { topic: 'mail_digest', payload: { userId: '1' }, delay: 60_000 },
+    ])
+    await store.delete([missing as JobId])
+    const refused = async () =>
+      service.queue.enqueueMany([
+        { topic: 'check_payment', payload: PAYMENT },
+        { topic: 'mail_digest', payload: { userId: '1' }, after: [missing as JobId] },
+      ])
+    await expect(refused).rejects.toMatchObject({ code: 'UNKNOWN_PARENT' })
+    expect((await store.list()).total).toBe(1)
+    expect(await service.queue.enqueueMany([])).toEqual([])
+  })
+})
+
+test.each(['postgres', 'sqlite'])('a process that has a store gives it, on %s', async (dialect) => {
+  const database = await (dialect === 'postgres'
+    ? createPostgresDatabase(inject('postgresUrl'))
+    : createSqliteDatabase())
+  const store = await openStore(database.url)
+  const id = await createQueue({ store, jobs }).enqueue('check_payment', PAYMENT)
+  expect(await store.get(id)).toMatchObject({ queue: 'high', payload: PAYMENT })
+  await store.close()
+  await database.drop()
+})
+
+describe('on Postgres', () => {
+  let database: TestDatabase
+  let pool: pg.Pool
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    pool = new pg.Pool({ connectionString: database.url, max: 1 })
+  })
+  afterEach(async () => {
+    await pool.end()
+    await database.drop()
+  })
+
+  test('a connection that is cut during an enqueue neither loses the job nor doubles it', async () => {
+    const queue = createQueue({ pool, jobs })
+    const other = await connectPostgres(database.url)
+    await other.query('begin')
+    await other.query('lock table oncue.jobs')
+    const enqueued = queue.enqueue('check_payment', PAYMENT)
+    const cut = `select pg_terminate_backend(pid) from pg_locks
+      where relation = 'oncue.jobs'::regclass and not granted`
+    await vi.waitFor(async () => expect(await other.query(cut)).toEqual([[true]]), { timeout: 10_000 })
+    await other.query('commit')
+    const id = await enqueued
+    expect(await other.query('select id from oncue.jobs')).toEqual([[id]])
+    await other.end()
+  })
+
+  test('a client of Prisma with extensions is one too', async () => {
+    const prisma = new PrismaClient({ adapter: new PrismaPg(pool) }).$extends({ name: 'none' })
+    const queue = createQueue({ prisma, jobs })
+    await prisma.$transaction(async (tx) => {
+      await queue.enqueue('check_payment', PAYMENT, { tx })
+    })
+    await expect(queue.enqueue('check_payment', PAYMENT, { tx: prisma })).rejects.toMatchObject({
+      code: 'UNSUPPORTED_TRANSACTION',
+    })
+    await queue.enqueue('check_payment', PAYMENT)
+    expect((await pool.query('select from oncue.jobs')).rowCount).toBe(2)
+    await prisma.$disconnect()
+  })
+
+  test('the transaction of a query builder needs its adapter, and the error says which', async () => {
+    const queue = createQueue({ pool, jobs })
+    const forgotten = drizzleOnPostgres(pool).transaction((tx) =>
+      queue.enqueue('check_payment', PAYMENT, { tx: tx as never }),
+    )
+    await expect(forgotten).rejects.toMatchObject({
+      code: 'UNSUPPORTED_TRANSACTION',
+      message: expect.stringContaining('fromDrizzle(tx, sql)'),
+    })
+  })
+})
+
+describe('what is wrong is refused before any statement', () => {
+  const untouchable = new Proxy(
+    { $transaction: () => {} },
+    {
+      get: (target, name) =>
+        name === '$transaction'
+          ? () => expect.unreachable('the database was asked')
+          : Reflect.get(target, name),
+    },
+  )
+  const queue = createQueue({ prisma: untouchable as never, jobs })
+
+  test.each([
+    ['an unknown topic', 'UNKNOWN_TOPIC', 'mail', {}, {}],
+    ['what every object has', 'UNKNOWN_TOPIC', 'toString', {}, {}],
+    ['a payload that does not fit', 'INVALID_PAYLOAD', 'mail_digest', { userId: 7 }, {}],
+    ['an option that is none', 'INVALID_INPUT', 'mail_digest', { userId: '7' }, { prio: 1 }],
+    ['a wrong option', 'INVALID_PRIORITY', 'mail_digest', { userId: '7' }, { priority: 1e9 }],
+    ['something else as tx', 'UNSUPPORTED_TRANSACTION', 'mail_digest', { userId: '7' }, { tx: 'tx' }],
+    ['null as tx', 'UNSUPPORTED_TRANSACTION', 'mail_digest', { userId: '7' }, { tx: null }],
+    ['any object as tx', 'UNSUPPORTED_TRANSACTION', 'mail_digest', { userId: '7' }, { tx: { hello: 1 } }],
+  ])('%s: %s', async (_, code, topic, payload, options) => {
+    await expect(queue.enqueue(topic as never, payload as never, options as never)).rejects.toMatchObject({
+      code,
+    })
+  })
+
+  test('of many, it says which', async () => {
+    const many = [{ topic: 'mail_digest' as const, payload: { userId: '1' } }, { topic: 'mail_digest' }]
+    await expect(queue.enqueueMany(many as never)).rejects.toMatchObject({
+      code: 'INVALID_PAYLOAD',
+      message: expect.stringContaining('jobs[1]: '),
+    })
+  })
+
+  test.each([
+    ['no connection', {}],
+    ['two of them', { prisma: untouchable, pool: { connect: () => {} } }],
+    ['something else', { pool: { hello: 'world' } }],
+  ])('createQueue with %s', (_, connection) => {
+    expect(() => createQueue({ jobs, ...connection } as never)).toThrow(/takes one of: prisma/)
+  })
+})
+
+describe('on better-sqlite3, whose transactions do not wait for promises', () => {
+  let file: TestDatabase
+  let database: Database.Database
+  beforeEach(async () => {
+    file = await createSqliteDatabase()
+    database = new Database(sqliteFile(file.url))
+    database.exec('CREATE TABLE orders (id TEXT)')
+  })
+  afterEach(async () => {
+    database.close()
+    await file.drop()
+  })
+  const orders = () => database.prepare('SELECT id FROM orders').all()
+
+  test('a refused job throws at once, and takes the transaction with it, also when no tx is given', () => {
+    const queue = createQueue({ database, jobs })
+    const order = database.transaction((options: object) => {
+      database.exec("INSERT INTO orders VALUES ('456')")
+      void queue.enqueue('check_payment', { orderId: 456 } as never, options)
+    })
+    for (const options of [{}, { tx: database }]) {
+      expect(() => order(options)).toThrow(
+        expect.toSatisfy((error) => isOncueError(error, 'INVALID_PAYLOAD')),
+      )
+    }
+    expect(orders()).toEqual([])
+  })
+
+  test('without tx a job belongs to the transaction that is open on the connection', () => {
+    const queue = createQueue({ database, jobs })
+    const order = database.transaction(() => {
+      void queue.enqueue('check_payment', PAYMENT)
+      throw new Rollback()
+    })
+    expect(order).toThrow(Rollback)
+    expect(database.prepare('SELECT id FROM oncue_jobs').all()).toEqual([])
+  })
+
+  test('the database of Drizzle and of Kysely is no transaction', async () => {
+    const db = drizzle(database)
+    const kysely = new Kysely<object>({ dialect: new SqliteDialect({ database }) })
+    expect(() => fromDrizzle(db as never, sql)).toThrow(/the database of Drizzle/)
+    expect(() => fromKysely(kysely as never, CompiledQuery)).toThrow(/the database of Kysely/)
+  })
+
+  test('an asynchronous driver of Drizzle is refused, and nothing is lost without a word', () => {
+    const queue = createQueue({ database, jobs })
+    const later = { rollback: () => {}, run: () => Promise.resolve(), all: () => Promise.resolve([]) }
+    const tx = fromDrizzle(later, sql)
+    expect(() => queue.enqueue('check_payment', PAYMENT, { tx })).toThrow(/asynchronous driver/)
+  })
+})
