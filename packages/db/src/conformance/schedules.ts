@@ -328,20 +328,26 @@ export function describeSchedules(dialect: Dialect): void {
       }
     })
 
-    it('says when the next tick is, and of a change to it', async () => {
+    it('says when the next tick is', async () => {
       const { schedules } = await bench.openWithClock()
       const now = bench.clock.now()
       expect(await schedules.next()).toEqual({ nextAt: null, now })
+      await schedules.save(aSchedule({ cron: '0 * * * *' }))
+      expect(await schedules.next()).toEqual({ nextAt: new Date(now.getTime() + 3_600_000), now })
+      await schedules.pause('nightly')
+      expect(await schedules.next()).toEqual({ nextAt: null, now })
+    })
+
+    // Behind a transaction pooler nothing is told: capability `sessions`.
+    it.skipIf(dialect.pooled)('tells of a schedule that was saved or resumed', async () => {
+      const { schedules } = await bench.openWithClock()
       let heard = 0
       const subscription = await schedules.onChange(() => {
         heard += 1
       })
-      await schedules.save(aSchedule({ cron: '0 * * * *' }))
+      await schedules.save(aSchedule())
       await expect.poll(() => heard).toBeGreaterThan(0)
-      const nextAt = new Date(now.getTime() + 3_600_000)
-      expect(await schedules.next()).toEqual({ nextAt, now })
       await schedules.pause('nightly')
-      expect(await schedules.next()).toEqual({ nextAt: null, now })
       const before = heard
       await schedules.resume('nightly')
       await expect.poll(() => heard).toBeGreaterThan(before)
