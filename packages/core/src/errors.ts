@@ -112,6 +112,7 @@ export const ERRORS = {
   JOB_CANCELLED: conflict(
     'Nothing to do: somebody asked this job to stop. Requeue it if it is wanted after all.',
   ),
+  JOB_FAILED: broken('Read details.error for what its handler threw; requeue the job once that is mended.'),
   WORKER_STOPPING: busy('Nothing to do: the job is given back uncharged, and another worker runs it.'),
   PARENT_FAILED: broken('Look at the job that this one waited for; requeue that one first.'),
   WORKER_CRASHED: {
@@ -139,6 +140,21 @@ export const ERRORS = {
     'Read the cause; nothing of the failed migration was kept. Fix it, migrate again.',
   ),
   SCHEMA_TOO_NEW: down('Upgrade this process: a newer version of Oncue has migrated the database.'),
+
+  // The way to the API
+  NETWORK_ERROR: busy('Check the url, and that the API is up and can be reached from here.'),
+  REQUEST_TIMEOUT: {
+    http: 504,
+    trpc: 'GATEWAY_TIMEOUT',
+    retryable: true,
+    hint: 'Repeat the call, or give the client a longer timeoutMs.',
+  },
+  WAIT_TIMEOUT: {
+    http: 504,
+    trpc: 'GATEWAY_TIMEOUT',
+    retryable: true,
+    hint: 'The job goes on: wait for it again, or for longer.',
+  },
 
   // The process
   UNSUPPORTED_NODE: broken('Use the Node.js version that the message names.'),

@@ -133,10 +133,13 @@ export {
   scheduleSchema,
   workerSchema,
 } from './wire-admin.ts'
+export { decodeDates, encodeDates, type WithDates } from './wire-dates.ts'
 export {
   actionReportSchema,
   type Enqueued,
+  type EnqueueItem,
   enqueuedSchema,
+  enqueueItemSchema,
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,
   failureGroupSchema,

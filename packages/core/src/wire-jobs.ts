@@ -5,7 +5,7 @@ import { jobSchema, jobStatusSchema, jobSummarySchema } from './job.ts'
 import { LIMITS } from './limits.ts'
 import { queueSchema, topicSchema } from './names.ts'
 import { plainText } from './plain-text.ts'
-import { type EnqueueRequest, errorResponseSchema } from './wire.ts'
+import { enqueueRequestSchema, errorResponseSchema } from './wire.ts'
 
 /** How many jobs one call may name or bring. */
 export const MAX_BATCH = 1_000
@@ -16,9 +16,19 @@ export const enqueuedSchema = z.object({
 })
 export type Enqueued = z.output<typeof enqueuedSchema>
 
+/** A job among others, which it may wait for although nobody knows their ids yet. */
+export const enqueueItemSchema = enqueueRequestSchema.extend({
+  afterItems: z
+    .array(z.int().min(0))
+    .max(LIMITS.parents)
+    .optional()
+    .describe('waits until these jobs of the same request have completed, counted from 0; needs atomic'),
+})
+export type EnqueueItem = z.input<typeof enqueueItemSchema>
+
 /** Items are checked one by one, so that one that is wrong does not take the others with it. */
 export const enqueueManyRequestSchema = z.strictObject({
-  jobs: z.array(z.custom<EnqueueRequest>(() => true)).min(1),
+  jobs: z.array(z.custom<EnqueueItem>(() => true)).min(1),
   atomic: z.boolean().default(false).describe('true: all of them or none'),
 })
 
@@ -32,12 +42,20 @@ export const enqueueManyResponseSchema = z.object({
 
 const timeSchema = z.date().min(new Date(LIMITS.dateMin)).max(new Date(LIMITS.dateMax))
 
+/** Each is a condition of the statement, and thousands of them would take minutes to put together. */
+const MAX_META_KEYS = 20
+
 /** Which jobs. The store knows what can be combined. */
 export const jobFilterSchema = z.strictObject({
   status: jobStatusSchema.optional(),
   queue: queueSchema.optional(),
   topic: topicSchema.optional(),
-  meta: z.record(plainText(255), z.union([plainText(LIMITS.metaBytes), z.number(), z.boolean()])).optional(),
+  meta: z
+    .record(plainText(255), z.union([plainText(LIMITS.metaBytes), z.number(), z.boolean()]))
+    .refine((meta) => Object.keys(meta).length <= MAX_META_KEYS, {
+      error: `must name at most ${MAX_META_KEYS} keys`,
+    })
+    .optional(),
   fingerprint: plainText(255).optional(),
   createdFrom: timeSchema.optional(),
   createdTo: timeSchema.optional(),
@@ -185,6 +203,7 @@ export const waitResponseSchema = z.discriminatedUnion('finished', [
   z.object({ finished: z.literal(false), status: jobStatusSchema, progress: z.unknown() }),
   z.object({
     finished: z.literal(true),
+    topic: z.string(),
     status: z.enum(['completed', 'failed', 'cancelled']),
     result: z.unknown(),
     error: jobErrorSchema.nullable(),

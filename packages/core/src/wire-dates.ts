@@ -1,0 +1,65 @@
+/** JSON, and where in it texts stand for dates: a part of what superjson writes and reads. */
+export interface WithDates {
+  readonly json: unknown
+  readonly meta?: { readonly values: DatePaths; readonly v: 1 }
+}
+
+/** One date alone, or paths to dates: `a.0.b`, where `\.` and `\\` are characters of a name. */
+type DatePaths = readonly ['Date'] | Readonly<Record<string, readonly ['Date']>>
+
+/**
+ * What we send is JSON with dates in it, so it is enough to say where these are: superjson itself walks and
+ * copies all of it, and refuses a payload that has a field `constructor`.
+ */
+export function encodeDates(json: unknown): WithDates {
+  if (json instanceof Date) return { json: json.toJSON(), meta: { values: ['Date'], v: 1 } }
+  const values: Record<string, ['Date']> = {}
+  if (typeof json === 'object' && json !== null) markDates(json, '', values)
+  return Object.keys(values).length === 0 ? { json } : { json, meta: { values, v: 1 } }
+}
+
+function markDates(container: object, path: string, values: Record<string, ['Date']>): void {
+  for (const [key, value] of Object.entries(container)) {
+    if (typeof value !== 'object' || value === null) continue
+    const at = path + key.replace(/[\\.]/g, '\\$&')
+    if (value instanceof Date) values[at] = ['Date']
+    else markDates(value, `${at}.`, values)
+  }
+}
+
+/** The other way, in place. What is not written so is answered as it is. */
+export function decodeDates(wire: unknown): unknown {
+  if (!isWithDates(wire)) return wire
+  const { json, meta } = wire
+  if (!meta) return json
+  if (Array.isArray(meta.values)) return toDate(json)
+  for (const path of Object.keys(meta.values)) reviveAt(json, split(path))
+  return json
+}
+
+function isWithDates(value: unknown): value is WithDates {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'json')
+}
+
+function split(path: string): string[] {
+  const names: string[] = []
+  let name = ''
+  for (let at = 0; at < path.length; at++) {
+    const letter = path.charAt(at)
+    if (letter === '.') {
+      names.push(name)
+      name = ''
+    } else name += letter === '\\' ? path.charAt(++at) : letter
+  }
+  return [...names, name]
+}
+
+function reviveAt(json: unknown, path: readonly string[]): void {
+  let container = json as Record<string, unknown> | null | undefined
+  for (const name of path.slice(0, -1)) container = container?.[name] as typeof container
+  const last = path.at(-1)
+  if (typeof container === 'object' && container !== null && last !== undefined)
+    container[last] = toDate(container[last])
+}
+
+const toDate = (value: unknown) => (typeof value === 'string' ? new Date(value) : value)

@@ -1,0 +1,4 @@
+import { fileURLToPath } from 'node:url'
+
+/** packages/sdk */
+export const HOME = fileURLToPath(new URL('..', import.meta.url))

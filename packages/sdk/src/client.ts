@@ -1,0 +1,95 @@
+import { type JobDefinitions, OncueError } from '@oncue/core'
+import { type Calls, PROCEDURES } from './api.ts'
+import { createJobs, type JobsClient } from './jobs.ts'
+import { createSession, type Session } from './session.ts'
+import { HttpTransport, type Transport } from './transport.ts'
+
+type MaybeAsked<Value> = Value | (() => Value | Promise<Value>)
+
+export interface ClientOptions<Jobs extends JobDefinitions> {
+  /** Where the API is: `https://oncue.example.com`. A path, where it serves the page that this runs in. */
+  readonly url: string
+  /** A function is asked before each request. None: the cookie of a signed-in browser. */
+  readonly token?: MaybeAsked<string> | undefined
+  /** Your definitions: topics, payloads and results get their types, and are checked before any request. */
+  readonly jobs?: Jobs | undefined
+  readonly headers?: MaybeAsked<Record<string, string>> | undefined
+  /** How long a request may take; 30 seconds. */
+  readonly timeoutMs?: number | undefined
+  /** How often queries and enqueues are repeated when the API cannot be reached or is busy; 3. */
+  readonly retries?: number | undefined
+  readonly fetch?: typeof fetch | undefined
+}
+
+/** Everything that the API can do. */
+export interface Client<Jobs extends JobDefinitions = JobDefinitions> extends Omit<Calls, 'jobs'> {
+  readonly jobs: JobsClient<Jobs>
+  readonly session: Session
+}
+
+const TIMEOUT_MS = 30_000
+const RETRIES = 3
+
+export function createClient<const Jobs extends JobDefinitions = JobDefinitions>(
+  options: ClientOptions<Jobs>,
+): Client<Jobs> {
+  const { token, headers, jobs, timeoutMs = TIMEOUT_MS, retries = RETRIES } = options
+  const transport = new HttpTransport({
+    url: readUrl(options.url),
+    // Looked up for each request: whoever replaces the global one later means us too.
+    fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+    timeoutMs: readCount(timeoutMs, 'timeoutMs', 1),
+    retries: readCount(retries, 'retries', 0),
+    async headers() {
+      const secret = await ask(token)
+      return { ...(await ask(headers)), ...(secret !== undefined && { authorization: `Bearer ${secret}` }) }
+    },
+  })
+  return createClientOver(transport, jobs)
+}
+
+/** The same client, whichever way its calls go. */
+export function createClientOver<Jobs extends JobDefinitions>(
+  transport: Transport,
+  jobs: Jobs | undefined,
+): Client<Jobs> {
+  const calls = toCalls(transport)
+  return { ...calls, jobs: createJobs(transport, calls.jobs, jobs), session: createSession(transport) }
+}
+
+function toCalls(transport: Transport): Calls {
+  const nouns = Object.entries(PROCEDURES).map(([noun, verbs]) => [
+    noun,
+    Object.fromEntries(
+      Object.entries(verbs).map(([verb, kind]) => [verb, toCall(transport, `${noun}.${verb}`, kind)]),
+    ),
+  ])
+  // The table has every procedure of the type, and the way it is called.
+  return Object.fromEntries(nouns) as Calls
+}
+
+type Kind = 'query' | 'mutation' | 'subscription'
+
+function toCall(transport: Transport, path: string, kind: Kind) {
+  return (input?: object, options: { signal?: AbortSignal } = {}) =>
+    kind === 'subscription'
+      ? transport.watch(path, input, options.signal)
+      : transport.call(kind, path, input, options)
+}
+
+async function ask<Value>(value: MaybeAsked<Value> | undefined): Promise<Value | undefined> {
+  return typeof value === 'function' ? (value as () => Value | Promise<Value>)() : value
+}
+
+function readUrl(url: unknown): string {
+  if (typeof url === 'string' && /^(https?:\/\/[^/?#]|\/)[^?#]*$/.test(url)) return url.replace(/\/+$/, '')
+  throw new OncueError('INVALID_INPUT', `createClient: url must be an address, got ${JSON.stringify(url)}`, {
+    hint: 'Write it as in https://oncue.example.com, or as the path / where the API serves the page.',
+  })
+}
+
+function readCount(value: unknown, name: string, min: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min) return value
+  const message = `createClient: ${name} must be a whole number from ${min} on, got ${JSON.stringify(value)}`
+  throw new OncueError('INVALID_INPUT', message)
+}

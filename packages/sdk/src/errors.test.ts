@@ -1,0 +1,44 @@
+import { OncueError } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import { fromWire, toOncueError } from './errors.ts'
+
+describe('an error that the API wrote', () => {
+  it('comes back with all that it said', () => {
+    const wire = {
+      code: 'RATE_LIMITED',
+      message: 'too many',
+      hint: 'wait',
+      details: { retryAfterSeconds: 3 },
+    }
+    const error = fromWire(wire)
+    expect(error).toBeInstanceOf(OncueError)
+    expect(error).toMatchObject({ ...wire, retryable: true })
+  })
+
+  it('keeps its name where this client does not know it', () => {
+    const error = fromWire({ code: 'OF_TOMORROW', message: 'no', hint: 'upgrade' })
+    expect(error).toMatchObject({ code: 'INTERNAL', message: 'OF_TOMORROW: no', hint: 'upgrade' })
+  })
+
+  it.each([[undefined], [null], ['text'], [{}], [{ code: 1, message: 'no' }], [{ code: 'INTERNAL' }]])(
+    'is not %j',
+    (value) => {
+      expect(fromWire(value)).toBeUndefined()
+    },
+  )
+})
+
+describe('trouble on the way', () => {
+  it('says what the innermost cause says', () => {
+    const refused = new Error('connect ECONNREFUSED 127.0.0.1:4400')
+    const error = toOncueError(new TypeError('fetch failed', { cause: refused }), 'http://x')
+    expect(error).toMatchObject({
+      code: 'NETWORK_ERROR',
+      message: 'http://x cannot be reached: connect ECONNREFUSED 127.0.0.1:4400',
+    })
+  })
+
+  it.each([[undefined], [{}], ['text']])('has a name whatever was thrown: %j', (thrown) => {
+    expect(toOncueError(thrown, 'http://x').message).toBe('http://x cannot be reached: no reason given')
+  })
+})

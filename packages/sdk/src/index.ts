@@ -1,0 +1,41 @@
+export {
+  defineJob,
+  defineJobs,
+  type EnqueueOptions,
+  ERRORS,
+  type ErrorCode,
+  type InputOf,
+  isFinished,
+  isJobId,
+  isOncueError,
+  type Job,
+  type JobConfig,
+  type JobDefinition,
+  type JobDefinitions,
+  type JobError,
+  type JobId,
+  type JobStatus,
+  type JobSummary,
+  job,
+  OncueError,
+  type OutputOf,
+  type PayloadOf,
+  type ResultOf,
+  type RetryOptions,
+  type Role,
+  type TopicOf,
+  type WatchMessage,
+} from '@oncue/core'
+export type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
+export { type Client, type ClientOptions, createClient } from './client.ts'
+export type {
+  EnqueuedOrRefused,
+  EnqueueManyReport,
+  JobRef,
+  JobsClient,
+  JobToEnqueue,
+  Step,
+  TargetOfAction,
+} from './jobs.ts'
+export type { Session } from './session.ts'
+export type { WaitOptions } from './wait.ts'

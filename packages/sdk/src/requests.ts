@@ -1,0 +1,61 @@
+import {
+  DEFAULTS,
+  type EnqueueItem,
+  type EnqueueOptions,
+  type JobDefinitions,
+  type NewJob,
+  OncueError,
+  prepareJob,
+} from '@oncue/core'
+
+/**
+ * A job as the API takes it. Everything that can be known to be wrong is refused here, before any request; what
+ * its definition says goes along, because the API does not know it.
+ */
+export function toRequest(
+  definitions: JobDefinitions | undefined,
+  topic: string,
+  payload: unknown,
+  options: EnqueueOptions | undefined,
+): EnqueueItem {
+  if (definitions && !Object.hasOwn(definitions, topic)) {
+    throw new OncueError('UNKNOWN_TOPIC', `"${topic}" is none of the jobs that this client was given`, {
+      hint: 'Define it with defineJobs, and give the definitions to createClient as jobs.',
+    })
+  }
+  return describe(prepareJob(topic, payload, options, definitions?.[topic]))
+}
+
+function describe(job: NewJob): EnqueueItem {
+  const { topic, unique, runAt, after } = job
+  return withoutAbsent({
+    topic,
+    payload: JSON.parse(job.payload),
+    queue: unless(job.queue, DEFAULTS.queue),
+    priority: unless(job.priority, DEFAULTS.priority),
+    maxRetries: unless(job.maxRetries, DEFAULTS.maxRetries),
+    timeoutMs: unless(job.timeoutMs, DEFAULTS.timeoutMs),
+    retry: job.retry ?? undefined,
+    runAt: runAt ?? undefined,
+    delay: unless(job.delayMs, 0),
+    meta: job.meta === null ? undefined : JSON.parse(job.meta),
+    trace: job.trace ?? undefined,
+    unique: unique
+      ? { key: unique.key, onConflict: unique.onConflict, within: unique.withinMs ?? undefined }
+      : undefined,
+    idempotencyKey: job.idempotencyKey ?? undefined,
+    concurrencyKey: job.concurrencyKey ?? undefined,
+    concurrencyLimit: job.concurrencyLimit ?? undefined,
+    after: after.length === 0 ? undefined : [...after],
+    onParentFailure: unless(job.onParentFailure, 'wait'),
+    parentId: job.parentId ?? undefined,
+  })
+}
+
+function unless<Value>(value: Value, byDefault: Value): Value | undefined {
+  return value === byDefault ? undefined : value
+}
+
+function withoutAbsent<Item extends object>(item: Item): Item {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as Item
+}

@@ -1,0 +1,23 @@
+import type { OncueError } from '@oncue/core'
+
+const FIRST_MS = 100
+const LONGEST_MS = 5_000
+/** Whoever is told to wait for longer should know, rather than hang. */
+const PATIENCE_MS = 10_000
+
+/** How long to wait before a call is repeated; null: it is not. `attempt` counts from 0. */
+export function pauseBefore(
+  error: OncueError,
+  attempt: number,
+  { retries, isSafe }: { readonly retries: number; readonly isSafe: boolean },
+): number | null {
+  if (attempt >= retries || !error.retryable) return null
+  if (error.code === 'RATE_LIMITED') {
+    // Refused before anything was done, so this is safe for every call.
+    const told = Number(error.details?.retryAfterSeconds ?? 1) * 1_000
+    return told > PATIENCE_MS ? null : told
+  }
+  if (!isSafe) return null
+  const full = Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS)
+  return full / 2 + (Math.random() * full) / 2
+}

@@ -1,0 +1,71 @@
+import { OncueError } from '@oncue/core'
+import type { TRPCUntypedClient } from '@trpc/client'
+import type { AnyRouter } from '@trpc/server'
+
+export interface Message {
+  readonly id: string
+  readonly data: unknown
+}
+
+export interface SubscriptionOptions {
+  readonly path: string
+  readonly input: unknown
+  readonly context: Record<string, unknown>
+  /** How long it may take until the stream is open. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * One connection to a stream, until the stream ends, the connection is lost or the caller leaves. Messages wait
+ * here for a slow reader.
+ */
+export async function* subscribe(
+  client: TRPCUntypedClient<AnyRouter>,
+  { path, input, context, timeoutMs, signal }: SubscriptionOptions,
+): AsyncGenerator<Message, void> {
+  const waiting: Message[] = []
+  let end: { readonly error?: unknown } | undefined
+  let wake = () => {}
+  const finish = (how: typeof end) => {
+    end ??= how
+    wake()
+  }
+  const onAbort = () => finish({ error: signal?.reason })
+  const timer = setTimeout(() => {
+    finish({ error: new OncueError('REQUEST_TIMEOUT', `${path} was not open after ${timeoutMs} ms`) })
+  }, timeoutMs)
+
+  signal?.addEventListener('abort', onAbort)
+  const subscription = client.subscription(path, input, {
+    context,
+    onData(message) {
+      waiting.push(message as Message)
+      wake()
+    },
+    onError: (error) => finish({ error }),
+    onComplete: () => finish({}),
+    onConnectionStateChange({ state, error }) {
+      if (state === 'pending') clearTimeout(timer)
+      // It would go on trying by itself, for ever and without a word.
+      else if (error) finish({ error })
+    },
+  })
+  try {
+    if (signal?.aborted) onAbort()
+    for (;;) {
+      for (let next = waiting.shift(); next; next = waiting.shift()) yield next
+      if (end) {
+        if ('error' in end) throw end.error
+        return
+      }
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+    subscription.unsubscribe()
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  type EnqueueItem,
+  type InputOf,
+  type JobDefinitions,
+  type JobId,
+  newJobId,
+  OncueError,
+  type ResultOf,
+  type TopicOf,
+} from '@oncue/core'
+import type { Inputs, Noun, Outputs, VerbOf } from './api.ts'
+import { type Client, createClientOver } from './client.ts'
+import type { Transport } from './transport.ts'
+
+/** A job that was enqueued: what was said, without what goes without saying. */
+export type RecordedJob<Jobs extends JobDefinitions> = {
+  [Topic in TopicOf<Jobs>]: Omit<EnqueueItem, 'topic' | 'payload' | 'afterItems'> & {
+    readonly id: JobId
+    readonly topic: Topic
+    readonly payload: InputOf<Jobs, Topic>
+  }
+}[TopicOf<Jobs>]
+
+/** What the handlers of some topics would return, for `wait`. */
+export type TestResults<Jobs extends JobDefinitions> = {
+  readonly [Topic in TopicOf<Jobs>]?: (payload: InputOf<Jobs, Topic>) => ResultOf<Jobs, Topic>
+}
+
+/** What the API would answer to other calls, by their name: `{ 'queues.list': () => [] }`. */
+export type TestAnswers = {
+  readonly [Name in {
+    [N in Noun]: `${N}.${VerbOf<N> & string}`
+  }[Noun]]?: Name extends `${infer N extends Noun}.${infer V}`
+    ? V extends VerbOf<N>
+      ? (input: Inputs[N][V]) => Outputs[N][V]
+      : never
+    : never
+}
+
+export interface TestClient<Jobs extends JobDefinitions = JobDefinitions> extends Client<Jobs> {
+  /** In the order in which they were enqueued. */
+  readonly enqueued: readonly RecordedJob<Jobs>[]
+  /** Forgets them. */
+  clear(): void
+}
+
+/**
+ * A client for tests, which checks jobs as the real one does and writes down what was enqueued; nothing is sent.
+ * It knows nothing of keys: a job that is enqueued twice is written down twice.
+ */
+export function createTestClient<const Jobs extends JobDefinitions = JobDefinitions>(
+  options: {
+    readonly jobs?: Jobs | undefined
+    readonly results?: TestResults<Jobs> | undefined
+    readonly answers?: TestAnswers | undefined
+  } = {},
+): TestClient<Jobs> {
+  const recorder = new Recorder(options.results ?? {}, options.answers ?? {})
+  return {
+    ...createClientOver(recorder, options.jobs),
+    // They fitted the definitions when they were enqueued.
+    enqueued: recorder.enqueued as unknown as readonly RecordedJob<Jobs>[],
+    clear: () => void recorder.enqueued.splice(0),
+  }
+}
+
+type Recorded = Omit<EnqueueItem, 'afterItems'> & { readonly id: JobId }
+type Functions = Readonly<Record<string, ((input: never) => unknown) | undefined>>
+
+class Recorder implements Transport {
+  readonly retries = 0
+  readonly timeoutMs = 0
+  readonly enqueued: Recorded[] = []
+  readonly #results: Functions
+  readonly #answers: Functions
+
+  constructor(results: object, answers: object) {
+    this.#results = { ...results }
+    this.#answers = { ...answers }
+  }
+
+  async call(_: unknown, path: string, input: unknown): Promise<unknown> {
+    if (this.#answers[path]) return this.#ask(path, input)
+    if (path === 'jobs.enqueue') return this.#record([input as EnqueueItem])[0]
+    if (path === 'jobs.enqueueMany') {
+      const results = this.#record((input as { jobs: readonly EnqueueItem[] }).jobs)
+      return { stored: results.length, refused: 0, results }
+    }
+    if (path === 'jobs.wait') return this.#finish((input as { id: JobId }).id)
+    return this.#ask(path, input)
+  }
+
+  async *watch(path: string, input: object | undefined): AsyncGenerator<unknown, void> {
+    yield* this.#ask(path, input) as AsyncIterable<unknown>
+  }
+
+  async rest(method: string, path: string): Promise<unknown> {
+    throw new OncueError('INVALID_STATE', `In a test nobody answers ${method} ${path}`)
+  }
+
+  #record(items: readonly EnqueueItem[]): { id: JobId; created: boolean }[] {
+    const ids = items.map(() => newJobId())
+    const idOf = (index: number) => ids[index] ?? ''
+    items.forEach(({ afterItems, ...item }, index) => {
+      const after = [...(item.after ?? []), ...(afterItems ?? []).map(idOf)]
+      this.enqueued.push({ id: idOf(index), ...item, ...(after.length > 0 && { after }) })
+    })
+    return ids.map((id) => ({ id, created: true }))
+  }
+
+  #finish(id: JobId): Outputs['jobs']['wait'] {
+    const job = this.enqueued.find((candidate) => candidate.id === id)
+    if (!job) throw new OncueError('JOB_NOT_FOUND', `No job ${id} was enqueued with this client`)
+    const toResult = this.#results[job.topic]
+    if (!toResult)
+      throw new OncueError('INVALID_STATE', `This test has no result for ${job.topic}`, {
+        hint: `Give createTestClient results: { ${job.topic}: (payload) => … }.`,
+      })
+    const result = JSON.parse(JSON.stringify(toResult(job.payload as never) ?? null))
+    return { finished: true, topic: job.topic, status: 'completed', result, error: null, masked: [] }
+  }
+
+  #ask(path: string, input: unknown): unknown {
+    const answer = this.#answers[path]
+    if (answer) return answer(input as never)
+    throw new OncueError('INVALID_STATE', `This test has no answer to ${path}`, {
+      hint: `Give createTestClient answers: { '${path}': (input) => … }.`,
+    })
+  }
+}

@@ -1,0 +1,204 @@
+import { decodeDates, encodeDates, OncueError } from '@oncue/core'
+import {
+  createTRPCUntypedClient,
+  httpBatchLink,
+  httpLink,
+  httpSubscriptionLink,
+  splitLink,
+  type TRPCUntypedClient,
+} from '@trpc/client'
+import type { AnyRouter } from '@trpc/server'
+import { EventSource } from 'eventsource'
+import { sleep, withDeadline } from './deadline.ts'
+import { fromWire, toOncueError } from './errors.ts'
+import { pauseBefore } from './retry.ts'
+import { subscribe } from './subscription.ts'
+import { togetherLink } from './together.ts'
+
+/** As the API takes them: calls in a request, letters in an address. */
+const MAX_CALLS = 50
+const MAX_URL = 8_000
+/** How many times as often those who wait are repeated: with 3 retries that is for about 15 seconds. */
+const PATIENCE = 3
+/** A stream that was open for so long was all right; what ends it then is a new trouble. */
+const STEADY_MS = 30_000
+
+export interface CallRules {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  /** Made twice it does the same as once. */
+  readonly isSafe?: boolean | undefined
+  /** Not together with others in one request. */
+  readonly alone?: boolean | undefined
+  /** Repeated more often: whoever waits anyway would rather wait out a restart of the API. */
+  readonly isPatient?: boolean | undefined
+}
+
+/** How calls reach the API. */
+export interface Transport {
+  /** How often a call is repeated. */
+  readonly retries: number
+  readonly timeoutMs: number
+  call(kind: 'query' | 'mutation', path: string, input: unknown, rules?: CallRules): Promise<unknown>
+  watch(path: string, input: object | undefined, signal: AbortSignal | undefined): AsyncIterable<unknown>
+  /** What is no procedure, because tRPC sets no cookies. */
+  rest(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown>
+}
+
+export interface HttpOptions {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly headers: () => Promise<Record<string, string>>
+  readonly fetch: typeof fetch
+  readonly timeoutMs: number
+  readonly retries: number
+}
+
+export class HttpTransport implements Transport {
+  readonly retries: number
+  readonly timeoutMs: number
+  readonly #options: HttpOptions
+  readonly #client: TRPCUntypedClient<AnyRouter>
+
+  constructor(options: HttpOptions) {
+    this.retries = options.retries
+    this.timeoutMs = options.timeoutMs
+    this.#options = options
+    this.#client = createTrpc(options)
+  }
+
+  async call(
+    kind: 'query' | 'mutation',
+    path: string,
+    input: unknown,
+    rules: CallRules = {},
+  ): Promise<unknown> {
+    const { signal, timeoutMs = this.timeoutMs, isSafe = kind === 'query', alone = false } = rules
+    const late = () => this.#late(path, timeoutMs)
+    const send = (inner: AbortSignal) =>
+      this.#client[kind](path, input, { signal: inner, context: { alone } })
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await withDeadline(send, { ms: timeoutMs, late, signal })
+      } catch (error) {
+        await this.#pauseOrThrow(error, attempt, { ...rules, isSafe })
+      }
+    }
+  }
+
+  /** Goes on where it was when a connection is lost, so nothing is missed and nothing comes twice. */
+  async *watch(
+    path: string,
+    input: object | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<unknown, void> {
+    let lastEventId: string | undefined
+    let attempt = 0
+    for (;;) {
+      const context: { refusal?: OncueError } = {}
+      const started = Date.now()
+      try {
+        const position = lastEventId === undefined ? input : { ...input, lastEventId }
+        const options = { path, input: position, context, timeoutMs: this.timeoutMs, signal }
+        for await (const { id, data } of subscribe(this.#client, options)) {
+          lastEventId = id
+          attempt = 0
+          yield data
+        }
+        return
+      } catch (error) {
+        if (Date.now() - started > STEADY_MS) attempt = 0
+        const rules = { signal, isSafe: true, isPatient: true }
+        await this.#pauseOrThrow(context.refusal ?? error, attempt++, rules)
+      }
+    }
+  }
+
+  async rest(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+    const { url, fetch, headers } = this.#options
+    const send = async (signal: AbortSignal) => {
+      const init = body && { body: JSON.stringify(body) }
+      const own = body && { 'content-type': 'application/json' }
+      const response = await fetch(url + path, {
+        ...{ ...init, method, signal, headers: { ...(await headers()), ...own } },
+      })
+      if (response.status === 204) return null
+      if (response.ok) return response.json()
+      throw (
+        (await readRefusal(response)) ?? new Error(`${method} ${path} was answered with ${response.status}`)
+      )
+    }
+    const late = () => this.#late(path, this.timeoutMs)
+    try {
+      return await withDeadline(send, { ms: this.timeoutMs, late })
+    } catch (error) {
+      throw toOncueError(error, url)
+    }
+  }
+
+  #late(path: string, ms: number): OncueError {
+    return new OncueError('REQUEST_TIMEOUT', `${this.#options.url} has not answered ${path} within ${ms} ms`)
+  }
+
+  async #pauseOrThrow(
+    thrown: unknown,
+    attempt: number,
+    { signal, isSafe = false, isPatient = false }: CallRules,
+  ): Promise<void> {
+    if (signal?.aborted) throw signal.reason
+    const error = toOncueError(thrown, this.#options.url)
+    const retries = this.retries * (isPatient ? PATIENCE : 1)
+    const pause = pauseBefore(error, attempt, { retries, isSafe })
+    if (pause === null) throw error
+    await sleep(pause, signal)
+  }
+}
+
+/** What superjson writes and reads, as far as the API uses it. */
+const transformer = {
+  serialize: (value: unknown) => (value === undefined ? undefined : encodeDates(value)),
+  deserialize: decodeDates,
+}
+
+function createTrpc({ url, headers, fetch }: HttpOptions): TRPCUntypedClient<AnyRouter> {
+  const http = {
+    url: `${url}/trpc`,
+    transformer,
+    headers,
+    // Only the types differ: tRPC's allow for a signal that is undefined.
+    fetch: (address: string | URL | Request, init: unknown) => fetch(address, init as RequestInit),
+  }
+  return createTRPCUntypedClient({
+    links: [
+      splitLink({
+        condition: ({ type }) => type === 'subscription',
+        true: httpSubscriptionLink({
+          url: http.url,
+          transformer,
+          EventSource,
+          // The one of the platform sends no headers; and nobody would learn why a stream was refused.
+          eventSourceOptions: ({ op }) => ({
+            async fetch(address, init) {
+              const response = await fetch(address, {
+                ...init,
+                headers: { ...init.headers, ...(await headers()) },
+              })
+              if (response.status !== 200) op.context.refusal = await readRefusal(response.clone())
+              return response
+            },
+          }),
+        }),
+        false: togetherLink(
+          httpLink(http),
+          httpBatchLink({ ...http, maxItems: MAX_CALLS, maxURLLength: MAX_URL }),
+        ),
+      }),
+    ],
+  })
+}
+
+async function readRefusal(response: Response): Promise<OncueError | undefined> {
+  const body = (await response.json().catch(() => undefined)) as { error?: unknown } | undefined
+  const error = decodeDates(body?.error) as { data?: { oncue?: unknown } } | undefined
+  return fromWire(error?.data?.oncue) ?? fromWire(error)
+}

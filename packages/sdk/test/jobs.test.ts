@@ -1,0 +1,268 @@
+import { defineWorkers, isOncueError, newJobId, type OncueError, PermanentError } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import { createClient } from '../src/index.ts'
+import { DIALECTS, jobs, startWorld } from './harness.ts'
+
+describe.each(DIALECTS)('jobs, on %s', (dialect) => {
+  it('are enqueued as their definition says, and read again', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const id = await client.jobs.enqueue('mail_digest', { userId: '123' })
+    expect(await client.jobs.get(id)).toMatchObject({
+      id,
+      topic: 'mail_digest',
+      payload: { userId: '123' },
+      status: 'pending',
+      queue: 'mail',
+      priority: 5,
+      timeoutMs: 5_000,
+      maxRetries: 1,
+      retry: { strategy: 'fixed', baseDelay: 0 },
+      created: expect.any(Date),
+      finishedAt: null,
+    })
+  })
+
+  it('are enqueued as the options say, all of them', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const parentId = await client.jobs.enqueue('embed', { size: 1 })
+    const runAt = new Date('2039-01-08T12:00:00.123Z')
+    const id = await client.jobs.enqueue(
+      'mail_digest',
+      { userId: '123' },
+      {
+        ...{ queue: 'high', priority: -1, timeoutMs: 7, retry: { max: 9, maxDelay: 5 }, runAt },
+        ...{
+          unique: { key: 'u', within: 5_000 },
+          idempotencyKey: 'i',
+          concurrencyKey: 'c',
+          concurrencyLimit: 2,
+        },
+        ...{ after: [parentId], onParentFailure: 'go_on', parentId, meta: { agent: 'a1' } },
+        trace: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      },
+    )
+    expect(await client.jobs.get(id)).toMatchObject({
+      ...{ queue: 'high', priority: -1, timeoutMs: 7, maxRetries: 9, runAt, status: 'blocked', depsLeft: 1 },
+      ...{ uniqueKey: 'u', concurrencyKey: 'c', concurrencyLimit: 2, parentId, meta: { agent: 'a1' } },
+      ...{ retry: { strategy: 'quadratic', maxDelay: 5 }, trace: expect.stringMatching(/^00-4bf9/) },
+    })
+    const again = { idempotencyKey: 'i' }
+    expect(await client.jobs.enqueue('mail_digest', { userId: 'another' }, again)).toBe(id)
+  })
+
+  it('are enqueued by the thousand, and those that the API refuses are named', async () => {
+    const world = await startWorld(dialect)
+    const admin = world.client()
+    const { secret } = await admin.tokens.create({
+      name: 'mail',
+      role: 'producer',
+      allowedTopics: ['mail_digest'],
+    })
+    const many = Array.from({ length: 1_100 }, (_, n) => ({
+      topic: 'mail_digest' as const,
+      payload: { userId: `${n}` },
+    }))
+    const wrong = { topic: 'embed' as const, payload: { size: 1 } }
+    const client = world.client({ token: () => Promise.resolve(secret) })
+    const report = await client.jobs.enqueueMany([...many, wrong])
+    expect(report).toMatchObject({ stored: 1_100, refused: 1 })
+    expect(report.results).toHaveLength(1_101)
+    expect(report.results[0]).toEqual({ id: expect.any(String), created: true })
+    const refusal = report.results.at(-1)?.error
+    expect(isOncueError(refusal, 'TOPIC_NOT_ALLOWED')).toBe(true)
+    expect(await admin.jobs.stats({ topic: 'mail_digest' })).toMatchObject({ pending: 1_100 })
+
+    await expect(
+      client.jobs.enqueueMany(
+        [many[0], wrong].filter((item) => item !== undefined),
+        { atomic: true },
+      ),
+    ).rejects.toMatchObject({
+      code: 'TOPIC_NOT_ALLOWED',
+      details: { index: 1 },
+    })
+    expect(await admin.jobs.stats()).toMatchObject({ pending: 1_100 })
+  })
+
+  it('are waited for: the result has its type, and went through its schema', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const id = await client.jobs.enqueue('mail_digest', { userId: '123' })
+    const result = client.jobs.wait(id)
+    await world.work(
+      defineWorkers(jobs, {
+        mail_digest: async () => ({ sent: 3, at: '2026-01-08T12:00:00.000Z' }),
+        extract: async () => ({ text: '' }),
+        embed: async () => null,
+      }),
+    )
+    expect(await result).toEqual({ sent: 3, at: new Date('2026-01-08T12:00:00.000Z') })
+    await expect(client.jobs.wait(id, { topic: 'embed' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  it('are waited for in vain: failed, cancelled, too slow, no longer wanted, not there', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const waiting = await client.jobs.enqueue('embed', { size: 1 })
+    await expect(client.jobs.wait(waiting, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' })
+
+    const leave = new AbortController()
+    const left = client.jobs.wait(waiting, { signal: leave.signal })
+    leave.abort(new Error('gone home'))
+    await expect(left).rejects.toThrow('gone home')
+    await expect(client.jobs.wait(waiting, { signal: leave.signal })).rejects.toThrow('gone home')
+
+    await client.jobs.cancel(waiting)
+    await expect(client.jobs.wait(waiting)).rejects.toMatchObject({ code: 'JOB_CANCELLED' })
+    await expect(client.jobs.wait(newJobId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' })
+
+    await world.work({
+      async extract() {
+        throw new PermanentError('no such page')
+      },
+    })
+    const id = await client.jobs.enqueue('extract', { url: 'x' })
+    const error = await client.jobs.wait(id).catch((thrown: unknown) => thrown as OncueError)
+    expect(error).toMatchObject({
+      code: 'JOB_FAILED',
+      message: expect.stringContaining('no such page'),
+      details: { jobId: id, topic: 'extract', error: { message: 'no such page' } },
+    })
+  })
+
+  it('are watched until they end', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    const seen: string[] = []
+    for await (const message of client.jobs.watch(id)) {
+      seen.push(message.type === 'state' ? message.state.status : message.event.type)
+      if (seen.length === 1) {
+        await world.work({
+          async embed(_, ctx) {
+            await ctx.emit('node_started', { n: 1 })
+            return null
+          },
+        })
+      }
+    }
+    expect(seen[0]).toBe('pending')
+    expect(seen).toContain('node_started')
+    expect(seen.at(-1)).toBe('completed')
+    await expect(client.jobs.watch(newJobId())[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'JOB_NOT_FOUND',
+    })
+  })
+
+  it('may be watched no longer', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    for await (const _ of client.jobs.watch(id)) break
+    const leave = new AbortController()
+    const watching = (async () => {
+      for await (const _ of client.jobs.watch(id, { signal: leave.signal }))
+        leave.abort(new Error('gone home'))
+    })()
+    await expect(watching).rejects.toThrow('gone home')
+  })
+
+  it('are chained: each runs after the one before, and all are stored or none', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const order: string[] = []
+    const [first, second, third] = await client.jobs.chain(
+      ['extract', { url: 'x' }],
+      ['embed', { size: 1 }, { priority: 10 }],
+      ['mail_digest', { userId: '1' }],
+    )
+    expect((await client.jobs.get(second)).status).toBe('blocked')
+    await world.work(
+      defineWorkers(jobs, {
+        async extract() {
+          order.push('extract')
+          return { text: 'x' }
+        },
+        async embed() {
+          order.push('embed')
+        },
+        async mail_digest() {
+          order.push('mail_digest')
+          return { sent: 1, at: new Date(0).toISOString() }
+        },
+      }),
+    )
+    expect((await client.jobs.wait(third)).sent).toBe(1)
+    expect(order).toEqual(['extract', 'embed', 'mail_digest'])
+    expect((await client.jobs.wait(first)).text).toBe('x')
+
+    const before = await client.jobs.list()
+    const unknown = { after: [newJobId()] }
+    await expect(
+      client.jobs.chain(['extract', { url: 'x' }], ['embed', { size: 1 }, unknown]),
+    ).rejects.toMatchObject({ code: 'UNKNOWN_PARENT' })
+    expect((await client.jobs.list()).total).toBe(before.total)
+  })
+
+  it('are acted on by id, by ids and by a filter', async () => {
+    const world = await startWorld(dialect)
+    const { jobs: calls } = world.client()
+    const [a, b, c] = await calls.chain(
+      ['embed', { size: 1 }],
+      ['embed', { size: 2 }],
+      ['embed', { size: 3 }],
+    )
+    expect(await calls.cancel([a, b])).toEqual({ done: 2, skipped: {} })
+    expect(await calls.requeue(a)).toMatchObject({ done: 1 })
+    expect(await calls.cancel({ filter: { topic: 'embed', status: 'pending' } })).toMatchObject({ done: 1 })
+    expect(await calls.delete(c)).toMatchObject({ done: 0 })
+    const { events } = await calls.events(a, { limit: 10 })
+    expect(events.map(({ type }) => type)).toContain('requeued')
+  })
+})
+
+describe('nothing is sent', () => {
+  const requests: unknown[] = []
+  const client = createClient({
+    url: 'http://127.0.0.1:1',
+    jobs,
+    async fetch(...request) {
+      requests.push(request)
+      throw new Error('a request was made')
+    },
+  })
+
+  // As those write who do not have the types.
+  const anything = client.jobs as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+
+  it.each<[string, string, unknown[], string]>([
+    ['an unknown topic', 'enqueue', ['mail_digset', { userId: '1' }], 'UNKNOWN_TOPIC'],
+    ['a name of the language as a topic', 'enqueue', ['constructor', {}], 'UNKNOWN_TOPIC'],
+    ['a payload that does not fit', 'enqueue', ['mail_digest', { userId: 1 }], 'INVALID_PAYLOAD'],
+    ['what JSON cannot hold', 'enqueue', ['mail_digest', { userId: '1', f() {} }], 'INVALID_PAYLOAD'],
+    [
+      'a payload that is too large',
+      'enqueue',
+      ['extract', { url: 'x'.repeat(2 ** 20) }],
+      'PAYLOAD_TOO_LARGE',
+    ],
+    ['an unknown option', 'enqueue', ['mail_digest', { userId: '1' }, { prioity: 1 }], 'INVALID_INPUT'],
+    ['a bad option', 'enqueue', ['mail_digest', { userId: '1' }, { queue: 'no good' }], 'INVALID_QUEUE'],
+    ['one of many', 'enqueueMany', [[{ topic: 'embed', payload: {} }]], 'INVALID_PAYLOAD'],
+    [
+      'one of a chain',
+      'chain',
+      [
+        ['embed', { size: 1 }],
+        ['embed', {}],
+      ],
+      'INVALID_PAYLOAD',
+    ],
+    ['an empty chain', 'chain', [], 'INVALID_INPUT'],
+  ])('for %s', async (_, method, args, code) => {
+    await expect(anything[method]?.(...args)).rejects.toMatchObject({ code })
+    expect(requests).toEqual([])
+  })
+})

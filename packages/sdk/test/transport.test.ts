@@ -1,0 +1,205 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { newJobId } from '@oncue/core'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createClient } from '../src/index.ts'
+import { createDatabase, DIALECTS, listen, startWorld, World } from './harness.ts'
+
+/** A network that can be looked at, and broken. */
+class Network {
+  readonly requests: string[] = []
+  /** So many answers get lost on their way back. */
+  lostAnswers = 0
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+    this.requests.push(pathname.replace('/trpc/', '') + (searchParams.has('batch') ? ' (batch)' : ''))
+    const response = await fetch(input, init)
+    if (this.lostAnswers === 0) return response
+    this.lostAnswers--
+    await response.arrayBuffer()
+    throw new TypeError('connection reset')
+  }
+}
+
+describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
+  it('an enqueue whose answer is lost is sent again, and stored once', async () => {
+    const world = await startWorld(dialect)
+    const network = new Network()
+    const client = world.client({ fetch: network.fetch })
+    network.lostAnswers = 2
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    network.lostAnswers = 1
+    const { results } = await client.jobs.enqueueMany([{ topic: 'embed', payload: { size: 2 } }])
+    network.lostAnswers = 1
+    const [third, fourth] = await client.jobs.chain(['embed', { size: 3 }], ['embed', { size: 4 }])
+    expect(network.requests).toHaveLength(3 + 2 + 2)
+    const { items } = await client.jobs.list()
+    expect(items.map((item) => item.id).sort()).toEqual([id, results[0]?.id, third, fourth].sort())
+  })
+
+  it('what must not be done twice is not sent twice', async () => {
+    const world = await startWorld(dialect)
+    const network = new Network()
+    const client = world.client({ fetch: network.fetch })
+    network.lostAnswers = 1
+    await expect(client.tokens.create({ name: 'x', role: 'viewer' })).rejects.toMatchObject({
+      code: 'NETWORK_ERROR',
+      message: expect.stringContaining('connection reset'),
+    })
+    expect(network.requests).toEqual(['tokens.create'])
+  })
+
+  it('without retries no key is made, and nothing is sent again', async () => {
+    const world = await startWorld(dialect)
+    const network = new Network()
+    const client = world.client({ fetch: network.fetch, retries: 0 })
+    network.lostAnswers = 1
+    await expect(client.jobs.enqueue('embed', { size: 1 })).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(network.requests).toHaveLength(1)
+  })
+
+  it('calls of one moment share requests; one alone, one that is large and one that waits do not', async () => {
+    const world = await startWorld(dialect)
+    const network = new Network()
+    const client = world.client({ fetch: network.fetch })
+    const send = (n: number) => client.jobs.enqueue('embed', { size: n })
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => send(n)))
+    expect(new Set(ids).size).toBe(60)
+    expect(network.requests.map((path) => path.split(',').length)).toEqual([50, 10])
+
+    network.requests.length = 0
+    const [id] = ids
+    if (id === undefined) throw new Error('there is no id')
+    await Promise.all([
+      client.queues.list(),
+      client.workers.list(),
+      client.jobs.enqueue('extract', { url: 'x'.repeat(100_000) }),
+      client.jobs.enqueue('extract', { url: 'x' }),
+      client.jobs.wait(id, { timeoutMs: 1 }).catch(() => {}),
+    ])
+    expect(network.requests.sort()).toEqual([
+      'jobs.enqueue',
+      'jobs.enqueue',
+      'jobs.wait',
+      'queues.list,workers.list (batch)',
+    ])
+  })
+
+  it('an error comes back as the API named it', async () => {
+    const world = await startWorld(dialect)
+    const wrong = world.client({ token: 'oncue_wrong' })
+    for (const call of [
+      () => wrong.jobs.list(),
+      () => Promise.all([wrong.jobs.list(), wrong.queues.list()]),
+      () => wrong.jobs.watch(newJobId())[Symbol.asyncIterator]().next(),
+    ]) {
+      await expect(call()).rejects.toMatchObject({
+        name: 'OncueError',
+        code: 'UNAUTHORIZED',
+        hint: expect.stringContaining('Bearer'),
+      })
+    }
+    await expect(world.client().jobs.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+
+  it('too many requests are refused by name, streams too', async () => {
+    const world = await startWorld(dialect, { ONCUE_RATE_LIMIT: '1' })
+    const client = world.client()
+    await client.tokens.me()
+    const refusal = { code: 'RATE_LIMITED', details: { retryAfterSeconds: expect.any(Number) } }
+    await expect(client.tokens.me()).rejects.toMatchObject(refusal)
+    await expect(client.jobs.watch(newJobId())[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal)
+  })
+
+  it('watching and waiting outlive a restart of the API; nothing is missed, nothing comes twice', async () => {
+    const database = await createDatabase(dialect)
+    const first = await listen(database.url)
+    const { port } = new URL(first.url)
+    const world = new World(first)
+    const client = world.client()
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    await world.store.events.append(id, 0, [{ type: 'node_started', data: 1 }])
+
+    const seen: string[] = []
+    const watching = (async () => {
+      for await (const message of client.jobs.watch(id))
+        seen.push(message.type === 'state' ? message.state.status : message.event.type)
+    })()
+    await vi.waitFor(() => expect(seen).toHaveLength(2), { timeout: 20_000 })
+    const waiting = client.jobs.wait(id).catch((error: unknown) => error)
+    await world.closeApi()
+
+    const second = await listen(database.url, { ONCUE_PORT: port })
+    onTestFinished(async () => {
+      await second.close()
+      await database.drop()
+    })
+    const { store } = second.services
+    await store.events.append(id, 1, [{ type: 'node_finished', data: 2 }])
+    await store.cancel([id])
+    await watching
+    expect(await waiting).toMatchObject({ code: 'JOB_CANCELLED' })
+    const events = seen.filter((what) => what.startsWith('node_'))
+    expect(events).toEqual(['node_started', 'node_finished'])
+    expect(seen.filter((what) => what === 'pending')).toHaveLength(1)
+    expect(seen.at(-1)).toBe('cancelled')
+  })
+})
+
+describe('when there is no API', () => {
+  it('that is said', async () => {
+    const client = createClient({ url: 'http://127.0.0.1:1', retries: 1 })
+    const refused = {
+      code: 'NETWORK_ERROR',
+      message: expect.stringContaining('http://127.0.0.1:1 cannot be reached'),
+    }
+    await expect(client.queues.list()).rejects.toMatchObject(refused)
+    await expect(client.health.watch()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused)
+  })
+
+  it('but something else, that is said too', async () => {
+    const server = createServer((_, response) => response.end('<h1>It works!</h1>'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const client = createClient({ url, retries: 0 })
+    await expect(client.queues.list()).rejects.toMatchObject({
+      code: 'NETWORK_ERROR',
+      message: `${url} answers, but not as Oncue does`,
+    })
+  })
+
+  it('it is not waited for longer than asked, and the caller may leave', async () => {
+    const signals: (AbortSignal | null | undefined)[] = []
+    const client = createClient({
+      url: 'http://127.0.0.1:1',
+      timeoutMs: 20,
+      retries: 1,
+      fetch: (_, init) => {
+        signals.push(init?.signal)
+        return new Promise(() => {})
+      },
+    })
+    await expect(client.queues.list()).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' })
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true, true])
+    const leave = new AbortController()
+    const left = client.queues.list(undefined, { signal: leave.signal })
+    leave.abort(new Error('gone home'))
+    await expect(left).rejects.toThrow('gone home')
+  })
+
+  it.each([[''], ['localhost:4400'], ['ftp://x'], ['http://'], ['http://x?y'], [undefined]])(
+    'a bad url is refused at once: %j',
+    (url) => {
+      expect(() => createClient({ url: url as string })).toThrow('url must be an address')
+    },
+  )
+
+  it.each([{ retries: -1 }, { retries: 0.5 }, { timeoutMs: 0 }, { timeoutMs: Number.NaN }])(
+    'and so are bad numbers: %j',
+    (options) => {
+      expect(() => createClient({ url: 'http://x', ...options })).toThrow('must be a whole number')
+    },
+  )
+})

@@ -1,0 +1,73 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import { type Client, createClient, isOncueError, type JobRef, type JobStatus } from '../src/index.ts'
+import { type Jobs, jobs } from './harness.ts'
+
+/** Nothing here is run: what is shown is what compiles. */
+const unrun = (_: () => unknown) => {}
+
+describe('the types', () => {
+  const client = createClient({ url: 'http://127.0.0.1:1', jobs })
+
+  it('know topics, payloads and options', () => {
+    unrun(() => client.jobs.enqueue('mail_digest', { userId: '1' }, { runAt: new Date(), priority: 1 }))
+    // @ts-expect-error there is no such topic
+    unrun(() => client.jobs.enqueue('mail_digset', { userId: '1' }))
+    // @ts-expect-error userId is a string
+    unrun(() => client.jobs.enqueue('mail_digest', { userId: 1 }))
+    // @ts-expect-error the payload of another topic
+    unrun(() => client.jobs.enqueue('mail_digest', { url: 'x' }))
+    // @ts-expect-error there is no such option
+    unrun(() => client.jobs.enqueue('mail_digest', { userId: '1' }, { prioity: 1 }))
+    // @ts-expect-error a date is no text
+    unrun(() => client.jobs.enqueue('mail_digest', { userId: '1' }, { runAt: '2026-01-08' }))
+
+    unrun(() => client.jobs.enqueueMany([{ topic: 'embed', payload: { size: 1 }, delay: 5 }]))
+    // @ts-expect-error the payload of another topic
+    unrun(() => client.jobs.enqueueMany([{ topic: 'embed', payload: { url: 'x' } }]))
+    // @ts-expect-error the payload of another topic
+    unrun(() => client.jobs.chain(['extract', { url: 'x' }], ['embed', { url: 'x' }]))
+  })
+
+  it('know results', () => {
+    type Digest = { sent: number; at: Date }
+    const enqueue = () => client.jobs.enqueue('mail_digest', { userId: '1' })
+    expectTypeOf(enqueue).returns.resolves.toEqualTypeOf<JobRef<Digest>>()
+    expectTypeOf(enqueue).returns.resolves.toExtend<string>()
+    const waited = async () => client.jobs.wait(await enqueue())
+    expectTypeOf(waited).returns.resolves.toEqualTypeOf<Digest>()
+    const named = () => client.jobs.wait('some id', { topic: 'mail_digest' })
+    expectTypeOf(named).returns.resolves.toEqualTypeOf<Digest>()
+    const unnamed = () => client.jobs.wait('some id')
+    expectTypeOf(unnamed).returns.resolves.toEqualTypeOf<unknown>()
+    const chained = () => client.jobs.chain(['extract', { url: 'x' }], ['mail_digest', { userId: '1' }])
+    expectTypeOf(chained).returns.resolves.toEqualTypeOf<[JobRef<{ text: string }>, JobRef<Digest>]>()
+  })
+
+  it('know what the API answers', () => {
+    const get = () => client.jobs.get('some id')
+    expectTypeOf(get).returns.resolves.toHaveProperty('created').toEqualTypeOf<Date>()
+    expectTypeOf(get).returns.resolves.toHaveProperty('status').toEqualTypeOf<JobStatus>()
+    type Page = Awaited<ReturnType<typeof client.jobs.list>>
+    expectTypeOf<Page['items'][number]['runAt']>().toEqualTypeOf<Date>()
+    // @ts-expect-error there is no such status
+    unrun(() => client.jobs.list({ status: 'scheduled' }))
+    // @ts-expect-error a queue is named
+    unrun(() => client.queues.pause())
+    type Message = ReturnType<typeof client.jobs.watch> extends AsyncIterable<infer M> ? M : never
+    expectTypeOf<Message['type']>().toEqualTypeOf<'event' | 'state'>()
+    type Health = ReturnType<typeof client.health.watch> extends AsyncIterable<infer M> ? M : never
+    expectTypeOf<Health['now']>().toEqualTypeOf<Date>()
+  })
+
+  it('of a client without definitions take every topic', () => {
+    const loose = createClient({ url: 'http://127.0.0.1:1' })
+    unrun(() => loose.jobs.enqueue('anything', { at: 'all' }))
+    expectTypeOf(client).toEqualTypeOf<Client<Jobs>>()
+  })
+
+  it('of errors are narrowed by their code', () => {
+    const error: unknown = new Error()
+    if (isOncueError(error, 'PAYLOAD_TOO_LARGE'))
+      expectTypeOf(error.code).toEqualTypeOf<'PAYLOAD_TOO_LARGE'>()
+  })
+})
