@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { OncueError, type Registry } from '@oncue/core'
 import type { Rescued, Store, WorkerInfo } from '@oncue/db'
+import { GOODBYE_MS } from './goodbye.ts'
 import type { HeldRun } from './held-runs.ts'
 import { LeaseKeeper, type Place, toClaim } from './lease-keeper.ts'
 import type { LeaseLedger } from './lease-ledger.ts'
@@ -77,8 +78,6 @@ export async function startThreadLease(options: LeaseOptions): Promise<Lease> {
 }
 
 const RESTART_MS = 1_000
-/** How long a thread may take to say goodbye to a database that is perhaps away. */
-const STOP_MS = 10_000
 
 interface Thread {
   readonly visible: boolean
@@ -127,7 +126,7 @@ async function startThread(options: LeaseOptions, onDeath: () => void): Promise<
     ended,
     send(message) {
       thread.postMessage(message)
-      if ('stop' in message) setTimeout(() => void thread.terminate(), STOP_MS).unref()
+      if ('stop' in message) setTimeout(() => void thread.terminate(), GOODBYE_MS).unref()
     },
   }
 }

@@ -48,6 +48,9 @@ export class JobRun implements Run, RunView {
   #aborted: AbortReason | null = null
   /** The handler ended or was given up. */
   #isOver = false
+  /** While it waits, after its end, for its notes to be written. */
+  #goOn: (() => void) | undefined
+  #isHurried = false
 
   constructor(job: ClaimedJob, worker: Worker, around: RunSurroundings) {
     this.job = job
@@ -96,6 +99,7 @@ export class JobRun implements Run, RunView {
   }
 
   abort(reason: AbortReason): void {
+    if (reason === 'shutdown') this.#hurry()
     if (this.#isOver && reason !== 'lost') return
     const isFirst = this.#aborted === null
     if (isFirst || reason === 'lost') this.#aborted = reason
@@ -129,10 +133,28 @@ export class JobRun implements Run, RunView {
     clearTimeout(this.#timeout)
     clearTimeout(this.#giveUp)
     const notes = this.#context.unwritten
-    const settle = () => this.#settle(end)
+    if (!notes) {
+      this.#settle(end)
+      return
+    }
+    const goOn = () => {
+      if (this.#goOn === undefined) return
+      this.#goOn = undefined
+      clearTimeout(this.#giveUp)
+      this.#settle(end)
+    }
+    this.#goOn = goOn
     // Notes that cannot be written were reported; they do not keep the run from ending.
-    if (notes) notes.written().then(settle, settle)
-    else settle()
+    notes.written().then(goOn, goOn)
+    if (this.#isHurried) this.#hurry()
+  }
+
+  /** The worker stops: a database that takes no notes is not waited for any longer. */
+  #hurry(): void {
+    this.#isHurried = true
+    if (!this.#goOn) return
+    clearTimeout(this.#giveUp)
+    this.#giveUp = setTimeout(this.#goOn, this.#around.abandonMs)
   }
 
   #settle(end: End): void {

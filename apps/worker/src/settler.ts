@@ -9,6 +9,9 @@ export interface Batch {
 
 const NOTHING: Batch = { held: [], settlements: [] }
 
+/** Of results in a batch: one that takes longer to send than an answer is waited for would never get there. */
+const MOST_BYTES = 8 * 2 ** 20
+
 /**
  * Ends that wait to be written. They are kept until they are: a batch that failed goes back to the
  * front, and its runs stay in the ledger and are beaten for meanwhile.
@@ -42,11 +45,12 @@ export class Settler {
   take(limit: number): Batch {
     if (this.#settlements.length === 0) return NOTHING
     let batch = { held: this.#held, settlements: this.#settlements }
-    if (this.#settlements.length <= limit) {
+    const count = this.#fitting(limit)
+    if (count === this.#settlements.length) {
       this.#held = []
       this.#settlements = []
     } else {
-      batch = { held: this.#held.splice(0, limit), settlements: this.#settlements.splice(0, limit) }
+      batch = { held: this.#held.splice(0, count), settlements: this.#settlements.splice(0, count) }
     }
     this.#sent += batch.settlements.length
     return batch
@@ -62,4 +66,19 @@ export class Settler {
     this.#held = [...batch.held, ...this.#held]
     this.#settlements = [...batch.settlements, ...this.#settlements]
   }
+
+  /** How many fit into a batch: one in any case, however large. */
+  #fitting(limit: number): number {
+    const most = Math.min(limit, this.#settlements.length)
+    let bytes = 0
+    for (let n = 0; n < most; n++) {
+      bytes += sizeOf(this.#settlements[n])
+      if (bytes > MOST_BYTES) return Math.max(n, 1)
+    }
+    return most
+  }
+}
+
+function sizeOf(settlement: Settlement | undefined): number {
+  return settlement?.kind === 'complete' ? (settlement.result?.length ?? 0) : 0
 }

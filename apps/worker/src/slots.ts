@@ -73,6 +73,7 @@ export class Slots {
   add(held: readonly HeldRun[]): void {
     this.#waiting = [...this.#waiting.slice(this.#nextWaiting), ...held]
     this.#nextWaiting = 0
+    this.#pace.weigh(held.map(({ job }) => job.payload))
     if (this.#isClosed) this.#giveBack()
   }
 

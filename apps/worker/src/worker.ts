@@ -4,6 +4,8 @@ import { OncueError } from '@oncue/core'
 import type { TopicAnnouncement } from '@oncue/db'
 import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatcher.ts'
 import { createExecutor } from './executor.ts'
+import { forgettable } from './forgettable.ts'
+import { goodbye } from './goodbye.ts'
 import { type HeldRun, HeldRuns } from './held-runs.ts'
 import { policiesOf, startInlineLease, startThreadLease } from './lease.ts'
 import type { Place } from './lease-keeper.ts'
@@ -102,12 +104,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   if (!lease.visible) {
     log.warn({ leaseMs }, 'behind a transaction pooler nobody sees this worker die: only its leases tell')
   }
-  log.info({ queues, topics: registry.topics(), concurrency }, 'the worker runs')
+  log.info({ version: VERSION, queues, topics: registry.topics(), concurrency }, 'the worker runs')
 
   let stopping: Promise<void> | undefined
   async function stop(dispatched: Promise<void>): Promise<void> {
-    await Promise.all([dispatched, subscription.close(), maintenance?.stop()])
-    await executor.close()
+    const others = forgettable(Promise.all([subscription.close(), maintenance?.stop()]))
+    await dispatched
+    await goodbye(Promise.all([others, executor.close()]))
     await lease.stop()
     log.info({ ...dispatcher.stats().settled }, 'the worker has stopped')
   }

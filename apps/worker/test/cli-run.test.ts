@@ -25,6 +25,10 @@ export const workers = {
     await wait(600_000, undefined, { signal: ctx.signal })
   },
   async forgets() { Promise.reject(new Error('forgotten')) },
+  async taunts() {
+    Promise.reject(Object.create(null))
+    Promise.reject(new Proxy({}, { getPrototypeOf() { throw new Error('do not look') } }))
+  },
   async explodes(job, ctx) {
     setTimeout(() => { throw new Error('nobody catches me') })
     await wait(600_000, undefined, { signal: ctx.signal })
@@ -120,6 +124,21 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
     expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0, crashes: 0, lockedBy: null })
   })
 
+  test('five SIGTERMs make one exit: what ran is given back uncharged, once', async () => {
+    const ids = [await add('forever'), await add('forever')]
+    const process = worker()
+    await process.said('in hand')
+    process.child.kill('SIGTERM')
+    await process.said('stopping: waiting')
+    for (let n = 2; n <= 5; n++) process.child.kill('SIGTERM')
+    expect(await process.exit).toBe(143)
+    expect(process.lines.filter(({ msg }) => msg === 'the worker has stopped')).toHaveLength(1)
+    expect(process.lines.filter(({ level }) => level === 'error')).toEqual([])
+    const given = { status: 'pending', retries: 0, crashes: 0, lockedBy: null }
+    expect(await Promise.all(ids.map((id) => store.get(id)))).toMatchObject([given, given])
+    expect(await store.workers()).toEqual([])
+  })
+
   test('after the grace time it aborts what runs and gives it back, with 0', async () => {
     const id = await add('forever')
     const process = worker(['--grace', '50ms'])
@@ -144,6 +163,9 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
     const process = worker()
     expect(await process.said('a promise was rejected')).toMatchObject({ err: { message: 'forgotten' } })
     await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('completed')
+    await add('taunts')
+    const rejections = () => process.lines.filter(({ msg }) => msg.includes('a promise was rejected'))
+    await expect.poll(() => rejections().length, { timeout: 20_000 }).toBe(3)
     process.child.kill('SIGTERM')
     expect(await process.exit).toBe(0)
   })

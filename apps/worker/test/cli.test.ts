@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
 import { openStore, rollback, type Store } from '@oncue/db'
 import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
@@ -10,13 +11,14 @@ const ERROR = { class: 'TypeError', message: 'no such user', fingerprint: 'aaaaa
 describe.each(DATABASES)('on %s', (_, create) => {
   let database: TestDatabase
   let store: Store
+  const others: Store[] = []
 
   beforeEach(async () => {
     database = await create()
     store = await openStore(database.url)
   })
   afterEach(async () => {
-    await store.close()
+    for (const other of [store, ...others.splice(0)]) await other.close()
     await database.drop()
   })
 
@@ -38,6 +40,24 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const { jobs } = await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 })
     await store.settle(jobs.map((job) => ({ id: job.id, run: job.run, kind: 'fail', error: ERROR })))
     return id
+  }
+
+  /** A store on which it is that much earlier. */
+  const storeOf = async (agoMs: number) => {
+    const past = await openStore(database.url, { clock: () => new Date(Date.now() - agoMs) })
+    others.push(past)
+    return past
+  }
+
+  const attend = async (info: { pid: number; queues: string[] }, agoMs: number) => {
+    const past = await storeOf(agoMs)
+    await past.attend({ id: randomUUID(), host: 'web-1', concurrency: 10, version: '0', ...info })
+  }
+
+  /** What doctor finds, by the name of its check. */
+  const diagnose = async () => {
+    const { findings } = await json(['doctor'])
+    return (check: string) => findings.find((finding: { check: string }) => finding.check === check)
   }
 
   test('enqueue adds a job with all that is said about it, and answers its id', async () => {
@@ -203,12 +223,49 @@ describe.each(DATABASES)('on %s', (_, create) => {
     })
   })
 
+  test('doctor says which worker is silent, and that its queues are served by nobody', async () => {
+    await attend({ pid: 4711, queues: ['default'] }, 90_000)
+    await add()
+    const found = await diagnose()
+    expect(found('workers')).toEqual({
+      check: 'workers',
+      status: 'warn',
+      found: expect.stringMatching(/^0 workers with 0 slots; missing: web-1 pid 4711, seen 1m 3\ds ago$/),
+      advice: expect.stringContaining('Nothing runs: start one'),
+    })
+    expect(found('queues')).toMatchObject({ status: 'warn', found: 'nobody serves default (1 waiting)' })
+    // Nobody is late who is not waited for.
+    expect(found('lateness')).toMatchObject({ status: 'ok' })
+    await attend({ pid: 4712, queues: ['default'] }, 0)
+    const later = await diagnose()
+    expect(later('workers')).toMatchObject({
+      status: 'warn',
+      found: expect.stringContaining('1 worker with 10 slots; missing: web-1 pid 4711'),
+      advice: expect.stringContaining('taken over by the other workers'),
+    })
+    expect(later('queues')).toMatchObject({ status: 'ok' })
+  })
+
+  test('doctor says which queue is late, but not of one that is paused', async () => {
+    const past = await storeOf(10 * 60_000)
+    for (const queue of ['slow', 'paused']) await past.enqueue([prepareJob('mail', {}, { queue })])
+    await add('mail', { queue: 'quick' })
+    await attend({ pid: 4711, queues: ['slow', 'paused', 'quick'] }, 0)
+    await store.pause('paused')
+    const found = await diagnose()
+    expect(found('workers')).toMatchObject({ status: 'ok', found: '1 worker with 10 slots' })
+    expect(found('lateness')).toMatchObject({
+      status: 'warn',
+      found: expect.stringMatching(/^slow by 10m/),
+      advice: expect.stringContaining('do not keep up'),
+    })
+  })
+
   test('doctor finds a healthy database well, and what nobody serves', async () => {
     await add('mail', { queue: 'lonely' })
     await store.pause('high', 'ada')
-    const { healthy, findings } = await json(['doctor'])
-    expect(healthy).toBe(true)
-    const of = (check: string) => findings.find((finding: { check: string }) => finding.check === check)
+    expect(await json(['doctor'])).toMatchObject({ healthy: true })
+    const of = await diagnose()
     for (const check of ['database', 'migrations', 'version', 'clock', 'claim plan']) {
       expect(of(check)).toMatchObject({ status: 'ok', advice: null })
     }

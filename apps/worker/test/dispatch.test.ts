@@ -1,5 +1,6 @@
-import type { RunningJob } from '@oncue/core'
-import { expect, it } from 'vitest'
+import { defineJobs, defineWorkers, job, type NewJob, prepareJob, type RunningJob } from '@oncue/core'
+import { expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import { describeBoth, Gate, someJobs, until } from './harness.ts'
 
 /** Longer than any test: whatever happens, no poll brought it about. */
@@ -27,6 +28,24 @@ describeBoth('dispatch', (bench) => {
     expect(claimed).toBe(3_000)
     expect(settled.complete).toBe(3_000)
     expect(claims).toBeLessThan(100)
+  })
+
+  it('claims few large jobs ahead, and writes few large results at once', async () => {
+    const store = await bench.open()
+    const exchanges = vi.spyOn(store, 'settleAndClaim')
+    const settles = vi.spyOn(store, 'settle')
+    const large = 'x'.repeat(2 ** 19)
+    for (let n = 0; n < 8; n++) {
+      await store.enqueue(Array.from({ length: 10 }, () => prepareJob('large', large)))
+    }
+    const worker = await bench.start({ store, workers: { large: async () => large } })
+    await until(() => worker.stats().settled.complete === 80)
+    const claimed = exchanges.mock.settledResults.map(({ value }) => value?.jobs.length ?? 0)
+    // Beside ten slots, 16 MB of payloads: 32 of them, or 50 before their size is well known.
+    expect(Math.max(...claimed)).toBeLessThan(65)
+    const written = [...exchanges.mock.calls, ...settles.mock.calls].map(([ends]) => ends.length)
+    // 8 MB of results.
+    expect(Math.max(...written)).toBeLessThanOrEqual(16)
   })
 
   it('gives prefetched jobs back when short jobs turn into long ones, so that others can run them', async () => {
@@ -61,6 +80,21 @@ describeBoth('dispatch', (bench) => {
     const worker = await bench.start({ store, concurrency: 1, queues: ['high', 'low'], workers })
     await worker.drain()
     expect(order).toEqual(['high', 'high', 'high', 'low', 'low', 'low'])
+  })
+
+  it('announces what it serves, with schemas and policy', async () => {
+    const store = await bench.open()
+    const input = z.object({ to: z.string() })
+    const jobs = defineJobs({ mail: job({ input, output: z.object({ sent: z.number() }), queue: 'high' }) })
+    await bench.start({ store, workers: defineWorkers(jobs, { mail: async () => ({ sent: 1 }) }) })
+    expect(await store.topics()).toMatchObject([
+      {
+        topic: 'mail',
+        input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
+        output: { properties: { sent: { type: 'number' } } },
+        policy: { queue: 'high' },
+      },
+    ])
   })
 
   it('leaves topics alone that it has no handler for', async () => {
@@ -131,6 +165,42 @@ describeBoth('dispatch', (bench) => {
     await store.enqueue([parent, ...someJobs(3, 'mail', { after: [parent.id] })])
     const worker = await bench.start({ store, pollMs: NO_POLL, workers: { mail: () => null } })
     await until(() => worker.stats().settled.complete === 4)
+  })
+
+  it('runs what a full key held back one after the other, without a poll', async () => {
+    const store = await bench.open()
+    await store.limit({ concurrencyKey: 'one' }, { maxRunning: 1 })
+    await store.enqueue(someJobs(50, 'mail', { concurrencyKey: 'one' }))
+    let [running, most] = [0, 0]
+    const mail = async () => {
+      running += 1
+      most = Math.max(most, running)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      running -= 1
+    }
+    const worker = await bench.start({ store, pollMs: NO_POLL, workers: { mail } })
+    await until(() => worker.stats().settled.complete === 50)
+    expect(most).toBe(1)
+  })
+
+  it('runs a chain whose jobs are in the queues of two workers, without a poll', async () => {
+    const store = await bench.open()
+    const order: unknown[] = []
+    const mail = ({ payload }: RunningJob) => void order.push(payload)
+    const workers = { mail }
+    const [one, other] = await Promise.all([
+      bench.start({ store, queues: ['one'], pollMs: NO_POLL, workers }),
+      bench.start({ store: await bench.open(), queues: ['other'], pollMs: NO_POLL, workers }),
+    ])
+    await Promise.all([one.drain(), other.drain()])
+    const chain: NewJob[] = []
+    for (let n = 0; n < 10; n++) {
+      const after = chain.slice(-1).map(({ id }) => id)
+      chain.push(prepareJob('mail', n, { queue: n % 2 === 0 ? 'one' : 'other', after }))
+    }
+    await store.enqueue(chain)
+    await until(() => order.length === 10)
+    expect(order).toEqual(chain.map((_, n) => n))
   })
 
   it('refuses options that make no sense, and workers without handlers', async () => {

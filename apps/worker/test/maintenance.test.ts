@@ -14,8 +14,8 @@ const TERM = 45_000
 /** Everything is looked at all the time; only the term goes by the store's clock. */
 const HASTY = { term: TERM, try: 5, look: 5, rollUp: 5, prune: 5 }
 
-const LEADS = 'This worker leads maintenance'
-const LEADS_NO_LONGER = 'This worker no longer leads maintenance'
+const LEADS = 'the worker leads maintenance'
+const LEADS_NO_LONGER = 'the worker no longer leads maintenance'
 
 function maintain(store: Store, options: MaintenanceOptions = {}) {
   const log = new TestLog()
@@ -106,7 +106,7 @@ describeBoth('the leader', (bench) => {
     const leader = maintain(store)
     await until(() => leader.log.of('info').includes(LEADS))
     await leader.stop()
-    expect(leader.log.of('error')).toEqual(['Leading maintenance failed; trying again until it works'])
+    expect(leader.log.of('error')).toEqual(['leading maintenance failed; trying again until it works'])
   })
 })
 
@@ -185,7 +185,10 @@ describeBoth('what the leader does', (bench) => {
     const maintenance = createMaintenance({ timing, store, worker: randomUUID(), log })
     maintenance.start()
     await expect.poll(finished).toEqual({ completed: 0, failed: 0, cancelled: 0 })
-    await until(() => log.of('info').includes('Pruned 2500 completed jobs'))
+    await until(() => log.of('debug').includes('pruned finished jobs'))
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ fields: { status: 'completed', pruned: 2_500 } }),
+    )
     await maintenance.stop()
   })
 

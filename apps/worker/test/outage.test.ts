@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { OncueError } from '@oncue/core'
+import { type JobContext, OncueError, type RunningJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
 import { connectPostgres, type PostgresSession, startPostgres } from '@oncue/db/testing'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -142,6 +142,121 @@ describePostgres('a worker on a Postgres', (bench) => {
     expect(log.of('info')).toContainEqual(expect.stringContaining('claiming and settling jobs works again'))
   })
 
+  it.each([
+    ['a claim', 'oncue_claim_1', 'before the first run'],
+    ['a settle and claim', 'oncue_settle_and_claim_1', 'with its end'],
+  ] as const)(
+    'that loses the answer to %s: what it took is given back uncharged, and runs',
+    async (...row) => {
+      const [, statement, when] = row
+      const proxy = await proxyTo(bench)
+      const outside = await bench.open()
+      const store = await bench.open({ url: proxy.url })
+      const log = new TestLog()
+      const gate = new Gate()
+      const runs: string[] = []
+      const mail = ({ id }: RunningJob) => {
+        runs.push(id)
+        return gate.opened
+      }
+      const worker = await bench.start({ store, log, concurrency: 1, workers: { mail } })
+      await worker.drain()
+      if (when === 'before the first run') proxy.loseAnswerTo(statement)
+      const ids = await outside.enqueue(someJobs(5, 'mail'))
+      await until(() => worker.stats().running === 1)
+      if (when === 'with its end') proxy.loseAnswerTo(statement)
+      gate.open()
+      await until(() => worker.stats().settled.complete === 5)
+      const jobs = await Promise.all(ids.map((id) => outside.get(id)))
+      expect(jobs).toMatchObject(ids.map(() => ({ status: 'completed', retries: 0, crashes: 0 })))
+      const count = jobs.filter((job) => job?.run === 2).length
+      expect(count).toBeGreaterThan(0)
+      expect(log.lines).toContainEqual({
+        level: 'warn',
+        message: expect.stringContaining('whose answer was lost'),
+        fields: { count },
+      })
+      expect([...runs].sort()).toEqual([...ids].sort())
+      expect(worker.stats()).toMatchObject({ stale: 0, lost: 0, unsettled: 0 })
+    },
+  )
+
+  it('whose connections are half-open: what hangs is given up, and both claims and notes find others', async () => {
+    const proxy = await proxyTo(bench)
+    const outside = await bench.open()
+    const store = await bench.open({ url: proxy.url, poolSize: 2 })
+    const gate = new Gate()
+    const chatty = async (_: unknown, ctx: JobContext) => {
+      await gate.opened
+      ctx.log.info('the last words')
+    }
+    const [id = ''] = await outside.enqueue(someJobs(1, 'chatty'))
+    const worker = await bench.start({ store, pollMs: 200, workers: { chatty, mail: () => null } })
+    await until(() => worker.stats().running === 1)
+    expect(proxy.freeze('oncue')).toBeGreaterThan(0)
+    gate.open()
+    await outside.enqueue(someJobs(1, 'mail'))
+    await until(() => worker.stats().settled.complete === 2, 55_000)
+    expect(await outside.get(id)).toMatchObject({ status: 'completed', run: 1 })
+    expect(worker.stats()).toMatchObject({ stale: 0, lost: 0 })
+  })
+
+  it('that keeps its only connection busy: it waits for it, without asking again and again', async () => {
+    const session = await sessionOn(bench)
+    const outside = await bench.open()
+    const store = await bench.open({ poolSize: 1 })
+    const log = new TestLog()
+    const gate = new Gate()
+    const workers = { long: () => gate.opened, mail: () => null }
+    const worker = await bench.start({ store, log, pollMs: 50, workers })
+    await outside.enqueue(someJobs(5, 'long'))
+    await until(() => worker.stats().running === 5)
+    await session.query('begin')
+    await session.query('lock table oncue.jobs in access exclusive mode')
+    const { claims } = worker.stats()
+    gate.open()
+    await pass(1_500)
+    expect(worker.stats().claims - claims).toBeLessThanOrEqual(2)
+    expect(worker.stats().unsettled).toBe(5)
+    await session.query('commit')
+    await outside.enqueue(someJobs(100, 'mail'))
+    await until(() => worker.stats().settled.complete === 105)
+    expect(await outside.stats()).toMatchObject({ completed: 105, processing: 0, pending: 0 })
+    expect(worker.stats()).toMatchObject({ stale: 0, lost: 0 })
+    expect(reports(log)).toBe(0)
+  })
+
+  it('that vanishes without a word: it stops all the same, and says what it could not write', async () => {
+    const proxy = await proxyTo(bench)
+    const outside = await bench.open()
+    const store = await openStore(proxy.url)
+    const log = new TestLog()
+    const gate = new Gate()
+    const chatty = async (_: unknown, ctx: JobContext) => {
+      await gate.opened
+      ctx.log.info('the last words')
+    }
+    const patient = async (_: unknown, ctx: JobContext) => {
+      ctx.log.info('the first words')
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      ctx.log.info('the last words')
+    }
+    await outside.enqueue([...someJobs(1, 'quiet'), ...someJobs(1, 'chatty'), ...someJobs(1, 'patient')])
+    const workers = { quiet: () => gate.opened, chatty, patient }
+    const worker = await bench.start({ store, log, lease: 'thread', maintenance: {}, workers })
+    await until(() => worker.stats().running === 3)
+    proxy.vanish()
+    gate.open()
+    const began = performance.now()
+    await worker.stop({ graceMs: 500 })
+    // Ten seconds for the last writes, and three each for those who say goodbye.
+    expect(performance.now() - began).toBeLessThan(25_000)
+    expect(log.of('error')).toContainEqual(expect.stringContaining('stopped without having written'))
+    expect(log.of('info').at(-1)).toBe('the worker has stopped')
+    await proxy.close()
+    await store.close()
+  })
+
   it('whose listening connection is half-open: polls find the jobs, and are no more than polls', async () => {
     const proxy = await proxyTo(bench)
     const store = await bench.open({ url: proxy.url })
@@ -211,10 +326,10 @@ describe('a worker on a Postgres of its own', () => {
     await until(() => worker.stats().claims > 4)
     const before = await statements()
     const began = performance.now()
-    await pass(8_000)
+    await pass(16_000)
     const sent = (await statements()).slice(before.length)
     const seconds = (performance.now() - began) / 1_000
-    // Whatever happens every so often may fall into this time once more than its share: there are four such things.
-    expect(sent.length, sent.join('\n')).toBeLessThanOrEqual(2 * seconds + 4)
+    // Measured: 1.8. Whatever happens every ten seconds or so may fall into this time once more than its share.
+    expect(sent.length, sent.join('\n')).toBeLessThanOrEqual(2 * seconds + 2)
   })
 })

@@ -4,6 +4,9 @@ import { createServer, Socket } from 'node:net'
 /** What a server says that has no connection left: an ErrorResponse with its code and message. */
 const TOO_MANY = errorResponse('53300', 'sorry, too many clients already')
 
+/** The end of every answer: ReadyForQuery, outside of a transaction. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1')
+
 /** Between a worker and the server. */
 export interface PostgresProxy {
   readonly url: string
@@ -15,15 +18,23 @@ export interface PostgresProxy {
   cut(): void
   /** Leaves connections of that application open, and lets nothing through any more. Answers how many. */
   freeze(application: string): number
+  /** The same for all connections, and for those to come. */
+  vanish(): void
+  /** Ends the next connection on which this text is sent, once the server has answered and before it is heard. */
+  loseAnswerTo(text: string): void
   close(): Promise<void>
 }
 
 export async function startProxy(url: string): Promise<PostgresProxy> {
   const { port, hostname } = new URL(url)
   const pairs = new Set<{ inside: Socket; outside: Socket; application: string }>()
+  const silent = new Set<Socket>()
+  let hasVanished = false
+  let doomed: string | null = null
   const server = createServer((inside) => {
     proxy.counts.opened += 1
     inside.on('error', () => {})
+    if (hasVanished) return void silent.add(inside)
     if (proxy.isFull) {
       proxy.counts.refused += 1
       inside.once('data', () => inside.end(TOO_MANY))
@@ -39,6 +50,14 @@ export async function startProxy(url: string): Promise<PostgresProxy> {
     })
     inside.pipe(outside)
     outside.pipe(inside)
+    inside.on('data', (sent) => {
+      if (doomed === null || !sent.includes(doomed)) return
+      doomed = null
+      outside.unpipe(inside)
+      outside
+        .on('data', (answer) => answer.subarray(-READY.length).equals(READY) && inside.destroy())
+        .resume()
+    })
     const end = () => {
       pairs.delete(pair)
       inside.destroy()
@@ -66,12 +85,20 @@ export async function startProxy(url: string): Promise<PostgresProxy> {
       }
       return frozen.length
     },
+    vanish() {
+      hasVanished = true
+      for (const { application } of pairs) proxy.freeze(application)
+    },
+    loseAnswerTo(text) {
+      doomed = text
+    },
     async close() {
       server.close()
       for (const { inside, outside } of pairs) {
         inside.destroy()
         outside.destroy()
       }
+      for (const socket of silent) socket.destroy()
       await once(server, 'close')
     },
   }

@@ -1,5 +1,5 @@
 import type { JobContext } from '@oncue/core'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { describeBoth, Gate, someJobs, until } from './harness.ts'
 
 const untilAborted = (_: unknown, { signal }: JobContext) =>
@@ -23,6 +23,29 @@ describeBoth('stop', (bench) => {
     const { items } = await store.list({ topic: 'long', status: 'pending' })
     expect(items.every(({ retries, crashes }) => retries + crashes === 0)).toBe(true)
     expect(await store.workers()).toEqual([])
+  })
+
+  it('gives back what a claim brings that was under way, uncharged', async () => {
+    const store = await bench.open()
+    const ids = await store.enqueue(someJobs(5, 'mail'))
+    const [asked, answered] = [new Gate(), new Gate()]
+    const claim = store.settleAndClaim.bind(store)
+    vi.spyOn(store, 'settleAndClaim').mockImplementationOnce(async (...request) => {
+      const claimed = await claim(...request)
+      asked.open()
+      await answered.opened
+      return claimed
+    })
+    const ran: string[] = []
+    const worker = await bench.start({ store, workers: { mail: ({ id }) => void ran.push(id) } })
+    await asked.opened
+    const stopped = worker.stop()
+    answered.open()
+    await stopped
+    expect(ran).toEqual([])
+    const jobs = await Promise.all(ids.map((id) => store.get(id)))
+    expect(jobs).toMatchObject(ids.map(() => ({ status: 'pending', retries: 0, crashes: 0, run: 1 })))
+    expect(worker.stats().settled.release).toBe(5)
   })
 
   it('claims nothing more', async () => {

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { inspect } from 'node:util'
 import type { RunningJob } from '@oncue/core'
 import { formatDuration } from '../duration.ts'
 import type { Logger } from '../log.ts'
@@ -58,7 +59,10 @@ export function createGuard(log: Logger) {
         )
       }
 
-      const report = () => log.info({ jobs: jobsInHand() }, `still waiting for ${count(inHand.size, 'job')}`)
+      const report = () => {
+        const what = inHand.size > 0 ? count(inHand.size, 'job') : 'the database: all jobs have ended'
+        log.info({ jobs: jobsInHand() }, `still waiting for ${what}`)
+      }
 
       const onSignal = (signal: Signal) => {
         if (asked > 0) code = 128 + constants.signals[signal]
@@ -80,6 +84,11 @@ export function createGuard(log: Logger) {
   return { middleware, stopWhenAsked }
 }
 
-function toError(reason: unknown): unknown {
-  return reason instanceof Error ? reason : new Error(`not an Error: ${String(reason)}`)
+function toError(reason: unknown): Error {
+  try {
+    return reason instanceof Error ? reason : new Error(`not an Error: ${inspect(reason)}`)
+  } catch {
+    // What cannot even be looked at, like a proxy that throws, must not do more harm than the others.
+    return new Error('not an Error, and nothing that can be shown')
+  }
 }

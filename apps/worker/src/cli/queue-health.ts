@@ -2,8 +2,9 @@ import type { Finding, QueueOverview, Store, TopicRow, WorkerRow } from '@oncue/
 import { formatDuration } from '../duration.ts'
 import { count, fromNow, plain } from './format.ts'
 
-/** A worker beats at least this often. */
-const SILENT_MS = 60_000
+/** A worker beats every few seconds, and gives up a connection that is dead without a word after 15. */
+const SILENT_MS = 30_000
+const START_ONE = 'start one with `oncue-worker --import ./jobs.ts`'
 const LATE_MS = 5 * 60_000
 /** How many of the jobs that wait are looked at for topics nobody knows. */
 const SAMPLE = 1_000
@@ -34,7 +35,7 @@ function isAlive(worker: WorkerRow, now: Date): boolean {
 function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow[], now: Date): Finding {
   const gone = workers.filter((worker) => !alive.includes(worker))
   if (workers.length === 0) {
-    return warn('workers', 'none', 'Nothing runs: start one with `oncue-worker --import ./jobs.ts`.')
+    return warn('workers', 'none', `Nothing runs: ${START_ONE}.`)
   }
   const slots = alive.reduce((sum, { concurrency }) => sum + concurrency, 0)
   const found = `${count(alive.length, 'worker')} with ${count(slots, 'slot')}`
@@ -42,10 +43,14 @@ function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow
   const names = gone.map(
     ({ host, pid, lastBeat }) => `${plain(host)} pid ${pid}, seen ${fromNow(lastBeat, now)}`,
   )
+  const advice =
+    alive.length === 0
+      ? `Nothing runs: ${START_ONE}. It takes over their jobs.`
+      : 'Their jobs are taken over by the other workers.'
   return warn(
     'workers',
     `${found}; missing: ${names.join('; ')}`,
-    'Their jobs are taken over by the other workers. If the process still runs, look at its connection to the database.',
+    `${advice} If the process still runs, look at its connection to the database.`,
   )
 }
 

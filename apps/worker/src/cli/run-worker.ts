@@ -1,5 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { openStore, type Store, withoutPassword } from '@oncue/db'
+import { goodbye } from '../goodbye.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { serveMetrics } from '../metrics-server.ts'
@@ -15,7 +16,7 @@ export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const modules = await load(call)
   const store = await openStore(url)
-  const code = await work(call, modules, store, log).finally(() => store.close())
+  const code = await work(call, modules, store, log).finally(() => goodbye(store.close()))
   // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
   process.exit(code)
 }

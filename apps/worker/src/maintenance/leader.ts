@@ -32,7 +32,7 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options
-    this.#loop = new Loop({ log: options.log, what: `Leading ${options.what}`, work: () => this.#work() })
+    this.#loop = new Loop({ log: options.log, what: `leading ${options.what}`, work: () => this.#work() })
   }
 
   start(): void {
@@ -63,7 +63,7 @@ export class Leader {
     if (leader === this.#leads) return
     const { log, what, duties } = this.#options
     this.#leads = leader
-    log.info({}, leader ? `This worker leads ${what}` : `This worker no longer leads ${what}`)
+    log.info({}, leader ? `the worker leads ${what}` : `the worker no longer leads ${what}`)
     for (const duty of duties) {
       if (leader) duty.start()
       else await duty.stop()

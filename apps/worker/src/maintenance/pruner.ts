@@ -50,13 +50,13 @@ export function createPruner(options: {
 
   return new Loop({
     log,
-    what: 'Pruning finished jobs',
+    what: 'pruning finished jobs',
     async work(signal) {
       if (rules.length === 0) return everyMs
       const now = (await store.now()).getTime()
       for (const [status, ms] of rules) {
         const pruned = await pruneAll(status, new Date(Math.max(0, now - ms)), signal)
-        if (pruned > 0) log.info({ status, pruned }, `Pruned ${pruned} ${status} jobs`)
+        if (pruned > 0) log.debug({ status, pruned }, 'pruned finished jobs')
       }
       return everyMs
     },

@@ -13,7 +13,7 @@ export function createRollUp(options: { store: Store; log: Logger; everyMs: numb
   let waitMs = everyMs
   return new Loop({
     log,
-    what: 'Rolling up statistics',
+    what: 'rolling up statistics',
     async work() {
       const notes = await store.rollUp()
       if (notes >= MANY) return 0

@@ -51,7 +51,7 @@ export function createTicker(options: { store: Store; log: Logger; lookMs: numbe
 
   const loop = new Loop({
     log,
-    what: 'Ticking schedules',
+    what: 'ticking schedules',
     gapMs: GAP_MS,
     async work() {
       subscription ??= await schedules.onChange(() => loop.wake())
@@ -60,8 +60,8 @@ export function createTicker(options: { store: Store; log: Logger; lookMs: numbe
       const waitMs = nextAt.getTime() - now.getTime()
       if (waitMs > 0) return Math.min(waitMs, lookMs)
       const { enqueued } = await schedules.tick()
-      if (enqueued.length > 0)
-        log.info({ jobs: enqueued.slice(0, 10) }, `Enqueued ${enqueued.length} by schedule`)
+      const [jobs, count] = [enqueued.slice(0, 10), enqueued.length]
+      if (count > 0) log.debug({ jobs, count }, 'enqueued jobs by schedule')
       return 0
     },
   })
