@@ -17,16 +17,16 @@ export class Audit {
     )
   }
 
-  record({ principal, request }: ApiContext, action: string, { target, count }: Note): Promise<void> {
-    const { id, name, kind } = principal
-    return this.#entries.add({
-      actor: { id, name, kind },
-      action,
-      target,
-      count,
-      ip: request.ip,
-      userAgent: request.userAgent,
-      requestId: request.id,
-    })
+  /** What cannot be written is in the log at least. */
+  async record(ctx: ApiContext, action: string, { target, count }: Note): Promise<void> {
+    const { id, name, kind } = ctx.principal
+    const { id: requestId, ip, userAgent } = ctx.request
+    const entry = { actor: { id, name, kind }, action, target, count, ip, userAgent, requestId }
+    try {
+      await this.#entries.add(entry)
+    } catch (error) {
+      ctx.log.error({ err: error, ...entry }, 'a change is missing in the audit')
+      throw error
+    }
   }
 }

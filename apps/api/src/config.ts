@@ -15,7 +15,23 @@ const list = text.transform((value) =>
     .filter(Boolean),
 )
 
-const flag = text.transform((value) => (value === undefined ? undefined : value !== '0' && value !== 'false'))
+const FLAGS: Readonly<Record<string, boolean>> = {
+  ...{ true: true, yes: true, on: true, '1': true },
+  ...{ false: false, no: false, off: false, '0': false },
+}
+
+const flag = text.transform((value, context) => {
+  if (value === undefined) return undefined
+  const name = value.toLowerCase()
+  if (Object.hasOwn(FLAGS, name)) return FLAGS[name]
+  context.addIssue(`is none of ${Object.keys(FLAGS).join(', ')}`)
+  return z.NEVER
+})
+
+/** As browsers send them: without a path, and no `*`, which would let in every page there is. */
+const origin = z.string().refine((value) => URL.canParse(value) && new URL(value).origin === value, {
+  error: 'must be origins such as https://console.example, separated by commas',
+})
 
 function whole(min: number, max: number) {
   return text.transform((value, context) => {
@@ -37,7 +53,7 @@ const schema = z.object({
   ONCUE_PORT: whole(0, 65_535),
   ONCUE_ADMIN_TOKEN: text,
   ONCUE_APP_DIR: text,
-  ONCUE_CORS_ORIGINS: list,
+  ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
   /** Behind a proxy whose x-forwarded-* headers are true. */
   ONCUE_TRUST_PROXY: flag,
   /** Requests a minute. */

@@ -4,32 +4,34 @@ import { Batcher } from './batcher.ts'
 
 export type Stored = Enqueued | OncueError
 
-/** Bytes of payload that go to the database together; a larger job goes alone. */
+/** What goes to the database together: up to a thousand small jobs, or a few large ones. */
 const MAX_BYTES = 1_000_000
+const BYTES_BESIDE_PAYLOAD = 1_000
 
-/** Stores jobs that have nothing to do with each other: one that cannot be stored does not keep out the rest. */
+/**
+ * Stores jobs that have nothing to do with each other. Those of many callers at one moment share a transaction,
+ * and one that cannot be stored does not keep out the rest.
+ */
 export class Enqueuer {
   /** How many this process stored, by queue. */
   readonly stored = new Map<string, number>()
   readonly #store: Store
-  readonly #singles: Batcher<NewJob, Stored>
+  readonly #batches: Batcher<readonly NewJob[], Stored[]>
 
   constructor(store: Store) {
     this.#store = store
-    // Two at once keep the database busy while the answers of the first are sent. Measured: see bench/README.md.
-    this.#singles = new Batcher((jobs) => this.storeEach(jobs), {
+    this.#batches = new Batcher((requests) => this.#storeTogether(requests), {
       maxItems: 100,
+      // One is written while the answers of the other are sent.
       maxAtOnce: 2,
       maxSize: MAX_BYTES,
-      sizeOf: (job) => job.payload.length,
+      sizeOf: (jobs) => jobs.reduce((sum, { payload }) => sum + payload.length + BYTES_BESIDE_PAYLOAD, 0),
     })
   }
 
-  /** Jobs of many callers at one moment share a transaction. */
-  async storeOne(job: NewJob): Promise<Enqueued> {
-    const stored = await this.#singles.add(job)
-    if (stored instanceof OncueError) throw stored
-    return stored
+  /** Each by itself: answers what became of it. */
+  storeEach(jobs: readonly NewJob[]): Promise<Stored[]> {
+    return jobs.length === 0 ? Promise.resolve([]) : this.#batches.add(jobs)
   }
 
   /** All or none. */
@@ -44,18 +46,26 @@ export class Enqueuer {
     })
   }
 
-  /** Each by itself, in as few transactions as possible: halves until those at fault stand alone. */
-  async storeEach(jobs: readonly NewJob[]): Promise<Stored[]> {
-    if (jobs.length === 0) return []
+  async #storeTogether(requests: readonly (readonly NewJob[])[]): Promise<Stored[][]> {
+    const stored = await this.#storeBisected(requests.flat())
+    let end = 0
+    return requests.map(({ length }) => {
+      end += length
+      return stored.slice(end - length, end)
+    })
+  }
+
+  /** In as few transactions as possible: halves, until those at fault stand alone. */
+  async #storeBisected(jobs: readonly NewJob[]): Promise<Stored[]> {
     try {
       return await this.storeAll(jobs)
     } catch (error) {
-      // What may succeed later failed for all of them alike.
-      if (!isOncueError(error) || error.retryable) throw error
-      if (jobs.length === 1) return [error]
+      if (!isOncueError(error)) throw error
+      // What may succeed later failed for all of these alike; others of the batch may be stored by now.
+      if (error.retryable || jobs.length === 1) return jobs.map(() => error)
       const middle = Math.ceil(jobs.length / 2)
-      const first = await this.storeEach(jobs.slice(0, middle))
-      return [...first, ...(await this.storeEach(jobs.slice(middle)))]
+      const first = await this.#storeBisected(jobs.slice(0, middle))
+      return [...first, ...(await this.#storeBisected(jobs.slice(middle)))]
     }
   }
 }

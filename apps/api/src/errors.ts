@@ -9,25 +9,26 @@ export function toOncueError(error: unknown): OncueError {
   return fromFastify(error) ?? new OncueError('INTERNAL', 'Something went wrong', { cause: error })
 }
 
-/** What leaves the house: of our own faults nothing but the code and the id of the request, by which the log has the rest. */
+/**
+ * What leaves the house. Of what went wrong behind us nothing but the code, what was done already, and the id
+ * of the request, by which the log has the rest: a message of the database tells hosts, tables and users.
+ */
 export function toPublicError(error: unknown, requestId: string): OncueError {
   const known = toOncueError(error)
   if (!isOurFault(known)) return known
+  const { code, hint } = known
+  const { done, skipped } = known.details ?? {}
   const message = `Something went wrong on the server; its log has the details under request ${requestId}`
-  return new OncueError(known.code, message, { hint: known.hint, details: { requestId }, cause: error })
+  const details = { requestId, ...(done !== undefined && { done, skipped }) }
+  return new OncueError(code, message, { hint, details, cause: error })
 }
 
-/** Not what the caller sent, and not a database that is away for a moment. */
-export function isOurFault({ code, retryable }: OncueError): boolean {
-  return !retryable && OUR_FAULTS.has(code)
+/** Not what the caller sent. */
+export function isOurFault({ code }: OncueError): boolean {
+  return OUR_FAULTS.test(code)
 }
 
-const OUR_FAULTS: ReadonlySet<string> = new Set<OncueError['code']>([
-  'DATABASE_ERROR',
-  'DATABASE_REFUSED',
-  'INTERNAL',
-  'STORE_CLOSED',
-])
+const OUR_FAULTS = /^(DATABASE_|MIGRATION_|INTERNAL$|STORE_CLOSED$|JWKS_UNAVAILABLE$)/
 
 /** What tRPC itself refuses, before any of our code runs. */
 function fromTrpc(error: TRPCError): OncueError {

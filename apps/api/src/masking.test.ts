@@ -19,7 +19,16 @@ describe('a mask', () => {
         payload: { user: { name: 'Ada', password: '[masked]' }, list: [{ ok: 1 }, { apiKey: '[masked]' }] },
         result: { 'x-api-key': '[masked]' },
       },
+      copied: [],
       masked: ['payload.user.password', 'payload.list[1].apiKey', 'result["x-api-key"]'],
+    })
+  })
+
+  it('tells where somebody sent back the mask itself', () => {
+    const payload = { user: { password: '[masked]', token: 'x' }, note: '[masked]', list: ['[masked]'] }
+    expect(mask({ payload }, ['payload'])).toMatchObject({
+      masked: ['payload.user.token'],
+      copied: ['payload.user.password'],
     })
   })
 
@@ -39,17 +48,18 @@ describe('a mask', () => {
     const events = [{ created, data: { token: 'x' } }]
     expect(mask({ token: 'y', events }, ['events'])).toEqual({
       value: { token: 'y', events: [{ created, data: { token: '[masked]' } }] },
+      copied: [],
       masked: ['events[0].data.token'],
     })
   })
 
   it('leaves what gives nothing away', () => {
     const payload = { password: null, token_expired: true }
-    expect(mask({ payload }, ['payload'])).toEqual({ value: { payload }, masked: [] })
+    expect(mask({ payload }, ['payload'])).toEqual({ value: { payload }, copied: [], masked: [] })
   })
 
   it.each([null, undefined, 'password', 7, []])('leaves %o alone', (payload) => {
-    expect(mask({ payload }, ['payload'])).toEqual({ value: { payload }, masked: [] })
+    expect(mask({ payload }, ['payload'])).toEqual({ value: { payload }, copied: [], masked: [] })
   })
 
   it('masks a field whose own name is not asked about', () => {
@@ -74,7 +84,7 @@ describe('a mask', () => {
 
   it('is no mask for admins', () => {
     const job = { payload: { password: 'hunter2' } }
-    expect(maskNothing(job, ['payload'])).toEqual({ value: job, masked: [] })
+    expect(maskNothing(job, ['payload'])).toEqual({ value: job, copied: [], masked: [] })
   })
 })
 

@@ -1,6 +1,6 @@
 import { formatPath } from '@oncue/core'
 
-const MASK = '[masked]'
+export const MASK = '[masked]'
 
 /** Paths that an answer names at most; beyond, it is masked all the same. */
 const MAX_PATHS = 1_000
@@ -10,6 +10,8 @@ type Masked<Value> = {
   readonly value: Value
   /** Where something was masked: `payload.user.password`. */
   readonly masked: string[]
+  /** Where the mask itself stood instead of a value. */
+  readonly copied: string[]
 }
 
 /** Masks some fields of a value, at any depth. */
@@ -18,7 +20,7 @@ export type Mask = <Value extends object>(
   fields: readonly (keyof Value & string)[],
 ) => Masked<Value>
 
-export const maskNothing: Mask = (value) => ({ value, masked: [] })
+export const maskNothing: Mask = (value) => ({ value, masked: [], copied: [] })
 
 /**
  * Replaces what stands under a key that matches. A key matches when its words contain those of one of `keys`,
@@ -39,14 +41,19 @@ export function createMask(keys: readonly string[]): Mask {
   }
 
   /** Copies only what it changes. */
-  function walk(value: unknown, path: readonly (string | number)[], masked: string[]): unknown {
+  function walk(
+    value: unknown,
+    path: readonly (string | number)[],
+    found: Omit<Masked<unknown>, 'value'>,
+  ): unknown {
     if (!isContainer(value)) return value
     let isChanged = false
     const visit = (key: string | number, inner: unknown) => {
       const here = [...path, key]
       const isHit = typeof key === 'string' && isTelling(inner) && matches(key)
-      if (isHit && masked.length < MAX_PATHS) masked.push(formatPath(String(here[0]), here.slice(1)))
-      const result = isHit ? MASK : walk(inner, here, masked)
+      const paths = inner === MASK ? found.copied : found.masked
+      if (isHit && paths.length < MAX_PATHS) paths.push(formatPath(String(here[0]), here.slice(1)))
+      const result = isHit ? MASK : walk(inner, here, found)
       isChanged ||= result !== inner
       return result
     }
@@ -60,9 +67,9 @@ export function createMask(keys: readonly string[]): Mask {
   }
 
   return (value, fields) => {
-    const masked: string[] = []
-    const changed = fields.map((field) => [field, walk(value[field], [field], masked)])
-    return { value: { ...value, ...Object.fromEntries(changed) }, masked }
+    const found = { masked: [], copied: [] }
+    const changed = fields.map((field) => [field, walk(value[field], [field], found)])
+    return { value: { ...value, ...Object.fromEntries(changed) }, ...found }
   }
 }
 

@@ -1,12 +1,13 @@
-import type { QueueOverview, SeriesPoint } from '@oncue/db'
+import { FINISHED_STATUSES } from '@oncue/core'
+import type { QueueOverview } from '@oncue/db'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Services } from './context.ts'
 import { authorize } from './operation.ts'
-import { SettledCounter } from './settled-counter.ts'
+import { type Ended, SettledCounter } from './settled-counter.ts'
+import { writeHistogram } from './write-histogram.ts'
 
 const BACKLOG = ['waiting', 'scheduled', 'running', 'blocked', 'held'] as const
-const QUANTILES = { p50: '0.5', p95: '0.95', p99: '0.99' } as const
 
 /**
  * For Prometheus. What this process did is counted here; what all of Oncue did is asked of the database when
@@ -20,8 +21,13 @@ export function serveMetrics(app: FastifyInstance, services: Services): void {
 
   app.get('/metrics', async (request, reply) => {
     await authorize(request.api, 'read')
-    await collect()
-    return reply.type(register.contentType).send(await register.metrics())
+    const { wait, run } = await collect()
+    const text = [
+      await register.metrics(),
+      writeHistogram('oncue_job_wait_seconds', 'From due to start, of jobs that ended', wait.counts),
+      writeHistogram('oncue_job_run_seconds', 'From start to end, of jobs that ended', run.counts),
+    ]
+    return reply.type(register.contentType).send(text.join('\n'))
   })
 }
 
@@ -39,7 +45,8 @@ function countRequests(app: FastifyInstance, register: Registry): void {
   })
 }
 
-function createCollector(register: Registry, { store, live, enqueuer }: Services): () => Promise<void> {
+/** Answers what ended, whose durations prom-client cannot take. */
+function createCollector(register: Registry, { store, live, enqueuer }: Services): () => Promise<Ended> {
   const registers = [register]
   const enqueued = new Counter({
     name: 'oncue_jobs_enqueued_total',
@@ -83,26 +90,25 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
     labelNames: ['of'],
     registers,
   })
-  const times = {
-    wait: quantiles(
-      'oncue_job_wait_seconds',
-      'From due to start, in the last minute that had any',
-      registers,
-    ),
-    run: quantiles('oncue_job_run_seconds', 'From start to end, in the last minute that had any', registers),
-  }
-  const ended = new SettledCounter(store)
+  const connections = new Gauge({
+    name: 'oncue_pool_connections',
+    help: 'Connections of this process to the database',
+    labelNames: ['state'],
+    registers,
+  })
+  const connectionsWanted = new Gauge({
+    name: 'oncue_pool_waiting',
+    help: 'Queries of this process that wait for a connection',
+    registers,
+  })
+  const counter = new SettledCounter(store)
 
   return async () => {
-    const [health, stats, { counts, last }] = await Promise.all([
-      live.health.get(),
-      store.stats(),
-      ended.read(),
-    ])
+    const [health, stats, ended] = await Promise.all([live.health.get(), store.stats(), counter.read()])
     enqueued.reset()
     for (const [queue, count] of enqueuer.stored) enqueued.inc({ queue }, count)
     settled.reset()
-    for (const [outcome, count] of Object.entries(counts)) settled.inc({ outcome }, count)
+    for (const outcome of FINISHED_STATUSES) settled.inc({ outcome }, ended[outcome])
     const { successRate: _, averageRunMs: __, ...byStatus } = stats
     for (const [status, count] of Object.entries(byStatus)) jobs.set({ status }, count)
     backlog.reset()
@@ -112,7 +118,12 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
     workers.set({ state: 'missing' }, health.workers.missing)
     watchers.set({ of: 'job' }, live.states.size)
     watchers.set({ of: 'health' }, live.health.size)
-    for (const kind of ['wait', 'run'] as const) setQuantiles(times[kind], last?.[kind])
+    // On SQLite there is none, and nothing to tell.
+    const { total = 0, idle = 0, waiting = 0 } = store.pool() ?? {}
+    connections.set({ state: 'busy' }, total - idle)
+    connections.set({ state: 'idle' }, idle)
+    connectionsWanted.set(waiting)
+    return ended
   }
 }
 
@@ -125,16 +136,4 @@ function setQueue(
   const { queue, oldestWaiting } = overview
   for (const state of BACKLOG) backlog.set({ queue, state }, overview[state])
   oldest.set({ queue }, oldestWaiting ? Math.max(0, now.getTime() - oldestWaiting.getTime()) / 1_000 : 0)
-}
-
-function quantiles(name: string, help: string, registers: Registry[]): Gauge<'quantile'> {
-  return new Gauge({ name, help, labelNames: ['quantile'], registers })
-}
-
-function setQuantiles(gauge: Gauge<'quantile'>, times: SeriesPoint['wait'] | undefined): void {
-  gauge.reset()
-  for (const [name, quantile] of Object.entries(QUANTILES)) {
-    const ms = times?.[name as keyof typeof QUANTILES]
-    if (ms !== undefined && ms !== null) gauge.set({ quantile }, ms / 1_000)
-  }
 }

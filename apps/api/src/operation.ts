@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AccessClass, OncueError, toInputError } from '@oncue/core'
 import type { z } from 'zod'
 import type { ApiContext } from './context.ts'
+import { toOncueError } from './errors.ts'
 
 /** What is noted of a change: on what, and on how many. */
 export interface Note {
@@ -30,6 +32,8 @@ export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z
 export interface Change<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
   extends Operation<Input, Output> {
   readonly note: (input: z.output<Input>, output: z.output<Output>, ctx: ApiContext) => Note
+  /** For a change of several transactions: what was done before it failed; null for nothing. */
+  readonly noteFailed?: (input: z.output<Input>, error: OncueError) => Note | null
 }
 
 /** An operation that goes on answering. The id of a message is what a client comes back with as `lastEventId`. */
@@ -59,9 +63,16 @@ export async function perform<Input extends z.ZodType, Output extends z.ZodType>
   given: unknown,
 ): Promise<z.output<Output>> {
   const input = await admit(ctx, operation, given)
-  const output = checkOutput(operation, await operation.run(ctx, input))
-  if ('note' in operation) await ctx.audit.record(ctx, operation.name, operation.note(input, output, ctx))
-  return output
+  if (!('note' in operation)) return checkOutput(operation, await operation.run(ctx, input))
+  const output = await operation.run(ctx, input).catch(async (error: unknown) => {
+    const note = operation.noteFailed?.(input, toOncueError(error))
+    // That it failed is worse than that it could not be noted, which the log has.
+    if (note) await ctx.audit.record(ctx, operation.name, note).catch(() => {})
+    throw error
+  })
+  const answer = checkOutput(operation, output)
+  await ctx.audit.record(ctx, operation.name, operation.note(input, answer, ctx))
+  return answer
 }
 
 /** Ends when the caller leaves, the server stops, or the token is revoked. */
@@ -77,6 +88,8 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
   try {
     for await (const { id, message } of operation.watch(ctx, input, signal)) {
       yield { id, message: checkOutput(operation, message) }
+      // Whoever has much to hear does not keep the others from being answered in between.
+      await nextTurn()
     }
   } catch (error) {
     if (!validity.signal.aborted) throw error

@@ -1,4 +1,6 @@
+import { OncueError } from '@oncue/core'
 import { openStore } from '@oncue/db'
+import type { FastifyInstance } from 'fastify'
 import { Audit } from './audit.ts'
 import { AuditRetention } from './audit-retention.ts'
 import { createAuth } from './auth/auth.ts'
@@ -49,7 +51,7 @@ export async function startApi(config: Config, log: Logger): Promise<Api> {
       trustProxy,
       limits: { perToken: ratePerToken, perAddress: ratePerAddress },
     })
-    const url = await app.listen({ host: config.host, port: config.port })
+    const url = await listen(app, config)
     const retention = new AuditRetention(store, log)
     retention.start()
     let closed: Promise<void> | undefined
@@ -71,5 +73,15 @@ export async function startApi(config: Config, log: Logger): Promise<Api> {
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {
+  try {
+    return await app.listen({ host, port })
+  } catch (cause) {
+    const hint = 'Is it running already? Set ONCUE_HOST and ONCUE_PORT to an address that is free here.'
+    const { code } = cause as NodeJS.ErrnoException
+    throw new OncueError('INVALID_INPUT', `Cannot listen on ${host}:${port}: ${code}`, { cause, hint })
   }
 }

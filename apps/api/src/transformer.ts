@@ -1,4 +1,4 @@
-import { OncueError } from '@oncue/core'
+import { encodeDates, OncueError } from '@oncue/core'
 import superjson from 'superjson'
 
 type Wrapped = { readonly json: unknown; readonly meta?: unknown }
@@ -26,27 +26,7 @@ export const transformer = {
       }
     },
   },
-  output: { serialize: serializeAnswer, deserialize: superjson.deserialize },
-}
-
-/**
- * As superjson writes it. An answer is JSON with dates in it, so it is enough to say where these are: superjson
- * itself walks and copies all of it, and refuses a payload that has a field `constructor`.
- */
-function serializeAnswer(json: unknown) {
-  if (json instanceof Date) return { json: json.toJSON(), meta: { values: ['Date'], v: 1 } }
-  const values: Record<string, ['Date']> = {}
-  if (typeof json === 'object' && json !== null) markDates(json, '', values)
-  return Object.keys(values).length === 0 ? { json } : { json, meta: { values, v: 1 } }
-}
-
-function markDates(container: object, path: string, values: Record<string, ['Date']>): void {
-  for (const [key, value] of Object.entries(container)) {
-    if (typeof value !== 'object' || value === null) continue
-    const at = path + key.replace(/[\\.]/g, '\\$&')
-    if (value instanceof Date) values[at] = ['Date']
-    else markDates(value, `${at}.`, values)
-  }
+  output: { serialize: encodeDates, deserialize: superjson.deserialize },
 }
 
 function isWrapped(value: unknown): value is Wrapped {

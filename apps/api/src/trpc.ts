@@ -81,15 +81,35 @@ export function mutation<Input extends z.ZodType, Output extends z.ZodType>(chan
 export function subscription<Input extends z.ZodType, Output extends z.ZodType>(
   operation: Stream<Input, Output>,
 ) {
-  return t.procedure.input(inputOf(operation.input)).subscription(async function* ({ ctx, input, signal }) {
+  return t.procedure.input(inputOf(operation.input)).subscription(({ ctx, input, signal }) => {
     const gone = signal ?? new AbortController().signal
-    try {
-      for await (const { id, message } of stream(ctx, operation, input, gone)) yield tracked(id, message)
-    } catch (error) {
-      // An abort ends the stream without a word that it is complete: a client that is still there comes back.
-      throw isAbort(error) ? error : toTrpcError(error)
-    }
+    return handled(messages(stream(ctx, operation, input, gone)))
   })
+}
+
+async function* messages<Message>(source: AsyncIterable<{ id: string; message: Message }>) {
+  try {
+    for await (const { id, message } of source) yield tracked(id, message)
+  } catch (error) {
+    // An abort ends the stream without a word that it is complete: a client that is still there comes back.
+    throw isAbort(error) ? error : toTrpcError(error)
+  }
+}
+
+/**
+ * tRPC asks for the next message before the last one is sent, and looks at the answer afterwards, if at all. A
+ * stream that ends badly in between would be a rejection that nobody handles, and would end the process.
+ */
+function handled<Message>(source: AsyncGenerator<Message, void>): AsyncIterable<Message, void> {
+  const iterator: AsyncIterator<Message, void> = {
+    next() {
+      const next = source.next()
+      next.catch(() => {})
+      return next
+    },
+    return: () => source.return(),
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
 }
 
 async function performed<Input extends z.ZodType, Output extends z.ZodType>(

@@ -1,5 +1,5 @@
-import { DEFAULT_SETTINGS } from '@oncue/core'
-import { describe, expect, it } from 'vitest'
+import { DEFAULT_SETTINGS, OncueError } from '@oncue/core'
+import { describe, expect, it, vi } from 'vitest'
 import { ADMIN_TOKEN, DIALECTS, errorOf, startTestApi } from './harness.ts'
 
 describe.each(DIALECTS)('administration on %s', (dialect) => {
@@ -161,6 +161,35 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       ])
     })
 
+    it('tells what was done by an action that failed midway', async () => {
+      const api = await startTestApi(dialect)
+      const token = await api.tokenFor('operator')
+      const failure = { details: { done: 500, skipped: { BUSY: 1 } } }
+      vi.spyOn(api.store, 'requeue').mockRejectedValue(
+        new OncueError('DATABASE_UNAVAILABLE', 'Postgres: connect ECONNREFUSED 10.0.0.5:5432', failure),
+      )
+      const filter = { topic: 'mail', status: 'failed' as const }
+      const error = await errorOf(api.client(token).jobs.requeue.mutate({ filter }))
+      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', ...failure })
+      expect(JSON.stringify(error)).not.toContain('10.0.0.5')
+      const { items } = await api.client().audit.list.query({ action: 'jobs.requeue' })
+      expect(items).toMatchObject([{ target: { filter, failed: 'DATABASE_UNAVAILABLE' }, count: 500 }])
+    })
+
+    it('leaves in the log what it cannot write', async () => {
+      const api = await startTestApi(dialect)
+      const logged = vi.spyOn(api.services.log, 'error')
+      vi.spyOn(api.store.audit, 'record').mockRejectedValue(new OncueError('DATABASE_FULL', 'full'))
+      expect(await errorOf(api.client().queues.pause.mutate({ queue: 'mail' }))).toMatchObject({
+        code: 'DATABASE_FULL',
+      })
+      expect(logged).toHaveBeenCalledWith(
+        expect.objectContaining({ action: 'queues.pause', target: { queue: 'mail' } }),
+        'a change is missing in the audit',
+      )
+      logged.mockRestore()
+    })
+
     it('holds no secret of the tokens that were made', async () => {
       const api = await startTestApi(dialect)
       const secret = await api.tokenFor('viewer')
@@ -198,6 +227,35 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
 
       expect(await api.client().jobs.get.query({ id })).toMatchObject({ payload, masked: [] })
       expect(await api.store.get(id)).toMatchObject({ payload })
+    })
+
+    it('does not let a mask be stored in place of what it hides', async () => {
+      const api = await startTestApi(dialect)
+      const operator = api.client(await api.tokenFor('operator'))
+      const schedule = { name: 'daily', cron: '0 9 * * *', topic: 'mail', payload }
+      await operator.schedules.save.mutate(schedule)
+      const [shown] = await operator.schedules.list.query()
+      const sentBack = { ...schedule, payload: shown?.payload }
+      const refusal = { code: 'INVALID_PAYLOAD', details: { path: 'payload.password' } }
+      expect(await errorOf(operator.schedules.save.mutate(sentBack))).toMatchObject(refusal)
+      expect(
+        await errorOf(operator.jobs.enqueue.mutate({ topic: 'mail', payload: shown?.payload })),
+      ).toMatchObject(refusal)
+      expect(await api.store.schedules.list()).toMatchObject([{ payload }])
+      // Elsewhere it is a text like any other.
+      await operator.jobs.enqueue.mutate({ topic: 'mail', payload: { note: '[masked]' } })
+    })
+
+    it('does not tell by a filter what it hides', async () => {
+      const api = await startTestApi(dialect)
+      const id = await api.enqueue({ meta: { token: 't', agent: 'a1' } })
+      const operator = api.client(await api.tokenFor('operator'))
+      const filter = { meta: { token: 't' } }
+      const refusal = { code: 'FORBIDDEN', message: expect.stringContaining('meta.token') }
+      expect(await errorOf(operator.jobs.list.query(filter))).toMatchObject(refusal)
+      expect(await errorOf(operator.jobs.cancel.mutate({ filter }))).toMatchObject(refusal)
+      expect(await operator.jobs.list.query({ meta: { agent: 'a1' } })).toMatchObject({ items: [{ id }] })
+      expect(await api.client().jobs.list.query(filter)).toMatchObject({ items: [{ id }] })
     })
 
     it('hides what the setting names', async () => {

@@ -1,6 +1,15 @@
 import type { WatchMessage } from '@oncue/core'
 import { describe, expect, it, vi } from 'vitest'
-import { type Client, createClient, createDatabase, DIALECTS, startTestApi, type TestApi } from './harness.ts'
+import { appRouter } from '../src/routers/index.ts'
+import {
+  ADMIN_TOKEN,
+  type Client,
+  createClient,
+  createDatabase,
+  DIALECTS,
+  startTestApi,
+  type TestApi,
+} from './harness.ts'
 import { StatementCounter, startProxy } from './proxy.ts'
 
 /** What a client was told about a job, in order. */
@@ -118,6 +127,20 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     notebook.stop()
     subscription.unsubscribe()
     await until(() => expect(watchers()).toEqual([0, 0]))
+  })
+
+  it('ends without harm while nobody looks at its next message', async () => {
+    const api = await startTestApi(dialect)
+    const id = await api.enqueue()
+    const principal = await api.services.auth.identify({ authorization: `Bearer ${ADMIN_TOKEN}` })
+    const request = { id: 'test', ip: '127.0.0.1', userAgent: '' }
+    const caller = appRouter.createCaller({ ...api.services, principal, request })
+    const iterator = (await caller.jobs.watch({ id }))[Symbol.asyncIterator]()
+    await iterator.next()
+    // As tRPC does behind a client that reads slowly.
+    const next = iterator.next()
+    await api.close()
+    await expect(next).rejects.toThrow('aborted')
   })
 
   it('refuses a job that does not exist, a position of nobody, and those who may not see', async () => {

@@ -41,18 +41,24 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
       'oncue_jobs{status="pending"} 1',
       'oncue_queue_jobs{queue="default",state="waiting"} 1',
       'oncue_workers{state="alive"} 0',
+      'oncue_job_wait_seconds_count 1',
+      'oncue_job_run_seconds_bucket{le="+Inf"} 1',
+      'oncue_pool_waiting 0',
     ]) {
       expect(metrics.split('\n')).toContain(line)
     }
     for (const name of [
-      'oncue_job_wait_seconds{quantile="0.95"}',
-      'oncue_job_run_seconds{quantile="0.95"}',
+      'oncue_job_wait_seconds_bucket{le="1.023"}',
+      'oncue_job_run_seconds_sum',
+      'oncue_pool_connections{state="idle"}',
       'oncue_queue_oldest_waiting_seconds{queue="default"}',
       'oncue_http_request_seconds_count{method="POST",route="/trpc/:path",status="200"}',
       'nodejs_eventloop_lag_seconds',
     ]) {
       expect(metrics).toContain(`\n${name} `)
     }
+    const idle = Number(/^oncue_pool_connections\{state="idle"\} (\d+)$/m.exec(metrics)?.[1])
+    expect(idle > 0).toBe(dialect === 'postgres')
   })
 
   it('counts requests by token, and by address for those without', async () => {

@@ -1,5 +1,5 @@
-import { ERRORS } from '@oncue/core'
-import { describe, expect, it } from 'vitest'
+import { ERRORS, OncueError } from '@oncue/core'
+import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, errorOf, startTestApi } from './harness.ts'
 
 describe.each(DIALECTS)('tRPC on %s', (dialect) => {
@@ -20,6 +20,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     await api.complete(await api.claim(), { sent: 3 })
     expect(await waiting).toEqual({
       finished: true,
+      topic: 'mail_digest',
       status: 'completed',
       result: { sent: 3 },
       error: null,
@@ -71,6 +72,41 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     const error = await errorOf(client.jobs.enqueueMany.mutate({ jobs, atomic: true }))
     expect(error).toMatchObject({ code: 'INVALID_TOPIC', details: { index: 1 } })
     expect((await client.jobs.list.query({})).total).toBe(0)
+  })
+
+  it('lets jobs of an atomic batch wait for each other', async () => {
+    const api = await startTestApi(dialect)
+    const client = api.client()
+    await client.jobs.enqueue.mutate({ topic: 'mail', unique: { key: 'first' } })
+    const { results } = await client.jobs.enqueueMany.mutate({
+      jobs: [
+        { topic: 'mail', unique: { key: 'first' } },
+        { topic: 'mail', afterItems: [0] },
+        { topic: 'mail', afterItems: [0, 1] },
+      ],
+      atomic: true,
+    })
+    const jobs = await Promise.all(
+      results.map((result) => client.jobs.get.query({ id: 'id' in result ? result.id : '' })),
+    )
+    expect(jobs.map(({ status, depsLeft }) => ({ status, depsLeft }))).toEqual([
+      { status: 'pending', depsLeft: 0 },
+      { status: 'blocked', depsLeft: 1 },
+      { status: 'blocked', depsLeft: 2 },
+    ])
+  })
+
+  it.each<[string, number[], boolean, string]>([
+    ['a job that is not in it', [2], true, 'INVALID_INPUT'],
+    ['each other in a circle', [1], true, 'DEPENDENCY_CYCLE'],
+    ['one that may be refused alone', [0], false, 'INVALID_INPUT'],
+  ])('but not for %s', async (_, afterItems, atomic, code) => {
+    const api = await startTestApi(dialect)
+    const client = api.client()
+    const jobs = [{ topic: 'mail' }, { topic: 'mail', afterItems }]
+    const call = client.jobs.enqueueMany.mutate({ jobs, atomic })
+    if (atomic) expect(await errorOf(call)).toMatchObject({ code })
+    else expect((await call).results[1]).toMatchObject({ error: { code, details: { index: 1 } } })
   })
 
   it('refuses more than 1 000 jobs or ids in one call', async () => {
@@ -125,6 +161,35 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(await client.jobs.delete.mutate({ ids: [later] })).toEqual({ done: 1, skipped: {} })
     const none = await errorOf(client.jobs.delete.mutate({ filter: {} }))
     expect(none).toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  it('says of each job of a batch what became of it when the database goes away in between', async () => {
+    const api = await startTestApi(dialect)
+    const jobs = [{ topic: 'mail' }, { topic: 'mail' }]
+    const gone = new OncueError('DATABASE_UNAVAILABLE', 'Postgres: connect ECONNREFUSED 10.0.0.5:5432')
+    const really = api.store.enqueue.bind(api.store)
+    const enqueue = vi.spyOn(api.store, 'enqueue')
+    enqueue.mockRejectedValueOnce(new OncueError('DATABASE_REFUSED', 'Postgres: a value'))
+    enqueue.mockImplementationOnce(really)
+    enqueue.mockRejectedValueOnce(gone)
+    const answer = await api.client().jobs.enqueueMany.mutate({ jobs })
+    expect(answer).toMatchObject({
+      ...{ stored: 1, refused: 1 },
+      results: [{ created: true }, { error: { code: 'DATABASE_UNAVAILABLE', details: { index: 1 } } }],
+    })
+    expect(JSON.stringify(answer)).not.toContain('Postgres:')
+
+    enqueue.mockRejectedValueOnce(gone)
+    const error = await errorOf(api.client().jobs.enqueueMany.mutate({ jobs }))
+    expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    expect(await api.store.stats()).toMatchObject({ pending: 1 })
+  })
+
+  it('takes no filter of more keys than anybody means', async () => {
+    const api = await startTestApi(dialect)
+    const meta = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`k${n}`, n]))
+    const error = await errorOf(api.client().jobs.cancel.mutate({ filter: { meta } }))
+    expect(error).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
   it('pages by cursor, and refuses the cursor of another filter', async () => {

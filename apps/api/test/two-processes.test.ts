@@ -124,22 +124,6 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
   })
 })
 
-describe('the command', () => {
-  it('says what is wrong and what to do when it cannot start', async () => {
-    const child = spawn(process.execPath, [MAIN], {
-      env: { DATABASE_URL: 'mysql://nowhere', ONCUE_PORT: '0' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    let said = ''
-    child.stderr.on('data', (chunk) => {
-      said += chunk
-    })
-    const [code] = await once(child, 'close')
-    expect(code).toBe(1)
-    expect(said).toMatch(/^INVALID_DATABASE_URL: .+\nUse postgres:\/\//)
-  })
-})
-
 function fetchAs(token: string, url: string): Promise<Response> {
   return fetch(url, { headers: { authorization: `Bearer ${token}` } })
 }

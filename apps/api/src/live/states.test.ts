@@ -27,9 +27,9 @@ describe('the hub of states', () => {
       asked.push([...ids])
       return glance(ids)
     })
-    const watch = (id: string) => {
+    const watch = (id: string, options = {}) => {
       const onlooker = { see: vi.fn(), fail: vi.fn() }
-      return { ...onlooker, leave: hub.watch(id, onlooker) }
+      return { ...onlooker, leave: hub.watch(id, onlooker, options) }
     }
     return { hub, asked, watch }
   }
@@ -52,6 +52,35 @@ describe('the hub of states', () => {
     await vi.advanceTimersByTimeAsync(30)
     expect(asked).toEqual([[A], [B]])
     expect(late.see).toHaveBeenCalledOnce()
+  })
+
+  it('looks ten times a second at those in a hurry, all at once, and after two seconds no more than at others', async () => {
+    const { asked, watch } = aHub()
+    const C = '01900000-0000-7000-8000-00000000000c'
+    watch(A)
+    await vi.advanceTimersByTimeAsync(3_000)
+    const others = asked.length
+    watch(B, { isInHurry: true })
+    watch(C, { isInHurry: true })
+    await vi.advanceTimersByTimeAsync(1_000)
+    const hurried = asked.slice(others).filter((ids) => !ids.includes(A))
+    expect(hurried.length).toBeGreaterThanOrEqual(9)
+    expect(hurried.length).toBeLessThanOrEqual(10)
+    expect(hurried.every((ids) => ids.join() === [B, C].join())).toBe(true)
+    await vi.advanceTimersByTimeAsync(2_000)
+    asked.length = 0
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(asked).toEqual(Array.from({ length: 10 }, () => [A, B, C]))
+  })
+
+  it('looks no more often however many newcomers keep coming', async () => {
+    const { asked, watch } = aHub()
+    for (let n = 0; n < 100; n++) {
+      watch(A, { isInHurry: true }).leave()
+      watch(B)
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    expect(asked.length).toBeLessThanOrEqual(10 + 2)
   })
 
   it('says so when there is no such job', async () => {

@@ -12,6 +12,9 @@ export interface StateHubOptions {
   readonly pollMs?: number | undefined
   /** Those who come within this time share their first look; 25 ms. */
   readonly gapMs?: number | undefined
+  /** How often those in a hurry are looked at beside, and for how long; 100 ms, 2 s. */
+  readonly hurryMs?: number | undefined
+  readonly hurryForMs?: number | undefined
 }
 
 /** In one statement. */
@@ -19,24 +22,31 @@ const MAX_IDS = 1_000
 
 /**
  * One for all who watch jobs: however many they are, one query every half second asks for all of their
- * jobs. Nobody is told when a run ends, so there is no way around asking.
+ * jobs. Nobody is told when a run ends, so there is no way around asking. Whoever waits for a job that was
+ * enqueued a moment ago mostly has its result soon, so those in a hurry are looked at more often at first.
  */
 export class StateHub {
   readonly #glance: (ids: readonly JobId[]) => Promise<Map<JobId, JobGlance>>
   readonly #pollMs: number
   readonly #gapMs: number
+  readonly #hurryMs: number
+  readonly #hurryForMs: number
   readonly #onlookers = new Map<JobId, Set<Onlooker>>()
-  readonly #newcomers = new Map<JobId, Set<Onlooker>>()
+  /** Until when they are in a hurry. */
+  readonly #newcomers = new Map<Onlooker, { readonly id: JobId; readonly until: number }>()
   #poll: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
+  #welcomed = Number.NEGATIVE_INFINITY
 
   constructor(
     glance: (ids: readonly JobId[]) => Promise<Map<JobId, JobGlance>>,
-    { pollMs = 500, gapMs = 25 }: StateHubOptions = {},
+    { pollMs = 500, gapMs = 25, hurryMs = 100, hurryForMs = 2_000 }: StateHubOptions = {},
   ) {
     this.#glance = glance
     this.#pollMs = pollMs
     this.#gapMs = gapMs
+    this.#hurryMs = hurryMs
+    this.#hurryForMs = hurryForMs
   }
 
   /** How many watch. */
@@ -45,14 +55,14 @@ export class StateHub {
   }
 
   /** The onlooker sees the state soon, and then again and again, changed or not. Answers how to leave. */
-  watch(id: JobId, onlooker: Onlooker): () => void {
+  watch(id: JobId, onlooker: Onlooker, { isInHurry = false } = {}): () => void {
     add(this.#onlookers, id, onlooker)
-    add(this.#newcomers, id, onlooker)
+    this.#newcomers.set(onlooker, { id, until: performance.now() + (isInHurry ? this.#hurryForMs : 0) })
     this.#poll ??= setTimeout(() => void this.#pollAll(), this.#pollMs)
-    this.#soon ??= setTimeout(() => void this.#welcome(), this.#gapMs)
+    this.#welcomeSoon()
     return () => {
       remove(this.#onlookers, id, onlooker)
-      remove(this.#newcomers, id, onlooker)
+      this.#newcomers.delete(onlooker)
     }
   }
 
@@ -63,11 +73,22 @@ export class StateHub {
     this.#newcomers.clear()
   }
 
+  /** However many come, and however often, there is one such look in `hurryMs`. */
+  #welcomeSoon(): void {
+    const next = this.#welcomed + this.#hurryMs - performance.now()
+    this.#soon ??= setTimeout(() => void this.#welcome(), Math.max(this.#gapMs, next))
+  }
+
   async #welcome(): Promise<void> {
-    this.#soon = undefined
-    const newcomers = new Map(this.#newcomers)
-    this.#newcomers.clear()
+    this.#welcomed = performance.now()
+    const newcomers = new Map<JobId, Set<Onlooker>>()
+    for (const [onlooker, { id, until }] of this.#newcomers) {
+      add(newcomers, id, onlooker)
+      if (until <= this.#welcomed) this.#newcomers.delete(onlooker)
+    }
     await this.#look(newcomers)
+    this.#soon = undefined
+    if (this.#newcomers.size > 0) this.#welcomeSoon()
   }
 
   async #pollAll(): Promise<void> {

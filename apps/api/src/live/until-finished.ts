@@ -13,13 +13,14 @@ export async function untilFinished(
   if (isOver(last) || signal.aborted) return last
   const done = new AbortController()
   return new Promise<JobGlance | null>((resolve, reject) => {
-    const leave = states.watch(id, {
-      see(glance) {
+    const onlooker = {
+      see(glance: JobGlance | null) {
         last = glance
         if (isOver(last)) resolve(last)
       },
       fail: reject,
-    })
+    }
+    const leave = states.watch(id, onlooker, { isInHurry: true })
     signal.addEventListener('abort', () => resolve(last), { once: true, signal: done.signal })
     done.signal.addEventListener('abort', leave)
   }).finally(() => done.abort())

@@ -2,6 +2,7 @@ import {
   type Enqueued,
   type ErrorResponse,
   enqueuedSchema,
+  enqueueItemSchema,
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,
   enqueueRequestSchema,
@@ -15,17 +16,25 @@ import {
 import type { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import type { Stored } from '../enqueuer.ts'
+import { toPublicError } from '../errors.ts'
 import { changing } from '../operation.ts'
+import { unmaskedChecker } from './masker.ts'
 import { noteJobs } from './notes.ts'
 
 type Request = z.output<typeof enqueueRequestSchema>
+type Item = z.output<typeof enqueueItemSchema>
 
 export const enqueue = changing({
   name: 'jobs.enqueue',
   access: 'enqueue',
   input: enqueueRequestSchema,
   output: enqueuedSchema,
-  run: async (ctx, request) => ctx.enqueuer.storeOne(await prepare(ctx, request)),
+  async run(ctx, request) {
+    const [stored] = await ctx.enqueuer.storeEach([await prepare(ctx, request)])
+    if (stored === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
+    if (isOncueError(stored)) throw stored
+    return stored
+  },
   note: ({ topic }, { id, created }) => noteJobs({ topic, ids: [id] }, created ? 1 : 0),
 })
 
@@ -39,12 +48,15 @@ export const enqueueMany = changing({
       const message = `input.jobs has ${requests.length} items, more than ${MAX_BATCH}`
       throw new OncueError('BATCH_TOO_LARGE', message)
     }
-    const prepared = await prepareEach(ctx, requests)
+    const prepared = await prepareEach(ctx, requests, atomic)
     const jobs = prepared.filter((item): item is NewJob => !isOncueError(item))
     const fault = prepared.find((item) => isOncueError(item))
     if (atomic && fault) throw fault
     const stored = atomic ? await ctx.enqueuer.storeAll(jobs) : await ctx.enqueuer.storeEach(jobs)
-    return toResponse(prepared, stored)
+    const [first] = stored
+    // None of them, and it was not their fault.
+    if (isOncueError(first) && first.retryable && stored.every((item) => isOncueError(item))) throw first
+    return toResponse(ctx, prepared, stored)
   },
   note: (_, { results }) => {
     const enqueued = results.filter((result): result is Enqueued => 'id' in result)
@@ -59,42 +71,78 @@ async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
 }
 
 /** Each job, or what is wrong with it. Whatever has to be asked for is asked for once. */
-async function prepareEach(ctx: ApiContext, items: readonly unknown[]): Promise<(NewJob | OncueError)[]> {
+async function prepareEach(
+  ctx: ApiContext,
+  items: readonly unknown[],
+  atomic: boolean,
+): Promise<(NewJob | OncueError)[]> {
   const check = await payloadChecker(ctx)
-  const requests = items.map((item, index) => attempt(() => parseItem(item, index)))
+  const requests = items.map((item, index) => attempt(() => parseItem(item, index, items.length, atomic)))
   const topics = new Set(requests.flatMap((request) => (isOncueError(request) ? [] : request.topic)))
   const refusals = new Map<string, OncueError>()
   for (const topic of topics) {
     const refusal = await ctx.auth.assertTopic(ctx.principal, topic).catch(refused)
     if (refusal) refusals.set(topic, refusal)
   }
-  return requests.map((request, index) => {
-    const job = isOncueError(request)
+  const prepared = requests.map((request) =>
+    isOncueError(request)
       ? request
-      : (refusals.get(request.topic) ?? attempt(() => toJob(request, check)))
-    return isOncueError(job) ? withIndex(job, index) : job
+      : (refusals.get(request.topic) ?? attempt(() => toJob(withoutItems(request), check))),
+  )
+  return prepared.map((job, index) =>
+    isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
+  )
+}
+
+const withoutItems = ({ afterItems: _, ...request }: Item): Request => request
+
+/** The ids of the jobs that it waits for, now that they have some. */
+function afterItems(
+  job: NewJob,
+  request: Item | OncueError | undefined,
+  prepared: readonly (NewJob | OncueError)[],
+): NewJob {
+  if (!request || isOncueError(request) || !request.afterItems) return job
+  const parents = request.afterItems.flatMap((index) => {
+    const parent = prepared[index]
+    return parent && !isOncueError(parent) ? [parent.id] : []
   })
+  return { ...job, after: [...new Set([...job.after, ...parents])] }
 }
 
-async function payloadChecker({ payloads, settings }: ApiContext) {
-  const { payloadValidation } = await settings.get()
-  return payloads.checker(payloadValidation)
+type Check = (topic: string, payload: unknown, text: string) => void
+
+async function payloadChecker(ctx: ApiContext): Promise<Check> {
+  const { payloadValidation } = await ctx.settings.get()
+  const assertValid = await ctx.payloads.checker(payloadValidation)
+  const assertUnmasked = await unmaskedChecker(ctx)
+  return (topic, payload, text) => {
+    assertUnmasked(payload, text)
+    assertValid(topic, payload)
+  }
 }
 
-function toJob(request: Request, check: (topic: string, payload: unknown) => void): NewJob {
+function toJob(request: Request, check: Check): NewJob {
   const { topic, payload = null, ...options } = request
   // Without options it need not look at them again.
   const job = prepareJob(topic, payload, Object.keys(options).length > 0 ? options : undefined)
-  check(topic, payload)
+  check(topic, payload, job.payload)
   return job
 }
 
-function parseItem(item: unknown, index: number): Request {
+function parseItem(item: unknown, index: number, count: number, atomic: boolean): Item {
   // REST, whose items look otherwise, has found out already.
   if (isOncueError(item)) throw item
-  const parsed = enqueueRequestSchema.safeParse(item)
-  if (parsed.success) return parsed.data
-  throw toInputError(parsed.error, `input.jobs[${index}]`, item)
+  const parsed = enqueueItemSchema.safeParse(item)
+  if (!parsed.success) throw toInputError(parsed.error, `input.jobs[${index}]`, item)
+  const { afterItems } = parsed.data
+  if (!afterItems) return parsed.data
+  const at = `input.jobs[${index}].afterItems`
+  // Otherwise one that is refused would have to take with it whoever waits for it.
+  if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
+  const unknown = afterItems.find((parent) => parent >= count)
+  if (unknown === undefined) return parsed.data
+  throw new OncueError('INVALID_INPUT', `${at}: there is no item ${unknown}, only ${count} of them`)
 }
 
 function attempt<Value>(work: () => Value): Value | OncueError {
@@ -116,12 +164,17 @@ function withIndex({ code, message, hint, details }: OncueError, index: number):
 }
 
 /** The answers in the order of the request: each job that could be stored takes the next of `stored`. */
-function toResponse(prepared: readonly (NewJob | OncueError)[], stored: readonly Stored[]) {
+function toResponse(
+  { request }: ApiContext,
+  prepared: readonly (NewJob | OncueError)[],
+  stored: readonly Stored[],
+) {
   const left = stored.values()
   const results = prepared.map((item, index): Enqueued | ErrorResponse => {
     const result = isOncueError(item) ? item : left.next().value
     if (result === undefined) throw new OncueError('INTERNAL', 'The enqueue answered too few ids')
-    return isOncueError(result) ? { error: withIndex(result, index).toJSON() } : result
+    if (!isOncueError(result)) return result
+    return { error: withIndex(toPublicError(result, request.id), index).toJSON() }
   })
   const refused = results.filter((result) => 'error' in result).length
   return { stored: results.length - refused, refused, results }

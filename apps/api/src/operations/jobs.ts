@@ -31,7 +31,7 @@ import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
 import { changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
-import { maskerOf } from './masker.ts'
+import { assertMayAskFor, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
 
 export { enqueue, enqueueMany } from './enqueue.ts'
@@ -56,6 +56,7 @@ export const list = reading({
   input: listJobsRequestSchema,
   output: jobPageSchema,
   async run(ctx, { limit, offset, cursor, ...filter }) {
+    await assertMayAskFor(ctx, filter)
     const page = await ctx.store.list(filter, { limit, offset, cursor })
     const mask = await maskerOf(ctx)
     const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
@@ -114,18 +115,29 @@ function action(name: string, act: Act) {
     access: 'act',
     input: jobTargetSchema,
     output: actionReportSchema,
-    run(ctx, target) {
+    async run(ctx, target) {
       const by = actorOf(ctx)
-      if ('filter' in target) return act(ctx.store, target.filter, { by, asOf: target.asOf })
+      if ('filter' in target) {
+        await assertMayAskFor(ctx, target.filter)
+        return act(ctx.store, target.filter, { by, asOf: target.asOf })
+      }
       if (target.ids.length > MAX_BATCH) {
         const message = `input.ids has ${target.ids.length} items, more than ${MAX_BATCH}`
         throw new OncueError('BATCH_TOO_LARGE', message)
       }
       return act(ctx.store, target.ids, { by })
     },
-    note: (target: JobTarget, { done }) =>
-      'ids' in target ? noteJobs({ ids: target.ids }, done) : { target, count: done },
+    note: (target, { done }) => noteAction(target, done),
+    noteFailed(target, { code, details }) {
+      const done = Number(details?.done ?? 0)
+      return done > 0 ? noteAction(target, done, { failed: code }) : null
+    },
   })
+}
+
+function noteAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {
+  if ('ids' in target) return noteJobs({ ids: target.ids, ...outcome }, done)
+  return { target: { ...target, ...outcome }, count: done }
 }
 
 export const watch = watching({
@@ -162,7 +174,8 @@ export const wait = reading({
     const job = await ctx.store.get(id)
     if (!job) throw notFound(id)
     const { value, masked } = mask({ result: job.result }, ['result'])
-    return { finished: true as const, status, result: value.result, error: job.lastError, masked }
+    const { topic, lastError: error } = job
+    return { finished: true as const, topic, status, result: value.result, error, masked }
   },
 })
 

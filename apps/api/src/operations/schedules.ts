@@ -1,6 +1,7 @@
 import {
   jobIdSchema,
   OncueError,
+  prepareJob,
   scheduleNameSchema,
   scheduleRequestSchema,
   scheduleSchema,
@@ -10,7 +11,7 @@ import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
-import { maskerOf } from './masker.ts'
+import { maskerOf, unmaskedChecker } from './masker.ts'
 
 export const list = reading({
   name: 'schedules.list',
@@ -32,6 +33,8 @@ export const save = changing({
   async run(ctx, { payload = null, ...schedule }) {
     const { auth, payloads, principal, settings, store } = ctx
     await auth.assertTopic(principal, schedule.topic)
+    const assertUnmasked = await unmaskedChecker(ctx)
+    assertUnmasked(payload, prepareJob(schedule.topic, payload).payload)
     const { payloadValidation } = await settings.get()
     await payloads.check(schedule.topic, payload, payloadValidation)
     return show(ctx, await store.schedules.save({ ...schedule, payload, source: 'database' }))

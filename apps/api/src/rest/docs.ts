@@ -12,7 +12,11 @@ export async function registerDocs(app: FastifyInstance, document: object): Prom
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: CSP,
-    theme: { title: 'Oncue API' },
+    // Without the bar of its maker, which offers to read other documents.
+    theme: {
+      title: 'Oncue API',
+      css: [{ filename: 'oncue.css', content: '.swagger-ui .topbar { display: none }' }],
+    },
     uiConfig: { deepLinking: true, tryItOutEnabled: true, persistAuthorization: false },
   })
 }

@@ -17,7 +17,7 @@ export function logError(log: Logger, error: unknown, { id, method, url }: Fasti
   const known = toOncueError(error)
   // Without the query, which may hold a payload.
   const fields = { requestId: id, method, path: url.split('?')[0], code: known.code }
-  if (isOurFault(known) || known.retryable) log.error({ ...fields, err: known }, 'request failed')
+  if (isOurFault(known)) log.error({ ...fields, err: known }, 'request failed')
   else log.debug({ ...fields, reason: known.message }, 'request refused')
 }
 

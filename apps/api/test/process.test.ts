@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { prepareJob } from '@oncue/core'
+import { openStore } from '@oncue/db'
+import {
+  connectPostgres,
+  createEmptyPostgresDatabase,
+  createEmptySqliteDatabase,
+  type TestDatabase,
+} from '@oncue/db/testing'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect } from './harness.ts'
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const MINUTE_MS = 60_000
+const until = (condition: () => void | Promise<void>) =>
+  vi.waitFor(condition, { timeout: 20_000, interval: 20 })
+
+/** The process itself, as whoever installs it runs it. */
+class ApiProcess {
+  readonly child: ChildProcess
+  readonly exit: Promise<number | null>
+  out = ''
+  err = ''
+
+  constructor(env: Record<string, string>, args: readonly string[] = []) {
+    this.child = spawn(process.execPath, [MAIN, ...args], {
+      env: { ONCUE_PORT: '0', ...env },
+    })
+    this.child.stdout?.on('data', (chunk) => {
+      this.out += chunk
+    })
+    this.child.stderr?.on('data', (chunk) => {
+      this.err += chunk
+    })
+    this.exit = new Promise((resolve) => this.child.once('close', resolve))
+    onTestFinished(async () => {
+      this.child.kill('SIGKILL')
+      await this.exit
+    })
+  }
+
+  /** Where it answers. */
+  async url(): Promise<string> {
+    await until(() => expect(this.out, this.err).toContain('the API is up'))
+    return /"url":"([^"]+)"/.exec(this.out)?.[1] ?? ''
+  }
+
+  async stop(): Promise<number | null> {
+    this.child.kill('SIGTERM')
+    return this.exit
+  }
+}
+
+async function given(dialect: Dialect): Promise<TestDatabase> {
+  const database = await createDatabase(dialect)
+  onTestFinished(() => database.drop())
+  return database
+}
+
+describe('the process', () => {
+  it('says how it is used', async () => {
+    const api = new ApiProcess({}, ['--help'])
+    expect(await api.exit).toBe(0)
+    expect(api.out).toContain('DATABASE_URL')
+  })
+
+  it.each<[string, Record<string, string>, string[], string]>([
+    ['an argument', {}, ['serve'], "Unexpected argument 'serve'"],
+    ['an option', {}, ['--port=1'], "Unknown option '--port'"],
+    ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty is no whole number'],
+    ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe is none of'],
+    ['an origin', { ONCUE_CORS_ORIGINS: '*' }, [], 'ONCUE_CORS_ORIGINS=* must be origins'],
+    ['a database', { DATABASE_URL: 'mysql://u:hunter2@x' }, [], 'INVALID_DATABASE_URL: Not a database URL'],
+  ])('refuses %s that it does not understand, with exit code 2', async (_, env, args, message) => {
+    const api = new ApiProcess({ DATABASE_URL: ':memory:', ...env }, args)
+    expect(await api.exit).toBe(2)
+    expect(api.err).toContain(message)
+    expect(api.err).not.toMatch(/hunter2|\n {4}at /)
+  })
+
+  it('says that nobody answers at the address of the database', async () => {
+    const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
+    expect(await api.exit).toBe(1)
+    expect(api.err).toMatch(/^DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck that the database is up/)
+    expect(api.err).not.toContain('hunter2')
+  })
+
+  it('says that it may not write', async () => {
+    const database = await given('postgres')
+    const session = await connectPostgres(database.url)
+    const name = new URL(database.url).pathname.slice(1)
+    await session.query(`alter database "${name}" set default_transaction_read_only = on`)
+    await session.end()
+    const api = new ApiProcess({ DATABASE_URL: database.url })
+    expect(await api.exit).toBe(1)
+    expect(api.err).toMatch(/^DATABASE_READ_ONLY: .*\nConnect to the primary/)
+  })
+})
+
+describe.each(DIALECTS)('the process on %s', (dialect) => {
+  it('wants the migrations first', async () => {
+    const database = await (dialect === 'postgres'
+      ? createEmptyPostgresDatabase(inject('postgresUrl'))
+      : createEmptySqliteDatabase())
+    onTestFinished(() => database.drop())
+    const api = new ApiProcess({ DATABASE_URL: database.url })
+    expect(await api.exit).toBe(1)
+    expect(api.err).toMatch(/^MIGRATION_NEEDED: .*\nRun `pnpm migrate`/)
+  })
+
+  it('says that its port is taken', async () => {
+    const database = await given(dialect)
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as AddressInfo
+    const api = new ApiProcess({ DATABASE_URL: database.url, ONCUE_PORT: String(port) })
+    expect(await api.exit).toBe(1)
+    expect(api.err).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: EADDRINUSE\n.*ONCUE_PORT`))
+  })
+
+  it('shows the token of the first admin once, and never in a line of its log', async () => {
+    const database = await given(dialect)
+    const first = new ApiProcess({ DATABASE_URL: database.url })
+    const url = await first.url()
+    await until(() => expect(first.out).toContain('oncue_'))
+    const [token = ''] = /oncue_[\w-]{43}/.exec(first.out) ?? []
+    const answer = await fetch(`${url}/trpc/tokens.list`, { headers: { authorization: `Bearer ${token}` } })
+    expect(answer.status).toBe(200)
+    expect(await first.stop()).toBe(0)
+    const lines = first.out.split('\n').filter((line) => line.startsWith('{'))
+    expect(lines.length).toBeGreaterThan(1)
+    expect(lines.join()).not.toContain(token)
+
+    const second = new ApiProcess({ DATABASE_URL: database.url })
+    await second.url()
+    expect(await second.stop()).toBe(0)
+    expect(second.out).not.toContain('oncue_')
+    expect(second.err).toBe('')
+  })
+
+  it(
+    'stops in time for whoever would kill it, with streams, long polls and a request that never ends',
+    async () => {
+      const database = await given(dialect)
+      const store = await openStore(database.url)
+      const [id = ''] = await store.enqueue([prepareJob('mail', null)])
+      await store.close()
+      const api = new ApiProcess({ DATABASE_URL: database.url, ONCUE_ADMIN_TOKEN: ADMIN_TOKEN })
+      const url = await api.url()
+      const call = (procedure: string) =>
+        fetch(`${url}/trpc/${procedure}?input=${encodeURIComponent(JSON.stringify({ json: { id } }))}`, {
+          headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+        })
+      const stream = await call('jobs.watch')
+      const waiting = call('jobs.wait')
+      const slow = connect(Number(new URL(url).port), '127.0.0.1')
+      const closed = new Promise((resolve) => slow.once('close', resolve).once('error', resolve))
+      slow.write(`POST /api/jobs/enqueue HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`)
+      slow.write(`authorization: Bearer ${ADMIN_TOKEN}\r\ncontent-length: 100\r\n\r\n{"topic":`)
+      await until(async () => {
+        const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+        expect(await metrics.text()).toContain('oncue_watchers{of="job"} 2')
+      })
+
+      const start = performance.now()
+      expect(await api.stop()).toBe(0)
+      expect(performance.now() - start).toBeLessThan(10_000)
+      expect(await (await waiting).json()).toMatchObject({ result: { data: { json: { finished: false } } } })
+      expect(await stream.text()).not.toContain('event: return')
+      await closed
+    },
+    MINUTE_MS,
+  )
+})
