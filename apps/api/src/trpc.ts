@@ -10,7 +10,7 @@ import { transformer } from './transformer.ts'
 const PING_MS = 15_000
 
 /** What a procedure does, for those who call it without tRPC; none: a subscription. */
-interface Meta {
+export interface Meta {
   readonly operation?: Operation
 }
 
