@@ -48,6 +48,20 @@ async function countWakes(listener: PostgresListener, queues = ['default']): Pro
 }
 
 describe('a listener', () => {
+  it('can be closed while it connects to a server that says nothing', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    cleanups.push(async () => silent.close())
+    const { port } = silent.address() as { port: number }
+    const listener = listenerOn(`postgres://nobody@127.0.0.1:${port}/nothing`)
+    const isConnecting = once(silent, 'connection')
+    const subscription = listener.onWake(['default'], () => {})
+    const [socket] = (await isConnecting) as [Socket]
+    await listener.close()
+    await subscription
+    socket.destroy()
+  })
+
   let database: TestDatabase
   beforeEach(async () => {
     database = await createPostgresDatabase(inject('postgresUrl'))

@@ -85,12 +85,16 @@ export class PostgresListener {
     clearTimeout(this.#retry)
     clearInterval(this.#ping)
     const connection = this.#connection
+    // One that is still being made is broken off: after a goodbye pg would never answer its connect.
+    if (this.#connecting) {
+      connection?.destroy()
+      return this.#connecting
+    }
     if (!connection) return
     // A connection that is half-open would never answer the goodbye.
     const timer = setTimeout(() => connection.destroy(), GOODBYE_MS)
     await connection.client.end().catch(() => {})
     clearTimeout(timer)
-    await this.#connecting
   }
 
   #connect(): Promise<void> {
