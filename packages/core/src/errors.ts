@@ -101,6 +101,19 @@ export const ERRORS = {
   STALE_RUN: conflict('Drop the result: the job was cancelled, or another run owns it now.'),
   DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare the job anew.'),
 
+  // What people on call do
+  COUNT_MISMATCH: conflict(
+    'Look again: preview the operation, and send the count and moment that it answers.',
+  ),
+  OPERATION_NOT_FOUND: notFound('Check the id: operations.list has those that are kept.'),
+  ALERT_NOT_FOUND: notFound('Check the id; resolved alerts are removed after the retention time.'),
+  ALERT_RULE_NOT_FOUND: notFound('Check the id: alerts.rules has them.'),
+  CHANNEL_NOT_FOUND: notFound('Check the id: channels.list has them.'),
+  ADDRESS_NOT_ALLOWED: badRequest(
+    'Use a public address, or allow private ones with ONCUE_WEBHOOK_PRIVATE_ADDRESSES=true.',
+  ),
+  PAIRING_REFUSED: forbidden('Make a new code: this one is wrong, was used, or is too old.'),
+
   // How a run ended
   INVALID_RESULT: broken('Return plain JSON that fits the output schema of the topic.'),
   JOB_TIMEOUT: {

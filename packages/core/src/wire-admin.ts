@@ -92,17 +92,3 @@ export const scheduleSchema = z.object({
 })
 
 export const scheduleNameSchema = z.strictObject({ name: topicSchema })
-
-/** How everything is: what somebody on call looks at first. */
-export const healthSchema = z.object({
-  now: z.date().describe("the store's clock"),
-  dialect: z.enum(['postgres', 'sqlite']),
-  queues: z.array(queueOverviewSchema),
-  workers: z.object({
-    alive: z.int(),
-    missing: z.int(),
-    slots: z.int().describe('how many jobs they can run at once'),
-    running: z.int(),
-  }),
-})
-export type Health = z.output<typeof healthSchema>

@@ -40,7 +40,7 @@ export const enqueueManyResponseSchema = z.object({
     .describe('in the order of the request: the id, or what was wrong'),
 })
 
-const timeSchema = z.date().min(new Date(LIMITS.dateMin)).max(new Date(LIMITS.dateMax))
+export const timeSchema = z.date().min(new Date(LIMITS.dateMin)).max(new Date(LIMITS.dateMax))
 
 /** Each is a condition of the statement, and thousands of them would take minutes to put together. */
 const MAX_META_KEYS = 20
@@ -99,13 +99,17 @@ export const jobEventsRequestSchema = z.strictObject({
 
 export const jobEventsSchema = z.object({ events: z.array(jobEventSchema), masked: maskedSchema })
 
-/** Jobs to act on: by their ids, or by a filter that says something. */
+/** A filter that says something. */
+export const actedFilterSchema = jobFilterSchema.refine(
+  (filter) => Object.values(filter).some((value) => value !== undefined),
+  { error: 'must name at least one condition: an empty filter would mean every job there is' },
+)
+
+/** Jobs to act on: by their ids, or by a filter. */
 export const jobTargetSchema = z.union([
   z.strictObject({ ids: z.array(jobIdSchema).min(1) }),
   z.strictObject({
-    filter: jobFilterSchema.refine((filter) => Object.values(filter).some((value) => value !== undefined), {
-      error: 'must name at least one condition: an empty filter would mean every job there is',
-    }),
+    filter: actedFilterSchema,
     asOf: timeSchema.optional().describe('leave alone what matches only later; default: now'),
   }),
 ])
@@ -137,8 +141,13 @@ export const jobStatsSchema = z.object({
 export const failuresRequestSchema = z.strictObject({
   ...jobStatsRequestSchema.shape,
   since: timeSchema.optional().describe('the last 24 hours'),
+  newSince: timeSchema.optional().describe('from when on a group counts as new; the last hour'),
+  fingerprint: plainText(255).optional().describe('this group alone'),
   limit: z.int().min(1).max(1_000).default(50),
 })
+
+/** Parts of a group's trend. */
+export const TREND_PARTS = 24
 
 export const failureGroupSchema = z.object({
   fingerprint: z.string(),
@@ -147,6 +156,11 @@ export const failureGroupSchema = z.object({
   lastSeen: z.date(),
   topics: z.array(z.string()),
   queues: z.array(z.string()),
+  isNew: z.boolean().describe('nothing kept failed like this before `newSince`'),
+  trend: z
+    .array(z.int())
+    .length(TREND_PARTS)
+    .describe('how many failed in each equal part of the time from `since` to now'),
   sample: z.object({ jobId: jobIdSchema, error: jobErrorSchema.nullable() }).describe('the latest'),
 })
 

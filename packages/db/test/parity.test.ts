@@ -207,6 +207,6 @@ function plain(sql: string): string {
   return sql
     .toLowerCase()
     .replace(' using btree', '')
-    .replaceAll(/oncue[._]|"|::oncue."status"/g, '')
+    .replaceAll(/oncue[._]|"|::oncue."status"|::text/g, '')
     .replace(/ where \(?(.*?)\)?$/, ' where $1')
 }

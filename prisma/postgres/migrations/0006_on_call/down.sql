@@ -1,0 +1,6 @@
+drop table oncue.gauges;
+drop table oncue.pairings;
+drop table oncue.channels;
+drop table oncue.alerts;
+drop table oncue.alert_rules;
+drop table oncue.operations;

@@ -1,0 +1,123 @@
+-- What people on call need beside the jobs: bulk operations, alerts and where they are sent, devices, and how
+-- full everything was minute by minute.
+
+CREATE TABLE "oncue_operations" (
+  "id"              TEXT NOT NULL,
+  "action"          TEXT NOT NULL,
+  "filter"          JSONB NOT NULL,
+  "as_of"           DATETIME NOT NULL,
+  "spread_ms"       INTEGER NOT NULL,
+  "idempotency_key" TEXT,
+  "status"          TEXT NOT NULL,
+  "total"           INTEGER NOT NULL,
+  "done"            INTEGER NOT NULL,
+  "skipped"         JSONB NOT NULL,
+  -- Where the walk stands, and how many batches it took: who writes the next one must have seen this one.
+  "position"        JSONB,
+  "step"            INTEGER NOT NULL,
+  "error"           JSONB,
+  "actor_id"        TEXT NOT NULL,
+  "actor_name"      TEXT NOT NULL,
+  "stopped_by"      TEXT,
+  "created"         DATETIME NOT NULL,
+  "updated"         DATETIME NOT NULL,
+  "finished_at"     DATETIME,
+  PRIMARY KEY ("id"),
+  CONSTRAINT "operations_action" CHECK ("action" IN ('requeue', 'cancel', 'delete')),
+  CONSTRAINT "operations_status" CHECK ("status" IN ('running', 'completed', 'stopped', 'failed'))
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX "oncue_operations_key" ON "oncue_operations" ("actor_id", "idempotency_key");
+CREATE INDEX "oncue_operations_created" ON "oncue_operations" ("created", "id");
+CREATE INDEX "oncue_operations_running" ON "oncue_operations" ("id") WHERE "status" = 'running';
+
+CREATE TABLE "oncue_alert_rules" (
+  "id"         TEXT NOT NULL,
+  "name"       TEXT NOT NULL,
+  "kind"       TEXT NOT NULL,
+  "queue"      TEXT,
+  "threshold"  REAL NOT NULL,
+  "for_ms"     INTEGER NOT NULL,
+  "enabled"    BOOLEAN NOT NULL,
+  "built_in"   TEXT,
+  "created"    DATETIME NOT NULL,
+  "updated"    DATETIME NOT NULL,
+  "updated_by" TEXT,
+  PRIMARY KEY ("id"),
+  CONSTRAINT "alert_rules_kind" CHECK
+    ("kind" IN ('oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused'))
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX "oncue_alert_rules_built_in" ON "oncue_alert_rules" ("built_in");
+
+-- A row is one episode: from the first moment that a condition holds until it is resolved. A subject is the
+-- name of a queue, or empty for the whole.
+CREATE TABLE "oncue_alerts" (
+  "id"            TEXT NOT NULL,
+  "rule_id"       TEXT NOT NULL,
+  "kind"          TEXT NOT NULL,
+  "subject"       TEXT NOT NULL,
+  "status"        TEXT NOT NULL,
+  "value"         REAL NOT NULL,
+  "threshold"     REAL NOT NULL,
+  "summary"       TEXT NOT NULL,
+  "since"         DATETIME NOT NULL,
+  "fired_at"      DATETIME,
+  "calm_since"    DATETIME,
+  "acked_at"      DATETIME,
+  "acked_by"      TEXT,
+  "snoozed_until" DATETIME,
+  "snoozed_by"    TEXT,
+  "resolved_at"   DATETIME,
+  "updated"       DATETIME NOT NULL,
+  PRIMARY KEY ("id"),
+  CONSTRAINT "alerts_status" CHECK ("status" IN ('pending', 'firing', 'resolved'))
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX "oncue_alerts_open" ON "oncue_alerts" ("rule_id", "subject") WHERE "status" <> 'resolved';
+CREATE INDEX "oncue_alerts_fired" ON "oncue_alerts" ("fired_at", "id");
+
+CREATE TABLE "oncue_channels" (
+  "id"             TEXT NOT NULL,
+  "kind"           TEXT NOT NULL,
+  "name"           TEXT NOT NULL,
+  -- Where to: a URL, or the push token of a device.
+  "address"        TEXT NOT NULL,
+  -- Signs what is sent, so it is needed as it is.
+  "secret"         TEXT,
+  -- The device that a push channel belongs to: it ends with it.
+  "token_id"       TEXT,
+  "enabled"        BOOLEAN NOT NULL,
+  "created"        DATETIME NOT NULL,
+  "created_by"     TEXT,
+  "last_attempt"   DATETIME,
+  "last_delivered" DATETIME,
+  "last_error"     TEXT,
+  "failing_since"  DATETIME,
+  PRIMARY KEY ("id"),
+  CONSTRAINT "channels_kind" CHECK ("kind" IN ('webhook', 'slack', 'push'))
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX "oncue_channels_token" ON "oncue_channels" ("token_id");
+
+CREATE TABLE "oncue_pairings" (
+  "id"         TEXT NOT NULL,
+  "code_hash"  TEXT NOT NULL,
+  "role"       TEXT NOT NULL,
+  "created"    DATETIME NOT NULL,
+  "created_by" TEXT NOT NULL,
+  "expires_at" DATETIME NOT NULL,
+  "used_at"    DATETIME,
+  "device_id"  TEXT,
+  PRIMARY KEY ("id"),
+  CONSTRAINT "pairings_role" CHECK ("role" IN ('viewer', 'operator', 'admin'))
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX "oncue_pairings_code" ON "oncue_pairings" ("code_hash");
+
+-- How full a queue was, once a minute; '' is the whole.
+CREATE TABLE "oncue_gauges" (
+  "minute"    DATETIME NOT NULL,
+  "queue"     TEXT NOT NULL,
+  "waiting"   INTEGER NOT NULL,
+  "running"   INTEGER NOT NULL,
+  "oldest_ms" BIGINT NOT NULL,
+  "workers"   INTEGER NOT NULL,
+  "slots"     INTEGER NOT NULL,
+  PRIMARY KEY ("minute", "queue")
+) WITHOUT ROWID;
