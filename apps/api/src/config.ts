@@ -53,6 +53,10 @@ const schema = z.object({
   ONCUE_PORT: whole(0, 65_535),
   ONCUE_ADMIN_TOKEN: text,
   ONCUE_APP_DIR: text,
+  /** Where people reach this server: in links and QR codes. */
+  ONCUE_PUBLIC_URL: text.pipe(
+    z.url({ protocol: /^https?$/, error: 'is no URL such as https://oncue.example' }).optional(),
+  ),
   ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
   /** Behind a proxy whose x-forwarded-* headers are true. */
   ONCUE_TRUST_PROXY: flag,
@@ -95,6 +99,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     adminToken: values.ONCUE_ADMIN_TOKEN,
     appDir: resolve(cwd, values.ONCUE_APP_DIR ?? 'apps/mobile/dist'),
     corsOrigins: values.ONCUE_CORS_ORIGINS ?? [],
+    publicUrl: values.ONCUE_PUBLIC_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.ONCUE_TRUST_PROXY ?? false,
     ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
     ratePerAddress: values.ONCUE_RATE_LIMIT_ADDRESS ?? 2_000,

@@ -1,5 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Audit } from './audit.ts'
+import type { GuessBudget } from './auth/guess-budget.ts'
 import type { Auth, Principal } from './auth/principal.ts'
 import type { LiveSettings } from './auth/settings.ts'
 import type { Enqueuer } from './enqueuer.ts'
@@ -17,6 +18,10 @@ export interface Services {
   readonly live: Live
   readonly payloads: PayloadValidation
   readonly log: Logger
+  /** Of those who try pairing codes. */
+  readonly guesses: GuessBudget
+  /** Where people reach this server; null: where each request came in. */
+  readonly publicUrl: string | null
 }
 
 /** What an operation gets: the services, and who asks. */
@@ -24,5 +29,11 @@ export interface ApiContext extends Services {
   readonly principal: Principal
   /** What was wrong with what they showed; every operation refuses with it. */
   readonly denied?: unknown
-  readonly request: { readonly id: string; readonly ip: string; readonly userAgent: string }
+  readonly request: {
+    readonly id: string
+    readonly ip: string
+    readonly userAgent: string
+    /** Where the caller reached us, as in `https://oncue.example`. */
+    readonly origin: string
+  }
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Audit } from './audit.ts'
 import { AuditRetention } from './audit-retention.ts'
 import { createAuth } from './auth/auth.ts'
+import { GuessBudget } from './auth/guess-budget.ts'
 import { createJwtVerifier } from './auth/jwt.ts'
 import { createSettings } from './auth/settings.ts'
 import type { Config } from './config.ts'
@@ -42,6 +43,8 @@ export async function startApi(config: Config, log: Logger): Promise<Api> {
       audit: new Audit(store),
       enqueuer: new Enqueuer(store),
       payloads: createPayloadValidation({ store, log }),
+      guesses: new GuessBudget({ perAddress: 10, inAll: 300 }),
+      publicUrl: config.publicUrl,
     }
     const { adminToken } = await auth.bootstrap()
     const { appDir, corsOrigins, trustProxy, ratePerToken, ratePerAddress } = config

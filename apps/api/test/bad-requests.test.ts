@@ -21,7 +21,7 @@ import { World } from './world.ts'
 type Json = Record<string, unknown>
 
 const ROUTE_NAMES = ROUTES.map(({ method, path }) => `${method} ${path}`)
-const SESSION = ['POST /api/session', 'DELETE /api/session']
+const SESSION = ['POST /api/session', 'DELETE /api/session', 'POST /api/session/pair']
 /** Routes without an operation, which have tests of their own. */
 const OTHERS = /^(GET|HEAD) \/(healthz|readyz|metrics|openapi\.json|docs\b.*)$|^\w+ \/trpc\/:path$|^HEAD /
 

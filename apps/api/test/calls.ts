@@ -190,8 +190,29 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
   },
   'tokens.me': { access: 'anyone', input: none },
   'audit.list': {
-    access: 'admin',
-    input: () => ({ actorId: 'a', action: 'jobs.enqueue', from: DAY_AGO, to: new Date(), limit: 10 }),
+    access: 'act',
+    input: () => ({
+      ...{ actorId: 'a', actorKind: 'device', action: 'jobs.*', from: DAY_AGO, to: new Date(), limit: 10 },
+    }),
+  },
+  'devices.list': { access: 'act', input: none },
+  'devices.rename': {
+    access: 'act',
+    input: async (world) => ({ id: await world.device(), name: 'phone' }),
+    required: ['id', 'name'],
+    free: ['name'],
+  },
+  'devices.revoke': {
+    access: 'act',
+    input: async (world) => ({ id: await world.device() }),
+    required: ['id'],
+  },
+  'pairings.create': { access: 'act', input: () => ({ role: 'viewer', validSeconds: 60 }) },
+  'pairings.exchange': {
+    access: 'anyone',
+    input: async (world) => ({ code: await world.pairingCode(), name: 'phone' }),
+    required: ['code', 'name'],
+    free: ['name'],
   },
   'settings.get': { access: 'admin', input: none },
   'settings.set': {

@@ -133,7 +133,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const principal = await api.services.auth.identify({ authorization: `Bearer ${ADMIN_TOKEN}` })
-    const request = { id: 'test', ip: '127.0.0.1', userAgent: '' }
+    const request = { id: 'test', ip: '127.0.0.1', userAgent: '', origin: api.url }
     const caller = appRouter.createCaller({ ...api.services, principal, request })
     const iterator = (await caller.jobs.watch({ id }))[Symbol.asyncIterator]()
     await iterator.next()

@@ -76,9 +76,10 @@ describe('the types of the router', () => {
     expectTypeOf(calls).toBeFunction()
   })
 
-  it('know all nine routers', () => {
+  it('know all routers', () => {
     expectTypeOf<keyof Outputs>().toEqualTypeOf<
-      'jobs' | 'queues' | 'workers' | 'topics' | 'schedules' | 'tokens' | 'audit' | 'settings' | 'health'
+      | ('jobs' | 'queues' | 'workers' | 'topics' | 'schedules' | 'tokens' | 'audit' | 'settings' | 'health')
+      | ('devices' | 'pairings')
     >()
     expectTypeOf<AppRouter['_def']['record']>().toExtend<TRPCRouterRecord>()
   })

@@ -135,6 +135,20 @@ export class World {
     return id
   }
 
+  async pairingCode(): Promise<string> {
+    const { code } = await this.store.pairings.create({
+      ...{ role: 'viewer', createdBy: 'test', validMs: 60_000 },
+    })
+    return code
+  }
+
+  /** A device that everybody who acts may change. */
+  async device(): Promise<string> {
+    const code = await this.pairingCode()
+    const { id } = await this.store.pairings.exchange({ code, name: 'phone', hash: hashSecret(newSecret()) })
+    return id
+  }
+
   async schedule(): Promise<string> {
     const name = `s${randomUUID()}`
     await this.store.schedules.save({

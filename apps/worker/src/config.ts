@@ -44,6 +44,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /** Everything that the worker and its command line read from their environment. */
 const schema = z.object({
   DATABASE_URL: text,
+  ONCUE_URL: text,
   ONCUE_IMPORT: list,
   ONCUE_QUEUES: list,
   ONCUE_CONCURRENCY: whole(1, 1_000),
@@ -84,6 +85,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
   const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/oncue.db',
+    /** Where the API is, for those who are sent there. */
+    serverUrl: values.ONCUE_URL,
     imports: values.ONCUE_IMPORT ?? [],
     queues: values.ONCUE_QUEUES,
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,

@@ -47,6 +47,11 @@ function permits(role: Role | null, access: AccessClass): boolean {
   return role === null ? access !== 'admin' : PERMITTED[role].includes(access)
 }
 
+/** Whether a role permits no more than another does. */
+export function isAtMost(role: Role, other: Role | null): boolean {
+  return other !== null && PERMITTED[role].every((access) => PERMITTED[other].includes(access))
+}
+
 /** Both must agree: a rule can open a door to many, and still no role does what it is not for. */
 export function allows(
   rules: Pick<Settings, 'enqueueRule' | 'manageRule'>,

@@ -7,6 +7,7 @@ export {
   allowsTopic,
   type Caller,
   DEFAULT_SETTINGS,
+  isAtMost,
   ROLES,
   type Role,
   roleSchema,
@@ -17,6 +18,12 @@ export {
   settingsSchema,
   topicPatternSchema,
 } from './access.ts'
+export {
+  DEFAULT_ALERT_RULES,
+  FAILURE_MIN_RUNS,
+  FAILURE_WINDOW_MS,
+  STALL_WINDOW_MS,
+} from './alert-defaults.ts'
 export type { Handler, JobContext, JobLog, RunningJob } from './context.ts'
 export {
   defineJob,
@@ -53,6 +60,7 @@ export { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
 export { describeError, type JobError, jobErrorSchema } from './failure.ts'
 export { isJobId, type JobId, jobIdSchema, newJobId } from './id.ts'
 export { toInputError } from './input-error.ts'
+export { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from './internal.ts'
 export {
   type Job,
   type JobSummary,

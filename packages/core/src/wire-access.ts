@@ -37,9 +37,11 @@ export const createdTokenSchema = tokenSchema.extend({
 
 export const tokenIdSchema = z.strictObject({ id: z.uuid() })
 
+const principalKindSchema = z.enum(['anonymous', 'token', 'session', 'device', 'jwt'])
+
 /** Who I am, and what I may do now. */
 export const meSchema = z.object({
-  kind: z.enum(['anonymous', 'token', 'session', 'jwt']),
+  kind: principalKindSchema,
   id: z.string(),
   name: z.string(),
   role: roleSchema.nullable(),
@@ -52,7 +54,10 @@ export const signInRequestSchema = z.strictObject({ token: z.string().min(1).max
 
 export const auditRequestSchema = z.strictObject({
   actorId: plainText(LIMITS.keyLength).optional(),
-  action: plainText(LIMITS.keyLength).optional(),
+  actorKind: principalKindSchema.optional(),
+  action: plainText(LIMITS.keyLength)
+    .optional()
+    .describe('such as jobs.requeue; the beginning of actions with * at its end'),
   from: z.date().optional(),
   to: z.date().optional(),
   limit: z.int().min(1).max(1_000).default(50),

@@ -25,7 +25,7 @@ export const previewSchema = z.object({
     .describe('of those looked at, the most frequent first'),
   sample: z
     .array(z.object({ id: jobIdSchema, topic: z.string(), queue: z.string(), status: z.string() }))
-    .describe('the newest'),
+    .describe('of those looked at, the newest'),
 })
 
 export const operationRequestSchema = z.strictObject({
@@ -54,6 +54,7 @@ export const operationSchema = z.object({
   spreadSeconds: z.int(),
   status: z.enum(OPERATION_STATUSES),
   total: z.int().describe('how many matched when it was asked for'),
+  totalIsExact: z.boolean().describe('false: there are at least so many'),
   done: z.int(),
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
   error: z.object({ code: z.string(), message: z.string() }).nullable().describe('why it failed'),

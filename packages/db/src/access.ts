@@ -47,10 +47,39 @@ export interface TokenStore {
     readonly kind?: TokenKind | undefined
     readonly ended?: boolean | undefined
   }): Promise<TokenRow[]>
+  /** TOKEN_NOT_FOUND for an id that nobody has. */
+  rename(id: string, name: string): Promise<void>
   /** With all sessions made from it. TOKEN_NOT_FOUND for an id that nobody has; a second time changes nothing. */
   revoke(id: string): Promise<void>
   /** It is in use: written at most once a minute. */
   touch(id: string): Promise<void>
+}
+
+export type NewPairing = {
+  /** Of the device to come. */
+  readonly role: Exclude<Role, 'producer'>
+  /** Null: all. */
+  readonly allowedTopics?: readonly string[] | null | undefined
+  /** The token that makes it, if one does: while it cannot be used, nor can the code. */
+  readonly makerId?: string | null | undefined
+  readonly createdBy: string
+  readonly validMs: number
+}
+
+export type NewPairingCode = { readonly id: string; readonly code: string; readonly expiresAt: Date }
+
+/** Codes that are typed in or scanned, and exchanged once for the token of a device. */
+export interface PairingStore {
+  /** The code can be read this once: only its hash is stored. */
+  create(pairing: NewPairing): Promise<NewPairingCode>
+  /**
+   * The new device, whose secret has this hash. PAIRING_REFUSED if the code is wrong, too old or used, or if its
+   * maker can no longer be; of two that come at once with the same code, one gets it. How a code is written
+   * (capitals, hyphens, spaces) does not matter.
+   */
+  exchange(device: { readonly code: string; readonly name: string; readonly hash: string }): Promise<TokenRow>
+  /** The device that it became; null as long as nobody came. */
+  deviceOf(id: string): Promise<TokenRow | null>
 }
 
 export type NewAuditEntry = {
@@ -80,6 +109,8 @@ export type AuditEntry = {
 
 export type AuditFilter = {
   readonly actorId?: string | undefined
+  readonly actorKind?: string | undefined
+  /** An action, or the beginning of actions with `*` at its end. */
   readonly action?: string | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined

@@ -1,11 +1,16 @@
 import { type JobId, OncueError } from '@oncue/core'
 import { createAudit } from './access/audit.ts'
+import { createPairings } from './access/pairings.ts'
 import { createSettings } from './access/settings.ts'
 import { createTokens } from './access/tokens.ts'
-import type { AuditStore, SettingStore, TokenStore } from './access.ts'
+import type { AuditStore, PairingStore, SettingStore, TokenStore } from './access.ts'
 import { type Acted, act } from './actions.ts'
 import type { Admin } from './admin.ts'
+import { createChannels } from './channels/store.ts'
+import type { ChannelStore } from './channels.ts'
 import type { EventStore } from './events.ts'
+import { createGauges } from './gauges/store.ts'
+import type { GaugeStore } from './gauges.ts'
 import type { Reads } from './reads.ts'
 import type { Sql } from './sql.ts'
 import { prune } from './stats/prune.ts'
@@ -19,7 +24,11 @@ export type ActionName = 'requeue' | 'cancel' | 'delete'
 /** What is the same on every database: people's actions, settings, reads, and being closed. */
 export abstract class ColdStore {
   #closed: Promise<void> | undefined
-  #access: { tokens: TokenStore; audit: AuditStore; settings: SettingStore } | undefined
+  #channels: ChannelStore | undefined
+  #access:
+    | { tokens: TokenStore; pairings: PairingStore; audit: AuditStore; settings: SettingStore }
+    | undefined
+  #gauges: GaugeStore | undefined
 
   abstract readonly events: EventStore
   protected abstract readonly cold: Cold
@@ -63,6 +72,10 @@ export abstract class ColdStore {
     return this.#openAccess().tokens
   }
 
+  get pairings(): PairingStore {
+    return this.#openAccess().pairings
+  }
+
   get audit(): AuditStore {
     return this.#openAccess().audit
   }
@@ -71,11 +84,28 @@ export abstract class ColdStore {
     return this.#openAccess().settings
   }
 
+  get channels(): ChannelStore {
+    this.assertOpen()
+    this.#channels ??= createChannels(this.cold.sql)
+    return this.#channels
+  }
+
   #openAccess() {
     this.assertOpen()
     const { sql } = this.cold
-    this.#access ??= { tokens: createTokens(sql), audit: createAudit(sql), settings: createSettings(sql) }
+    this.#access ??= {
+      tokens: createTokens(sql),
+      pairings: createPairings(sql),
+      audit: createAudit(sql),
+      settings: createSettings(sql),
+    }
     return this.#access
+  }
+
+  get gauges(): GaugeStore {
+    this.assertOpen()
+    this.#gauges ??= createGauges(this.cold.sql)
+    return this.#gauges
   }
 
   async pause(...args: Parameters<Admin['pause']>) {
@@ -149,6 +179,11 @@ export abstract class ColdStore {
   async series(...args: Parameters<Reads['series']>) {
     this.assertOpen()
     return this.cold.reads.series(...args)
+  }
+
+  async activity(...args: Parameters<Reads['activity']>) {
+    this.assertOpen()
+    return this.cold.reads.activity(...args)
   }
 
   pool(): PoolState | null {

@@ -6,6 +6,7 @@ export type {
   AuditStore,
   NewAuditEntry,
   NewToken,
+  PairingStore,
   SettingRow,
   SettingStore,
   TokenKind,
@@ -13,10 +14,12 @@ export type {
   TokenStore,
 } from './access.ts'
 export type { Capabilities } from './capabilities.ts'
+export type { Attempt, ChannelChange, ChannelRow, ChannelStore, NewChannel } from './channels.ts'
 export type { Finding } from './diagnose/finding.ts'
 export { diagnose } from './diagnose.ts'
 export { encodeEvents } from './events/check.ts'
 export type { EventStore, JobEvent, NewEvent } from './events.ts'
+export type { Gauge, GaugeStore, Look, LookRange } from './gauges.ts'
 export { DURATION_BUCKETS_MS } from './histogram.ts'
 export { assertMigrated, migrate, migrationStatus, rollback } from './migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
@@ -33,6 +36,7 @@ export type { Schedule, ScheduleRow, ScheduleStore } from './schedules.ts'
 export type {
   ActionOptions,
   ActionReport,
+  ActivityPoint,
   Beaten,
   Claimed,
   ClaimedJob,

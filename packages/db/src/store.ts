@@ -1,7 +1,9 @@
 import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
-import type { AuditStore, SettingStore, TokenStore } from './access.ts'
+import type { AuditStore, PairingStore, SettingStore, TokenStore } from './access.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { ChannelStore } from './channels.ts'
 import type { EventStore, JobEvent, NewEvent } from './events.ts'
+import type { GaugeStore } from './gauges.ts'
 import type { ScheduleStore } from './schedules.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -20,8 +22,11 @@ export interface Store {
   readonly events: EventStore
   readonly schedules: ScheduleStore
   readonly tokens: TokenStore
+  readonly pairings: PairingStore
   readonly audit: AuditStore
   readonly settings: SettingStore
+  readonly channels: ChannelStore
+  readonly gauges: GaugeStore
 
   // --- work: the hot path
 
@@ -109,13 +114,15 @@ export interface Store {
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<StoreStats>
-  /** Failed jobs by fingerprint, those that failed last first. */
+  /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
   workers(): Promise<WorkerRow[]>
   topics(): Promise<TopicRow[]>
-  /** What happened, minute by minute, the empty minutes left out. */
+  /** What happened, minute by minute or step by step, the empty ones left out. */
   series(request: SeriesRequest): Promise<SeriesPoint[]>
+  /** How much ended in each queue, minute by minute, from a moment on, up to and without another. */
+  activity(range: { readonly from: Date; readonly to: Date }): Promise<ActivityPoint[]>
 
   // --- maintenance. Idempotent; one process at a time is enough.
 
@@ -323,8 +330,13 @@ export type StoreStats = Record<JobStatus, number> & {
 export type FailureFilter = {
   readonly queue?: string | undefined
   readonly topic?: string | undefined
+  readonly fingerprint?: string | undefined
   /** Failed since; the last 24 hours. */
   readonly since?: Date | undefined
+  /** From when on a group counts as new; the last hour. */
+  readonly newSince?: Date | undefined
+  /** `latest` */
+  readonly order?: 'latest' | 'largest' | undefined
   /** 50 */
   readonly limit?: number | undefined
 }
@@ -336,6 +348,10 @@ export type FailureGroup = {
   readonly lastSeen: Date
   readonly topics: string[]
   readonly queues: string[]
+  /** Nothing that is kept failed like this before `newSince`, in whatever queue. */
+  readonly isNew: boolean
+  /** How many failed in each of TREND_PARTS equal parts of the time from `since` to now. */
+  readonly trend: number[]
   /** The latest of them. */
   readonly sample: { readonly jobId: JobId; readonly error: JobError | null }
 }
@@ -396,9 +412,20 @@ export type SeriesRequest = {
   readonly to: Date
   readonly queue?: string | undefined
   readonly topic?: string | undefined
+  /** How many minutes are added up to a point, from 1 to 1 440; each begins at a multiple of it. 1. */
+  readonly stepMinutes?: number | undefined
+}
+
+export type ActivityPoint = {
+  readonly queue: string
+  readonly minute: Date
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
 }
 
 export type SeriesPoint = {
+  /** The first of the step. */
   readonly minute: Date
   readonly completed: number
   readonly failed: number

@@ -57,6 +57,8 @@ export const PROCEDURES = {
     runNow: 'mutation',
   },
   tokens: { list: 'query', create: 'mutation', revoke: 'mutation', me: 'query' },
+  devices: { list: 'query', rename: 'mutation', revoke: 'mutation' },
+  pairings: { create: 'mutation', exchange: 'mutation' },
   audit: { list: 'query' },
   settings: { get: 'query', set: 'mutation' },
   health: { get: 'query', watch: 'subscription' },

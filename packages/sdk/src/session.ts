@@ -3,22 +3,31 @@ import type { Transport } from './transport.ts'
 
 /** For browsers, on the address of the API: a token becomes a cookie that no script can read. */
 export interface Session {
-  start(token: string): Promise<{ readonly name: string; readonly role: Role; readonly expiresAt: Date }>
+  start(token: string): Promise<SignedIn>
+  /** The same with the code of a pairing, which makes this browser a device. */
+  pair(code: string, name: string): Promise<SignedIn>
   end(): Promise<void>
+}
+
+interface SignedIn {
+  readonly name: string
+  readonly role: Role
+  readonly expiresAt: Date
 }
 
 const PATH = '/api/session'
 
 export function createSession(transport: Transport): Session {
+  async function signIn(path: string, body: object): Promise<SignedIn> {
+    const answer = (await transport.rest('POST', path, body)) as Omit<SignedIn, 'expiresAt'> & {
+      readonly expires_at: string
+    }
+    return { name: answer.name, role: answer.role, expiresAt: new Date(answer.expires_at) }
+  }
+
   return {
-    async start(token) {
-      const answer = (await transport.rest('POST', PATH, { token })) as {
-        name: string
-        role: Role
-        expires_at: string
-      }
-      return { name: answer.name, role: answer.role, expiresAt: new Date(answer.expires_at) }
-    },
+    start: (token) => signIn(PATH, { token }),
+    pair: (code, name) => signIn(`${PATH}/pair`, { code, name }),
     async end() {
       await transport.rest('DELETE', PATH)
     },

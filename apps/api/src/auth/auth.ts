@@ -112,7 +112,7 @@ const VERBS: Readonly<Record<AccessClass, string>> = {
 function toPrincipal(token: TokenRow): Principal {
   const { id, name, role, allowedTopics, kind, parentId, expiresAt } = token
   return {
-    kind: kind === 'session' ? 'session' : 'token',
+    kind,
     // What is done in a session is done by the token that signed in.
     id: parentId ?? id,
     name,

@@ -2,7 +2,7 @@ import type { AccessClass, Role } from '@oncue/core'
 
 /** Who sends a request. */
 export interface Principal {
-  readonly kind: 'anonymous' | 'token' | 'session' | 'jwt'
+  readonly kind: 'anonymous' | 'token' | 'session' | 'device' | 'jwt'
   /** Of the token, or `sub` of the JWT; empty for those who showed nothing. */
   readonly id: string
   readonly name: string

@@ -1,10 +1,12 @@
 import { isOncueError, OncueError, signInRequestSchema } from '@oncue/core'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../context.ts'
 import { perform } from '../operation.ts'
+import * as pairings from '../operations/pairings.ts'
 import * as session from '../operations/session.ts'
 import { refuseExceeded } from '../server/identify.ts'
 import { assertOrigin, endedCookie, sessionCookie } from './cookie.ts'
+import type { Principal } from './principal.ts'
 
 /** Sign-ins of one address that may fail within a minute. */
 const MAX_FAILURES = 20
@@ -18,7 +20,7 @@ export function registerSession(app: FastifyInstance, { auth }: Pick<Services, '
   })
 
   app.post('/api/session', async (request, reply) => {
-    const { headers, host, protocol, body } = request
+    const { headers, host, body } = request
     // A page elsewhere must not sign somebody in either: what they do then would be seen by another.
     if (headers.origin !== undefined) assertOrigin(headers, host)
     refuseExceeded(await failures(request, { increment: false }), reply)
@@ -31,15 +33,15 @@ export function registerSession(app: FastifyInstance, { auth }: Pick<Services, '
         refuseExceeded(await failures(request), reply)
         throw error
       })
-    // Whatever cookie came with the request is the one to be replaced.
-    const ctx = { ...request.api, principal, denied: undefined }
-    const { secret, expiresAt } = await perform(ctx, session.create, undefined)
-    const { name, role } = principal
-    return reply
-      .status(201)
-      .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - Date.now(), protocol === 'https'))
-      .header('cache-control', 'no-store')
-      .send({ name, role, expires_at: expiresAt })
+    return answerSession(request, reply, principal)
+  })
+
+  /** A browser that is paired gets its session at once, and no script sees the token. */
+  app.post('/api/session/pair', async (request, reply) => {
+    const { headers, host, body } = request
+    if (headers.origin !== undefined) assertOrigin(headers, host)
+    const { secret } = await perform({ ...request.api, denied: undefined }, pairings.exchange, body)
+    return answerSession(request, reply, await auth.identify({ authorization: `Bearer ${secret}` }))
   })
 
   app.delete('/api/session', async ({ api, protocol }, reply) => {
@@ -51,6 +53,21 @@ export function registerSession(app: FastifyInstance, { auth }: Pick<Services, '
       .header('set-cookie', endedCookie(protocol === 'https'))
       .send()
   })
+}
+
+async function answerSession({ api, protocol }: FastifyRequest, reply: FastifyReply, principal: Principal) {
+  // Whatever cookie came with the request is the one to be replaced.
+  const { secret, expiresAt } = await perform(
+    { ...api, principal, denied: undefined },
+    session.create,
+    undefined,
+  )
+  const { name, role } = principal
+  return reply
+    .status(201)
+    .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - Date.now(), protocol === 'https'))
+    .header('cache-control', 'no-store')
+    .send({ name, role, expires_at: expiresAt })
 }
 
 const isUnauthorized = (error: unknown) => isOncueError(error, 'UNAUTHORIZED')

@@ -14,7 +14,7 @@ export const create = changing({
   output: z.object({ id: z.string(), secret: z.string(), expiresAt: z.date() }),
   async run({ store, principal }) {
     const { kind, tokenId, name, role, allowedTopics } = principal
-    if (kind !== 'token' || tokenId === null || role === null)
+    if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
       throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
     const end = new Date((await store.now()).getTime() + SESSION_MS)
     const expiresAt = principal.expiresAt && principal.expiresAt < end ? principal.expiresAt : end

@@ -1,4 +1,11 @@
-import { ERRORS, type ErrorCode, errorResponseSchema, jobIdSchema, signInRequestSchema } from '@oncue/core'
+import {
+  ERRORS,
+  type ErrorCode,
+  errorResponseSchema,
+  exchangePairingRequestSchema,
+  jobIdSchema,
+  signInRequestSchema,
+} from '@oncue/core'
 import { z } from 'zod'
 import type { Route } from './route.ts'
 import { ROUTES } from './routes.ts'
@@ -27,6 +34,9 @@ export function openApiDocument(): Json {
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
   }
   paths['/api/session'] = sessionOperations()
+  paths['/api/session/pair'] = {
+    post: signIn('postSessionPair', 'Pair this browser', exchangePairingRequestSchema),
+  }
   return {
     openapi: '3.1.1',
     info: {
@@ -87,25 +97,26 @@ function operationIdOf({ method, path }: Route): string {
 /** The only routes that are not in the table: they set cookies. */
 function sessionOperations(): Json {
   return {
-    post: {
-      operationId: 'postSession',
-      summary: 'Sign in',
-      tags: ['session'],
-      security: [],
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: toJsonSchema(signInRequestSchema, 'input') } },
-      },
-      responses: {
-        ...answersOf({ 201: signedInSchema }),
-        ...errorsOf(['INVALID_INPUT', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', ...WITH_BODY]),
-      },
-    },
+    post: signIn('postSession', 'Sign in', signInRequestSchema),
     delete: {
       operationId: 'deleteSession',
       summary: 'Sign out',
       tags: ['session'],
       responses: { ...answersOf({ 204: null }), ...errorsOf(['FORBIDDEN', 'RATE_LIMITED']) },
+    },
+  }
+}
+
+function signIn(operationId: string, summary: string, body: z.ZodType): Json {
+  return {
+    ...{ operationId, summary, tags: ['session'], security: [] },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: toJsonSchema(body, 'input') } },
+    },
+    responses: {
+      ...answersOf({ 201: signedInSchema }),
+      ...errorsOf(['INVALID_INPUT', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', ...WITH_BODY]),
     },
   }
 }

@@ -1,7 +1,9 @@
 import { router } from '../trpc.ts'
 import { auditRouter } from './audit.ts'
+import { devicesRouter } from './devices.ts'
 import { healthRouter } from './health.ts'
 import { jobsRouter } from './jobs.ts'
+import { pairingsRouter } from './pairings.ts'
 import { queuesRouter } from './queues.ts'
 import { schedulesRouter } from './schedules.ts'
 import { settingsRouter } from './settings.ts'
@@ -16,6 +18,8 @@ export const appRouter = router({
   topics: topicsRouter,
   schedules: schedulesRouter,
   tokens: tokensRouter,
+  devices: devicesRouter,
+  pairings: pairingsRouter,
   audit: auditRouter,
   settings: settingsRouter,
   health: healthRouter,

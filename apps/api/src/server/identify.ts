@@ -45,7 +45,15 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   })
 }
 
-type Count = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>
+/** Written out: published declarations do not bring along what a plugin adds to Fastify. */
+type Count =
+  | { readonly isAllowed: true }
+  | {
+      readonly isAllowed: false
+      readonly isExceeded: boolean
+      readonly max: number
+      readonly ttlInSeconds: number
+    }
 
 export function refuseExceeded(count: Count, reply: FastifyReply): void {
   if (count.isAllowed || !count.isExceeded) return
@@ -69,6 +77,6 @@ async function identify(
   }
 }
 
-function describe({ id, ip, headers }: FastifyRequest): ApiContext['request'] {
-  return { id, ip, userAgent: headers['user-agent'] ?? '' }
+function describe({ id, ip, headers, protocol, host }: FastifyRequest): ApiContext['request'] {
+  return { id, ip, userAgent: headers['user-agent'] ?? '', origin: `${protocol}://${host}` }
 }

@@ -3,6 +3,7 @@ import { addActions } from './actions.ts'
 import { addDoctor } from './doctor.ts'
 import { addEnqueue } from './enqueue.ts'
 import { addList } from './list.ts'
+import { addPair } from './pair.ts'
 import { addQueues } from './queues.ts'
 import { addRun } from './run.ts'
 import { addSchedules } from './schedules.ts'
@@ -51,6 +52,7 @@ const COMMANDS = [
   addStats,
   addQueues,
   addSchedules,
+  addPair,
   addDoctor,
   addTop,
 ]

@@ -96,18 +96,23 @@ function insert(entries: readonly NewAuditEntry[], now: Date): PortableStatement
   }
 }
 
-function where({ actorId, action, from, to }: AuditFilter): { conditions: string[]; values: Value[] } {
+function where({ actorId, actorKind, action, from, to }: AuditFilter): {
+  conditions: string[]
+  values: Value[]
+} {
+  const prefix = action?.endsWith('*') ? action.slice(0, -1) : undefined
   const all = [
-    ['actor_id = ?', actorId],
-    ['action = ?', action],
-    ['at >= ?', from],
-    ['at < ?', to],
+    ['actorId', 'actor_id = ?', actorId],
+    ['actorKind', 'actor_kind = ?', actorKind],
+    ['action', 'action = ?', prefix === undefined ? action : undefined],
+    ['action', `substr(action, 1, ${prefix?.length}) = ?`, prefix],
+    ['from', 'at >= ?', from],
+    ['to', 'at < ?', to],
   ] as const
-  const given = all.filter(([, value]) => value !== undefined)
-  for (const [condition, value] of given)
-    if (typeof value === 'string') assertText(value, condition.slice(0, condition.indexOf(' ')))
+  const given = all.filter(([, , value]) => value !== undefined)
+  for (const [name, , value] of given) if (typeof value === 'string') assertText(value, name)
   return {
-    conditions: given.map(([condition]) => condition),
-    values: given.map(([, value]) => value as Value),
+    conditions: given.map(([, condition]) => condition),
+    values: given.map(([, , value]) => value as Value),
   }
 }

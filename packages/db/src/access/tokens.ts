@@ -21,7 +21,7 @@ const KEPT_MS = 30 * 86_400_000
 const MINUTE_MS = 60_000
 const LIST_LIMIT = 1_000
 
-type StoredToken = {
+export type StoredToken = {
   readonly id: string
   readonly kind: TokenRow['kind']
   readonly name: string
@@ -36,11 +36,14 @@ type StoredToken = {
   readonly revoked_at: unknown
 }
 
+export const tokenNameSchema = z.string().min(1).max(LIMITS.keyLength)
+export const tokenHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
+
 const newTokenSchema = z.strictObject({
   kind: z.enum(['token', 'session', 'device']),
-  name: z.string().min(1).max(LIMITS.keyLength),
+  name: tokenNameSchema,
   role: roleSchema,
-  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex'),
+  hash: tokenHashSchema,
   allowedTopics: allowedTopicsSchema.optional(),
   parentId: z.uuid().nullish(),
   createdBy: z.string().max(LIMITS.keyLength).nullish(),
@@ -48,13 +51,12 @@ const newTokenSchema = z.strictObject({
 })
 
 /** Ended by itself, or with the token that it was made from. */
-const USABLE = `t.revoked_at is null and (t.expires_at is null or t.expires_at > ?)
+export const USABLE = `t.revoked_at is null and (t.expires_at is null or t.expires_at > ?)
   and not exists (select 1 from {tokens} p
     where p.id = t.parent_id and (p.revoked_at is not null or p.expires_at <= ?))`
 
-/** Written once for both databases. */
-export function createTokens(sql: Sql): TokenStore {
-  const read = (row: StoredToken): TokenRow => ({
+export function readToken(sql: Sql, row: StoredToken): TokenRow {
+  return {
     id: row.id,
     kind: row.kind,
     name: row.name,
@@ -66,7 +68,15 @@ export function createTokens(sql: Sql): TokenStore {
     expiresAt: sql.time(row.expires_at),
     lastUsed: sql.time(row.last_used),
     revokedAt: sql.time(row.revoked_at),
-  })
+  }
+}
+
+const unknownToken = (id: string) =>
+  new OncueError('TOKEN_NOT_FOUND', `There is no token ${JSON.stringify(id)}`)
+
+/** Written once for both databases. */
+export function createTokens(sql: Sql): TokenStore {
+  const read = (row: StoredToken) => readToken(sql, row)
 
   const revokeSessions = (parentId: string, now: Date, condition = ''): PortableStatement => ({
     text: `update {tokens} set revoked_at = ? where parent_id = ? and revoked_at is null ${condition}`,
@@ -176,6 +186,16 @@ export function createTokens(sql: Sql): TokenStore {
       return rows.map(read)
     },
 
+    async rename(id, name) {
+      const parsed = tokenNameSchema.safeParse(name)
+      if (!parsed.success) throw toInputError(parsed.error, 'name', name)
+      assertText(name, 'name')
+      const renamed = isUuid(id)
+        ? await sql.run({ text: 'update {tokens} set name = ? where id = ?', values: [name, id] })
+        : 0
+      if (renamed === 0) throw unknownToken(id)
+    },
+
     async revoke(id) {
       const now = await sql.now()
       const revoked = isUuid(id)
@@ -184,7 +204,7 @@ export function createTokens(sql: Sql): TokenStore {
             values: [now, id],
           })
         : 0
-      if (revoked === 0) throw new OncueError('TOKEN_NOT_FOUND', `There is no token ${JSON.stringify(id)}`)
+      if (revoked === 0) throw unknownToken(id)
     },
 
     async touch(id) {

@@ -99,8 +99,19 @@ export function describeAccess(dialect: Dialect): void {
       )
     })
 
+    it('can be renamed', async () => {
+      const store = await bench.openWithClock()
+      const token = aToken()
+      const { id } = await store.tokens.create(token)
+      await store.tokens.rename(id, 'phone')
+      expect(await store.tokens.find(token.hash)).toMatchObject({ id, name: 'phone' })
+      await expect(store.tokens.rename(id, '')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      await expect(store.tokens.rename(id, 'a\0b')).rejects.toMatchObject({ code: 'INVALID_TEXT' })
+    })
+
     it.each([randomUUID(), 'no id', "' or 1 = 1 --"])('says that there is no token %s', async (id) => {
       const store = await bench.openWithClock()
+      await expect(store.tokens.rename(id, 'phone')).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
       await expect(store.tokens.revoke(id)).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
     })
 
@@ -296,6 +307,10 @@ export function describeAccess(dialect: Dialect): void {
       expect(await found({})).toEqual(['c', 'b', 'a'])
       expect(await found({ actorId: 't2' })).toEqual(['b'])
       expect(await found({ action: 'queues.pause' })).toEqual(['c'])
+      expect(await found({ action: 'jobs.*' })).toEqual(['b', 'a'])
+      expect(await found({ action: 'job_.*' })).toEqual([])
+      expect(await found({ actorKind: 'token' })).toEqual(['c', 'b', 'a'])
+      expect(await found({ actorKind: 'device' })).toEqual([])
       expect(await found({ from: later })).toEqual(['c', 'b'])
       expect(await found({ from: start, to: later })).toEqual(['a'])
       expect(await found({ actorId: "' or 1 = 1 --" })).toEqual([])

@@ -12,6 +12,7 @@ import { describeLease } from './lease.ts'
 import { describeLimits } from './limits.ts'
 import { describeNotes } from './notes.ts'
 import { describePaging } from './paging.ts'
+import { describePairings } from './pairings.ts'
 import { describeProcesses } from './processes.ts'
 import { describePrune } from './prune.ts'
 import { describeQueues } from './queues.ts'
@@ -47,6 +48,7 @@ export function describeStore(dialect: Dialect): void {
     describePrune(dialect)
     describeLeaders(dialect)
     describeAccess(dialect)
+    describePairings(dialect)
     describeProcesses(dialect)
   })
 }

@@ -369,6 +369,7 @@ begin
     select array_agg(o.id) into v_ids from (
       select h.id from oncue.history h
       where h.status = 'completed' and h.queue = p_queue and h.topic = p_topic
+        and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = h.id)
       order by h.created, h.id limit p_limit

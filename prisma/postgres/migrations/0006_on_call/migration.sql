@@ -10,14 +10,16 @@ create table oncue.operations (
   idempotency_key text,
   status          text not null,
   total           integer not null,
+  total_is_exact  boolean not null,
   done            integer not null,
   skipped         json not null,
-  -- Where the walk stands, and how many batches it took: who writes the next one must have seen this one.
+  -- Where the walk stands; and how many batches it took: who writes the next one must have seen this one.
   position        json,
   step            integer not null,
   error           json,
   actor_id        text not null,
   actor_name      text not null,
+  actor_kind      text not null,
   stopped_by      text,
   created         timestamptz(3) not null,
   updated         timestamptz(3) not null,
@@ -67,12 +69,18 @@ create table oncue.alerts (
   snoozed_until timestamptz(3),
   snoozed_by    text,
   resolved_at   timestamptz(3),
+  -- How often there was something to tell: it fired, fired again, was resolved; and how much of it was handed over.
+  transitions   integer not null,
+  notified      integer not null,
+  -- When its condition was last looked at: time in which nobody looked does not count.
+  looked_at     timestamptz(3) not null,
   updated       timestamptz(3) not null,
   constraint alerts_pkey primary key (id),
   constraint alerts_status check (status in ('pending', 'firing', 'resolved'))
 );
 create unique index alerts_open on oncue.alerts (rule_id, subject) where status <> 'resolved';
 create index alerts_fired on oncue.alerts (fired_at, id);
+create index alerts_untold on oncue.alerts (id) where notified < transitions;
 
 create table oncue.channels (
   id             uuid not null,
@@ -97,14 +105,17 @@ create table oncue.channels (
 create unique index channels_token on oncue.channels (token_id);
 
 create table oncue.pairings (
-  id         uuid not null,
-  code_hash  text not null,
-  role       text not null,
-  created    timestamptz(3) not null,
-  created_by text not null,
-  expires_at timestamptz(3) not null,
-  used_at    timestamptz(3),
-  device_id  uuid,
+  id             uuid not null,
+  code_hash      text not null,
+  role           text not null,
+  allowed_topics json,
+  -- The token that made it: a code ends with it. Null: made beside the API.
+  maker_id       uuid,
+  created        timestamptz(3) not null,
+  created_by     text not null,
+  expires_at     timestamptz(3) not null,
+  used_at        timestamptz(3),
+  device_id      uuid,
   constraint pairings_pkey primary key (id),
   constraint pairings_role check (role in ('viewer', 'operator', 'admin'))
 );

@@ -87,8 +87,9 @@ CREATE TABLE "oncue_history" (
   CONSTRAINT "history_json" CHECK (json_valid("result"))
 ) WITHOUT ROWID;
 
-CREATE INDEX "oncue_history_completed" ON "oncue_history" ("topic", "created", "id") WHERE "status" = 'completed';
+CREATE INDEX "oncue_history_completed" ON "oncue_history" ("topic", "queue", "created", "id") WHERE "status" = 'completed';
 CREATE INDEX "oncue_history_unsuccessful" ON "oncue_history" ("topic", "status", "queue", "created", "id") WHERE "status" <> 'completed';
+CREATE INDEX "oncue_history_unsuccessful_id" ON "oncue_history" ("id", "status") WHERE "status" <> 'completed';
 CREATE INDEX "oncue_history_failed" ON "oncue_history" ("finished_at", "fingerprint") WHERE "status" = 'failed';
 CREATE INDEX "oncue_history_fingerprint" ON "oncue_history" ("fingerprint", "created", "id") WHERE "status" = 'failed';
 

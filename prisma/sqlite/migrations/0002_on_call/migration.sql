@@ -10,14 +10,16 @@ CREATE TABLE "oncue_operations" (
   "idempotency_key" TEXT,
   "status"          TEXT NOT NULL,
   "total"           INTEGER NOT NULL,
+  "total_is_exact"  BOOLEAN NOT NULL,
   "done"            INTEGER NOT NULL,
   "skipped"         JSONB NOT NULL,
-  -- Where the walk stands, and how many batches it took: who writes the next one must have seen this one.
+  -- Where the walk stands; and how many batches it took: who writes the next one must have seen this one.
   "position"        JSONB,
   "step"            INTEGER NOT NULL,
   "error"           JSONB,
   "actor_id"        TEXT NOT NULL,
   "actor_name"      TEXT NOT NULL,
+  "actor_kind"      TEXT NOT NULL,
   "stopped_by"      TEXT,
   "created"         DATETIME NOT NULL,
   "updated"         DATETIME NOT NULL,
@@ -67,12 +69,18 @@ CREATE TABLE "oncue_alerts" (
   "snoozed_until" DATETIME,
   "snoozed_by"    TEXT,
   "resolved_at"   DATETIME,
+  -- How often there was something to tell: it fired, fired again, was resolved; and how much of it was handed over.
+  "transitions"   INTEGER NOT NULL,
+  "notified"      INTEGER NOT NULL,
+  -- When its condition was last looked at: time in which nobody looked does not count.
+  "looked_at"     DATETIME NOT NULL,
   "updated"       DATETIME NOT NULL,
   PRIMARY KEY ("id"),
   CONSTRAINT "alerts_status" CHECK ("status" IN ('pending', 'firing', 'resolved'))
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX "oncue_alerts_open" ON "oncue_alerts" ("rule_id", "subject") WHERE "status" <> 'resolved';
 CREATE INDEX "oncue_alerts_fired" ON "oncue_alerts" ("fired_at", "id");
+CREATE INDEX "oncue_alerts_untold" ON "oncue_alerts" ("id") WHERE "notified" < "transitions";
 
 CREATE TABLE "oncue_channels" (
   "id"             TEXT NOT NULL,
@@ -97,14 +105,17 @@ CREATE TABLE "oncue_channels" (
 CREATE UNIQUE INDEX "oncue_channels_token" ON "oncue_channels" ("token_id");
 
 CREATE TABLE "oncue_pairings" (
-  "id"         TEXT NOT NULL,
-  "code_hash"  TEXT NOT NULL,
-  "role"       TEXT NOT NULL,
-  "created"    DATETIME NOT NULL,
-  "created_by" TEXT NOT NULL,
-  "expires_at" DATETIME NOT NULL,
-  "used_at"    DATETIME,
-  "device_id"  TEXT,
+  "id"             TEXT NOT NULL,
+  "code_hash"      TEXT NOT NULL,
+  "role"           TEXT NOT NULL,
+  "allowed_topics" JSONB,
+  -- The token that made it: a code ends with it. Null: made beside the API.
+  "maker_id"       TEXT,
+  "created"        DATETIME NOT NULL,
+  "created_by"     TEXT NOT NULL,
+  "expires_at"     DATETIME NOT NULL,
+  "used_at"        DATETIME,
+  "device_id"      TEXT,
   PRIMARY KEY ("id"),
   CONSTRAINT "pairings_role" CHECK ("role" IN ('viewer', 'operator', 'admin'))
 ) WITHOUT ROWID;

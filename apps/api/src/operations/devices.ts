@@ -1,0 +1,67 @@
+import {
+  type Device,
+  deviceIdSchema,
+  deviceSchema,
+  isAtMost,
+  OncueError,
+  renameDeviceRequestSchema,
+} from '@oncue/core'
+import type { TokenRow } from '@oncue/db'
+import { z } from 'zod'
+import type { Principal } from '../auth/principal.ts'
+import type { ApiContext } from '../context.ts'
+import { changing, reading } from '../operation.ts'
+
+export const list = reading({
+  name: 'devices.list',
+  access: 'act',
+  input: z.undefined(),
+  output: z.array(deviceSchema),
+  async run({ store, principal }) {
+    const devices = await store.tokens.list({ kind: 'device' })
+    return devices.map((device) => toDevice(device, null, principal))
+  },
+})
+
+export const rename = changing({
+  name: 'devices.rename',
+  access: 'act',
+  input: renameDeviceRequestSchema,
+  output: z.null(),
+  async run(ctx, { id, name }) {
+    await assertMayChange(ctx, id)
+    await ctx.store.tokens.rename(id, name)
+    await ctx.auth.changed()
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const revoke = changing({
+  name: 'devices.revoke',
+  access: 'act',
+  input: deviceIdSchema,
+  output: z.null(),
+  async run(ctx, { id }) {
+    await assertMayChange(ctx, id)
+    await ctx.store.tokens.revoke(id)
+    await ctx.auth.changed()
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+/** A phone that was lost is shut out by whoever notices, unless it may do more than they do. */
+async function assertMayChange({ store, principal }: ApiContext, id: string): Promise<void> {
+  const devices = await store.tokens.list({ kind: 'device', ended: true })
+  const device = devices.find((token) => token.id === id)
+  if (!device) throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
+  if (!isAtMost(device.role, principal.role ?? 'operator'))
+    throw new OncueError('FORBIDDEN', `${JSON.stringify(device.name)} is ${device.role}, and you are not`)
+}
+
+export function toDevice(token: TokenRow, push: Device['push'], principal: Principal): Device {
+  const { id, name, role, created, createdBy, lastUsed, revokedAt } = token
+  const isThis = principal.id === id
+  return { id, name, role, created, createdBy, lastUsed, revokedAt, isThis, push }
+}

@@ -1,0 +1,56 @@
+import {
+  createPairingRequestSchema,
+  deviceRoleSchema,
+  exchangePairingRequestSchema,
+  isAtMost,
+  OncueError,
+  pairedSchema,
+  pairingSchema,
+} from '@oncue/core'
+import { hashSecret, newSecret } from '../auth/secret.ts'
+import { changing } from '../operation.ts'
+import { actorOf } from './actor.ts'
+import { toDevice } from './devices.ts'
+
+export const create = changing({
+  name: 'pairings.create',
+  access: 'act',
+  input: createPairingRequestSchema.default({ validSeconds: 300 }),
+  output: pairingSchema,
+  async run(ctx, { role: asked, validSeconds }) {
+    const { store, principal, publicUrl, request } = ctx
+    // Without a role one acts by the rule for everybody, which permits what an operator may.
+    const most = deviceRoleSchema.parse(principal.role ?? 'operator')
+    const role = asked ?? most
+    if (!isAtMost(role, most))
+      throw new OncueError('FORBIDDEN', `A device of yours can be ${most} at most, not ${role}`)
+    const { id, code, expiresAt } = await store.pairings.create({
+      ...{ role, allowedTopics: principal.allowedTopics, createdBy: actorOf(ctx) },
+      // What a session makes is made by the token behind it.
+      makerId: principal.tokenId === null ? null : principal.id,
+      validMs: validSeconds * 1_000,
+    })
+    const url = `${publicUrl ?? request.origin}/pair?code=${code}`
+    return { id, code, url, role, expiresAt }
+  },
+  note: (_, { id, role }) => ({ target: { id, role }, count: 1 }),
+})
+
+/** The code is all that a new device has to show. */
+export const exchange = changing({
+  name: 'pairings.exchange',
+  access: 'anyone',
+  input: exchangePairingRequestSchema,
+  output: pairedSchema,
+  async run({ store, guesses, request, principal }, { code, name }) {
+    const secret = newSecret()
+    const device = await guesses.spend(request.ip, () =>
+      store.pairings.exchange({ code, name, hash: hashSecret(secret) }),
+    )
+    return { device: toDevice(device, null, principal), secret }
+  },
+  note: (_, { device: { id, name, role, createdBy } }) => ({
+    target: { id, name, role, createdBy },
+    count: 1,
+  }),
+})

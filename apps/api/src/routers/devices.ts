@@ -1,0 +1,8 @@
+import * as devices from '../operations/devices.ts'
+import { mutation, query, router } from '../trpc.ts'
+
+export const devicesRouter = router({
+  list: query(devices.list),
+  rename: mutation(devices.rename),
+  revoke: mutation(devices.revoke),
+})

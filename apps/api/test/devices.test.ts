@@ -1,0 +1,152 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createClient, DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
+
+describe.each(DIALECTS)('devices on %s', (dialect) => {
+  /** A phone that scanned a code made by `token`. */
+  async function paired(api: TestApi, { token, name = 'phone' }: { token?: string; name?: string } = {}) {
+    const { code } = await api.client(token).pairings.create.mutate()
+    const { device, secret } = await api.client(null).pairings.exchange.mutate({ code, name })
+    return { device, secret, client: createClient(api.url, secret) }
+  }
+
+  it('are made by exchanging a code, once, and may what the maker may', async () => {
+    const api = await startTestApi(dialect)
+    const maker = api.client(await api.tokenFor('operator', { allowedTopics: ['mail_*'] }))
+    const pairing = await maker.pairings.create.mutate({})
+    expect(pairing).toMatchObject({ role: 'operator', url: `${api.url}/pair?code=${pairing.code}` })
+    const exchange = (name: string) => api.client(null).pairings.exchange.mutate({ code: pairing.code, name })
+    const { device, secret } = await exchange('my phone')
+    expect(device).toMatchObject({ name: 'my phone', role: 'operator', createdBy: 'operator', push: null })
+    expect(await errorOf(exchange('another'))).toMatchObject({ code: 'PAIRING_REFUSED' })
+    const phone = createClient(api.url, secret)
+    expect(await phone.tokens.me.query()).toMatchObject({
+      ...{ kind: 'device', id: device.id, name: 'my phone', role: 'operator', allowedTopics: ['mail_*'] },
+      may: ['enqueue', 'read', 'act'],
+    })
+    expect(await phone.devices.list.query()).toMatchObject([{ id: device.id, isThis: true }])
+    expect(await maker.devices.list.query()).toMatchObject([{ id: device.id, isThis: false }])
+  })
+
+  it('are reached by the address that people use', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_PUBLIC_URL: 'https://oncue.example/jobs/' } })
+    const { url, code } = await api.client().pairings.create.mutate()
+    expect(url).toBe(`https://oncue.example/jobs/pair?code=${code}`)
+  })
+
+  it('never may more than their maker', async () => {
+    const api = await startTestApi(dialect)
+    const operator = api.client(await api.tokenFor('operator'))
+    expect(await errorOf(operator.pairings.create.mutate({ role: 'admin' }))).toMatchObject({
+      code: 'FORBIDDEN',
+      message: 'A device of yours can be operator at most, not admin',
+    })
+    expect(await operator.pairings.create.mutate({ role: 'viewer' })).toMatchObject({ role: 'viewer' })
+    const viewer = api.client(await api.tokenFor('viewer'))
+    expect(await errorOf(viewer.pairings.create.mutate({}))).toMatchObject({ code: 'FORBIDDEN' })
+  })
+
+  it('are not made by a code whose maker was revoked in between', async () => {
+    const api = await startTestApi(dialect)
+    const { id, secret } = await api.client().tokens.create.mutate({ name: 'ada', role: 'operator' })
+    const { code } = await api.client(secret).pairings.create.mutate({})
+    await api.client().tokens.revoke.mutate({ id })
+    const exchange = api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
+    expect(await errorOf(exchange)).toMatchObject({ code: 'PAIRING_REFUSED' })
+  })
+
+  it('are not found by guessing: after ten wrong codes an address has to wait, with a right one too', async () => {
+    const api = await startTestApi(dialect)
+    const { code } = await api.client().pairings.create.mutate({})
+    const exchange = (typed: string) =>
+      errorOf(api.client(null).pairings.exchange.mutate({ code: typed, name: 'phone' }))
+    for (let n = 0; n < 10; n++)
+      expect(await exchange(`ABC-DEF-GH${n}`)).toMatchObject({ code: 'PAIRING_REFUSED' })
+    expect(await exchange(code)).toMatchObject({
+      code: 'RATE_LIMITED',
+      details: { retryAfterSeconds: expect.any(Number) },
+    })
+    expect(await api.store.tokens.list({ kind: 'device' })).toEqual([])
+  })
+
+  it('are cut off at once when they are revoked', async () => {
+    const api = await startTestApi(dialect)
+    const { device, client } = await paired(api)
+    const ended = vi.fn()
+    const subscription = client.health.watch.subscribe(undefined, { onError: ended })
+    await vi.waitFor(() => expect(api.services.live.health.size).toBe(1))
+    await api.client(await api.tokenFor('admin')).devices.revoke.mutate({ id: device.id })
+    await vi.waitFor(() => expect(api.services.live.health.size).toBe(0), 5_000)
+    await vi.waitFor(() => expect(ended).toHaveBeenCalled(), 5_000)
+    subscription.unsubscribe()
+    expect(await errorOf(client.jobs.list.query({}))).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(await api.client().devices.list.query()).toEqual([])
+  })
+
+  it('are renamed and revoked by those who may as much, and by no others', async () => {
+    const api = await startTestApi(dialect)
+    const operator = api.client(await api.tokenFor('operator'))
+    const { device: ofAdmin } = await paired(api)
+    for (const change of [
+      operator.devices.rename.mutate({ id: ofAdmin.id, name: 'mine' }),
+      operator.devices.revoke.mutate({ id: ofAdmin.id }),
+    ])
+      expect(await errorOf(change)).toMatchObject({ code: 'FORBIDDEN' })
+    const { device } = await paired(api, { token: await api.tokenFor('operator') })
+    await operator.devices.rename.mutate({ id: device.id, name: 'old phone' })
+    expect(await operator.devices.list.query()).toContainEqual(
+      expect.objectContaining({ id: device.id, name: 'old phone' }),
+    )
+  })
+
+  it('are no other tokens: those are not renamed or revoked this way', async () => {
+    const api = await startTestApi(dialect)
+    const { id } = await api.client().tokens.create.mutate({ name: 'shop', role: 'producer' })
+    for (const change of [
+      api.client().devices.rename.mutate({ id, name: 'phone' }),
+      api.client().devices.revoke.mutate({ id }),
+    ])
+      expect(await errorOf(change)).toMatchObject({ code: 'TOKEN_NOT_FOUND' })
+  })
+
+  it('are named in the audit, with what they did', async () => {
+    const api = await startTestApi(dialect)
+    const { device, client } = await paired(api, { name: 'the phone' })
+    await client.queues.pause.mutate({ queue: 'mail' })
+    const { items } = await client.audit.list.query({ actorKind: 'device' })
+    expect(items).toMatchObject([
+      {
+        action: 'queues.pause',
+        actor: { id: device.id, name: 'the phone', kind: 'device' },
+        target: { queue: 'mail' },
+      },
+    ])
+    const made = await client.audit.list.query({ action: 'pairings.*' })
+    expect(made.items).toMatchObject([
+      { action: 'pairings.exchange', target: { id: device.id, name: 'the phone', createdBy: 'admin' } },
+      { action: 'pairings.create', actor: { name: 'admin' } },
+    ])
+  })
+
+  it('can be browsers, whose token no script sees', async () => {
+    const api = await startTestApi(dialect)
+    const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })
+    const json = { code, name: 'laptop' }
+    const strange = await api.fetch('/api/session/pair', {
+      ...{ token: null, json, headers: { origin: 'https://evil.example' } },
+    })
+    expect(strange.status).toBe(403)
+    const response = await api.fetch('/api/session/pair', {
+      ...{ token: null, json, headers: { origin: api.url } },
+    })
+    expect(response.status).toBe(201)
+    expect(await response.json()).toEqual({
+      ...{ name: 'laptop', role: 'viewer', expires_at: expect.any(String) },
+    })
+    const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const jobs = await api.fetch('/api/jobs', { token: null, headers: { cookie } })
+    expect(jobs.status).toBe(200)
+    const [device] = await api.client().devices.list.query()
+    await api.client().devices.revoke.mutate({ id: device?.id ?? '' })
+    expect((await api.fetch('/api/jobs', { token: null, headers: { cookie } })).status).toBe(401)
+  })
+})

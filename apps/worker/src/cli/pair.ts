@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { OncueError, type Role, roleSchema } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { type Command, Option } from 'commander'
+import { renderUnicodeCompact } from 'uqr'
+import { formatDuration } from '../duration.ts'
+import { toDuration } from './arguments.ts'
+import { type Answer, EXIT, implement, whoami } from './command.ts'
+import { plain } from './format.ts'
+
+const deviceRoleSchema = roleSchema.exclude(['producer'])
+
+/** How often to look whether somebody came. */
+const LOOK_MS = 500
+
+interface PairOptions {
+  readonly server?: string
+  readonly role: Exclude<Role, 'producer'>
+  readonly valid: number
+  readonly wait: boolean
+}
+
+export function addPair(program: Command): void {
+  implement<PairOptions>(
+    program
+      .command('pair')
+      .description('show a code that a phone scans once, to become a device of this server')
+      .option('--server <url>', 'where the phone reaches the API  (default: ONCUE_URL)')
+      .addOption(
+        new Option('--role <role>', 'what the device may do')
+          .choices(deviceRoleSchema.options)
+          .default('operator'),
+      )
+      .option('--valid <time>', 'for how long, at most a day', toDuration, 300_000)
+      .option('--no-wait', 'leave at once, and not when a device came'),
+    ['pair --server https://oncue.example.com', 'pair --role viewer --valid 15m', 'pair --no-wait --json'],
+    async ({ url, config, options, note }) => {
+      const server = readServer(options.server ?? config.serverUrl)
+      const store = await openStore(url, { poolSize: 2 })
+      try {
+        return await pair(store, server, options, note)
+      } finally {
+        await store.close()
+      }
+    },
+  )
+}
+
+async function pair(
+  store: Store,
+  server: string,
+  { role, valid, wait, json }: PairOptions & { readonly json?: true },
+  note: (text: string) => void,
+): Promise<Answer> {
+  const { id, code, expiresAt } = await store.pairings.create({ role, createdBy: whoami(), validMs: valid })
+  const link = `${server}/pair?code=${code}`
+  const shown = [
+    renderUnicodeCompact(link),
+    '',
+    `Scan it with the Oncue app, open ${link}`,
+    `or type ${code} there. It makes one device ${article(role)}, within ${formatDuration(valid)}.`,
+  ].join('\n')
+  const made = { code, url: link, role, expiresAt }
+  if (!wait || json) return { text: shown, json: made }
+  note(`${shown}\n`)
+  for (;;) {
+    const device = await store.pairings.deviceOf(id)
+    if (device) return { text: `${plain(device.name)} is paired`, json: made }
+    if ((await store.now()) >= expiresAt)
+      return { text: 'Nobody came: the code is no longer valid.', json: made, exit: EXIT.failed }
+    await delay(LOOK_MS)
+  }
+}
+
+const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`)
+
+function readServer(url: string | undefined): string {
+  if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
+  throw new OncueError(
+    'INVALID_INPUT',
+    url === undefined ? 'the phone must be told where the API is' : `${url} is no address of an API`,
+    { hint: 'Name it with --server https://oncue.example.com, or in ONCUE_URL.' },
+  )
+}
