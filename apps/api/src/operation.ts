@@ -83,6 +83,8 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
   gone: AbortSignal,
 ): AsyncGenerator<{ id: string; message: z.output<Output> }, void> {
   const input = await admit(ctx, operation, given)
+  const { kind, id: caller } = ctx.principal
+  const leave = ctx.live.enter(kind === 'anonymous' ? ctx.request.ip : caller)
   const validity = ctx.auth.whileValid(ctx.principal)
   const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
   try {
@@ -96,6 +98,7 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
     throw new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
   } finally {
     validity.release()
+    leave()
   }
 }
 

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
 import { openStore, rollback, type Store } from '@oncue/db'
 import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { call, DATABASES, run } from './cli-harness.ts'
+import { renderUnicodeCompact } from 'uqr'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { call, callAloud, DATABASES, run } from './cli-harness.ts'
 
 const WORKER = '3b7d4e0e-6a53-4c7f-9d39-0f6f1d1f7a01'
 const ERROR = { class: 'TypeError', message: 'no such user', fingerprint: 'aaaaaaaaaaaaaaaa' }
@@ -305,6 +306,47 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const { findings } = await json(['doctor'], 1)
     expect(findings).toContainEqual(expect.objectContaining({ check: 'migrations', status: 'fail' }))
   })
+
+  describe('pair', () => {
+    const SERVER = ['--server', 'https://oncue.example/']
+    const exchange = (code: string) =>
+      store.pairings.exchange({ code, name: 'my phone', hash: 'a'.repeat(64) })
+
+    test('shows a code for a camera and for people, and says when a device came', async () => {
+      const args = ['pair', '--role', 'viewer', ...SERVER, '--url', database.url]
+      let shown = ''
+      const paired = callAloud(args, (text) => {
+        shown += text
+      })
+      const link = await vi.waitFor(() => {
+        const [found] = /https:\S+/.exec(shown) ?? []
+        expect(found).toBeDefined()
+        return String(found)
+      })
+      const code = link.replace('https://oncue.example/pair?code=', '')
+      expect(shown).toContain(renderUnicodeCompact(link))
+      expect(shown).toContain(`type ${code} there. It makes one device a viewer, within 5m`)
+      expect(await exchange(code)).toMatchObject({ kind: 'device', role: 'viewer' })
+      expect(await paired).toMatchObject({ code: 0, stdout: 'my phone is paired\n' })
+    })
+
+    test('leaves at once if told so, or when it answers in JSON', async () => {
+      expect(await text('pair', '--no-wait', ...SERVER)).toContain('It makes one device an operator')
+      const { code, url, role } = await json(['pair', ...SERVER, '--valid', '15m'])
+      expect({ url, role }).toEqual({ url: `https://oncue.example/pair?code=${code}`, role: 'operator' })
+      expect(await exchange(code)).toMatchObject({ role: 'operator' })
+    })
+
+    test('gives up when the code is no longer valid', async () => {
+      const outcome = await call('pair', ...SERVER, '--valid', '1ms', '--url', database.url)
+      expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('Nobody came') })
+    })
+
+    test('needs to know where the phone finds the API', async () => {
+      expect(await json(['pair'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT', hint: /--server/ } })
+      expect(await json(['pair', '--server', 'oncue'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
+    })
+  })
 })
 
 describe('the command line', () => {
@@ -315,11 +357,11 @@ describe('the command line', () => {
     const [, list = ''] = stdout.split(/Commands:|Examples:/)
     const commands = [...list.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name)
     const known = ['run', 'enqueue', 'list', 'show', 'requeue', 'cancel', 'delete', 'stats']
-    expect(commands).toEqual([...known, 'queues', 'schedules', 'doctor', 'top'])
+    expect(commands).toEqual([...known, 'queues', 'schedules', 'pair', 'doctor', 'top'])
     expect(stdout).toContain('Exit codes:')
     expect(code).toBe(0)
     const nested = ['queues list', 'queues pause', 'queues limit', 'schedules add', 'schedules run']
-    for (const name of [...known, 'doctor', 'top', ...nested]) {
+    for (const name of [...known, 'pair', 'doctor', 'top', ...nested]) {
       const help = await call(...name.split(' '), '--help')
       expect(help, name).toMatchObject({ code: 0, stdout: expect.stringContaining('Examples:') })
       expect(help.stdout, name).toContain('--json')
@@ -340,6 +382,8 @@ describe('the command line', () => {
     [['schedules', 'add', 'x', '* * * * *', 'mail', '{']],
     [['--concurrency', 'many']],
     [['--poll', 'often']],
+    [['pair', '--role', 'producer']],
+    [['pair', '--valid', 'long']],
   ])('%j is wrong usage, 2', async (args) => {
     const { code, stderr } = await call(...args)
     expect(stderr).toMatch(/^error: /)

@@ -1,12 +1,17 @@
+import { OncueError } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import { HealthBoard } from './health.ts'
 import { StateHub } from './states.ts'
+
+/** Streams of one caller: far more than a team has screens, far fewer than a loop opens. */
+const MAX_STREAMS = 1_000
 
 /** What lives as long as the process and is shared by everybody who watches. */
 export class Live {
   readonly states: StateHub
   readonly health: HealthBoard
   readonly #closing = new AbortController()
+  readonly #streams = new Map<string, number>()
 
   constructor(store: Store) {
     this.states = new StateHub((ids) => store.glance(ids))
@@ -16,6 +21,21 @@ export class Live {
   /** Aborted when the server stops. Its reason ends a stream without saying that it is complete, so clients come back. */
   get closing(): AbortSignal {
     return this.#closing.signal
+  }
+
+  /** One stream more of this caller, until the answer is called. */
+  enter(caller: string): () => void {
+    const open = this.#streams.get(caller) ?? 0
+    if (open >= MAX_STREAMS)
+      throw new OncueError('RATE_LIMITED', `More than ${MAX_STREAMS} streams are open`, {
+        hint: 'Close those that nobody watches.',
+      })
+    this.#streams.set(caller, open + 1)
+    return () => {
+      const left = (this.#streams.get(caller) ?? 1) - 1
+      if (left > 0) this.#streams.set(caller, left)
+      else this.#streams.delete(caller)
+    }
   }
 
   close(): void {

@@ -1,0 +1,13 @@
+import type { Store } from '@oncue/db'
+import { expect, it } from 'vitest'
+import { Live } from './live.ts'
+
+it('lets a caller open a thousand streams, and another one its own', () => {
+  const live = new Live({} as Store)
+  const leave = Array.from({ length: 1_000 }, () => live.enter('ada'))
+  expect(() => live.enter('ada')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+  live.enter('bob')
+  leave[0]?.()
+  live.enter('ada')
+  expect(() => live.enter('ada')).toThrow('More than 1000 streams')
+})
