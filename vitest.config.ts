@@ -17,6 +17,19 @@ export default defineConfig({
         test: { ...shared, name: 'core', include: ['packages/core/{src,test}/**/*.test.ts'] },
       },
       {
+        // What needs no device and no browser. Screens are tested by jest, in apps/mobile.
+        test: { ...shared, name: 'mobile', include: ['apps/mobile/src/**/*.test.ts'] },
+      },
+      {
+        // The built app in a real browser, against the real API.
+        test: {
+          ...shared,
+          name: 'e2e',
+          include: ['apps/mobile/e2e/web/**/*.e2e.ts'],
+          fileParallelism: false,
+        },
+      },
+      {
         // A Postgres is started for these, and only when one of them runs.
         test: {
           ...shared,
@@ -25,8 +38,9 @@ export default defineConfig({
             '{packages,apps}/*/{src,test}/**/*.test.ts',
             'prisma/**/*.test.ts',
             'examples/**/*.test.ts',
+            'scripts/**/*.test.ts',
           ],
-          exclude: ['packages/core/**', '**/node_modules/**', '**/dist/**'],
+          exclude: ['packages/core/**', 'apps/mobile/**', '**/node_modules/**', '**/dist/**'],
           globalSetup: ['packages/db/src/testing/global-setup.ts'],
         },
       },

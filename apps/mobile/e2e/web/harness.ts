@@ -1,0 +1,89 @@
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Gone when the test is over, after those who visit it. */
+export async function openWorld(env?: Record<string, string>): Promise<World> {
+  const world = await startWorld(env)
+  onTestFinished(() => world.close())
+  return world
+}
+
+export const PHONE = { width: 390, height: 844 }
+export const DESKTOP = { width: 1280, height: 800 }
+
+let shared: Promise<Browser> | undefined
+
+/** One for all tests of a file. */
+export function browser(): Promise<Browser> {
+  shared ??= launchBrowser()
+  return shared
+}
+
+export async function closeBrowser(): Promise<void> {
+  await (await shared)?.close()
+  shared = undefined
+}
+
+/** What a page must not do; looked at when the test is over. Some tests provoke one: they name it. */
+export interface Visitor {
+  readonly page: Page
+  /** From here on, messages like this are expected. */
+  expectTrouble(like: RegExp): void
+}
+
+/** Somebody with a browser of their own. Whatever their console complains about fails the test. */
+export async function visit(world: World, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const context = await (await browser()).newContext({ baseURL: world.url, viewport: PHONE, ...options })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const expected: RegExp[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  // Violations of the policy are told to the page, not always to its console.
+  await page.exposeFunction('tellViolation', (what: string) => complaints.push(`CSP: ${what}`))
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+      const told = globalThis as unknown as { tellViolation: (what: string) => void }
+      told.tellViolation(`${violatedDirective} ${blockedURI}`)
+    })
+  })
+  onTestFinished(async () => {
+    await context.close()
+    expect(complaints.filter((text) => !expected.some((like) => like.test(text)))).toEqual([])
+  })
+  return { page, expectTrouble: (like) => void expected.push(like) }
+}
+
+/** As a person would, unless the page is open to all. */
+export async function signIn(page: Page, path = '/', token = ADMIN_TOKEN): Promise<void> {
+  await page.goto(path)
+  await page.getByLabel('Token').fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor({ state: 'detached' })
+}
+
+/** What axe calls serious or worse. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.addScriptTag({ path: AXE }).catch(() => {})
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }
+    const { violations } = await axe.run()
+    return violations.map(({ id, impact, nodes }) => ({
+      ...{ id, impact, where: nodes.map(({ html }) => html.slice(0, 160)) },
+    }))
+  })
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, where }) => `${id}: ${where.join(' | ')}`)
+}
+
+interface AxeResults {
+  readonly violations: readonly { id: string; impact: string; nodes: readonly { html: string }[] }[]
+}

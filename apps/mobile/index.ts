@@ -1,0 +1,2 @@
+import './src/lib/runtime.ts'
+import 'expo-router/entry'

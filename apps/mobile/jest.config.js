@@ -1,0 +1,16 @@
+const preset = require('jest-expo/jest-preset')
+
+/** What is published as ES modules only, on top of what the preset knows. */
+const MODULES = ['@trpc', 'eventsource', 'eventsource-parser', 'lucide-react-native']
+
+module.exports = {
+  preset: 'jest-expo',
+  // Vitest has what needs no device: *.test.ts.
+  testMatch: ['<rootDir>/src/**/*.test.tsx'],
+  setupFilesAfterEnv: ['<rootDir>/src/testing/setup.ts'],
+  moduleNameMapper: { ...preset.moduleNameMapper, '^(\\.{1,2}/.*)\\.tsx?$': '$1' },
+  transform: { ...preset.transform, '\\.mjs$': preset.transform['\\.[jt]sx?$'] },
+  transformIgnorePatterns: preset.transformIgnorePatterns.map((pattern) =>
+    pattern.replace('(?!(', `(?!(${MODULES.join('|')}|`),
+  ),
+}

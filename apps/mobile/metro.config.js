@@ -1,0 +1,18 @@
+const { existsSync } = require('node:fs')
+const { join } = require('node:path')
+const { getDefaultConfig } = require('expo/metro-config')
+
+const SOURCE = join(__dirname, 'src/')
+/** Made by scripts/bundle-sdk.mts. */
+const SDK = join(__dirname, 'node_modules/.cache/oncue/sdk.js')
+
+const config = getDefaultConfig(__dirname)
+
+config.resolver.resolveRequest = (context, name, platform) => {
+  if (name === '@oncue/sdk' && !context.dev && existsSync(SDK)) return { type: 'sourceFile', filePath: SDK }
+  // Metro looks for `x.web.ts` only where an import leaves the extension away, which ours do not.
+  const isOurs = name.startsWith('.') && context.originModulePath.startsWith(SOURCE)
+  return context.resolveRequest(context, isOurs ? name.replace(/\.tsx?$/, '') : name, platform)
+}
+
+module.exports = config

@@ -1,0 +1,1 @@
+export { PairScreen as default } from '../features/sign-in/pair-screen.tsx'

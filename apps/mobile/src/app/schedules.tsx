@@ -1,0 +1,1 @@
+export { SchedulesScreen as default } from '../features/schedules/schedules-screen.tsx'

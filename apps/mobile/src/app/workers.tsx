@@ -1,0 +1,1 @@
+export { WorkersScreen as default } from '../features/workers/workers-screen.tsx'

@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+
+/** Within reach of a thumb: Retry · Cancel · More. Give it to a page as its `bar`. */
+export function ActionBar({ children }: { readonly children: ReactNode }) {
+  const { colors } = useTheme()
+  const insets = useSafeAreaInsets()
+  return (
+    <View
+      role="toolbar"
+      style={[
+        styles.bar,
+        {
+          backgroundColor: colors.surfaceRaised,
+          borderTopColor: colors.line,
+          paddingBottom: insets.bottom + space.m,
+        },
+      ]}
+    >
+      {children}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  bar: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    gap: space.s,
+    borderTopWidth: StyleSheet.hairlineWidth,
+    paddingHorizontal: space.l,
+    paddingTop: space.m,
+  },
+})

@@ -1,0 +1,57 @@
+import { StyleSheet, View } from 'react-native'
+import { describeConnection, type Phase } from '../../lib/connection.ts'
+import { useConnection, useConnectionState } from '../../lib/connection-provider.tsx'
+import { timeOfDay } from '../../lib/format.ts'
+import { radius, space, type Tone, toneOf } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { Pressable } from '../ui/pressable.tsx'
+import { Text } from '../ui/text.tsx'
+
+const TONES: Readonly<Record<Phase, Tone>> = {
+  connecting: 'neutral',
+  live: 'good',
+  polling: 'good',
+  reconnecting: 'warn',
+  offline: 'bad',
+  paused: 'paused',
+}
+
+/** How fresh everything is, in words. Pressed, it pauses or goes on. */
+export function ConnectionWord() {
+  const { colors } = useTheme()
+  const connection = useConnection()
+  const state = useConnectionState()
+  const words = describeConnection(state, timeOfDay)
+  const next = { paused: 'resume', offline: 'try again', reconnecting: 'try again' } as const
+  const verb = state.phase in next ? next[state.phase as keyof typeof next] : 'pause'
+  const onPress = () => {
+    if (verb === 'resume') connection?.resume()
+    else if (verb === 'pause') connection?.pause()
+    else connection?.retryNow()
+  }
+  return (
+    <Pressable
+      role="button"
+      aria-label={`${words}. Press to ${verb}.`}
+      onPress={onPress}
+      style={styles.target}
+    >
+      <View style={[styles.dot, { backgroundColor: toneOf(colors, TONES[state.phase]).ink }]} />
+      <Text variant="label" color="textMuted" numberOfLines={1}>
+        {words}
+      </Text>
+    </Pressable>
+  )
+}
+
+const styles = StyleSheet.create({
+  target: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    gap: space.s,
+    paddingHorizontal: space.s,
+    borderRadius: radius.m,
+    flexShrink: 1,
+  },
+  dot: { width: 8, height: 8, borderRadius: radius.full },
+})

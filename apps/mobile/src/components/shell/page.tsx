@@ -1,0 +1,99 @@
+import { useRouter } from 'expo-router'
+import type { ReactNode } from 'react'
+import { RefreshControl, ScrollView, StyleSheet, View } from 'react-native'
+import { usePageTitle } from '../../lib/page-title.ts'
+import { space } from '../../theme/tokens.ts'
+import { IconButton } from '../ui/icon-button.tsx'
+import { Text } from '../ui/text.tsx'
+import { useIsBesideList } from './split.tsx'
+
+/** Where back leads for who came here by a link. */
+export type Parent = '/' | '/failures' | '/queues' | '/alerts' | '/jobs' | '/settings'
+
+export interface PageProps {
+  readonly title: string
+  readonly children: ReactNode
+  /** Shows a way back; none: the page is one of the tabs. */
+  readonly parent?: Parent
+  /** A word beside the title: a state, a count. */
+  readonly badge?: ReactNode
+  /** Buttons at the end of the title's row. */
+  readonly actions?: ReactNode
+  /** Stays in sight at the bottom: what can be done here. */
+  readonly bar?: ReactNode
+  readonly onRefresh?: () => void
+  /** The page has a list that scrolls by itself. */
+  readonly isList?: boolean
+  /** Not said again in the window's title, as for a list beside its detail. */
+  readonly isAside?: boolean
+}
+
+/** A title, what there is to see, and what can be done. */
+export function Page(props: PageProps) {
+  const { title, children, parent, badge, actions, bar, onRefresh, isList = false, isAside = false } = props
+  const isBesideList = useIsBesideList()
+  usePageTitle(isAside ? null : title)
+  const head = (
+    <View style={styles.head}>
+      {parent && !isBesideList && <Back parent={parent} />}
+      <View style={styles.title}>
+        <Text variant="display" level={1} style={styles.words}>
+          {title}
+        </Text>
+        {badge}
+      </View>
+      {actions}
+    </View>
+  )
+  return (
+    <View style={styles.page} role={isAside ? 'complementary' : 'main'}>
+      {isList ? (
+        <View style={styles.fill}>
+          {head}
+          {children}
+        </View>
+      ) : (
+        <ScrollView
+          style={styles.fill}
+          contentContainerStyle={styles.content}
+          {...(onRefresh && { refreshControl: <RefreshControl refreshing={false} onRefresh={onRefresh} /> })}
+        >
+          {head}
+          {children}
+        </ScrollView>
+      )}
+      {bar}
+    </View>
+  )
+}
+
+function Back({ parent }: { readonly parent: Parent }) {
+  const router = useRouter()
+  const onPress = () => (router.canGoBack() ? router.back() : router.dismissTo(parent))
+  return <IconButton icon="back" label="Back" color="text" onPress={onPress} />
+}
+
+const styles = StyleSheet.create({
+  page: { flex: 1 },
+  fill: { flex: 1 },
+  content: { paddingBottom: space.xxxl },
+  head: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    gap: space.s,
+    paddingHorizontal: space.l,
+    paddingTop: space.m,
+    paddingBottom: space.m,
+    minHeight: 72,
+  },
+  title: {
+    flex: 1,
+    minWidth: 160,
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    gap: space.m,
+  },
+  words: { flexShrink: 1 },
+})

@@ -1,0 +1,59 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Banner } from '../ui/banner.tsx'
+import { Button } from '../ui/button.tsx'
+import { describeProblem } from '../ui/describe-problem.ts'
+import { EmptyState, type EmptyStateProps } from '../ui/empty-state.tsx'
+import { ErrorState } from '../ui/error-state.tsx'
+import { SkeletonRows } from '../ui/skeleton.tsx'
+
+export interface ReadStateProps<Data> {
+  readonly read: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>
+  readonly children: (data: Data) => ReactNode
+  readonly isEmpty?: (data: Data) => boolean
+  /** Nothing there, and all is well. */
+  readonly empty?: EmptyStateProps
+  /** Nothing there because of a filter, which this takes away. */
+  readonly onClearFilter?: (() => void) | undefined
+  readonly skeleton?: ReactNode
+}
+
+/**
+ * Every state of a screen, once: first load, old data while a newer answer is fetched, healthy and empty, emptied by
+ * a filter, an error over old data, an error instead of data. Who is signed out never gets here: the gate sees to it.
+ */
+export function ReadState<Data>(props: ReadStateProps<Data>) {
+  const { read, children, isEmpty, empty, onClearFilter, skeleton = <SkeletonRows /> } = props
+  const { data, error } = read
+  const retry = () => void read.refetch()
+  if (data === undefined) return error ? <ErrorState error={error} onRetry={retry} /> : skeleton
+  const isNothing = isEmpty?.(data) ?? false
+  return (
+    <>
+      {error && <StaleBanner error={error} onRetry={retry} />}
+      {isNothing && onClearFilter && (
+        <EmptyState
+          icon="filter"
+          title="Nothing matches"
+          text="There may be more without the filter."
+          action={{ label: 'Clear filter', onPress: onClearFilter }}
+        />
+      )}
+      {isNothing && !onClearFilter && empty && <EmptyState {...empty} />}
+      {!isNothing && children(data)}
+    </>
+  )
+}
+
+function StaleBanner({ error, onRetry }: { readonly error: Error; readonly onRetry: () => void }) {
+  const { title, text, icon } = describeProblem(error)
+  return (
+    <Banner
+      tone="warn"
+      icon={icon}
+      text={`${title}: what you see may be old`}
+      detail={text}
+      action={<Button label="Retry" onPress={onRetry} />}
+    />
+  )
+}

@@ -1,0 +1,168 @@
+import { usePathname, useRouter } from 'expo-router'
+import type { ReactNode } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { useSessionState } from '../../lib/session.ts'
+import { useHealth } from '../../lib/use-health.ts'
+import { radius, space } from '../../theme/tokens.ts'
+import { useIsWide, useTheme } from '../../theme/use-theme.ts'
+import { Icon } from '../ui/icon.tsx'
+import { IconButton } from '../ui/icon-button.tsx'
+import { Mark } from '../ui/mark.tsx'
+import { Pressable } from '../ui/pressable.tsx'
+import { Text } from '../ui/text.tsx'
+import { ConnectionWord } from './connection-word.tsx'
+import { type Destination, isWithin, MORE, TABS } from './destinations.ts'
+import { EnvironmentBadge } from './environment-badge.tsx'
+
+const ALONE = ['/sign-in', '/pair']
+
+/** What stays where it is while screens come and go: a rail where there is room, bars on a phone. */
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const { colors } = useTheme()
+  const { status } = useSessionState()
+  const pathname = usePathname()
+  const isWide = useIsWide()
+  const insets = useSafeAreaInsets()
+  const isAlone = status !== 'signed-in' || ALONE.includes(pathname)
+  const isTab = TABS.some(({ href }) => href === pathname)
+  return (
+    <View
+      style={[
+        styles.shell,
+        isWide && styles.row,
+        { backgroundColor: colors.surface, paddingTop: insets.top },
+      ]}
+    >
+      {!isAlone && (isWide ? <Rail /> : <TopBar />)}
+      <View style={styles.content}>{children}</View>
+      {!isAlone && !isWide && isTab && <TabBar />}
+    </View>
+  )
+}
+
+function TopBar() {
+  const router = useRouter()
+  return (
+    <View style={styles.top} role="banner">
+      <EnvironmentBadge />
+      <ConnectionWord />
+      <View style={styles.content} />
+      <IconButton icon="settings" label="Settings and more" onPress={() => router.push('/settings')} />
+    </View>
+  )
+}
+
+function TabBar() {
+  const { colors } = useTheme()
+  const insets = useSafeAreaInsets()
+  return (
+    <View
+      role="navigation"
+      style={[
+        styles.tabs,
+        { borderTopColor: colors.line, backgroundColor: colors.surfaceRaised, paddingBottom: insets.bottom },
+      ]}
+    >
+      {TABS.map((tab) => (
+        <Goto key={tab.href} to={tab} isTab />
+      ))}
+    </View>
+  )
+}
+
+function Rail() {
+  const { colors } = useTheme()
+  return (
+    <View
+      role="navigation"
+      style={[styles.rail, { borderRightColor: colors.line, backgroundColor: colors.surfaceRaised }]}
+    >
+      <View style={styles.brand}>
+        <Mark size={26} />
+        <Text variant="title">Oncue</Text>
+      </View>
+      <View style={styles.where}>
+        <EnvironmentBadge />
+      </View>
+      {TABS.map((tab) => (
+        <Goto key={tab.href} to={tab} />
+      ))}
+      <View style={[styles.rule, { backgroundColor: colors.line }]} />
+      {MORE.map((other) => (
+        <Goto key={other.href} to={other} />
+      ))}
+      <View style={styles.content} />
+      <ConnectionWord />
+      <Goto to={{ href: '/settings', label: 'Settings', icon: 'settings' }} />
+    </View>
+  )
+}
+
+function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?: boolean }) {
+  const { colors } = useTheme()
+  const router = useRouter()
+  const isHere = isWithin(usePathname(), to.href)
+  const firing = useFiring(to)
+  const ink = isHere ? 'accent' : 'textMuted'
+  return (
+    <Pressable
+      role="link"
+      aria-label={firing > 0 ? `${to.label}, ${firing} firing` : to.label}
+      {...(isHere && { 'aria-current': 'page' as const })}
+      onPress={() => router.navigate(to.href)}
+      style={[isTab ? styles.tab : styles.item, isHere && !isTab && { backgroundColor: colors.accentSoft }]}
+    >
+      <Icon name={to.icon} size={isTab ? 22 : 18} color={ink} />
+      <Text variant={isTab ? 'overline' : 'label'} color={isHere ? 'accent' : isTab ? 'textMuted' : 'text'}>
+        {to.label}
+      </Text>
+      {firing > 0 && (
+        <View style={[styles.count, isTab && styles.countOnTab, { backgroundColor: colors.bad }]}>
+          <Text variant="overline" color="onBad">
+            {firing}
+          </Text>
+        </View>
+      )}
+    </Pressable>
+  )
+}
+
+function useFiring(to: Destination): number {
+  const { data } = useHealth()
+  return to.href === '/alerts' ? (data?.alerts?.firing ?? 0) : 0
+}
+
+const styles = StyleSheet.create({
+  shell: { flex: 1 },
+  row: { flexDirection: 'row' },
+  content: { flex: 1, minWidth: 0 },
+  top: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    gap: space.s,
+    paddingLeft: space.l,
+    paddingRight: space.xs,
+  },
+  tabs: { flexDirection: 'row', borderTopWidth: StyleSheet.hairlineWidth },
+  tab: { flex: 1, alignItems: 'center', justifyContent: 'center', gap: 2, paddingVertical: space.s },
+  rail: { width: 212, padding: space.m, gap: 2, borderRightWidth: StyleSheet.hairlineWidth },
+  brand: { flexDirection: 'row', alignItems: 'center', gap: space.s, padding: space.s },
+  where: { paddingHorizontal: space.s, paddingBottom: space.m },
+  rule: { height: StyleSheet.hairlineWidth, marginVertical: space.s },
+  item: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    gap: space.m,
+    paddingHorizontal: space.m,
+    borderRadius: radius.m,
+  },
+  count: {
+    minWidth: 20,
+    borderRadius: radius.full,
+    alignItems: 'center',
+    paddingHorizontal: 6,
+    marginLeft: 'auto',
+  },
+  countOnTab: { position: 'absolute', top: 4, left: '52%', marginLeft: 4 },
+})

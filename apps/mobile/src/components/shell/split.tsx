@@ -1,0 +1,38 @@
+import { createContext, type ReactNode, useContext } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { useIsWide, useTheme } from '../../theme/use-theme.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
+
+export interface SplitProps {
+  readonly list: ReactNode
+  /** The detail that is open; none: the list alone, or a hint beside it. */
+  readonly children?: ReactNode
+  readonly hint: string
+}
+
+const BesideList = createContext(false)
+
+/** A detail whose list is in sight needs no way back to it. */
+export function useIsBesideList(): boolean {
+  return useContext(BesideList)
+}
+
+/** Where there is room, a list and its detail side by side; else whichever was asked for. */
+export function Split({ list, children, hint }: SplitProps) {
+  const { colors } = useTheme()
+  if (!useIsWide()) return children ?? list
+  return (
+    <View style={styles.split}>
+      <View style={[styles.list, { borderRightColor: colors.line }]}>{list}</View>
+      <BesideList.Provider value={true}>
+        <View style={styles.detail}>{children ?? <EmptyState icon="open" title={hint} />}</View>
+      </BesideList.Provider>
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  split: { flex: 1, flexDirection: 'row' },
+  list: { width: 420, borderRightWidth: StyleSheet.hairlineWidth },
+  detail: { flex: 1, minWidth: 0 },
+})

@@ -1,0 +1,93 @@
+import { ActivityIndicator, StyleSheet, View } from 'react-native'
+import { type Palette, radius, space, TARGET } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { Pressable } from './pressable.tsx'
+import { Text } from './text.tsx'
+import { useToast } from './toast.tsx'
+
+export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger'
+
+export interface ButtonProps {
+  readonly label: string
+  readonly onPress: () => void
+  readonly variant?: ButtonVariant
+  readonly icon?: IconName
+  readonly isBusy?: boolean
+  /** Why it cannot be used now, from `useLock()`. It stays where it is, with a lock, and says so when pressed. */
+  readonly lock?: string | null
+  /** Fills its row. */
+  readonly wide?: boolean
+  /** What a reader hears, where the label alone would not say it. */
+  readonly hint?: string
+}
+
+export function Button(props: ButtonProps) {
+  const { label, onPress, variant = 'secondary', icon, isBusy = false, lock = null, wide, hint } = props
+  const { colors } = useTheme()
+  const toast = useToast()
+  const ink = colors[INK[lock === null ? variant : 'locked']]
+  return (
+    <Pressable
+      role="button"
+      isFilled={variant === 'primary' || variant === 'danger'}
+      aria-label={label}
+      aria-disabled={lock !== null || isBusy}
+      aria-busy={isBusy}
+      accessibilityHint={lock ?? hint}
+      onPress={() => {
+        if (isBusy) return
+        if (lock === null) onPress()
+        else toast.show({ text: lock, icon: 'lock' })
+      }}
+      style={[styles.button, wide && styles.wide, faceOf(colors, lock === null ? variant : 'locked')]}
+    >
+      <View style={styles.content}>
+        {isBusy ? (
+          <ActivityIndicator size="small" color={ink} />
+        ) : (
+          (lock !== null || icon) && <Icon name={lock === null && icon ? icon : 'lock'} size={18} ink={ink} />
+        )}
+        <Text variant="heading" style={{ color: ink }}>
+          {label}
+        </Text>
+      </View>
+    </Pressable>
+  )
+}
+
+const INK = {
+  primary: 'onAccent',
+  secondary: 'text',
+  quiet: 'accent',
+  danger: 'onBad',
+  locked: 'textMuted',
+} as const satisfies Record<string, keyof Palette>
+
+export function faceOf(colors: Palette, variant: ButtonVariant | 'locked') {
+  switch (variant) {
+    case 'primary':
+      return { backgroundColor: colors.accent }
+    case 'danger':
+      return { backgroundColor: colors.bad }
+    case 'secondary':
+      return { backgroundColor: colors.surfaceRaised, borderColor: colors.lineStrong, borderWidth: 1 }
+    case 'locked':
+      return { backgroundColor: colors.surfaceSunken }
+    case 'quiet':
+      return {}
+  }
+}
+
+const styles = StyleSheet.create({
+  button: {
+    minHeight: TARGET,
+    borderRadius: radius.m,
+    paddingHorizontal: space.l,
+    paddingVertical: space.s,
+    justifyContent: 'center',
+    alignSelf: 'flex-start',
+  },
+  wide: { alignSelf: 'stretch' },
+  content: { flexDirection: 'row', gap: space.s, alignItems: 'center', justifyContent: 'center' },
+})

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { areaOf, lineOf, niceMax, scaleOf } from './chart-geometry.ts'
+
+it.each([
+  [0, 1],
+  [0.3, 0.5],
+  [1, 1],
+  [7, 10],
+  [11, 20],
+  [204, 500],
+  [5_001, 10_000],
+])('an axis for %d ends at %d', (value, end) => expect(niceMax(value)).toBe(end))
+
+it('draws from zero to the end of the axis, from edge to edge', () => {
+  const scale = scaleOf([[0, 5, 10]], { width: 100, height: 50 })
+  expect(lineOf([0, 5, 10], scale)).toBe('M0 50L50 25L100 0')
+  expect(areaOf([0, 5, 10], scale)).toBe('M0 50L0 50L50 25L100 0L100 50Z')
+})
+
+it('keeps a threshold in sight', () => {
+  const { y } = scaleOf([[1, 2]], { width: 10, height: 100, threshold: 100 })
+  expect(y(100)).toBeGreaterThan(0)
+})
+
+it('leaves a gap where nothing is known', () => {
+  const values = [1, null, 1, 1]
+  const scale = scaleOf([values], { width: 30, height: 10 })
+  expect(lineOf(values, scale)).toBe('M0 0M20 0L30 0')
+  expect(areaOf(values, scale)).toBe('M0 10L0 0L0 10ZM20 10L20 0L30 0L30 10Z')
+})
+
+it('survives nothing at all', () => {
+  expect(lineOf([], scaleOf([[]], { width: 10, height: 10 }))).toBe('')
+})

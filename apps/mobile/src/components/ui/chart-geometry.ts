@@ -1,0 +1,82 @@
+/** Numbers of a series; null: nothing is known of that moment. */
+export type Values = readonly (number | null)[]
+
+export interface Scale {
+  readonly max: number
+  readonly x: (index: number) => number
+  readonly y: (value: number) => number
+  readonly bottom: number
+}
+
+export interface Box {
+  readonly width: number
+  readonly height: number
+  /** Kept free at all sides, so that strokes are not cut. */
+  readonly inset?: number
+  /** Always within sight. */
+  readonly threshold?: number
+}
+
+/** From zero, always: a line that starts elsewhere tells lies. */
+export function scaleOf(series: readonly Values[], { width, height, inset = 0, threshold = 0 }: Box): Scale {
+  const known = series.flatMap((values) => values.filter((value) => value !== null))
+  const max = niceMax(Math.max(threshold * 1.1, ...known, 0))
+  const count = Math.max(...series.map(({ length }) => length), 1)
+  const bottom = height - inset
+  return {
+    max,
+    bottom,
+    x: (index) => (count === 1 ? width / 2 : (index / (count - 1)) * width),
+    y: (value) => bottom - (value / max) * (height - 2 * inset),
+  }
+}
+
+/** The next of 1, 2, 5, 10, 20, 50 …: what an axis can be divided into. */
+export function niceMax(value: number): number {
+  if (value <= 0) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  const step = [1, 2, 5, 10].find((each) => each * power >= value) ?? 10
+  return step * power
+}
+
+/** Broken where nothing is known. */
+export function lineOf(values: Values, { x, y }: Scale): string {
+  let isDrawing = false
+  return values
+    .map((value, index) => {
+      if (value === null) {
+        isDrawing = false
+        return ''
+      }
+      const move = isDrawing ? 'L' : 'M'
+      isDrawing = true
+      return `${move}${round(x(index))} ${round(y(value))}`
+    })
+    .join('')
+}
+
+export function areaOf(values: Values, scale: Scale): string {
+  return runsOf(values)
+    .map((run) => {
+      const points = run
+        .map(({ index, value }) => `L${round(scale.x(index))} ${round(scale.y(value))}`)
+        .join('')
+      const first = round(scale.x(run[0]?.index ?? 0))
+      const last = round(scale.x(run.at(-1)?.index ?? 0))
+      return `M${first} ${scale.bottom}${points}L${last} ${scale.bottom}Z`
+    })
+    .join('')
+}
+
+function runsOf(values: Values): { index: number; value: number }[][] {
+  const runs: { index: number; value: number }[][] = []
+  values.forEach((value, index) => {
+    if (value === null) return
+    const isNew = index === 0 || values[index - 1] === null
+    if (isNew) runs.push([])
+    runs.at(-1)?.push({ index, value })
+  })
+  return runs
+}
+
+const round = (value: number) => Math.round(value * 100) / 100

@@ -1,0 +1,74 @@
+import { ScrollView, StyleSheet, View } from 'react-native'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { Pressable } from './pressable.tsx'
+import { Text } from './text.tsx'
+
+export interface ChipProps {
+  readonly label: string
+  readonly onPress: () => void
+  readonly isOn?: boolean
+  readonly icon?: IconName
+  /** Shows a cross: pressing takes the filter away. */
+  readonly isRemovable?: boolean
+}
+
+/** A filter that is on or off. */
+export function Chip({ label, onPress, isOn = false, icon, isRemovable = false }: ChipProps) {
+  const { colors } = useTheme()
+  const ink = isOn ? 'accent' : 'text'
+  return (
+    <Pressable
+      role="button"
+      aria-pressed={isOn}
+      aria-label={isRemovable ? `Remove filter ${label}` : label}
+      onPress={onPress}
+      style={styles.target}
+    >
+      <View
+        style={[
+          styles.chip,
+          { borderColor: colors.line, backgroundColor: colors.surfaceRaised },
+          isOn && { borderColor: colors.accent, backgroundColor: colors.accentSoft },
+        ]}
+      >
+        {icon && <Icon name={icon} size={16} color={ink} />}
+        <Text variant="label" color={ink}>
+          {label}
+        </Text>
+        {isRemovable && <Icon name="close" size={14} color={ink} />}
+      </View>
+    </Pressable>
+  )
+}
+
+/** In a row that scrolls sideways rather than wrapping. */
+export function Chips({ children }: { readonly children: React.ReactNode }) {
+  return (
+    <ScrollView
+      horizontal
+      showsHorizontalScrollIndicator={false}
+      style={styles.scroll}
+      contentContainerStyle={styles.row}
+    >
+      {children}
+    </ScrollView>
+  )
+}
+
+const styles = StyleSheet.create({
+  target: { justifyContent: 'center', borderRadius: radius.full },
+  chip: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    justifyContent: 'center',
+    gap: 6,
+    minHeight: 36,
+    borderRadius: radius.full,
+    borderWidth: 1,
+    paddingHorizontal: space.m,
+  },
+  scroll: { flexGrow: 0 },
+  row: { gap: space.s, paddingHorizontal: space.l },
+})

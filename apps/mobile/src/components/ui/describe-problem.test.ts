@@ -1,0 +1,24 @@
+import { OncueError } from '@oncue/sdk'
+import { expect, it } from 'vitest'
+import { describeProblem } from './describe-problem.ts'
+
+it.each([
+  ['NETWORK_ERROR', 'The server does not answer', true],
+  ['REQUEST_TIMEOUT', 'The server does not answer', true],
+  ['FORBIDDEN', 'You may not see this', false],
+  ['JOB_NOT_FOUND', 'This job is gone', false],
+  ['NOT_FOUND', 'The server is of another version', true],
+  ['DATABASE_UNAVAILABLE', 'This did not work', true],
+  ['INVALID_INPUT', 'This did not work', false],
+] as const)('%s is told as "%s"; retry: %s', (code, title, canRetry) => {
+  expect(describeProblem(new OncueError(code, 'why'))).toMatchObject({ title, canRetry })
+})
+
+it('tells what to do, in the words of the error', () => {
+  const { text } = describeProblem(new OncueError('FORBIDDEN', 'A viewer may not do this'))
+  expect(text).toMatch(/^A viewer may not do this\. Use a token/)
+})
+
+it('does not hide what it does not know', () => {
+  expect(describeProblem(new Error('boom')).text).toBe('boom')
+})

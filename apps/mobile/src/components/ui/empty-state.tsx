@@ -1,0 +1,40 @@
+import { StyleSheet, View } from 'react-native'
+import { space } from '../../theme/tokens.ts'
+import { Button } from './button.tsx'
+import { Icon, type IconName } from './icon.tsx'
+import { Text } from './text.tsx'
+
+export interface EmptyStateProps {
+  readonly title: string
+  readonly text?: string
+  readonly icon?: IconName
+  readonly action?: { readonly label: string; readonly onPress: () => void }
+}
+
+/** Nothing is here, and that is fine: says why, and what would bring something. */
+export function EmptyState({ title, text, icon = 'good', action }: EmptyStateProps) {
+  return (
+    <View style={styles.state}>
+      <Icon name={icon} size={28} color="textMuted" />
+      <Text variant="title" center level={2}>
+        {title}
+      </Text>
+      {text !== undefined && (
+        <Text color="textMuted" center style={styles.text}>
+          {text}
+        </Text>
+      )}
+      {action && <Button label={action.label} onPress={action.onPress} />}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  state: {
+    alignItems: 'center',
+    gap: space.m,
+    paddingHorizontal: space.xl,
+    paddingVertical: space.xxxl * 1.5,
+  },
+  text: { maxWidth: 420 },
+})

@@ -1,0 +1,53 @@
+import { useState } from 'react'
+import { Pressable as NativePressable, Platform, type PressableProps, StyleSheet } from 'react-native'
+import { TARGET } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+
+export interface Props extends Omit<PressableProps, 'style'> {
+  readonly style?: object | undefined
+  /** It has a colour of its own, which stays. */
+  readonly isFilled?: boolean
+}
+
+/** Whatever can be pressed: large enough, it shows where the pointer and the focus are. */
+export function Pressable({ style, isFilled = false, ...rest }: Props) {
+  const { colors } = useTheme()
+  const [isFocused, setFocused] = useState(false)
+  const outline = isFocused && Platform.OS === 'web' && { outlineColor: colors.accent, ...FOCUS }
+  return (
+    <NativePressable
+      {...rest}
+      onFocus={(event) => {
+        // Only whoever came by key needs to see where they are.
+        setFocused(isByKey(event))
+        rest.onFocus?.(event)
+      }}
+      onBlur={(event) => {
+        setFocused(false)
+        rest.onBlur?.(event)
+      }}
+      style={(state) => [
+        styles.target,
+        style,
+        isTouched(state) && (isFilled ? styles.touched : { backgroundColor: colors.surfacePressed }),
+        outline,
+      ]}
+    />
+  )
+}
+
+function isTouched(state: { readonly pressed: boolean }): boolean {
+  return state.pressed || ('hovered' in state && state.hovered === true)
+}
+
+function isByKey(event: unknown): boolean {
+  const { target } = event as { target?: { matches?: (selector: string) => boolean } }
+  return target?.matches?.(':focus-visible') ?? false
+}
+
+const FOCUS = { outlineStyle: 'solid', outlineWidth: 2, outlineOffset: 2 } as const
+
+const styles = StyleSheet.create({
+  target: { minHeight: TARGET, minWidth: TARGET },
+  touched: { opacity: 0.9 },
+})

@@ -1,0 +1,104 @@
+import type { ReactNode } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { Icon } from './icon.tsx'
+import { Pressable } from './pressable.tsx'
+
+export interface RowProps {
+  readonly children: ReactNode
+  /** Everything that the row says, in one sentence. */
+  readonly label: string
+  readonly onPress?: () => void
+  readonly onLongPress?: () => void
+  readonly leading?: ReactNode
+  readonly trailing?: ReactNode
+  /** Select mode: null where there is none. */
+  readonly isSelected?: boolean | null
+  /** The row that the keyboard is at, or whose detail is open beside. */
+  readonly isCurrent?: boolean
+}
+
+/** Two lines in a list, with a fine line below. */
+export function Row(props: RowProps) {
+  const {
+    children,
+    label,
+    onPress,
+    onLongPress,
+    leading,
+    trailing,
+    isSelected = null,
+    isCurrent = false,
+  } = props
+  const { colors } = useTheme()
+  const isSelectable = isSelected !== null
+  const content = (
+    <View style={styles.content}>
+      {isSelectable && <Box isChecked={isSelected} />}
+      {leading}
+      <View style={styles.middle}>{children}</View>
+      {trailing}
+      {onPress && !isSelectable && <Icon name="open" size={16} color="lineStrong" />}
+    </View>
+  )
+  const face = [
+    styles.row,
+    { borderBottomColor: colors.line },
+    (isCurrent || isSelected === true) && { backgroundColor: colors.surfacePressed },
+  ]
+  if (!onPress)
+    return (
+      <View style={face} accessible aria-label={label}>
+        {content}
+      </View>
+    )
+  return (
+    <Pressable
+      role={isSelectable ? 'checkbox' : 'link'}
+      aria-label={label}
+      {...(isSelectable && { 'aria-checked': isSelected })}
+      {...(isCurrent && { 'aria-current': 'true' as const })}
+      onPress={onPress}
+      {...(onLongPress && { onLongPress })}
+      style={face}
+    >
+      {content}
+    </Pressable>
+  )
+}
+
+function Box({ isChecked }: { readonly isChecked: boolean }) {
+  const { colors } = useTheme()
+  return (
+    <View
+      style={[
+        styles.box,
+        { borderColor: colors.lineStrong },
+        isChecked && { backgroundColor: colors.accent, borderColor: colors.accent },
+      ]}
+    >
+      {isChecked && <Icon name="check" size={16} color="onAccent" />}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  row: { borderBottomWidth: StyleSheet.hairlineWidth, minHeight: 64, justifyContent: 'center' },
+  content: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    gap: space.m,
+    paddingHorizontal: space.l,
+    paddingVertical: space.m,
+  },
+  middle: { flex: 1, minWidth: 0, gap: 2 },
+  box: {
+    width: 24,
+    height: 24,
+    borderRadius: 6,
+    borderWidth: 1.5,
+    alignItems: 'center',
+    justifyContent: 'center',
+  },
+})

@@ -1,0 +1,40 @@
+import { Text as NativeText, type TextProps as NativeTextProps, Platform, StyleSheet } from 'react-native'
+import { MONO, type Palette, type TypeName, type } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+
+export interface TextProps extends NativeTextProps {
+  readonly variant?: TypeName
+  readonly color?: keyof Palette
+  /** A heading for readers that jump from one to the next. */
+  readonly level?: 1 | 2 | 3
+  readonly center?: boolean
+  readonly strong?: boolean
+}
+
+/** The only text there is: it knows the theme, and its digits do not dance. */
+export function Text({ variant = 'body', color = 'text', level, center, strong, style, ...rest }: TextProps) {
+  const { colors } = useTheme()
+  const heading = level && ({ role: 'heading', 'aria-level': level } as const)
+  return (
+    <NativeText
+      {...heading}
+      {...rest}
+      style={[
+        type[variant],
+        styles.tabular,
+        { color: colors[color] },
+        variant === 'code' && styles.code,
+        strong && styles.strong,
+        center && styles.center,
+        style,
+      ]}
+    />
+  )
+}
+
+const styles = StyleSheet.create({
+  tabular: { fontVariant: ['tabular-nums'] },
+  code: { fontFamily: Platform.select({ web: MONO, ios: 'Menlo', default: 'monospace' }) },
+  strong: { fontWeight: '600' },
+  center: { textAlign: 'center' },
+})

@@ -1,0 +1,73 @@
+import { StyleSheet, View } from 'react-native'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { Pressable } from './pressable.tsx'
+import { Sparkline } from './sparkline.tsx'
+import { Text } from './text.tsx'
+
+export interface TileProps {
+  readonly label: string
+  readonly value: string
+  readonly unit?: string
+  /** "rising", "steady", "2 of 3 busy". */
+  readonly trend?: string
+  /** Above its threshold. Said in words too. */
+  readonly isBad?: boolean
+  readonly spark?: readonly (number | null)[]
+  readonly threshold?: number
+  readonly onPress?: () => void
+  /** The large one, for the home screen. */
+  readonly size?: 'large' | 'small'
+}
+
+/** One number that can be read from across the room. */
+export function Tile(props: TileProps) {
+  const { label, value, unit, trend, isBad = false, spark, threshold, onPress, size = 'large' } = props
+  const { colors } = useTheme()
+  const content = (
+    <View style={styles.content}>
+      <Text variant="label" color="textMuted">
+        {label}
+      </Text>
+      <View style={styles.number}>
+        <Text variant={size === 'large' ? 'hero' : 'display'} style={styles.value}>
+          {value}
+          {unit !== undefined && (
+            <Text variant={size === 'large' ? 'title' : 'heading'} color="textMuted" style={styles.unit}>
+              {'\u202f'}
+              {unit}
+            </Text>
+          )}
+        </Text>
+      </View>
+      <Text variant="label" color={isBad ? 'bad' : 'textMuted'} strong={isBad}>
+        {trend ?? ' '}
+      </Text>
+      {spark && <Sparkline values={spark} isBad={isBad} {...(threshold !== undefined && { threshold })} />}
+    </View>
+  )
+  const face = [
+    styles.tile,
+    { backgroundColor: colors.surfaceRaised, borderColor: isBad ? colors.bad : colors.line },
+  ]
+  const spoken = `${label}: ${value}${unit ? ` ${unit}` : ''}${trend ? `, ${trend}` : ''}`
+  if (!onPress)
+    return (
+      <View style={face} accessible aria-label={spoken}>
+        {content}
+      </View>
+    )
+  return (
+    <Pressable role="link" aria-label={spoken} onPress={onPress} style={face}>
+      {content}
+    </Pressable>
+  )
+}
+
+const styles = StyleSheet.create({
+  tile: { borderRadius: radius.l, borderWidth: 1, flexGrow: 1, overflow: 'hidden' },
+  content: { padding: space.l, gap: space.xs },
+  number: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'baseline' },
+  value: { flexShrink: 1 },
+  unit: { letterSpacing: 0 },
+})

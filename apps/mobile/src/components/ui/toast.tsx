@@ -1,0 +1,106 @@
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { Pressable } from './pressable.tsx'
+import { Text } from './text.tsx'
+
+const SHOWN_MS = 8_000
+
+export interface Toast {
+  readonly text: string
+  readonly icon?: IconName
+  /** The true inverse of what was done, sent to the server like any other call. */
+  readonly undo?: () => void
+}
+
+interface Toaster {
+  show(toast: Toast): void
+}
+
+const ToastContext = createContext<Toaster>({ show: () => {} })
+
+export function useToast(): Toaster {
+  return useContext(ToastContext)
+}
+
+/** One at a time, for eight seconds: long enough to read and to regret. */
+export function ToastProvider({ children }: { readonly children: ReactNode }) {
+  const [toast, setToast] = useState<Toast | null>(null)
+  const toaster = useMemo(() => ({ show: (next: Toast) => setToast({ ...next }) }), [])
+  useEffect(() => {
+    if (!toast) return
+    const timer = setTimeout(() => setToast(null), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [toast])
+  return (
+    <ToastContext.Provider value={toaster}>
+      {children}
+      <Shown toast={toast} onClose={() => setToast(null)} />
+    </ToastContext.Provider>
+  )
+}
+
+function Shown({ toast, onClose }: { readonly toast: Toast | null; readonly onClose: () => void }) {
+  const { colors } = useTheme()
+  const insets = useSafeAreaInsets()
+  return (
+    <View aria-live="polite" style={[styles.place, { bottom: insets.bottom + space.xxxl + space.xxl }]}>
+      {toast && (
+        <View style={[styles.toast, { backgroundColor: colors.text }]}>
+          {toast.icon && <Icon name={toast.icon} size={18} color="surface" />}
+          <Text variant="label" color="surface" style={styles.text}>
+            {toast.text}
+          </Text>
+          <Pressable
+            role="button"
+            aria-label={toast.undo ? 'Undo' : 'Close'}
+            onPress={() => {
+              onClose()
+              toast.undo?.()
+            }}
+            style={styles.action}
+          >
+            {toast.undo ? (
+              <Text variant="heading" color="surface" style={styles.undo}>
+                Undo
+              </Text>
+            ) : (
+              <Icon name="close" size={18} color="surface" />
+            )}
+          </Pressable>
+        </View>
+      )}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  place: {
+    position: 'absolute',
+    left: 0,
+    right: 0,
+    alignItems: 'center',
+    pointerEvents: 'box-none',
+    padding: space.l,
+  },
+  toast: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    gap: space.m,
+    borderRadius: radius.m,
+    paddingLeft: space.l,
+    maxWidth: 520,
+    boxShadow: '0 8px 28px rgba(0, 0, 0, 0.22)',
+  },
+  text: { flexShrink: 1, paddingVertical: space.m },
+  action: {
+    alignItems: 'center',
+    justifyContent: 'center',
+    borderRadius: radius.m,
+    paddingHorizontal: space.m,
+  },
+  undo: { textDecorationLine: 'underline' },
+})

@@ -1,0 +1,73 @@
+import { useLocalSearchParams, useRouter } from 'expo-router'
+import { useState } from 'react'
+import { ScrollView, StyleSheet, View } from 'react-native'
+import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { Field } from '../../components/ui/field.tsx'
+import { Mark } from '../../components/ui/mark.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { hostOf } from '../../lib/address.ts'
+import { DEVICE_NAME } from '../../lib/device-name.ts'
+import { HOME_SERVER } from '../../lib/home-server.ts'
+import { usePageTitle } from '../../lib/page-title.ts'
+import { TROUBLES } from '../../lib/probe.ts'
+import { useSession } from '../../lib/session.ts'
+import { space } from '../../theme/tokens.ts'
+
+/** `/pair?code=…`: the code is good once, so nothing happens before somebody says so. */
+export function PairScreen() {
+  const { code = '', url: given } = useLocalSearchParams<{ code?: string; url?: string }>()
+  const session = useSession()
+  const router = useRouter()
+  const [name, setName] = useState(DEVICE_NAME)
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<{ readonly title: string; readonly text: string } | null>(null)
+  usePageTitle('Pair this device')
+  const url = HOME_SERVER?.url ?? given ?? ''
+
+  async function pair() {
+    setBusy(true)
+    setProblem(null)
+    try {
+      const probed = await session.pair(url, code, name.trim())
+      if (probed.ok) return router.replace('/')
+      const { title, remedy } = TROUBLES[probed.trouble]
+      setProblem({ title, text: remedy })
+    } catch (error) {
+      setProblem(describeProblem(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  const missing = code === '' || url === '' ? 'The link is incomplete: scan the code again.' : null
+  return (
+    <ScrollView contentContainerStyle={styles.middle} role="main">
+      <View style={styles.form}>
+        <Mark size={44} />
+        <Text variant="display" level={1}>
+          Pair this device
+        </Text>
+        <Text color="textMuted">
+          {`It gets a token of its own at ${HOME_SERVER?.name ?? hostOf(url)}, which can be revoked there at any time.`}
+        </Text>
+        <Field label="Name of this device" value={name} onChangeText={setName} maxLength={100} />
+        <Button
+          wide
+          variant="primary"
+          label="Pair"
+          isBusy={isBusy}
+          lock={missing ?? (name.trim() === '' ? 'Give the device a name.' : null)}
+          onPress={() => void pair()}
+        />
+        {problem && <Banner tone="bad" icon="bad" text={problem.title} detail={problem.text} />}
+      </View>
+    </ScrollView>
+  )
+}
+
+const styles = StyleSheet.create({
+  middle: { flexGrow: 1, justifyContent: 'center', alignItems: 'center', padding: space.xl },
+  form: { width: '100%', maxWidth: 420, gap: space.l },
+})

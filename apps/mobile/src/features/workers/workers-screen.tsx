@@ -1,0 +1,10 @@
+import { Page } from '../../components/shell/page.tsx'
+import { EmptyState } from '../../components/ui/empty-state.tsx'
+
+export function WorkersScreen() {
+  return (
+    <Page title="Workers" parent="/settings">
+      <EmptyState icon="idle" title="Nothing here yet" />
+    </Page>
+  )
+}

@@ -1,0 +1,130 @@
+import { type Client, isOncueError } from '@oncue/sdk'
+import {
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  QueryClientProvider,
+  type QueryKey,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { useIsFocused } from 'expo-router'
+import { type ReactNode, useEffect, useMemo } from 'react'
+import { useConnectionState } from './connection-provider.tsx'
+import { type Session, useSession, useSessionState, useSignedIn } from './session.ts'
+
+interface CallOptions {
+  readonly signal: AbortSignal
+}
+
+/** Something that the API can be asked. A feature has its own in `queries.ts`. */
+export interface Read<Data> {
+  /** Begins with the procedure: `['jobs.list', filter]`. */
+  readonly key: QueryKey
+  readonly call: (client: Client, options: CallOptions) => Promise<Data>
+  /** How often it is asked again while its screen is looked at; none: only when something touches it. */
+  readonly everyMs?: number
+  readonly enabled?: boolean
+}
+
+/** The answer, kept while a newer one is fetched. Give it to `<Screen>`. */
+export function useRead<Data>(read: Read<Data>): UseQueryResult<Data> {
+  const { client } = useSignedIn()
+  return useQuery({
+    queryKey: read.key,
+    queryFn: ({ signal }) => read.call(client, { signal }),
+    refetchInterval: useInterval(read.everyMs),
+    enabled: read.enabled ?? true,
+  })
+}
+
+/** Pages that follow one another by a cursor. */
+export interface PagedRead<Item> {
+  readonly key: QueryKey
+  readonly call: (
+    client: Client,
+    options: CallOptions & { readonly cursor: string | undefined },
+  ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>
+  readonly everyMs?: number
+}
+
+export function usePages<Item>(read: PagedRead<Item>) {
+  const { client } = useSignedIn()
+  return useInfiniteQuery({
+    queryKey: read.key,
+    queryFn: ({ signal, pageParam }) => read.call(client, { signal, cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    refetchInterval: useInterval(read.everyMs),
+  })
+}
+
+function useInterval(everyMs: number | undefined): number | false {
+  const { phase } = useConnectionState()
+  const isLookedAt = useIsFocused()
+  const isFollowing = phase !== 'paused' && phase !== 'offline'
+  return everyMs !== undefined && isLookedAt && isFollowing ? everyMs : false
+}
+
+export interface Act<Input, Output> {
+  readonly run: (input: Input) => Promise<Output>
+  readonly isRunning: boolean
+}
+
+/**
+ * Something that changes something. It is sent once, now or never: nothing is repeated, and nothing waits for the
+ * network to come back. `touches` names the reads that are asked anew, by the beginning of their keys.
+ */
+export function useAct<Input, Output>(
+  call: (client: Client, input: Input) => Promise<Output>,
+  { touches = [] }: { readonly touches?: readonly string[] } = {},
+): Act<Input, Output> {
+  const { client } = useSignedIn()
+  const queries = useQueryClient()
+  const { mutateAsync, isPending } = useMutation({
+    mutationFn: (input: Input) => call(client, input),
+    onSettled: () => Promise.all(touches.map((name) => queries.invalidateQueries({ queryKey: [name] }))),
+  })
+  return { run: mutateAsync, isRunning: isPending }
+}
+
+/** Why nothing can be done now; null: go ahead. What is locked stays visible, with this reason. */
+export function useLock(access: 'act' | 'admin' = 'act'): string | null {
+  const { me } = useSignedIn()
+  const { phase } = useConnectionState()
+  if (phase === 'offline') return 'You are offline. Nothing is sent until you are back.'
+  if (me && !me.may.includes(access)) {
+    const needed = access === 'admin' ? 'an admin' : 'an operator'
+    return `${me.role ? `Your role is ${me.role}` : 'You are not signed in'}: only ${needed} can do this.`
+  }
+  return null
+}
+
+/** One cache for each server and sign-in: nothing of another is ever shown. */
+export function ApiProvider({ children }: { readonly children: ReactNode }) {
+  const session = useSession()
+  const state = useSessionState()
+  const client = state.status === 'signed-in' ? state.client : null
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new client means a new cache.
+  const queries = useMemo(() => createQueryClient(session), [session, client])
+  useEffect(() => () => queries.clear(), [queries])
+  return <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+}
+
+export function createQueryClient(session: Pick<Session, 'expire'>): QueryClient {
+  const onError = (error: unknown) => {
+    if (isOncueError(error, 'UNAUTHORIZED')) session.expire()
+  }
+  return new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      // The client repeats what can be repeated; its word is final.
+      queries: { networkMode: 'always', retry: false, staleTime: 2_000 },
+      mutations: { networkMode: 'always', retry: false },
+    },
+  })
+}

@@ -1,0 +1,70 @@
+import type { Outputs } from '@oncue/sdk'
+import { useQueryClient } from '@tanstack/react-query'
+import { addNetworkStateListener } from 'expo-network'
+import { createContext, type ReactNode, useContext, useEffect, useMemo } from 'react'
+import { AppState, Platform } from 'react-native'
+import { syncClock } from './clock.ts'
+import { Connection, type ConnectionState } from './connection.ts'
+import { Observable, useObservable } from './observable.ts'
+import { useSession, useSessionState } from './session.ts'
+
+export type Health = Outputs['health']['get']
+
+/** Under which the newest health is kept. */
+export const HEALTH_KEY = ['health.get'] as const
+
+const ConnectionContext = createContext<Connection<Health> | null>(null)
+const CONNECTING = new Observable<ConnectionState>({ phase: 'connecting', dataAt: null })
+
+/** One stream for the whole app, while somebody looks at it. */
+export function ConnectionProvider({ children }: { readonly children: ReactNode }) {
+  const session = useSession()
+  const state = useSessionState()
+  const queries = useQueryClient()
+  const streams = state.status === 'signed-in' ? state.streams : null
+
+  const connection = useMemo(() => {
+    if (!streams) return null
+    return new Connection<Health>({
+      watch: (signal) => streams.health.watch(undefined, { signal }),
+      get: (signal) => streams.health.get(undefined, { signal }),
+      onMessage(health) {
+        syncClock(health.now)
+        queries.setQueryData(HEALTH_KEY, health)
+      },
+      onRefused: () => session.expire(),
+    })
+  }, [streams, queries, session])
+
+  useEffect(() => {
+    if (!connection) return
+    connection.start()
+    // A browser goes on in the background: its title says when something is wrong.
+    const appState = AppState.addEventListener('change', (next) => {
+      if (Platform.OS === 'web') return
+      if (next === 'background') connection.stop()
+      if (next !== 'active') return
+      connection.start()
+      void queries.invalidateQueries()
+    })
+    const network = addNetworkStateListener(({ isConnected }) => {
+      if (isConnected === false) connection.networkLost()
+      else connection.retryNow()
+    })
+    return () => {
+      appState.remove()
+      network.remove()
+      connection.stop()
+    }
+  }, [connection, queries])
+
+  return <ConnectionContext.Provider value={connection}>{children}</ConnectionContext.Provider>
+}
+
+export function useConnection(): Connection<Health> | null {
+  return useContext(ConnectionContext)
+}
+
+export function useConnectionState(): ConnectionState {
+  return useObservable(useConnection()?.state ?? CONNECTING)
+}

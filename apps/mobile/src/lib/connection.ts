@@ -1,0 +1,159 @@
+import { isOncueError } from '@oncue/sdk'
+import { Observable } from './observable.ts'
+
+/**
+ * - live: the stream is open
+ * - polling: it cannot be opened, but requests are answered
+ * - reconnecting, offline: neither, for so long that it is worth saying
+ */
+export type Phase = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline' | 'paused'
+
+export interface ConnectionState {
+  readonly phase: Phase
+  /** When the numbers on the screen were true, by this device's clock. */
+  readonly dataAt: Date | null
+}
+
+export interface ConnectionSource<Message> {
+  watch(signal: AbortSignal): AsyncIterable<Message>
+  get(signal: AbortSignal): Promise<Message>
+  onMessage(message: Message): void
+  /** The server knows us no longer. */
+  onRefused(): void
+}
+
+/** Nothing is said about a gap that is shorter. */
+const QUIET_MS = 5_000
+const OFFLINE_MS = 20_000
+const POLL_MS = 10_000
+const FIRST_PAUSE_MS = 500
+
+/** Keeps the numbers coming: by a stream, by asking when there is none, and says how it goes. */
+export class Connection<Message> {
+  readonly state = new Observable<ConnectionState>({ phase: 'connecting', dataAt: null })
+  readonly #source: ConnectionSource<Message>
+  #running: AbortController | undefined
+  #lostTimers: ReturnType<typeof setTimeout>[] = []
+  #wake = () => {}
+
+  constructor(source: ConnectionSource<Message>) {
+    this.#source = source
+  }
+
+  start(): void {
+    if (this.#running || this.state.get().phase === 'paused') return
+    this.#running = new AbortController()
+    void this.#run(this.#running.signal)
+  }
+
+  /** The app went to the background, or is gone. */
+  stop(): void {
+    this.#running?.abort()
+    this.#running = undefined
+    this.#clearTimers()
+    this.#wake()
+  }
+
+  pause(): void {
+    this.stop()
+    this.#say('paused')
+  }
+
+  resume(): void {
+    if (this.state.get().phase !== 'paused') return
+    this.#say('connecting')
+    this.start()
+  }
+
+  /** Somebody asks, or the network is back: no more waiting. */
+  retryNow(): void {
+    this.#wake()
+  }
+
+  /** The device knows that there is no network: no need to wait until the stream notices. */
+  networkLost(): void {
+    if (!this.#running) return
+    this.stop()
+    this.#lost()
+    this.start()
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        for await (const message of this.#source.watch(signal)) {
+          attempt = 0
+          this.#got(message, 'live')
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        if (isOncueError(error, 'UNAUTHORIZED')) return this.#source.onRefused()
+      }
+      this.#lost()
+      const isAnswered = await this.#ask(signal)
+      if (signal.aborted) return
+      await this.#sleep(isAnswered ? POLL_MS : Math.min(FIRST_PAUSE_MS * 2 ** attempt, POLL_MS), signal)
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<boolean> {
+    try {
+      this.#got(await this.#source.get(signal), 'polling')
+      return true
+    } catch (error) {
+      if (isOncueError(error, 'UNAUTHORIZED') && !signal.aborted) this.#source.onRefused()
+      return false
+    }
+  }
+
+  #got(message: Message, phase: 'live' | 'polling'): void {
+    this.#clearTimers()
+    this.#source.onMessage(message)
+    this.state.set({ phase, dataAt: new Date() })
+  }
+
+  #lost(): void {
+    if (this.#lostTimers.length > 0) return
+    this.#lostTimers = [
+      setTimeout(() => this.#say('reconnecting'), QUIET_MS),
+      setTimeout(() => this.#say('offline'), OFFLINE_MS),
+    ]
+  }
+
+  #say(phase: Phase): void {
+    this.state.set({ ...this.state.get(), phase })
+  }
+
+  #clearTimers(): void {
+    for (const timer of this.#lostTimers.splice(0)) clearTimeout(timer)
+  }
+
+  #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      signal.addEventListener('abort', this.#wake, { once: true })
+    })
+  }
+}
+
+/** In words. */
+export function describeConnection({ phase, dataAt }: ConnectionState, time: (at: Date) => string): string {
+  switch (phase) {
+    case 'connecting':
+      return 'Connecting'
+    case 'live':
+      return 'Live'
+    case 'polling':
+      return `Every ${POLL_MS / 1_000} s`
+    case 'reconnecting':
+      return 'Reconnecting'
+    case 'offline':
+      return dataAt ? `Offline, data from ${time(dataAt)}` : 'Offline'
+    case 'paused':
+      return 'Paused by you'
+  }
+}

@@ -1,0 +1,2 @@
+/** What this device might be called. */
+export const DEVICE_NAME = 'Browser'

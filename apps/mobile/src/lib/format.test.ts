@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import * as format from './format.ts'
+
+/** Thin spaces are hard to tell from others in a test. */
+const plain = (text: string) => text.replaceAll('\u202f', ' ')
+
+describe('numbers', () => {
+  it.each([
+    [0, '0'],
+    [999, '999'],
+    [1_000, '1 000'],
+    [1_204_311, '1 204 311'],
+    [9_007_199_254_740_991, '9 007 199 254 740 991'],
+    [-12_500.5, '−12 500.5'],
+  ])('%d keeps every digit: %s', (value, text) => expect(plain(format.number(value))).toBe(text))
+
+  it.each([
+    [0, '0'],
+    [0.44, '0.4'],
+    [12.46, '12.5'],
+    [340.6, '341'],
+    [12_340.6, '12 341'],
+  ])('a rate of %d is %s', (value, text) => expect(plain(format.rate(value))).toBe(text))
+
+  it.each([
+    [0, '0 %'],
+    [0.0004, '< 0.1 %'],
+    [0.014, '1.4 %'],
+    [0.149, '14 %'],
+    [0.9999, '> 99.9 %'],
+    [1, '100 %'],
+  ])('a share of %d is %s', (share, text) => expect(plain(format.percent(share))).toBe(text))
+
+  it('counts with its noun', () => {
+    expect(plain(format.count(1, 'job'))).toBe('1 job')
+    expect(plain(format.count(4_210, 'job'))).toBe('4 210 jobs')
+    expect(plain(format.count(0, 'retry', 'retries'))).toBe('0 retries')
+  })
+})
+
+describe('durations', () => {
+  it.each([
+    [0, '0 ms'],
+    [340, '340 ms'],
+    [1_240, '1.2 s'],
+    [12_900, '12 s'],
+    [60_000, '1 min'],
+    [250_000, '4 min 10 s'],
+    [3_840_000, '1 h 4 min'],
+    [36 * 3_600_000, '36 h'],
+    [219 * 3_600_000, '9 d 3 h'],
+    [-5, '0 ms'],
+  ])('%d ms is %s', (ms, text) => expect(plain(format.duration(ms))).toBe(text))
+
+  const then = new Date('2026-11-16T03:00:00Z')
+  const later = (ms: number) => then.getTime() + ms
+
+  it.each([
+    [400, '0 s'],
+    [1_900, '1 s'],
+    [250_400, '4 min 10 s'],
+  ])('an age of %d ms ticks as %s', (ms, text) => expect(plain(format.age(then, later(ms)))).toBe(text))
+
+  it.each([
+    [-1_000, 'now'],
+    [4_000, 'now'],
+    [42_000, '42 s ago'],
+    [250_000, '4 min ago'],
+    [47 * 3_600_000, '47 h ago'],
+    [72 * 3_600_000, '3 d ago'],
+  ])('%d ms before now is %s', (ms, text) => expect(plain(format.ago(then, later(ms)))).toBe(text))
+
+  it('looks ahead', () => {
+    expect(plain(format.until(new Date(later(250_000)), later(0)))).toBe('in 4 min 10 s')
+    expect(format.until(then, later(5_000))).toBe('now')
+  })
+})
+
+describe('moments', () => {
+  const at = new Date(2026, 10, 6, 3, 2, 5)
+
+  it('are of this time zone', () => {
+    expect(format.timeOfDay(at)).toBe('03:02')
+    expect(format.moment(at)).toBe('6 Nov, 03:02:05')
+  })
+})
+
+it('shortens an id to what differs', () => {
+  expect(format.shortId('019a8f00-0000-7000-8000-0000deadbeef')).toBe('…deadbeef')
+  expect(format.shortId('short')).toBe('short')
+})

@@ -1,0 +1,103 @@
+/** Narrow, and never the end of a line. */
+const THIN = '\u202f'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Every digit: `1 204 311`. */
+export function number(value: number): string {
+  const [whole = '', part] = String(Math.abs(value)).split('.')
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, THIN)
+  return `${value < 0 ? '−' : ''}${grouped}${part === undefined ? '' : `.${part}`}`
+}
+
+/** For rates, of which nobody reads a third digit: `0.4`, `12.5`, `340`. */
+export function rate(value: number): string {
+  return number(value < 100 ? Math.round(value * 10) / 10 : Math.round(value))
+}
+
+/** A share from 0 to 1: `14 %`; what is there is never 0 %, what is missing never 100 %. */
+export function percent(share: number): string {
+  const exact = share * 100
+  if (exact > 0 && exact < 0.1) return `<${THIN}0.1${THIN}%`
+  if (exact < 100 && exact > 99.9) return `>${THIN}99.9${THIN}%`
+  return `${exact < 10 ? Math.round(exact * 10) / 10 : Math.floor(exact)}${THIN}%`
+}
+
+/** Two units at most: `340 ms`, `12 s`, `4 min 10 s`, `1 h 4 min`, `36 h`, `9 d 3 h`. */
+export function duration(ms: number): string {
+  const { value, unit } = durationParts(ms)
+  return `${value}${THIN}${unit}`
+}
+
+/** The number and its unit apart, for those who set them in two sizes. */
+export function durationParts(ms: number): { readonly value: string; readonly unit: string } {
+  const time = Math.max(0, ms)
+  if (time < SECOND) return { value: String(Math.round(time)), unit: 'ms' }
+  if (time < 10 * SECOND) return { value: String(Math.floor(time / 100) / 10), unit: 's' }
+  if (time < MINUTE) return { value: String(Math.floor(time / SECOND)), unit: 's' }
+  if (time < HOUR) return two(time, MINUTE, 'min', SECOND, 's')
+  if (time < 2 * DAY) return two(time, HOUR, 'h', MINUTE, 'min')
+  return two(time, DAY, 'd', HOUR, 'h')
+}
+
+function two(time: number, large: number, largeUnit: string, small: number, smallUnit: string) {
+  const whole = Math.floor(time / large)
+  const rest = Math.floor((time % large) / small)
+  if (rest === 0) return { value: String(whole), unit: largeUnit }
+  return { value: `${whole}${THIN}${largeUnit} ${rest}`, unit: smallUnit }
+}
+
+/** How long ago, for what ticks: in whole seconds, since nobody wants tenths to flicker. */
+export function age(from: Date, now: number): string {
+  const { value, unit } = ageParts(from, now)
+  return `${value}${THIN}${unit}`
+}
+
+export function ageParts(from: Date, now: number): { readonly value: string; readonly unit: string } {
+  const ms = now - from.getTime()
+  return ms < SECOND ? { value: '0', unit: 's' } : durationParts(Math.floor(ms / SECOND) * SECOND)
+}
+
+/** `now`, `4 min ago`: one unit, since it is read at a glance. */
+export function ago(from: Date, now: number): string {
+  const ms = now - from.getTime()
+  if (ms < 5 * SECOND) return 'now'
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}${THIN}s ago`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}${THIN}min ago`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}${THIN}h ago`
+  return `${Math.floor(ms / DAY)}${THIN}d ago`
+}
+
+/** `in 4 min`. */
+export function until(to: Date, now: number): string {
+  const ms = to.getTime() - now
+  if (ms < SECOND) return 'now'
+  return `in ${duration(Math.floor(ms / SECOND) * SECOND)}`
+}
+
+/** `03:12`, of this device's time zone. */
+export function timeOfDay(at: Date): string {
+  return `${pad(at.getHours())}:${pad(at.getMinutes())}`
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** `16 Nov, 03:12:05`. */
+export function moment(at: Date): string {
+  return `${at.getDate()} ${MONTHS[at.getMonth()]}, ${timeOfDay(at)}:${pad(at.getSeconds())}`
+}
+
+/** `1 job`, `312 jobs`, `2 queues`. */
+export function count(many: number, noun: string, nouns = `${noun}s`): string {
+  return `${number(many)}${THIN}${many === 1 ? noun : nouns}`
+}
+
+/** The end of an id is what differs; the beginning is the time. */
+export function shortId(id: string): string {
+  return id.length > 12 ? `…${id.slice(-8)}` : id
+}
+
+const pad = (part: number) => String(part).padStart(2, '0')

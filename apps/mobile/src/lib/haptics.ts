@@ -1,0 +1,14 @@
+import * as Haptics from 'expo-haptics'
+import { getPreference } from './preferences.ts'
+
+/** Felt when something was done, or could not be. */
+export function felt(how: 'done' | 'refused' | 'held'): void {
+  if (!getPreference('haptics')) return
+  const feedback =
+    how === 'held'
+      ? Haptics.impactAsync(Haptics.ImpactFeedbackStyle.Medium)
+      : Haptics.notificationAsync(
+          how === 'done' ? Haptics.NotificationFeedbackType.Success : Haptics.NotificationFeedbackType.Error,
+        )
+  feedback.catch(() => {})
+}

@@ -1,0 +1,2 @@
+/** What each key does: `{ j: next, '/': search }`. */
+export type Keys = Readonly<Record<string, () => void>>

@@ -1,0 +1,80 @@
+import { createClient, isOncueError, type Outputs } from '@oncue/sdk'
+
+export type Me = Outputs['tokens']['me']
+
+/** What stood in the way of a connection. Each has a name, since each has another remedy. */
+export type Trouble = 'no-network' | 'not-oncue' | 'token-refused' | 'too-old' | 'not-allowed'
+
+export type Probed =
+  | { readonly ok: true; readonly me: Me }
+  | { readonly ok: false; readonly trouble: Trouble; readonly detail: string }
+
+const TIMEOUT_MS = 10_000
+
+/** Goes step by step, so that what failed can be named. */
+export async function probe(url: string, token: string | undefined): Promise<Probed> {
+  const reached = await reach(url)
+  if (reached !== 'oncue') return { ok: false, ...reached }
+  const client = createClient({ url, token, retries: 0, timeoutMs: TIMEOUT_MS })
+  try {
+    const me = await client.tokens.me()
+    if (me.kind === 'anonymous' && token !== undefined)
+      return { ok: false, trouble: 'token-refused', detail: '' }
+    if (!me.may.includes('read')) return refuseReading(me)
+    const health = await client.health.get()
+    // Servers that are older than this app do not say which version they are.
+    if (typeof health.version !== 'string') return { ok: false, trouble: 'too-old', detail: '' }
+    return { ok: true, me }
+  } catch (error) {
+    return { ok: false, ...nameOf(error) }
+  }
+}
+
+function refuseReading(me: Me): Probed {
+  const detail = me.kind === 'anonymous' ? '' : `Its role, ${me.role ?? 'none'}, may not read.`
+  return { ok: false, trouble: me.kind === 'anonymous' ? 'token-refused' : 'not-allowed', detail }
+}
+
+async function reach(url: string): Promise<'oncue' | { trouble: Trouble; detail: string }> {
+  const address = `${url.replace(/\/+$/, '')}/healthz`
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const body = (await response.json().catch(() => undefined)) as { status?: unknown } | undefined
+    if (response.ok && body?.status === 'ok') return 'oncue'
+    return { trouble: 'not-oncue', detail: `It answered ${response.status}.` }
+  } catch (error) {
+    return { trouble: 'no-network', detail: error instanceof Error ? error.message : '' }
+  }
+}
+
+function nameOf(error: unknown): { trouble: Trouble; detail: string } {
+  if (isOncueError(error, 'UNAUTHORIZED')) return { trouble: 'token-refused', detail: '' }
+  if (isOncueError(error, 'FORBIDDEN') || isOncueError(error, 'HTTP_DISABLED'))
+    return { trouble: 'not-allowed', detail: error.message }
+  if (isOncueError(error, 'NOT_FOUND')) return { trouble: 'too-old', detail: '' }
+  return { trouble: 'no-network', detail: error instanceof Error ? error.message : '' }
+}
+
+/** What to tell, and what to do. */
+export const TROUBLES: Readonly<Record<Trouble, { readonly title: string; readonly remedy: string }>> = {
+  'no-network': {
+    title: 'No answer',
+    remedy: 'Check the address and the network; behind a VPN, switch it on.',
+  },
+  'not-oncue': {
+    title: 'Something answers, but it is not Oncue',
+    remedy: 'Use the address that `start` printed, without a path.',
+  },
+  'token-refused': {
+    title: 'The token was refused',
+    remedy: 'It may have been revoked or have expired. Ask an admin for a new one.',
+  },
+  'too-old': {
+    title: 'The server is older than this app',
+    remedy: 'Update the server, or use the app that it serves at its own address.',
+  },
+  'not-allowed': {
+    title: 'This token may not look at anything',
+    remedy: 'Use a token whose role is viewer, operator or admin.',
+  },
+}

@@ -1,0 +1,20 @@
+/** Imported before everything else. */
+
+// Zod would try whether it may compile code; the policy of the page forbids that, and reports the attempt.
+Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
+
+/** React Native lacks it, and without it no message of a stream ever arrives, silently. */
+class StreamMessage extends Event {
+  readonly data: unknown
+  readonly origin: string
+  readonly lastEventId: string
+
+  constructor(type: string, init: { data?: unknown; origin?: string; lastEventId?: string } = {}) {
+    super(type)
+    this.data = init.data
+    this.origin = init.origin ?? ''
+    this.lastEventId = init.lastEventId ?? ''
+  }
+}
+
+if (!('MessageEvent' in globalThis)) Object.assign(globalThis, { MessageEvent: StreamMessage })

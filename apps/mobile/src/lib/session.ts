@@ -1,0 +1,146 @@
+import { type Client, createClient, isOncueError, OncueError } from '@oncue/sdk'
+import { createContext, useContext } from 'react'
+import { HOME_SERVER } from './home-server.ts'
+import { Observable, useObservable } from './observable.ts'
+import { type Me, type Probed, probe } from './probe.ts'
+import { addServer, chooseServer, forgetServer, loadServers, type Server, type Servers } from './servers.ts'
+import { readToken } from './token.ts'
+
+export type SessionState =
+  | { readonly status: 'loading' }
+  | { readonly status: 'signed-out'; readonly why: string | null }
+  | {
+      readonly status: 'signed-in'
+      readonly server: Server
+      readonly client: Client
+      /** For streams: whoever reads one wants to know at once that it broke. */
+      readonly streams: Client
+      /** Null until the server could be asked. */
+      readonly me: Me | null
+    }
+
+const STREAM_TIMEOUT_MS = 10_000
+
+/** Which server, and as whom. */
+export class Session {
+  readonly state = new Observable<SessionState>({ status: 'loading' })
+  readonly servers = new Observable<Servers>({ servers: [], currentId: null })
+
+  async start(): Promise<void> {
+    if (HOME_SERVER) return this.#open(HOME_SERVER)
+    this.servers.set(await loadServers())
+    await this.#openCurrent()
+  }
+
+  /** On the web a token becomes a cookie, and is forgotten. */
+  async signIn(url: string, token: string): Promise<Probed> {
+    if (HOME_SERVER) {
+      const home = clientOf(HOME_SERVER)
+      const started = await home.session.start(token).then(
+        () => null,
+        (error: unknown) => error,
+      )
+      if (started && !isOncueError(started, 'UNAUTHORIZED')) return troubleOf(started)
+      if (started) return { ok: false, trouble: 'token-refused', detail: '' }
+      const probed = await probe(HOME_SERVER.url, undefined)
+      if (probed.ok) this.#enter(HOME_SERVER, probed.me)
+      return probed
+    }
+    const probed = await probe(url, token)
+    if (!probed.ok) return probed
+    this.servers.set(await addServer(this.servers.get(), url, token))
+    const server = this.#current()
+    if (server) this.#enter(server, probed.me)
+    return probed
+  }
+
+  /** A code that somebody made for this device becomes its token. */
+  async pair(url: string, code: string, name: string): Promise<Probed> {
+    const { secret } = await createClient({ url, retries: 0 }).pairings.exchange({ code, name })
+    return this.signIn(url, secret)
+  }
+
+  async choose(id: string): Promise<void> {
+    this.servers.set(await chooseServer(this.servers.get(), id))
+    await this.#openCurrent()
+  }
+
+  /** Of the server in use, unless another is named. */
+  async signOut(id?: string): Promise<void> {
+    const state = this.state.get()
+    if (HOME_SERVER) {
+      await clientOf(HOME_SERVER).session.end()
+      return this.state.set({ status: 'signed-out', why: null })
+    }
+    const leaving = id ?? (state.status === 'signed-in' ? state.server.id : undefined)
+    if (leaving === undefined) return
+    this.servers.set(await forgetServer(this.servers.get(), leaving))
+    if (state.status !== 'signed-in' || state.server.id === leaving) await this.#openCurrent()
+  }
+
+  /** The server knows us no longer: sign in again, and go on where one was. */
+  expire(): void {
+    if (this.state.get().status === 'signed-in')
+      this.state.set({
+        status: 'signed-out',
+        why: 'Your session has ended. Sign in to go on where you were.',
+      })
+  }
+
+  async #openCurrent(): Promise<void> {
+    const server = this.#current()
+    if (!server) return this.state.set({ status: 'signed-out', why: null })
+    return this.#open(server)
+  }
+
+  #current(): Server | undefined {
+    const { servers, currentId } = this.servers.get()
+    return servers.find(({ id }) => id === currentId) ?? servers[0]
+  }
+
+  async #open(server: Server): Promise<void> {
+    try {
+      const me = await clientOf(server).tokens.me()
+      if (me.may.includes('read')) return this.#enter(server, me)
+      this.state.set({ status: 'signed-out', why: null })
+    } catch (error) {
+      if (isOncueError(error, 'UNAUTHORIZED')) return this.state.set({ status: 'signed-out', why: null })
+      // Nobody refused us: the screens say what is wrong, and recover by themselves.
+      this.#enter(server, null)
+    }
+  }
+
+  #enter(server: Server, me: Me | null): void {
+    const streams = clientOf(server, { retries: 0, timeoutMs: STREAM_TIMEOUT_MS })
+    this.state.set({ status: 'signed-in', server, client: clientOf(server), streams, me })
+  }
+}
+
+function clientOf(server: Server, options: { retries?: number; timeoutMs?: number } = {}): Client {
+  if (HOME_SERVER) return createClient({ url: server.url, ...options })
+  const token = async () => (await readToken(server.id)) ?? ''
+  return createClient({ url: server.url, token, ...options })
+}
+
+function troubleOf(error: unknown): Probed {
+  return { ok: false, trouble: 'no-network', detail: error instanceof Error ? error.message : '' }
+}
+
+export const SessionContext = createContext<Session | null>(null)
+
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (!session) throw new OncueError('INTERNAL', 'useSession outside of its provider')
+  return session
+}
+
+export function useSessionState(): SessionState {
+  return useObservable(useSession().state)
+}
+
+/** Of those who are signed in; the gate lets nobody else reach a screen. */
+export function useSignedIn(): Extract<SessionState, { status: 'signed-in' }> {
+  const state = useSessionState()
+  if (state.status !== 'signed-in') throw new OncueError('INTERNAL', 'A screen before the gate')
+  return state
+}

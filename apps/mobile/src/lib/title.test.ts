@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { titleOf } from './title.ts'
+
+const health = (level: 'good' | 'bad', text: string, states: readonly string[]) =>
+  ({ summary: { level, text }, queues: states.map((state) => ({ state })) }) as never
+
+it.each([
+  [undefined, 'Queues · Oncue'],
+  [health('good', 'All good', ['ok', 'idle']), 'Queues · Oncue'],
+  [health('bad', '2 queues late', ['late', 'late', 'ok']), '(2) 2 queues late · Oncue'],
+  [health('bad', 'No worker is alive', ['idle']), 'No worker is alive · Oncue'],
+])('says first whether something is wrong', (picture, title) => {
+  expect(titleOf('Queues', picture)).toBe(title)
+})

@@ -1,0 +1,8 @@
+// A browser has the cookie of its session, which no script can read: there is nothing to keep.
+export async function readToken(_serverId: string): Promise<string | null> {
+  return null
+}
+
+export async function saveToken(_serverId: string, _token: string): Promise<void> {}
+
+export async function forgetToken(_serverId: string): Promise<void> {}

@@ -1,0 +1,27 @@
+import { useIsFocused } from 'expo-router'
+import { useEffect, useRef } from 'react'
+import type { Keys } from './keys.ts'
+
+/** While its screen is looked at, and nobody types. A dialog keeps the keys to itself. */
+export function useKeyboard(keys: Keys, isActive = true): void {
+  const isFocused = useIsFocused()
+  const latest = useRef(keys)
+  latest.current = keys
+  useEffect(() => {
+    if (!isActive || !isFocused) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return
+      if (isTyping(event.target) || document.querySelector('[role="dialog"]')) return
+      const act = latest.current[event.key]
+      if (!act) return
+      event.preventDefault()
+      act()
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [isActive, isFocused])
+}
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

@@ -1,0 +1,22 @@
+import { useMemo } from 'react'
+import { useColorScheme, useWindowDimensions } from 'react-native'
+import { usePreference } from '../lib/preferences.ts'
+import { dark, light, type Palette, WIDE } from './tokens.ts'
+
+export interface Theme {
+  readonly isDark: boolean
+  readonly colors: Palette
+}
+
+/** As the system has it, unless the settings say otherwise. */
+export function useTheme(): Theme {
+  const system = useColorScheme()
+  const [choice] = usePreference('theme')
+  const isDark = (choice === 'system' ? system : choice) === 'dark'
+  return useMemo(() => ({ isDark, colors: isDark ? dark : light }), [isDark])
+}
+
+/** Room for the rail, and for a list beside its detail. */
+export function useIsWide(): boolean {
+  return useWindowDimensions().width >= WIDE
+}
