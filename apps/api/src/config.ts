@@ -53,10 +53,17 @@ const schema = z.object({
   ONCUE_PORT: whole(0, 65_535),
   ONCUE_ADMIN_TOKEN: text,
   ONCUE_APP_DIR: text,
+  /** Its name, such as production: people see it before they act. */
+  ONCUE_ENVIRONMENT: text.pipe(z.string().max(32, 'is longer than 32 letters').optional()),
   /** Where people reach this server: in links and QR codes. */
   ONCUE_PUBLIC_URL: text.pipe(
     z.url({ protocol: /^https?$/, error: 'is no URL such as https://oncue.example' }).optional(),
   ),
+  /** Channels may lead into our own network, also without TLS. */
+  ONCUE_WEBHOOK_PRIVATE_ADDRESSES: flag,
+  /** Where phones are reached: Expo's push service, or one that speaks as it does. */
+  ONCUE_PUSH_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'is no URL' }).optional()),
+  ONCUE_PUSH_TOKEN: text,
   ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
   /** Behind a proxy whose x-forwarded-* headers are true. */
   ONCUE_TRUST_PROXY: flag,
@@ -98,8 +105,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     port: values.ONCUE_PORT ?? 4400,
     adminToken: values.ONCUE_ADMIN_TOKEN,
     appDir: resolve(cwd, values.ONCUE_APP_DIR ?? 'apps/mobile/dist'),
+    environment: values.ONCUE_ENVIRONMENT ?? null,
     corsOrigins: values.ONCUE_CORS_ORIGINS ?? [],
     publicUrl: values.ONCUE_PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+    delivery: {
+      allowPrivateAddresses: values.ONCUE_WEBHOOK_PRIVATE_ADDRESSES ?? false,
+      pushUrl: (values.ONCUE_PUSH_URL ?? 'https://exp.host').replace(/\/+$/, ''),
+      pushAccessToken: values.ONCUE_PUSH_TOKEN ?? null,
+    },
     trustProxy: values.ONCUE_TRUST_PROXY ?? false,
     ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
     ratePerAddress: values.ONCUE_RATE_LIMIT_ADDRESS ?? 2_000,

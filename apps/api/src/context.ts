@@ -3,6 +3,8 @@ import type { Audit } from './audit.ts'
 import type { GuessBudget } from './auth/guess-budget.ts'
 import type { Auth, Principal } from './auth/principal.ts'
 import type { LiveSettings } from './auth/settings.ts'
+import type { BulkRunner } from './bulk/runner.ts'
+import type { Delivery } from './delivery/delivery.ts'
 import type { Enqueuer } from './enqueuer.ts'
 import type { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
@@ -15,7 +17,9 @@ export interface Services {
   readonly settings: LiveSettings
   readonly audit: Audit
   readonly enqueuer: Enqueuer
+  readonly delivery: Delivery
   readonly live: Live
+  readonly bulk: BulkRunner
   readonly payloads: PayloadValidation
   readonly log: Logger
   /** Of those who try pairing codes. */

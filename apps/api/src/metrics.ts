@@ -117,7 +117,9 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
     workers.set({ state: 'alive' }, health.workers.alive)
     workers.set({ state: 'missing' }, health.workers.missing)
     watchers.set({ of: 'job' }, live.states.size)
+    watchers.set({ of: 'operation' }, live.operations.size)
     watchers.set({ of: 'health' }, live.health.size)
+    watchers.set({ of: 'alerts' }, live.alerts.size)
     // On SQLite there is none, and nothing to tell.
     const { total = 0, idle = 0, waiting = 0 } = store.pool() ?? {}
     connections.set({ state: 'busy' }, total - idle)

@@ -32,6 +32,8 @@ export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z
 export interface Change<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
   extends Operation<Input, Output> {
   readonly note: (input: z.output<Input>, output: z.output<Output>, ctx: ApiContext) => Note
+  /** What goes on in the background, once the change is in the audit. */
+  readonly afterwards?: (ctx: ApiContext, output: z.output<Output>) => void
   /** For a change of several transactions: what was done before it failed; null for nothing. */
   readonly noteFailed?: (input: z.output<Input>, error: OncueError) => Note | null
 }
@@ -72,6 +74,7 @@ export async function perform<Input extends z.ZodType, Output extends z.ZodType>
   })
   const answer = checkOutput(operation, output)
   await ctx.audit.record(ctx, operation.name, operation.note(input, answer, ctx))
+  operation.afterwards?.(ctx, answer)
   return answer
 }
 

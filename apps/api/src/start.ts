@@ -1,18 +1,22 @@
 import { OncueError } from '@oncue/core'
 import { openStore } from '@oncue/db'
 import type { FastifyInstance } from 'fastify'
+import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
-import { AuditRetention } from './audit-retention.ts'
 import { createAuth } from './auth/auth.ts'
 import { GuessBudget } from './auth/guess-budget.ts'
 import { createJwtVerifier } from './auth/jwt.ts'
 import { createSettings } from './auth/settings.ts'
+import { BulkRunner } from './bulk/runner.ts'
 import type { Config } from './config.ts'
 import type { Services } from './context.ts'
+import { Delivery } from './delivery/delivery.ts'
 import { Enqueuer } from './enqueuer.ts'
+import { GaugeRecorder } from './health/gauge-recorder.ts'
 import { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import { createPayloadValidation } from './payload-validation.ts'
+import { Retention } from './retention.ts'
 import { closeServer } from './server/close.ts'
 import { createServer } from './server.ts'
 
@@ -26,27 +30,44 @@ export interface Api {
   close(): Promise<void>
 }
 
+export interface StartOptions {
+  /** False: it only answers, and leaves what happens by itself to other processes. */
+  readonly background?: boolean | undefined
+}
+
 /** Opens the store, and serves it until `close`. */
-export async function startApi(config: Config, log: Logger): Promise<Api> {
-  const store = await openStore(config.databaseUrl)
+export async function startApi(
+  config: Config,
+  log: Logger,
+  { background = true }: StartOptions = {},
+): Promise<Api> {
+  const store = await openStore(config.databaseUrl, {
+    onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
+  })
   try {
     const settings = createSettings(store, config.settings)
     const verifyJwt = config.jwt ? createJwtVerifier(config.jwt) : null
     const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null })
-    const live = new Live(store)
+    const live = new Live(store, config.environment)
+    const { environment, publicUrl } = config
+    const delivery = new Delivery({ ...config.delivery, store, log, environment, publicUrl })
+    const bulk = new BulkRunner(store, log)
     const services: Services = {
       store,
       settings,
       auth,
       live,
+      bulk,
       log,
+      delivery,
       audit: new Audit(store),
       enqueuer: new Enqueuer(store),
       payloads: createPayloadValidation({ store, log }),
       guesses: new GuessBudget({ perAddress: 10, inAll: 300 }),
-      publicUrl: config.publicUrl,
+      publicUrl,
     }
     const { adminToken } = await auth.bootstrap()
+    await store.alertRules.addDefaults()
     const { appDir, corsOrigins, trustProxy, ratePerToken, ratePerAddress } = config
     const app = await createServer(services, {
       appDir,
@@ -55,13 +76,19 @@ export async function startApi(config: Config, log: Logger): Promise<Api> {
       limits: { perToken: ratePerToken, perAddress: ratePerAddress },
     })
     const url = await listen(app, config)
-    const retention = new AuditRetention(store, log)
-    retention.start()
+    const retention = new Retention(store, log)
+    const gauges = new GaugeRecorder(store, log)
+    const notify = delivery.notify.bind(delivery)
+    const alerts = new AlertEvaluator({ store, notify, log })
+    if (background) for (const duty of [retention, bulk, delivery, gauges, alerts]) duty.start()
     let closed: Promise<void> | undefined
     const close = async () => {
       await closeServer(app, live)
       auth.close()
-      await retention.close()
+      await alerts.close()
+      await delivery.close()
+      await Promise.all([retention.close(), bulk.close()])
+      await gauges.close()
       await store.close()
     }
     return {

@@ -118,7 +118,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
       const unknown = path.replace(':id', newJobId())
       await expectRefused(world, [
         ...rows,
-        ['nobody has it', () => world.send(method, unknown), ['JOB_NOT_FOUND']],
+        ['nobody has it', () => world.send(method, unknown), ['JOB_NOT_FOUND', 'ALERT_NOT_FOUND']],
       ])
     })
 

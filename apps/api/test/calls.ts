@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { AccessClass } from '@oncue/core'
 import type { World } from './world.ts'
 
@@ -37,6 +38,22 @@ const byFilter = () => [
     asOf: new Date(),
   },
 ]
+
+/** Two jobs that failed, and all that can be said of them. */
+async function failedJobs(world: World) {
+  const queue = `q${randomUUID()}`
+  for (let n = 0; n < 2; n++) await world.job('failed', queue)
+  const filter = {
+    ...{ status: 'failed', queue, topic: 'mail', fingerprint: 'f00d', idPrefix: '0' },
+    ...{ createdFrom: DAY_AGO, createdTo: new Date(Date.now() + 60_000), payloadText: '123' },
+  }
+  return { action: 'requeue', filter, asOf: await world.store.now() }
+}
+
+const anOperation = async (world: World) => ({ id: await world.operation() })
+const anAlert = async (world: World) => ({ id: await world.alert() })
+const aRule = async (world: World) => ({ id: await world.alertRule() })
+const RULE = { name: 'late', threshold: 300, forSeconds: 60, enabled: true }
 
 /** How each procedure is called. One that is missing here fails the tests that use this table. */
 export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
@@ -96,11 +113,26 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
   'jobs.stats': { access: 'read', input: () => ({ queue: 'default', topic: 'mail' }) },
   'jobs.failures': {
     access: 'read',
-    input: () => ({ queue: 'default', topic: 'mail', since: DAY_AGO, limit: 10 }),
+    input: () => ({
+      ...{
+        queue: 'default',
+        topic: 'mail',
+        since: DAY_AGO,
+        newSince: DAY_AGO,
+        fingerprint: 'f00d',
+        limit: 10,
+      },
+    }),
+    free: ['fingerprint'],
   },
   'jobs.series': {
     access: 'read',
-    input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date() }),
+    input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
+    required: ['from', 'to'],
+  },
+  'jobs.gauges': {
+    access: 'read',
+    input: () => ({ queue: 'default', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
     required: ['from', 'to'],
   },
   'jobs.events': {
@@ -137,6 +169,25 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
   'jobs.wait': {
     access: 'read',
     input: async (world) => ({ id: await world.job('completed'), timeoutMs: 0 }),
+    required: ['id'],
+  },
+  'operations.preview': { access: 'read', input: failedJobs, required: ['action', 'filter'] },
+  'operations.run': {
+    access: 'act',
+    // Spread so far that its end does not come into the audit behind it.
+    input: async (world) => ({
+      ...(await failedJobs(world)),
+      ...{ expectedCount: 2, idempotencyKey: randomUUID(), spreadSeconds: 3_600 },
+    }),
+    required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'idempotencyKey'],
+  },
+  'operations.get': { access: 'read', input: anOperation, required: ['id'] },
+  'operations.list': { access: 'read', input: () => ({ status: 'running', limit: 10 }) },
+  'operations.stop': { access: 'act', input: anOperation, required: ['id'] },
+  'operations.watch': {
+    access: 'read',
+    input: async (world) => ({ ...(await anOperation(world)), lastEventId: null }),
     required: ['id'],
   },
   'queues.list': { access: 'read', input: none },
@@ -205,6 +256,61 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
   'devices.revoke': {
     access: 'act',
     input: async (world) => ({ id: await world.device() }),
+    required: ['id'],
+  },
+  'devices.registerPush': {
+    access: 'read',
+    input: () => ({ pushToken: null }),
+    also: () => [{ pushToken: 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]' }],
+    required: ['pushToken'],
+  },
+  'devices.testPush': { access: 'read', input: () => ({}) },
+  'alerts.list': { access: 'read', input: () => ({ state: 'open', queue: 'default', limit: 10 }) },
+  'alerts.get': { access: 'read', input: anAlert, required: ['id'] },
+  'alerts.ack': { access: 'act', input: anAlert, required: ['id'] },
+  'alerts.unack': { access: 'act', input: anAlert, required: ['id'] },
+  'alerts.snooze': {
+    access: 'act',
+    input: async (world) => ({ ...(await anAlert(world)), until: new Date(Date.now() + 3_600_000) }),
+    required: ['id', 'until'],
+  },
+  'alerts.unsnooze': { access: 'act', input: anAlert, required: ['id'] },
+  'alerts.watch': { access: 'read', input: () => ({ lastEventId: null }) },
+  'alerts.rules': { access: 'read', input: none },
+  'alerts.createRule': {
+    access: 'admin',
+    input: () => ({ ...RULE, kind: 'oldest_waiting', queue: 'default' }),
+    required: ['name', 'kind', 'threshold'],
+    free: ['name'],
+  },
+  'alerts.updateRule': {
+    access: 'admin',
+    input: async (world) => ({ ...(await aRule(world)), ...RULE }),
+    required: ['id'],
+    free: ['name'],
+  },
+  'alerts.deleteRule': { access: 'admin', input: aRule, required: ['id'] },
+  'channels.list': { access: 'read', input: none },
+  'channels.create': {
+    access: 'admin',
+    input: () => ({ kind: 'webhook', name: 'pager', url: 'https://1.1.1.1/hook' }),
+    required: ['kind', 'name', 'url'],
+    free: ['name'],
+  },
+  'channels.update': {
+    access: 'admin',
+    input: async (world) => ({ id: await world.channel(), name: 'pager', enabled: true }),
+    required: ['id'],
+    free: ['name'],
+  },
+  'channels.delete': {
+    access: 'admin',
+    input: async (world) => ({ id: await world.channel() }),
+    required: ['id'],
+  },
+  'channels.test': {
+    access: 'act',
+    input: async (world) => ({ id: await world.channel() }),
     required: ['id'],
   },
   'pairings.create': { access: 'act', input: () => ({ role: 'viewer', validSeconds: 60 }) },
@@ -281,6 +387,12 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'GET /api/commands/jobs/:id': {
     access: 'read',
     path: pathOf('/api/commands/jobs/:id', 'completed'),
+    status: 200,
+  },
+  'GET /api/alerts': { access: 'read', query: { state: 'open', queue: 'mail', limit: '10' }, status: 200 },
+  'POST /api/alerts/:id/ack': {
+    access: 'act',
+    path: async (world) => `/api/alerts/${await world.alert()}/ack`,
     status: 200,
   },
   'GET /api/commands/registry/debug': { access: 'read', status: 200 },

@@ -107,11 +107,13 @@ export interface ApiOptions {
   readonly env?: Readonly<Record<string, string>>
   /** On this database, which its owner drops. */
   readonly databaseUrl?: string
+  /** False: nothing happens by itself. */
+  readonly background?: boolean
 }
 
 export async function startTestApi(
   dialect: Dialect,
-  { env, databaseUrl }: ApiOptions = {},
+  { env, databaseUrl, background }: ApiOptions = {},
 ): Promise<TestApi> {
   const database = databaseUrl === undefined ? await createDatabase(dialect) : undefined
   const config = readConfig({
@@ -120,7 +122,7 @@ export async function startTestApi(
     ONCUE_ADMIN_TOKEN: ADMIN_TOKEN,
     ...env,
   })
-  const api = await startApi(config, silentLogger)
+  const api = await startApi(config, silentLogger, { background })
   onTestFinished(async () => {
     await api.close()
     await database?.drop()
@@ -150,6 +152,25 @@ export function createClient(url: string, token: string | null = ADMIN_TOKEN): C
       }),
     ],
   })
+}
+
+/** Many jobs that ran and failed. */
+export async function failJobs(
+  store: Store,
+  count: number,
+  { topic = 'mail_digest', ...options }: EnqueueOptions & { topic?: string } = {},
+): Promise<string[]> {
+  const ids = await store.enqueue(
+    Array.from({ length: count }, (_, n) => prepareJob(topic, { n }, { maxRetries: 0, ...options })),
+  )
+  const queues = [options.queue ?? 'default']
+  const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+  for (let left = count; left > 0; ) {
+    const { jobs } = await store.claim({ queues, limit: 1_000, worker: WORKER, leaseMs: 60_000 })
+    await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'fail', error })))
+    left -= jobs.length
+  }
+  return ids
 }
 
 /** The error that a call failed with, as Oncue names it. */

@@ -170,6 +170,24 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(await list(`topic=${topic}`)).toMatchObject({ total: 0 })
     })
 
+    test('lets jobs of it wait for each other, when it is all or none', async () => {
+      const jobs = [{ topic: 't' }, { topic: 't', after_items: [0] }, { topic: 't', afterItems: [0, 1] }]
+      const { status, body } = await batch({ jobs, atomic: true })
+      expect(status).toBe(201)
+      const { results } = body as { results: { id: string }[] }
+      expect(await Promise.all(results.map(({ id }) => get(id)))).toMatchObject([
+        { status: 'pending', deps_left: 0 },
+        { status: 'blocked', deps_left: 1 },
+        { status: 'blocked', deps_left: 2 },
+      ])
+
+      const parted = await batch({ jobs })
+      expect([parted.status, parted.body]).toMatchObject([207, { stored: 1, refused: 2 }])
+      const twice = { topic: 't', afterItems: [0], after_items: [0] }
+      const { error } = await batch({ jobs: [{ topic: 't' }, twice], atomic: true })
+      expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('given twice') })
+    })
+
     test('takes a thousand and not one more', async () => {
       const jobs = Array.from({ length: 1_000 }, (_, n) => ({ topic: 'many', payload: n }))
       const { status, body } = await batch({ jobs })

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
 import { isOncueError } from '@oncue/core'
 import { rollback } from '@oncue/db'
 import { createEmptySqliteDatabase } from '@oncue/db/testing'
@@ -72,7 +73,9 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     }
     expect(await codes(3, 'oncue_wrong')).toEqual([401, 401, 401])
     expect(await codes(3, null)).toEqual([401, 401, 429])
-    expect(await codes(21, viewer)).toEqual([...Array.from({ length: 20 }, () => 200), 429])
+    const batch = Array.from({ length: 10 }, () => 'queues.list').join(',')
+    expect((await api.fetch(`/trpc/${batch}?batch=1`, { token: viewer })).status).toBe(200)
+    expect(await codes(11, viewer)).toEqual([...Array.from({ length: 10 }, () => 200), 429])
     const refused = await api.fetch('/api/jobs', { token: viewer })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await refused.json()).toMatchObject({ error: { code: 'RATE_LIMITED' } })
@@ -284,6 +287,24 @@ describe('the app', () => {
     expect(response.status).toBe(status)
     if (status === 200) expect(text).toBe('<title>the app</title>')
     else expect(text).toContain('NOT_FOUND')
+  })
+
+  it('takes a dot for part of a name when somebody follows a link', async () => {
+    const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: await buildApp() } })
+    const headers = { accept: 'text/html,application/xhtml+xml' }
+    expect((await api.fetch('/queues/mail.v2', { headers })).status).toBe(200)
+    expect((await api.fetch('/queues/mail.v2')).status).toBe(404)
+    expect((await api.fetch('/api/mail.v2', { headers })).status).toBe(404)
+  })
+
+  it('is sent compressed to those who take it', async () => {
+    const folder = await buildApp()
+    await writeFile(join(folder, `${SCRIPT}.br`), brotliCompressSync('run()'))
+    const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: folder } })
+    const response = await api.fetch(`/${SCRIPT}`, { headers: { 'accept-encoding': 'br' } })
+    expect(response.headers.get('content-encoding')).toBe('br')
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(await response.text()).toBe('run()')
   })
 
   it('says how to build it when there is none', async () => {

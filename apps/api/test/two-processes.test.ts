@@ -1,55 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { openStore } from '@oncue/db'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { startProcess, stop } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, errorOf } from './harness.ts'
-
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 const until = (condition: () => void | Promise<void>) =>
   vi.waitFor(condition, { timeout: 20_000, interval: 20 })
-
-interface ApiProcess {
-  readonly url: string
-  readonly child: ChildProcess
-  /** All that it printed. */
-  output(): string
-}
-
-/** The command that people start, in a process of its own. */
-async function startProcess(databaseUrl: string, env: Record<string, string> = {}): Promise<ApiProcess> {
-  const child = spawn(process.execPath, [MAIN], {
-    env: { DATABASE_URL: databaseUrl, ONCUE_PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk
-    })
-  }
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  })
-  const url = await vi.waitFor(
-    () => {
-      const found = /"url":"([^"]+)"/.exec(output)?.[1]
-      if (found === undefined) throw new Error(`it did not start: ${output}`)
-      return found
-    },
-    { timeout: 30_000, interval: 50 },
-  )
-  return { url, child, output: () => output }
-}
-
-async function stop({ child }: ApiProcess): Promise<number | null> {
-  child.kill('SIGTERM')
-  const [code] = (await once(child, 'exit')) as [number | null]
-  return code
-}
 
 describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
   it('share tokens, sessions, revocation, settings and live streams', async () => {

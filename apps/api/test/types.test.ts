@@ -79,7 +79,7 @@ describe('the types of the router', () => {
   it('know all routers', () => {
     expectTypeOf<keyof Outputs>().toEqualTypeOf<
       | ('jobs' | 'queues' | 'workers' | 'topics' | 'schedules' | 'tokens' | 'audit' | 'settings' | 'health')
-      | ('devices' | 'pairings')
+      | ('devices' | 'pairings' | 'channels' | 'operations' | 'alerts')
     >()
     expectTypeOf<AppRouter['_def']['record']>().toExtend<TRPCRouterRecord>()
   })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type JobError, newJobId, prepareJob } from '@oncue/core'
-import type { Store } from '@oncue/db'
+import type { AlertEpisode, Store } from '@oncue/db'
 import type { TestDatabase } from '@oncue/db/testing'
 import superjson from 'superjson'
 import { hashSecret, newSecret } from '../src/auth/secret.ts'
@@ -69,7 +69,8 @@ export class World {
       ONCUE_RATE_LIMIT: '1000000000',
       ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
     })
-    const api = await startApi(config, log)
+    // Nothing changes by itself while others look.
+    const api = await startApi(config, log, { background: false })
     const tokens = new Map<Person, string>([
       ['admin', admin],
       ['wrong', newSecret()],
@@ -124,8 +125,10 @@ export class World {
   }
 
   /** In a queue of its own, so that nobody else takes it. */
-  async job(state: 'pending' | 'processing' | 'completed' | 'failed'): Promise<string> {
-    const queue = `q${randomUUID()}`
+  async job(
+    state: 'pending' | 'processing' | 'completed' | 'failed',
+    queue = `q${randomUUID()}`,
+  ): Promise<string> {
     const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, { queue })])
     if (state === 'pending') return id
     const claimed = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 600_000 })
@@ -147,6 +150,46 @@ export class World {
     const code = await this.pairingCode()
     const { id } = await this.store.pairings.exchange({ code, name: 'phone', hash: hashSecret(newSecret()) })
     return id
+  }
+
+  /** Nothing is ever sent there: it is no public address. */
+  async channel(): Promise<string> {
+    const { id } = await this.store.channels.create({
+      ...{ kind: 'webhook', name: 'pager', address: 'https://127.0.0.1/hook' },
+    })
+    return id
+  }
+
+  /** One that is over: nothing changes by itself while others look. */
+  async operation(): Promise<string> {
+    const { id } = await this.store.operations.create({
+      ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
+      ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
+      ...{ total: 0, totalIsExact: true },
+    })
+    await this.store.operations.stop(id, 'Ada')
+    return id
+  }
+
+  async alertRule(): Promise<string> {
+    const { id } = await this.store.alertRules.create({
+      ...{ name: 'paused', kind: 'paused', queue: null, threshold: 0, forMs: 0, enabled: true },
+    })
+    return id
+  }
+
+  /** One that fires. */
+  async alert(): Promise<string> {
+    const now = await this.store.now()
+    const queue = `q${randomUUID()}`
+    const after: AlertEpisode = {
+      ...{ ruleId: await this.alertRule(), kind: 'paused', queue, status: 'firing', value: 60, threshold: 0 },
+      ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, since: now, firedAt: now },
+      ...{ calmSince: null, resolvedAt: null, transitions: 1 },
+    }
+    await this.store.alerts.record(now, [{ before: null, after }])
+    const { items } = await this.store.alerts.list({ queue })
+    return items[0]?.id ?? ''
   }
 
   async schedule(): Promise<string> {

@@ -34,6 +34,7 @@ export const CASES: readonly Case[] = [
   list('… page 2, by offset', { meta: AGENT }, { offset: 50 }),
   list('… which completed, as all did', { meta: AGENT, status: 'completed' }),
   list('… which failed, as none did', { meta: AGENT, status: 'failed' }),
+  list('… of a topic that none has', { meta: AGENT, topic: 'topic-7' }),
   list('… with another value, of one in three', { meta: { ...AGENT, tenant: 1 } }),
   list('meta, one in three jobs', { meta: { tenant: 1 } }),
   list('… which failed', { meta: { tenant: 1 }, status: 'failed' }),

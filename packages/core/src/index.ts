@@ -177,6 +177,8 @@ export {
   renameDeviceRequestSchema,
 } from './wire-devices.ts'
 export {
+  gaugePointSchema,
+  gaugesRequestSchema,
   type Health,
   healthSchema,
   LEVELS,
@@ -210,6 +212,7 @@ export {
   jobTargetSchema,
   listJobsRequestSchema,
   MAX_BATCH,
+  restEnqueueItemSchema,
   seriesPointSchema,
   seriesRequestSchema,
   TREND_PARTS,

@@ -6,7 +6,7 @@ import { timeSchema } from './wire-jobs.ts'
 
 /** What can go wrong, and in which unit its threshold is. */
 export const ALERT_KINDS = ['oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused'] as const
-export const alertKindSchema = z.enum(ALERT_KINDS)
+const alertKindSchema = z.enum(ALERT_KINDS)
 export type AlertKind = z.output<typeof alertKindSchema>
 
 const ruleFields = {
@@ -14,7 +14,7 @@ const ruleFields = {
   kind: alertKindSchema.describe(
     'oldest_waiting: seconds that the longest-waiting job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: workers alive, at most; stalled: jobs waiting while none is done; paused: seconds that a queue is paused',
   ),
-  queue: queueSchema.nullable().describe('null: every queue, each for itself'),
+  queue: queueSchema.nullable().describe('null: every queue, each for itself; workers all together'),
   threshold: z.number().min(0).max(1e12),
   forSeconds: z.int().min(0).max(86_400).describe('for how long it must hold before anybody is told'),
   enabled: z.boolean(),

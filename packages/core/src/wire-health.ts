@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { queueSchema } from './names.ts'
 import { queueOverviewSchema } from './wire-admin.ts'
+import { stepMinutesSchema, timeSchema } from './wire-jobs.ts'
 
 /** How many minutes a sparkline shows; its last value is the minute that runs now. */
 export const SPARK_MINUTES = 30
@@ -70,3 +72,23 @@ export const healthSchema = z.object({
   alerts: z.object({ firing: z.int(), acked: z.int(), snoozed: z.int() }),
 })
 export type Health = z.output<typeof healthSchema>
+
+export const gaugesRequestSchema = z.strictObject({
+  queue: queueSchema.optional().describe('all of them together when absent'),
+  from: timeSchema,
+  to: timeSchema,
+  stepMinutes: stepMinutesSchema,
+})
+
+/** Of a step of several minutes the worst: the longest wait, the largest backlog, the fewest workers. */
+export const gaugePointSchema = z.object({
+  minute: z.date().describe('the first of the step; those in which nobody looked are left out'),
+  waiting: z.int(),
+  running: z.int(),
+  oldestMs: z.int().describe('for how long the job that waited longest could have run'),
+  workers: z
+    .int()
+    .nullable()
+    .describe('alive, and serving the queue if one is named; null: not known, the queue was empty'),
+  slots: z.int().nullable().describe('how many jobs they could run at once'),
+})

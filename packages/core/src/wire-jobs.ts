@@ -5,7 +5,7 @@ import { jobSchema, jobStatusSchema, jobSummarySchema } from './job.ts'
 import { LIMITS } from './limits.ts'
 import { queueSchema, topicSchema } from './names.ts'
 import { plainText } from './plain-text.ts'
-import { enqueueRequestSchema, errorResponseSchema } from './wire.ts'
+import { asRest, enqueueRequestSchema, errorResponseSchema } from './wire.ts'
 
 /** How many jobs one call may name or bring. */
 export const MAX_BATCH = 1_000
@@ -25,6 +25,7 @@ export const enqueueItemSchema = enqueueRequestSchema.extend({
     .describe('waits until these jobs of the same request have completed, counted from 0; needs atomic'),
 })
 export type EnqueueItem = z.input<typeof enqueueItemSchema>
+export const restEnqueueItemSchema = asRest(enqueueItemSchema)
 
 /** Items are checked one by one, so that one that is wrong does not take the others with it. */
 export const enqueueManyRequestSchema = z.strictObject({
@@ -166,8 +167,21 @@ export const failureGroupSchema = z.object({
 
 const DAY_MS = 86_400_000
 
+/** So that a chart gets as many points as it can show. */
+export const stepMinutesSchema = z
+  .int()
+  .min(1)
+  .max(1_440)
+  .default(1)
+  .describe('how many minutes make a point; each begins at a multiple of it')
+
 export const seriesRequestSchema = z
-  .strictObject({ ...jobStatsRequestSchema.shape, from: timeSchema, to: timeSchema })
+  .strictObject({
+    ...jobStatsRequestSchema.shape,
+    from: timeSchema,
+    to: timeSchema,
+    stepMinutes: stepMinutesSchema,
+  })
   .refine(({ from, to }) => to.getTime() - from.getTime() <= 90 * DAY_MS, {
     path: ['from'],
     error: 'lies more than 90 days before `to`',
@@ -180,7 +194,7 @@ const percentilesSchema = z.object({
 })
 
 export const seriesPointSchema = z.object({
-  minute: z.date(),
+  minute: z.date().describe('the first of the step'),
   completed: countSchema,
   failed: countSchema,
   cancelled: countSchema,

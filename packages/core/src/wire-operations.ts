@@ -5,7 +5,7 @@ import { plainText } from './plain-text.ts'
 import { actedFilterSchema, timeSchema } from './wire-jobs.ts'
 
 export const OPERATION_ACTIONS = ['requeue', 'cancel', 'delete'] as const
-export const operationActionSchema = z.enum(OPERATION_ACTIONS)
+const operationActionSchema = z.enum(OPERATION_ACTIONS)
 export type OperationAction = z.output<typeof operationActionSchema>
 
 export const previewRequestSchema = z.strictObject({
@@ -32,7 +32,11 @@ export const operationRequestSchema = z.strictObject({
   action: operationActionSchema,
   filter: actedFilterSchema,
   asOf: timeSchema.describe('jobs that match only later are left alone'),
-  expectedCount: z.int().min(0).describe('what the preview said; far from the truth: refused'),
+  expectedCount: z
+    .int()
+    .min(0)
+    .max(2_147_483_647)
+    .describe('what the preview said; far from the truth: refused'),
   idempotencyKey: plainText(LIMITS.keyLength)
     .min(1)
     .describe('the same key again answers the operation it began'),

@@ -19,31 +19,33 @@ export const isoDateSchema = z.iso
   })
   .transform((text) => new Date(text))
 
-const restFields = { ...enqueueRequestSchema.shape, runAt: isoDateSchema.optional() }
-
-const restAliases = Object.fromEntries(
-  Object.entries(restFields)
-    .filter(([name]) => snakeCase(name) !== name)
-    .map(([name, schema]) => [snakeCase(name), schema.describe(`the same as ${name}`)]),
-)
-
-/** The same request as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
-export const restEnqueueRequestSchema = z
-  .strictObject({ ...restFields, ...restAliases })
-  .transform((request, ctx) => {
-    const values: Record<string, unknown> = { ...request }
-    for (const name of Object.keys(restFields)) {
-      const alias = snakeCase(name)
-      if (alias === name || values[alias] === undefined) continue
-      if (values[name] !== undefined) {
-        ctx.addIssue({ code: 'custom', path: [alias], message: `is given twice, as ${name} too` })
+/** A request to enqueue as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
+export function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
+  const fields: z.ZodRawShape = { ...request.shape, runAt: isoDateSchema.optional() }
+  const aliases = Object.entries(fields).flatMap(([name, schema]) =>
+    snakeCase(name) === name
+      ? []
+      : [[snakeCase(name), (schema as z.ZodType).describe(`the same as ${name}`)]],
+  )
+  return z
+    .strictObject({ ...fields, ...Object.fromEntries(aliases) })
+    .transform((given, ctx) => {
+      const values: Record<string, unknown> = { ...given }
+      for (const name of Object.keys(fields)) {
+        const alias = snakeCase(name)
+        if (alias === name || values[alias] === undefined) continue
+        if (values[name] !== undefined) {
+          ctx.addIssue({ code: 'custom', path: [alias], message: `is given twice, as ${name} too` })
+        }
+        values[name] = values[alias]
+        delete values[alias]
       }
-      values[name] = values[alias]
-      delete values[alias]
-    }
-    return values
-  })
-  .pipe(enqueueRequestSchema)
+      return values
+    })
+    .pipe(request)
+}
+
+export const restEnqueueRequestSchema = asRest(enqueueRequestSchema)
 
 export const statsResponseSchema = z.object({
   pending: z.int(),

@@ -1,14 +1,22 @@
-import { isOncueError, type JobId, OncueError } from '@oncue/core'
+import { isOncueError, type JobId, OncueError, type OperationAction } from '@oncue/core'
 import type { Place } from './reads/cursor.ts'
 import type { Batch } from './reads/list.ts'
 import type { ActionOptions, ActionReport, JobFilter, Target } from './store.ts'
 import { isUuid } from './uuid.ts'
 
 /** How many jobs one transaction touches. */
-const BATCH = 500
+export const BATCH = 500
 /** Jobs that are being claimed or settled this moment are looked at again, a few times. */
-const BUSY_ATTEMPTS = 5
+export const BUSY_ATTEMPTS = 5
 const BUSY_DELAY_MS = 20
+
+/** What one transaction does. */
+export type ActionBatch = {
+  readonly action: OperationAction
+  readonly ids: readonly JobId[]
+  readonly asOf: Date | null
+  readonly by: string | null
+}
 
 export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
 

@@ -1,16 +1,21 @@
-import { type JobId, OncueError } from '@oncue/core'
+import { type JobId, OncueError, type OperationAction } from '@oncue/core'
 import { createAudit } from './access/audit.ts'
 import { createPairings } from './access/pairings.ts'
 import { createSettings } from './access/settings.ts'
 import { createTokens } from './access/tokens.ts'
 import type { AuditStore, PairingStore, SettingStore, TokenStore } from './access.ts'
-import { type Acted, act } from './actions.ts'
+import { type Acted, type ActionBatch, act } from './actions.ts'
 import type { Admin } from './admin.ts'
+import { createAlertRules } from './alerts/rules.ts'
+import { createAlerts } from './alerts/store.ts'
+import type { AlertRuleStore, AlertStore } from './alerts.ts'
 import { createChannels } from './channels/store.ts'
 import type { ChannelStore } from './channels.ts'
 import type { EventStore } from './events.ts'
 import { createGauges } from './gauges/store.ts'
 import type { GaugeStore } from './gauges.ts'
+import { createOperations, type FencedAction } from './operations/store.ts'
+import type { OperationStore } from './operations.ts'
 import type { Reads } from './reads.ts'
 import type { Sql } from './sql.ts'
 import { prune } from './stats/prune.ts'
@@ -19,27 +24,25 @@ import { isUuid } from './uuid.ts'
 
 export type Cold = { readonly sql: Sql; readonly reads: Reads; readonly admin: Admin }
 
-export type ActionName = 'requeue' | 'cancel' | 'delete'
-
 /** What is the same on every database: people's actions, settings, reads, and being closed. */
 export abstract class ColdStore {
   #closed: Promise<void> | undefined
+  #alertRules: AlertRuleStore | undefined
+  #alerts: AlertStore | undefined
   #channels: ChannelStore | undefined
   #access:
     | { tokens: TokenStore; pairings: PairingStore; audit: AuditStore; settings: SettingStore }
     | undefined
   #gauges: GaugeStore | undefined
+  #operations: OperationStore | undefined
 
   abstract readonly events: EventStore
   protected abstract readonly cold: Cold
   abstract now(): Promise<Date>
   /** One bounded batch of an action. */
-  protected abstract runAction(
-    action: ActionName,
-    ids: readonly JobId[],
-    asOf: Date | null,
-    by: string | null,
-  ): Promise<Acted[]>
+  protected abstract runAction(batch: ActionBatch): Promise<Acted[]>
+  /** The same and what is written beside it, in one transaction. False: its fence did not hold. */
+  protected abstract runFenced(action: FencedAction): Promise<boolean>
   /** Removes up to `limit` jobs of one queue and topic. */
   protected abstract pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number>
   /** Tells whoever waits for work in these queues to look. */
@@ -59,13 +62,22 @@ export abstract class ColdStore {
     return this.#act('delete', target, options)
   }
 
-  async #act(action: ActionName, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+  async #act(action: OperationAction, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
     this.assertOpen()
     return act(target, options, {
       now: () => this.now(),
       match: this.cold.reads.matchingIds,
-      run: (ids, asOf, by) => this.runAction(action, ids, asOf, by),
+      run: (ids, asOf, by) => this.runAction({ action, ids, asOf, by }),
     })
+  }
+
+  get operations(): OperationStore {
+    this.assertOpen()
+    this.#operations ??= createOperations(this.cold.sql, {
+      match: this.cold.reads.matchingIds,
+      act: (action) => this.runFenced(action),
+    })
+    return this.#operations
   }
 
   get tokens(): TokenStore {
@@ -82,6 +94,18 @@ export abstract class ColdStore {
 
   get settings(): SettingStore {
     return this.#openAccess().settings
+  }
+
+  get alertRules(): AlertRuleStore {
+    this.assertOpen()
+    this.#alertRules ??= createAlertRules(this.cold.sql)
+    return this.#alertRules
+  }
+
+  get alerts(): AlertStore {
+    this.assertOpen()
+    this.#alerts ??= createAlerts(this.cold.sql)
+    return this.#alerts
   }
 
   get channels(): ChannelStore {

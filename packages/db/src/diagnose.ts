@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
-import { type Finding, fail, ok } from './diagnose/finding.ts'
+import { type Finding, fail, ok, warn } from './diagnose/finding.ts'
 import { type MigrationStatus, migrationStatus } from './migrate.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
 
@@ -41,10 +41,11 @@ function refuseMissing(url: string): void {
 
 function migrationsOf({ migrations }: MigrationStatus): Finding {
   const named = (state: string) => migrations.flatMap((one) => (one.state === state ? [one.name] : []))
-  const [pending, changed, unknown] = [named('pending'), named('changed'), named('unknown')]
-  if (unknown.length > 0) {
+  const [pending, changed] = [named('pending'), named('changed')]
+  const [breaking, newer] = [named('breaking'), named('newer')]
+  if (breaking.length > 0) {
     const advice = 'A newer version of Oncue has migrated the database: upgrade this process.'
-    return fail('migrations', `unknown: ${unknown.join(', ')}`, advice)
+    return fail('migrations', `unknown: ${breaking.join(', ')}`, advice)
   }
   if (pending.length > 0) {
     const advice = 'Run `pnpm migrate` (or `oncue-migrate`) against this database.'
@@ -53,6 +54,11 @@ function migrationsOf({ migrations }: MigrationStatus): Finding {
   if (changed.length > 0) {
     const advice = 'Restore the original file: an applied migration must never change.'
     return fail('migrations', `changed after they were applied: ${changed.join(', ')}`, advice)
+  }
+  if (newer.length > 0) {
+    const advice =
+      'A newer version of Oncue has migrated the database. This one works with it: finish the upgrade.'
+    return warn('migrations', `newer than this version: ${newer.join(', ')}`, advice)
   }
   return ok('migrations', `all ${migrations.length} are applied`)
 }

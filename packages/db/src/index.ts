@@ -13,6 +13,18 @@ export type {
   TokenRow,
   TokenStore,
 } from './access.ts'
+export type {
+  AlertChange,
+  AlertEpisode,
+  AlertFilter,
+  AlertPage,
+  AlertRow,
+  AlertRuleChange,
+  AlertRuleRow,
+  AlertRuleStore,
+  AlertStore,
+  NewAlertRule,
+} from './alerts.ts'
 export type { Capabilities } from './capabilities.ts'
 export type { Attempt, ChannelChange, ChannelRow, ChannelStore, NewChannel } from './channels.ts'
 export type { Finding } from './diagnose/finding.ts'
@@ -23,6 +35,17 @@ export type { Gauge, GaugeStore, Look, LookRange } from './gauges.ts'
 export { DURATION_BUCKETS_MS } from './histogram.ts'
 export { assertMigrated, migrate, migrationStatus, rollback } from './migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
+export {
+  type NewOperation,
+  OPERATION_LEAD,
+  type OperationError,
+  type OperationPage,
+  type OperationPreview,
+  type OperationRequest,
+  type OperationRow,
+  type OperationStatus,
+  type OperationStore,
+} from './operations.ts'
 export {
   type DrizzleSql,
   type DrizzleTransaction,

@@ -19,8 +19,10 @@ export type MigrationState =
   | 'pending'
   /** Applied, but its file is not what it was. */
   | 'changed'
-  /** Applied by a newer version of Oncue. */
-  | 'unknown'
+  /** Applied by a newer version of Oncue, and no hindrance to this one. */
+  | 'newer'
+  /** Applied by a newer version of Oncue, and this one cannot work with it. */
+  | 'breaking'
 
 export interface MigrationStatus {
   readonly dialect: DialectName
@@ -61,38 +63,46 @@ export async function migrationStatus(url: string, options: MigrateOptions = {})
   const known = await knownMigrations(url, options)
   const applied = await using(openExisting(url), async (database) => (await database?.applied()) ?? [])
   const names = new Set([...known, ...applied].map(({ name }) => name))
-  const migrations = [...names].sort().map((name) => {
-    const record = applied.find((candidate) => candidate.name === name)
-    const file = known.find((candidate) => candidate.name === name)
-    return { name, state: stateOf(file, record), appliedAt: record?.appliedAt ?? null }
-  })
+  const migrations = [...names].sort().map((name) => ({
+    name,
+    state: stateOf(name, known, applied),
+    appliedAt: applied.find((record) => record.name === name)?.appliedAt ?? null,
+  }))
   return { dialect: dialectOf(url), migrations }
 }
 
-/** Throws MIGRATION_NEEDED or SCHEMA_TOO_NEW unless the database is what this code was written for. */
-export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<void> {
+/**
+ * Throws MIGRATION_NEEDED or SCHEMA_TOO_NEW unless this code can work with the database. Answers which of its
+ * migrations are newer than this code.
+ */
+export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<string[]> {
   const { migrations } = await migrationStatus(url, options)
-  refuseUnknown(migrations.flatMap(({ name, state }) => (state === 'unknown' ? [name] : [])))
-  const pending = migrations.flatMap(({ name, state }) => (state === 'pending' ? [name] : []))
+  const named = (wanted: MigrationState) =>
+    migrations.flatMap(({ name, state }) => (state === wanted ? [name] : []))
+  refuseUnknown(named('breaking'))
+  const pending = named('pending')
   if (pending.length > 0) {
     throw new OncueError('MIGRATION_NEEDED', `The database lacks ${list(pending)}`, { details: { pending } })
   }
+  return named('newer')
 }
 
 async function applyNext(ledger: Ledger, known: readonly Migration[]): Promise<MigrationStep | null> {
   const applied = await ledger.open()
   verify(known, applied)
-  const next = known.find(({ name }) => !applied.some((record) => record.name === name))
+  const next = pendingOf(known, applied)[0]
   if (!next) return null
+  refuseUnknown(newerOf(known, applied))
   return timed(next.name, async () => {
     await execute(ledger, next.name, 'migration.sql', next.up)
-    await ledger.record(next.name, next.checksum)
+    await ledger.record(next)
   })
 }
 
 async function revertLast(ledger: Ledger, known: readonly Migration[]): Promise<MigrationStep | null> {
   const applied = await ledger.open()
   verify(known, applied)
+  refuseUnknown(newerOf(known, applied))
   const last = applied.at(-1)
   const migration = known.find(({ name }) => name === last?.name)
   if (!migration) {
@@ -130,15 +140,12 @@ function lineOf({ text, line }: Statement, cause: unknown): number {
   return line + text.slice(0, position - 1).split('\n').length - 1
 }
 
-/** Nothing is applied to, or taken from, a database whose past is not the one we know. */
+/** A database whose past is not the one we know is left alone. */
 function verify(known: readonly Migration[], applied: readonly AppliedMigration[]): void {
-  const stateOfRecord = (record: AppliedMigration) =>
-    stateOf(
-      known.find(({ name }) => name === record.name),
-      record,
-    )
-  refuseUnknown(applied.flatMap((record) => (stateOfRecord(record) === 'unknown' ? [record.name] : [])))
-  const changed = applied.find((record) => stateOfRecord(record) === 'changed')
+  const named = (wanted: MigrationState) =>
+    applied.filter(({ name }) => stateOf(name, known, applied) === wanted)
+  refuseUnknown(named('breaking').map(({ name }) => name))
+  const [changed] = named('changed')
   if (changed) {
     throw new OncueError('MIGRATION_CHANGED', `${changed.name} was changed after it had been applied`, {
       details: { migration: changed.name },
@@ -149,7 +156,16 @@ function verify(known: readonly Migration[], applied: readonly AppliedMigration[
 function isUpToDate(known: readonly Migration[], applied: readonly AppliedMigration[] | null): boolean {
   if (!applied) return false
   verify(known, applied)
-  return applied.length === known.length
+  return pendingOf(known, applied).length === 0
+}
+
+function pendingOf(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  return known.filter(({ name }) => !applied.some((record) => record.name === name))
+}
+
+/** Nothing is put before these, and nothing behind them is taken away. */
+function newerOf(known: readonly Migration[], applied: readonly AppliedMigration[]): string[] {
+  return applied.flatMap(({ name }) => (known.some((file) => file.name === name) ? [] : [name]))
 }
 
 function refuseUnknown(unknown: readonly string[]): void {
@@ -163,9 +179,15 @@ function refuseUnknown(unknown: readonly string[]): void {
   )
 }
 
-function stateOf(file: Migration | undefined, record: AppliedMigration | undefined): MigrationState {
-  if (!file) return 'unknown'
+function stateOf(
+  name: string,
+  known: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): MigrationState {
+  const file = known.find((migration) => migration.name === name)
+  const record = applied.find((migration) => migration.name === name)
   if (!record) return 'pending'
+  if (!file) return known.some((migration) => migration.name === record.needs) ? 'newer' : 'breaking'
   return file.checksum === record.checksum ? 'applied' : 'changed'
 }
 

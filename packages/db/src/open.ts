@@ -8,6 +8,8 @@ import { dialectOf, sqliteFile } from './url.ts'
 export type OpenOptions = {
   /** Applies pending migrations first. Otherwise a database that needs them is refused. */
   readonly migrate?: boolean | undefined
+  /** Called when a newer version of Oncue has migrated the database, with which this one can still work. */
+  readonly onNewer?: ((migrations: readonly string[]) => void) | undefined
   /** Postgres: connections for everything but presence (default 10). */
   readonly poolSize?: number | undefined
   /** SQLite: see SqliteOptions. */
@@ -21,10 +23,11 @@ export type OpenOptions = {
  * on close). Drivers are imported only when they are needed.
  */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
-  const { migrate: shouldMigrate, ...rest } = options
+  const { migrate: shouldMigrate, onNewer, ...rest } = options
   if (url === ':memory:') return openTemporary(rest)
   if (shouldMigrate) await migrate(url)
-  else await assertMigrated(url)
+  const newer = await assertMigrated(url)
+  if (newer.length > 0) onNewer?.(newer)
   return dialectOf(url) === 'postgres' ? openPostgres(url, rest) : openSqlite(url, rest)
 }
 

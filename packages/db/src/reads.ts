@@ -1,11 +1,13 @@
 import type { JobId, OncueError } from '@oncue/core'
 import type { PrismaClient } from './generated/postgres/client.ts'
+import { activity } from './reads/activity.ts'
 import { type QueueAndTopic, stats } from './reads/counts.ts'
 import type { Place } from './reads/cursor.ts'
 import { failures } from './reads/failures.ts'
 import { glance } from './reads/glance.ts'
 import { get } from './reads/jobs.ts'
-import { list, matchingIds } from './reads/list.ts'
+import { list } from './reads/list.ts'
+import { matching } from './reads/matching.ts'
 import { queues } from './reads/queues.ts'
 import { series } from './reads/series.ts'
 import { topics, workers } from './reads/workers.ts'
@@ -34,8 +36,9 @@ export function createReads({ sql, prisma, toError }: Access) {
     workers: () => workers(sql),
     topics: () => topics(sql),
     series: (request: SeriesRequest) => series(sql, request),
-    /** For actions on many jobs: see reads/list.ts. */
+    activity: (range: Parameters<typeof activity>[1]) => activity(sql, range),
+    /** For actions on many jobs: see reads/matching.ts. */
     matchingIds: (filter: JobFilter, asOf: Date, after: Place | null, limit: number) =>
-      matchingIds(sql, filter, asOf, after, limit),
+      matching(sql, filter, asOf, after, limit),
   }
 }

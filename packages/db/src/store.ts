@@ -1,9 +1,11 @@
 import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
 import type { AuditStore, PairingStore, SettingStore, TokenStore } from './access.ts'
+import type { AlertRuleStore, AlertStore } from './alerts.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { ChannelStore } from './channels.ts'
 import type { EventStore, JobEvent, NewEvent } from './events.ts'
 import type { GaugeStore } from './gauges.ts'
+import type { OperationStore } from './operations.ts'
 import type { ScheduleStore } from './schedules.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -23,8 +25,11 @@ export interface Store {
   readonly schedules: ScheduleStore
   readonly tokens: TokenStore
   readonly pairings: PairingStore
+  readonly operations: OperationStore
   readonly audit: AuditStore
   readonly settings: SettingStore
+  readonly alertRules: AlertRuleStore
+  readonly alerts: AlertStore
   readonly channels: ChannelStore
   readonly gauges: GaugeStore
 
@@ -309,9 +314,9 @@ export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progre
 
 export type JobPage = {
   /**
-   * Newest first. A search that no index knows (payload text, or a common value of meta together with
-   * something else) gives up after a while: then the page is short, or even empty, and `nextCursor` goes
-   * on from there.
+   * Newest first. A search that no index knows (payload text, a short id prefix, or a value of meta that
+   * thousands of jobs have together with something else) gives up after a while: then the page is short, or
+   * even empty, and `nextCursor` goes on from there.
    */
   readonly items: JobSummary[]
   readonly total: number

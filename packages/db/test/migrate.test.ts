@@ -7,8 +7,10 @@ import { createInterface } from 'node:readline'
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
 import { assertMigrated, migrate, migrationStatus, rollback } from '../src/migrate.ts'
+import { openStore } from '../src/open.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'
 import {
   createEmptyPostgresDatabase,
@@ -179,6 +181,73 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(migrations[1]?.appliedAt).toBeNull()
   })
 
+  describe('of a newer version', () => {
+    const needing = (needs: string, { up, down }: typeof one) => ({
+      ...{ up: `-- What it is for.\n-- needs: ${needs}\n${up}`, down },
+    })
+    const three = { up: `create table ${table('three')} (id integer)`, down: `drop table ${table('three')}` }
+
+    test('that name one which older code knows are no hindrance to it', async () => {
+      const newer = { '0001_one': one, '0002_two': needing('0001_one', two) }
+      await migrate(database.url, { folder: await folderWith(newer) })
+      const folder = await folderWith({ '0001_one': one })
+
+      expect(await assertMigrated(database.url, { folder })).toEqual(['0002_two'])
+      expect(await migrate(database.url, { folder })).toEqual([])
+      expect(await states(folder)).toEqual(['0001_one applied', '0002_two newer'])
+    })
+
+    test('shut out those, and only those, who are older than what they name', async () => {
+      const all = {
+        '0001_one': one,
+        '0002_two': needing('0001_one', two),
+        '0003_three': needing('0002_two', three),
+      }
+      await migrate(database.url, { folder: await folderWith(all) })
+
+      const middle = await folderWith({ '0001_one': one, '0002_two': needing('0001_one', two) })
+      expect(await assertMigrated(database.url, { folder: middle })).toEqual(['0003_three'])
+      const oldest = await folderWith({ '0001_one': one })
+      const error = { code: 'SCHEMA_TOO_NEW', details: { unknown: ['0003_three'] } }
+      await expect(assertMigrated(database.url, { folder: oldest })).rejects.toMatchObject(error)
+    })
+
+    test('are opened by older code, which says so', async () => {
+      const folder = await mkdtemp(join(scratch, 'newer-'))
+      await cp(ours, folder, { recursive: true })
+      await mkdir(join(folder, '9999_two'))
+      await writeFile(join(folder, '9999_two', 'migration.sql'), needing('0001_tables', two).up)
+      await migrate(database.url, { folder })
+
+      const newer: string[] = []
+      const store = await openStore(database.url, { onNewer: (names) => newer.push(...names) })
+      await store.close()
+      expect(newer).toEqual(['9999_two'])
+      const findings = await diagnose(database.url)
+      expect(findings.find(({ check }) => check === 'migrations')).toMatchObject({
+        status: 'warn',
+        found: 'newer than this version: 9999_two',
+      })
+    })
+
+    test('are not taken back by older code, and nothing is put before them', async () => {
+      const newer = { '0001_one': one, '0003_three': needing('0001_one', three) }
+      await migrate(database.url, { folder: await folderWith(newer) })
+      const error = { code: 'SCHEMA_TOO_NEW', details: { unknown: ['0003_three'] } }
+      const older = await folderWith({ '0001_one': one })
+      await expect(rollback(database.url, { folder: older })).rejects.toMatchObject(error)
+      const astray = await folderWith({ '0001_one': one, '0002_two': two })
+      await expect(migrate(database.url, { folder: astray })).rejects.toMatchObject(error)
+    })
+  })
+
+  test('of ours need only what came before them', async () => {
+    for (const { name, needs } of await readMigrations(ours)) {
+      expect(await names()).toContain(needs)
+      expect(needs <= name).toBe(true)
+    }
+  })
+
   describe('are refused', () => {
     test('when one that was applied has changed since', async () => {
       await migrate(database.url, { folder: await folderWith({ '0001_one': one }) })
@@ -192,7 +261,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect(await describeCatalog(database.url)).toEqual(catalog)
     })
 
-    test('when the database was migrated by a newer version', async () => {
+    test('when the database was migrated by a newer version that this one cannot work beside', async () => {
       await migrate(database.url, { folder: await folderWith({ '0001_one': one, '0002_two': two }) })
       const folder = await folderWith({ '0001_one': one })
 
@@ -200,7 +269,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       await expect(migrate(database.url, { folder })).rejects.toMatchObject(error)
       await expect(rollback(database.url, { folder })).rejects.toMatchObject(error)
       await expect(assertMigrated(database.url, { folder })).rejects.toMatchObject(error)
-      expect(await states(folder)).toEqual(['0001_one applied', '0002_two unknown'])
+      expect(await states(folder)).toEqual(['0001_one applied', '0002_two breaking'])
     })
 
     test('by a database that lacks them, when somebody relies on them', async () => {
@@ -321,6 +390,37 @@ describe('on Postgres', () => {
     await admin.query(`alter database ${name} set search_path = ''`)
     const steps = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)])
     expect(steps.flat().length).toBe((await readMigrations(migrationsFolder('postgres'))).length)
+  })
+
+  test('a table that is in use is waited for without holding up those who come after', async () => {
+    await migrate(database.url)
+    const folder = await mkdtemp(join(scratch, 'newer-'))
+    await cp(migrationsFolder('postgres'), folder, { recursive: true })
+    await mkdir(join(folder, '9999_column'))
+    await writeFile(
+      join(folder, '9999_column', 'migration.sql'),
+      'alter table oncue.jobs add column made_up integer',
+    )
+    await admin.query('begin; select 1 from oncue.jobs')
+    const migrating = migrate(database.url, { folder })
+
+    const reader = new pg.Client(database.url)
+    await reader.connect()
+    try {
+      const isWaiting = async () => {
+        const { rows } = await reader.query(
+          `select 1 from pg_stat_activity where application_name = 'oncue-migrate' and wait_event_type = 'Lock'`,
+        )
+        return rows.length > 0
+      }
+      while (!(await isWaiting())) await turn()
+      // Waits behind the migration, until that gives way.
+      await reader.query('select 1 from oncue.jobs')
+      await admin.query('commit')
+      expect((await migrating).map(({ name }) => name)).toEqual(['9999_column'])
+    } finally {
+      await reader.end()
+    }
   })
 
   test('a server that is not there is DATABASE_UNAVAILABLE', async () => {

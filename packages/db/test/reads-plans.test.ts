@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { aJob, Bench, claiming, complete, MINUTE } from '../src/conformance/harness.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
-import { failuresStatement } from '../src/reads/failures.ts'
 import type { Fragment } from '../src/reads/fragment.ts'
 import { glanceStatement } from '../src/reads/glance.ts'
-import { countStatement, idsStatement, list, pageStatement } from '../src/reads/list.ts'
+import { idsStatement, list, pageStatement } from '../src/reads/list.ts'
 import { entriesStatement, type MetaEntry } from '../src/reads/meta.ts'
 import { sourcesOf } from '../src/reads/sources.ts'
+import { countStatement } from '../src/reads/total.ts'
 import { type Sql, toSqlite } from '../src/sql.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
@@ -46,7 +46,8 @@ function statementsOf(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   const statements = selectionsOf(dialect, { filter })
   if (!filter.meta) return statements
   const by = { key: 'agent', value: '1' }
-  return [...statements, ...selectionsOf(dialect, { filter, by }), entriesStatement(dialect, filter, 10_001)]
+  const entries = entriesStatement(dialect, filter, { limit: 2_001, nth: 200 })
+  return [...statements, ...selectionsOf(dialect, { filter, by }), entries]
 }
 
 /** A page, a page further on, the count, a batch for an action. */
@@ -57,7 +58,7 @@ function selectionsOf(
   const statements = [
     pageStatement(dialect, { ...what, direction: 'desc', limit: 51 }, 0),
     pageStatement(dialect, { ...what, direction: 'desc', limit: 1_051, after: PLACE }, 1_000),
-    countStatement(dialect, { ...what, lookUpTo: 2_000 }),
+    countStatement(dialect, what),
   ]
   const batch = { limit: 500, asOf: PLACE.created, after: PLACE }
   const sources = sourcesOf(dialect, { ...what, ...batch, direction: 'asc' })
@@ -98,16 +99,31 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     }
   })
 
-  test('failures read what failed in the time asked for', async () => {
-    const { text, values } = failuresStatement('postgres', { since: PLACE.created, limit: 50 })
+  const planOf = async ({ text, values }: Fragment) => {
     const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
       text: `explain (format json) ${text}`,
       values,
     })
-    const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
-    expect(waysToRead(plan).filter((way) => !way.startsWith('Index'))).toEqual([])
+    return nodesOf(row?.['QUERY PLAN'][0].Plan ?? expect.unreachable())
+  }
+
+  test('a list of what completed begins at its topic and queue', async () => {
+    const page = pageStatement('postgres', { filter: { queue: 'default' }, direction: 'desc', limit: 51 }, 0)
+    const walks = (await planOf(page ?? expect.unreachable())).filter(
+      (node) => node['Index Name'] === 'history_completed',
+    )
+    expect(walks.map((node) => node['Index Cond'])).toEqual([
+      expect.stringMatching(/topic = .*hashtext\(queue\) >> 24.* = /),
+    ])
+  })
+
+  test('whether a job with a meta value failed is looked up among those that did', async () => {
+    const by = { key: 'agent', value: '1' }
+    const filter: JobFilter = { meta: { agent: 1 }, status: 'failed' }
+    const statement = countStatement('postgres', { filter, by }) ?? expect.unreachable()
+    const lookups = (await planOf(statement)).filter((node) => node['Relation Name'] === 'history')
     // Where there is next to nothing, each of the indexes is as good.
-    if (count > 100) expect(waysToRead(plan)).toContain('Index Scan history_failed')
+    if (count > 100) expect(lookups.map((node) => node['Index Name'])).toEqual(['history_unsuccessful_id'])
   })
 
   test('a glance looks each job up by its id', async () => {
@@ -191,21 +207,6 @@ describe('the plans of reads on SQLite', () => {
     }
   })
 
-  test('failures read what failed in the time asked for', () => {
-    const details = planOf(failuresStatement('sqlite', { since: PLACE.created, limit: 50 })).map(
-      ({ detail }) => detail,
-    )
-    expect(details).toContainEqual(
-      expect.stringMatching(/^SEARCH h USING INDEX oncue_history_failed \(finished_at>/),
-    )
-    expect(details).toContainEqual(
-      expect.stringMatching(
-        /^SEARCH h USING .*INDEX oncue_history_failed \(finished_at=\? AND fingerprint=\?\)/,
-      ),
-    )
-    expect(details).toContainEqual(expect.stringMatching(/^SEARCH s USING PRIMARY KEY/))
-  })
-
   test('a glance looks each job up by its id', () => {
     const { text, values = [] } = glanceStatement('sqlite', [PLACE.id])
     const reads = planOf({ text, values }).filter(({ detail }) => / n\b/.test(detail))
@@ -222,14 +223,16 @@ describe('a search for what no index knows', () => {
   const createdFrom = new Date(0)
   test.each<[string, JobFilter]>([
     ['a text of payloads', { payloadText: 'rare', createdFrom }],
-    ['a common meta value with something else', { meta: { rare: true }, topic: 'mail_digest' }],
+    ['a common meta value with a rarer topic', { meta: { even: true }, topic: 'odd' }],
+    ['a meta value with a more common topic', { meta: { rare: true }, topic: 'odd' }],
   ])('goes through the list window by window, and finds each match once: %s', async (_, filter) => {
     const store = await bench.openWithClock()
     const expected: string[] = []
     for (let i = 0; i < 40; i++) {
       const jobs = Array.from({ length: 100 }, (_, n) => {
         const rare = n === 7 && i % 4 === 0
-        return aJob({ meta: { rare }, payload: rare ? 'a rare one' : {} })
+        const topic = n % 10 === 7 ? 'odd' : 'even'
+        return aJob({ topic, meta: { rare, even: n % 2 === 0 || rare }, payload: rare ? 'a rare one' : {} })
       })
       await store.enqueue(jobs)
       if (i % 4 === 0) expected.unshift(jobs[7]?.id ?? '')
@@ -240,7 +243,7 @@ describe('a search for what no index knows', () => {
     const db = new Database(bench.url.slice('file:'.length))
     const sql = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
     const search = (page: PageRequest, searchMs = MINUTE) =>
-      list(sql, filter, page, { searchMs, countMs: searchMs, rare: 0 })
+      list(sql, filter, page, { searchMs, countMs: searchMs, lookUpTo: 3 })
     const all = await search({})
     expect(all.items.map(({ id }) => id)).toEqual(expected)
     expect(all).toMatchObject({ total: 10, totalIsExact: true, nextCursor: null })
@@ -271,6 +274,7 @@ type Plan = {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
   readonly 'Actual Rows'?: number
   readonly Plans?: readonly Plan[]
 }

@@ -61,7 +61,7 @@ export type TargetOfAction =
   | readonly JobId[]
   | Extract<Inputs['jobs']['requeue'], { filter: unknown }>
 
-type AsTheyAre = Pick<Calls['jobs'], 'stats' | 'failures' | 'series'>
+type AsTheyAre = Pick<Calls['jobs'], 'stats' | 'failures' | 'series' | 'gauges'>
 
 export interface JobsClient<Jobs extends JobDefinitions> extends AsTheyAre {
   /** Answers the id. Repeated by itself when the connection fails, and stored once. */
@@ -138,6 +138,7 @@ export function createJobs<Jobs extends JobDefinitions>(
     stats: calls.stats,
     failures: calls.failures,
     series: calls.series,
+    gauges: calls.gauges,
     requeue: act('requeue'),
     cancel: act('cancel'),
     delete: act('delete'),

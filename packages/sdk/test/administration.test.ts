@@ -59,6 +59,72 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     }
   })
 
+  it('tells what is wrong, and takes note of who knows', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const rule = await client.alerts.createRule({
+      ...{ name: 'mail must run', kind: 'paused', queue: 'mail', threshold: 0, forSeconds: 0 },
+    })
+    await client.queues.pause({ queue: 'mail' })
+    let id = ''
+    for await (const open of client.alerts.watch()) {
+      id = open[0]?.id ?? ''
+      if (id !== '') break
+    }
+    expect(await client.alerts.ack({ id })).toMatchObject({ state: 'acked', acked: { by: 'admin' } })
+    expect(await client.alerts.unack({ id })).toMatchObject({ state: 'firing', acked: null })
+    const until = new Date(Date.now() + 3_600_000)
+    expect(await client.alerts.snooze({ id, until })).toMatchObject({ state: 'snoozed', snoozed: { until } })
+    expect(await client.alerts.unsnooze({ id })).toMatchObject({ state: 'firing' })
+    const alert = await client.alerts.get({ id })
+    expect(alert).toMatchObject({ ruleId: rule.id, queue: 'mail', firedAt: expect.any(Date) })
+    expect((await client.alerts.list({ state: 'open' })).items.map((item) => item.id)).toEqual([id])
+
+    expect(await client.alerts.updateRule({ id: rule.id, enabled: false })).toMatchObject({ enabled: false })
+    await client.alerts.deleteRule({ id: rule.id })
+    expect((await client.alerts.rules()).map(({ builtIn }) => builtIn)).toHaveLength(5)
+  })
+
+  it('does to many jobs at once what somebody looked at, and tells how far it is', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    for (const size of [1, 2]) await client.jobs.enqueue('embed', { size })
+    await client.jobs.enqueue('extract', { url: '/' })
+    const action = 'cancel'
+    const filter = { status: 'pending', topic: 'embed' } as const
+    const { asOf, count, byStatus } = await client.operations.preview({ action, filter })
+    expect({ count, byStatus }).toEqual({ count: 2, byStatus: { pending: 2 } })
+    const { id } = await client.operations.run({
+      ...{ action, filter, asOf, expectedCount: count, idempotencyKey: 'the button was pressed' },
+    })
+    let status: string | undefined
+    for await (const operation of client.operations.watch({ id })) status = operation.status
+    expect(status).toBe('completed')
+    expect(await client.operations.get({ id })).toMatchObject({ done: 2, skipped: {} })
+    expect(await client.operations.stop({ id })).toMatchObject({ status: 'completed', stoppedBy: null })
+    expect((await client.operations.list()).items).toMatchObject([{ id, finishedAt: expect.any(Date) }])
+  })
+
+  it('is where alerts are sent', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const url = 'https://1.1.1.1/hook'
+    const { id, secret } = await client.channels.create({ kind: 'webhook', name: 'pager', url })
+    expect(secret).toMatch(/^whsec_/)
+    await client.channels.update({ id, enabled: false })
+    expect(await client.channels.list()).toMatchObject([{ id, enabled: false, created: expect.any(Date) }])
+    await client.channels.delete({ id })
+
+    const { code } = await client.pairings.create({ role: 'viewer' })
+    const paired = await world.client({ token: undefined }).pairings.exchange({ code, name: 'phone' })
+    const phone = world.client({ token: paired.secret })
+    expect(await phone.devices.testPush()).toEqual({ delivered: false, error: expect.any(String) })
+    await phone.devices.registerPush({ pushToken: 'ExponentPushToken[x]' })
+    expect(await client.channels.list()).toMatchObject([{ kind: 'push', deviceId: paired.device.id }])
+    await phone.devices.registerPush({ pushToken: null })
+    expect(await client.channels.list()).toEqual([])
+  })
+
   it('is a sign-in, for browsers', async () => {
     const world = await startWorld(dialect)
     const { secret } = await world.client().tokens.create({ name: 'ada', role: 'viewer' })

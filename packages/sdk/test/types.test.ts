@@ -1,6 +1,24 @@
+// By its own name, because this file is compiled with the packed package, too: see packed.test.ts.
+import {
+  type Client,
+  createClient,
+  defineJobs,
+  isOncueError,
+  type JobRef,
+  type JobStatus,
+  job,
+} from '@oncue/sdk'
 import { describe, expectTypeOf, it } from 'vitest'
-import { type Client, createClient, isOncueError, type JobRef, type JobStatus } from '../src/index.ts'
-import { type Jobs, jobs } from './harness.ts'
+import { z } from 'zod'
+
+const jobs = defineJobs({
+  mail_digest: job({
+    input: z.object({ userId: z.string() }),
+    output: z.object({ sent: z.number(), at: z.coerce.date() }),
+  }),
+  extract: job({ input: z.object({ url: z.string() }), output: z.object({ text: z.string() }) }),
+  embed: job({ input: z.object({ size: z.int() }) }),
+})
 
 /** Nothing here is run: what is shown is what compiles. */
 const unrun = (_: () => unknown) => {}
@@ -62,7 +80,7 @@ describe('the types', () => {
   it('of a client without definitions take every topic', () => {
     const loose = createClient({ url: 'http://127.0.0.1:1' })
     unrun(() => loose.jobs.enqueue('anything', { at: 'all' }))
-    expectTypeOf(client).toEqualTypeOf<Client<Jobs>>()
+    expectTypeOf(client).toEqualTypeOf<Client<typeof jobs>>()
   })
 
   it('of errors are narrowed by their code', () => {

@@ -1,4 +1,4 @@
-import { type AccessClass, allows, allowsTopic, OncueError } from '@oncue/core'
+import { type AccessClass, allows, allowsTopic, INTERNAL_TOPIC_PREFIX, OncueError } from '@oncue/core'
 import type { Store, TokenRow } from '@oncue/db'
 import { readSessionCookie } from './cookie.ts'
 import { type JwtVerifier, looksLikeJwt } from './jwt.ts'
@@ -76,6 +76,8 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     authorize,
 
     async assertTopic({ allowedTopics, name }, topic) {
+      if (topic.startsWith(INTERNAL_TOPIC_PREFIX))
+        throw new OncueError('TOPIC_NOT_ALLOWED', `Only Oncue itself enqueues ${topic}`)
       if (!allowsTopic(allowedTopics, topic))
         throw new OncueError('TOPIC_NOT_ALLOWED', `${JSON.stringify(name)} may not enqueue ${topic}`)
       if (!allowsTopic((await settings.get()).allowedTopics, topic))

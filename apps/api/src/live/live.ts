@@ -1,5 +1,7 @@
 import { OncueError } from '@oncue/core'
-import type { Store } from '@oncue/db'
+import type { OperationRow, Store } from '@oncue/db'
+import { alertBoard, type OpenAlerts } from '../alerts/board.ts'
+import type { Board } from './board.ts'
 import { HealthBoard } from './health.ts'
 import { StateHub } from './states.ts'
 
@@ -9,13 +11,17 @@ const MAX_STREAMS = 1_000
 /** What lives as long as the process and is shared by everybody who watches. */
 export class Live {
   readonly states: StateHub
+  readonly operations: StateHub<OperationRow>
   readonly health: HealthBoard
+  readonly alerts: Board<OpenAlerts>
   readonly #closing = new AbortController()
   readonly #streams = new Map<string, number>()
 
-  constructor(store: Store) {
+  constructor(store: Store, environment: string | null = null) {
     this.states = new StateHub((ids) => store.glance(ids))
-    this.health = new HealthBoard(store)
+    this.operations = new StateHub((ids) => store.operations.find(ids))
+    this.health = new HealthBoard(store, environment)
+    this.alerts = alertBoard(store)
   }
 
   /** Aborted when the server stops. Its reason ends a stream without saying that it is complete, so clients come back. */
@@ -41,6 +47,8 @@ export class Live {
   close(): void {
     this.#closing.abort()
     this.states.close()
+    this.operations.close()
     this.health.close()
+    this.alerts.close()
   }
 }

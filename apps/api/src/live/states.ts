@@ -1,9 +1,9 @@
-import { isOncueError, type JobId } from '@oncue/core'
+import { isOncueError } from '@oncue/core'
 import type { JobGlance } from '@oncue/db'
 
-/** Null: there is no such job, or no longer. */
-export interface Onlooker {
-  see(glance: JobGlance | null): void
+/** Null: there is no such thing, or no longer. */
+export interface Onlooker<State = JobGlance> {
+  see(state: State | null): void
   fail(error: unknown): void
 }
 
@@ -21,25 +21,25 @@ export interface StateHubOptions {
 const MAX_IDS = 1_000
 
 /**
- * One for all who watch jobs: however many they are, one query every half second asks for all of their
- * jobs. Nobody is told when a run ends, so there is no way around asking. Whoever waits for a job that was
+ * One for all who watch jobs, and one for operations: however many they are, one query every half second asks
+ * for all that they watch. Nobody is told when a run ends, so there is no way around asking. Whoever waits for a job that was
  * enqueued a moment ago mostly has its result soon, so those in a hurry are looked at more often at first.
  */
-export class StateHub {
-  readonly #glance: (ids: readonly JobId[]) => Promise<Map<JobId, JobGlance>>
+export class StateHub<State = JobGlance> {
+  readonly #glance: (ids: readonly string[]) => Promise<Map<string, State>>
   readonly #pollMs: number
   readonly #gapMs: number
   readonly #hurryMs: number
   readonly #hurryForMs: number
-  readonly #onlookers = new Map<JobId, Set<Onlooker>>()
+  readonly #onlookers = new Map<string, Set<Onlooker<State>>>()
   /** Until when they are in a hurry. */
-  readonly #newcomers = new Map<Onlooker, { readonly id: JobId; readonly until: number }>()
+  readonly #newcomers = new Map<Onlooker<State>, { readonly id: string; readonly until: number }>()
   #poll: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
   #welcomed = Number.NEGATIVE_INFINITY
 
   constructor(
-    glance: (ids: readonly JobId[]) => Promise<Map<JobId, JobGlance>>,
+    glance: (ids: readonly string[]) => Promise<Map<string, State>>,
     { pollMs = 500, gapMs = 25, hurryMs = 100, hurryForMs = 2_000 }: StateHubOptions = {},
   ) {
     this.#glance = glance
@@ -55,7 +55,7 @@ export class StateHub {
   }
 
   /** The onlooker sees the state soon, and then again and again, changed or not. Answers how to leave. */
-  watch(id: JobId, onlooker: Onlooker, { isInHurry = false } = {}): () => void {
+  watch(id: string, onlooker: Onlooker<State>, { isInHurry = false } = {}): () => void {
     add(this.#onlookers, id, onlooker)
     this.#newcomers.set(onlooker, { id, until: performance.now() + (isInHurry ? this.#hurryForMs : 0) })
     this.#poll ??= setTimeout(() => void this.#pollAll(), this.#pollMs)
@@ -81,7 +81,7 @@ export class StateHub {
 
   async #welcome(): Promise<void> {
     this.#welcomed = performance.now()
-    const newcomers = new Map<JobId, Set<Onlooker>>()
+    const newcomers = new Map<string, Set<Onlooker<State>>>()
     for (const [onlooker, { id, until }] of this.#newcomers) {
       add(newcomers, id, onlooker)
       if (until <= this.#welcomed) this.#newcomers.delete(onlooker)
@@ -96,7 +96,7 @@ export class StateHub {
     this.#poll = this.#onlookers.size > 0 ? setTimeout(() => void this.#pollAll(), this.#pollMs) : undefined
   }
 
-  async #look(watched: ReadonlyMap<JobId, ReadonlySet<Onlooker>>): Promise<void> {
+  async #look(watched: ReadonlyMap<string, ReadonlySet<Onlooker<State>>>): Promise<void> {
     const ids = [...watched.keys()]
     for (let i = 0; i < ids.length; i += MAX_IDS) {
       const asked = ids.slice(i, i + MAX_IDS)
@@ -116,12 +116,12 @@ export class StateHub {
   }
 }
 
-function add(map: Map<JobId, Set<Onlooker>>, id: JobId, onlooker: Onlooker): void {
+function add<Item>(map: Map<string, Set<Item>>, id: string, onlooker: Item): void {
   const set = map.get(id) ?? new Set()
   map.set(id, set.add(onlooker))
 }
 
-function remove(map: Map<JobId, Set<Onlooker>>, id: JobId, onlooker: Onlooker): void {
+function remove<Item>(map: Map<string, Set<Item>>, id: string, onlooker: Item): void {
   const set = map.get(id)
   set?.delete(onlooker)
   if (set?.size === 0) map.delete(id)

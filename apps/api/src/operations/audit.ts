@@ -1,5 +1,6 @@
 import { auditPageSchema, auditRequestSchema } from '@oncue/core'
 import { reading } from '../operation.ts'
+import { maskerOf } from './masker.ts'
 
 export const list = reading({
   name: 'audit.list',
@@ -7,5 +8,10 @@ export const list = reading({
   access: 'act',
   input: auditRequestSchema.default({ limit: 50 }),
   output: auditPageSchema,
-  run: ({ store }, { limit, cursor, ...filter }) => store.audit.list(filter, { limit, cursor }),
+  async run(ctx, { limit, cursor, ...filter }) {
+    const { items, nextCursor } = await ctx.store.audit.list(filter, { limit, cursor })
+    // A filter that somebody acted by may name what others are not to see.
+    const mask = await maskerOf(ctx)
+    return { items: items.map((entry) => mask(entry, ['target']).value), nextCursor }
+  },
 })

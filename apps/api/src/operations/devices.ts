@@ -19,7 +19,9 @@ export const list = reading({
   output: z.array(deviceSchema),
   async run({ store, principal }) {
     const devices = await store.tokens.list({ kind: 'device' })
-    return devices.map((device) => toDevice(device, null, principal))
+    const channels = (await store.channels.list()).filter(({ enabled }) => enabled)
+    const pushOf = new Map(channels.map((channel) => [channel.tokenId, channel]))
+    return devices.map((device) => toDevice(device, pushOf.get(device.id) ?? null, principal))
   },
 })
 

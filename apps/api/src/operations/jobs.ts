@@ -2,6 +2,8 @@ import {
   actionReportSchema,
   failureGroupSchema,
   failuresRequestSchema,
+  gaugePointSchema,
+  gaugesRequestSchema,
   isFinished,
   type JobId,
   type JobTarget,
@@ -26,6 +28,7 @@ import {
 import type { ActionOptions, ActionReport, Target } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
+import { pointsOf } from '../health/looks.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
@@ -86,6 +89,16 @@ export const series = reading({
   input: seriesRequestSchema,
   output: z.array(seriesPointSchema),
   run: (ctx, request) => ctx.store.series(request),
+})
+
+export const gauges = reading({
+  name: 'jobs.gauges',
+  access: 'read',
+  input: gaugesRequestSchema,
+  output: z.array(gaugePointSchema),
+  async run(ctx, { stepMinutes, ...range }) {
+    return pointsOf(await ctx.store.gauges.list(range), range.queue, stepMinutes)
+  },
 })
 
 export const events = reading({

@@ -1,14 +1,18 @@
 import { jobIdSchema, restEnqueueRequestSchema, statsResponseSchema, toRest } from '@oncue/core'
+import * as alerts from '../operations/alerts.ts'
 import * as jobs from '../operations/jobs.ts'
 import * as topics from '../operations/topics.ts'
 import { commandStatusOf, registryOf } from './commands.ts'
 import { refuseUndone, ticketOf } from './one-job.ts'
 import { type Route, route } from './route.ts'
 import {
+  alertQuery,
   commandSchema,
   commandStatusSchema,
   listQuery,
   registrySchema,
+  restAlertPageSchema,
+  restAlertSchema,
   restBatchAnswerSchema,
   restBatchSchema,
   restEnqueuedSchema,
@@ -157,6 +161,24 @@ export const ROUTES: readonly Route[] = [
     responses: { 200: commandStatusSchema },
     errors: ['JOB_NOT_FOUND'],
     answer: (job) => ({ status: 200, body: commandStatusOf(job) }),
+  }),
+  route({
+    at: 'GET /api/alerts',
+    summary: 'List alerts, those that fired last first',
+    operation: alerts.list,
+    query: alertQuery,
+    responses: { 200: restAlertPageSchema },
+    errors: ['INVALID_QUEUE', 'INVALID_CURSOR'],
+    answer: ({ items, ...page }) => ({ status: 200, body: { items: items.map(toRest), ...toRest(page) } }),
+  }),
+  route({
+    at: 'POST /api/alerts/:id/ack',
+    summary: 'Say that you know: nobody is told again until it is resolved',
+    operation: alerts.ack,
+    params: byId,
+    responses: { 200: restAlertSchema },
+    errors: ['ALERT_NOT_FOUND', 'INVALID_STATE'],
+    answer: (alert) => ({ status: 200, body: toRest(alert) }),
   }),
   route({
     at: 'GET /api/commands/registry/debug',

@@ -1,4 +1,5 @@
 import {
+  alertSchema,
   type enqueueManyRequestSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
@@ -8,9 +9,10 @@ import {
   jobIdSchema,
   jobSchema,
   jobSummarySchema,
+  listAlertsRequestSchema,
   listJobsRequestSchema,
   MAX_BATCH,
-  restEnqueueRequestSchema,
+  restEnqueueItemSchema,
   roleSchema,
   toInputError,
   topicSchema,
@@ -54,7 +56,13 @@ export function toRestDetails({
 /** Items are checked one by one, so that one that is wrong does not take the others with it. */
 export const restBatchSchema = z
   .strictObject({
-    jobs: z.array(z.unknown()).min(1).describe('each as in POST /api/jobs/enqueue; at most 1000'),
+    jobs: z
+      .array(z.unknown())
+      .min(1)
+      .describe(
+        'each as in POST /api/jobs/enqueue; at most 1000. With atomic, `afterItems` of one names others of them by ' +
+          'their places, counted from 0, and it waits until those have completed',
+      ),
     atomic: z.boolean().default(false).describe('true: all of them or none'),
   })
   .transform(({ jobs, atomic }) => {
@@ -64,7 +72,7 @@ export const restBatchSchema = z
   })
 
 function toBatchItem(item: unknown, index: number): unknown {
-  const parsed = restEnqueueRequestSchema.safeParse(item)
+  const parsed = restEnqueueItemSchema.safeParse(item)
   return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)
 }
 
@@ -121,6 +129,22 @@ export function toListInput(fields: Record<string, unknown>): Record<string, unk
     payloadText: payload_text,
   }
   return { ...same, ...renamed }
+}
+
+export const restAlertSchema = restObject(alertSchema)
+
+export const restAlertPageSchema = z.object({
+  items: z.array(restAlertSchema),
+  next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
+})
+
+const { state, queue: alertQueue, limit: alertLimit, cursor: alertCursor } = listAlertsRequestSchema.shape
+
+export const alertQuery = {
+  state,
+  queue: alertQueue,
+  limit: wholeNumber(alertLimit.unwrap()).describe('how many; 50'),
+  cursor: alertCursor.describe('next_cursor of the page before'),
 }
 
 const commandNameSchema = z

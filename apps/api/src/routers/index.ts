@@ -1,8 +1,11 @@
 import { router } from '../trpc.ts'
+import { alertsRouter } from './alerts.ts'
 import { auditRouter } from './audit.ts'
+import { channelsRouter } from './channels.ts'
 import { devicesRouter } from './devices.ts'
 import { healthRouter } from './health.ts'
 import { jobsRouter } from './jobs.ts'
+import { operationsRouter } from './operations.ts'
 import { pairingsRouter } from './pairings.ts'
 import { queuesRouter } from './queues.ts'
 import { schedulesRouter } from './schedules.ts'
@@ -13,6 +16,7 @@ import { workersRouter } from './workers.ts'
 
 export const appRouter = router({
   jobs: jobsRouter,
+  operations: operationsRouter,
   queues: queuesRouter,
   workers: workersRouter,
   topics: topicsRouter,
@@ -20,6 +24,8 @@ export const appRouter = router({
   tokens: tokensRouter,
   devices: devicesRouter,
   pairings: pairingsRouter,
+  alerts: alertsRouter,
+  channels: channelsRouter,
   audit: auditRouter,
   settings: settingsRouter,
   health: healthRouter,

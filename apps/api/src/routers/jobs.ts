@@ -9,6 +9,7 @@ export const jobsRouter = router({
   stats: query(jobs.stats),
   failures: query(jobs.failures),
   series: query(jobs.series),
+  gauges: query(jobs.gauges),
   events: query(jobs.events),
   requeue: mutation(jobs.requeue),
   cancel: mutation(jobs.cancel),

@@ -41,9 +41,14 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
     const { principal, denied } = await identify(services, request)
     request.api = { ...services, principal, denied, request: describe(request) }
     const isKnown = principal.kind !== 'anonymous'
-    refuseExceeded(await (isKnown ? byPrincipal(request) : byAddress(request)), reply)
+    for (let calls = callsOf(request); calls > 0; calls--)
+      refuseExceeded(await (isKnown ? byPrincipal(request) : byAddress(request)), reply)
   })
 }
+
+/** A batch of tRPC names all its calls in the path. */
+const callsOf = ({ url }: FastifyRequest) =>
+  url.startsWith('/trpc/') ? (url.split('?', 1)[0] ?? '').split(',').length : 1
 
 /** Written out: published declarations do not bring along what a plugin adds to Fastify. */
 type Count =

@@ -45,8 +45,8 @@ export async function serveTrpc(app: FastifyInstance, { log }: Services): Promis
     const { path } = request.params
     const operation = operationOf(path, request.method)
     if (operation && request.query.batch === undefined) {
-      const text =
-        request.method === 'GET' ? request.query.input : ((request.body as string | undefined) ?? '')
+      // A call without input has an empty body.
+      const text = request.method === 'GET' ? request.query.input : (request.body as string) || undefined
       const output = await perform(request.api, operation, parseInput(text))
       return reply.type('application/json').send(toResultBody(output))
     }

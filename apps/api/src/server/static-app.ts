@@ -19,6 +19,8 @@ export async function serveApp(app: FastifyInstance, folder: string): Promise<vo
     await app.register(fastifyStatic, {
       root: folder,
       cacheControl: false,
+      // Beside each file its build has it compressed.
+      preCompressed: true,
       setHeaders: (reply, path) => {
         void reply.header('cache-control', HASHED.test(basename(path)) ? FOREVER : ASK_EACH_TIME)
       },
@@ -26,10 +28,10 @@ export async function serveApp(app: FastifyInstance, folder: string): Promise<vo
   }
   app.setNotFoundHandler((request, reply) => {
     const { pathname } = new URL(request.url, 'http://localhost')
+    // A queue may be named mail.v2: who follows a link asks for a page, who misses a file does not.
+    const looksLikePage = extname(pathname) === '' || request.headers.accept?.includes('text/html') === true
     const isPage =
-      (request.method === 'GET' || request.method === 'HEAD') &&
-      extname(pathname) === '' &&
-      !NOT_THE_APP.test(pathname)
+      (request.method === 'GET' || request.method === 'HEAD') && looksLikePage && !NOT_THE_APP.test(pathname)
     if (!isPage) throw new OncueError('NOT_FOUND', `There is no ${request.method} ${pathname.slice(0, 200)}`)
     if (isBuilt) return reply.sendFile('index.html')
     return reply.header('cache-control', ASK_EACH_TIME).type('text/html; charset=utf-8').send(NOT_BUILT)

@@ -21,7 +21,7 @@ type StoredEntry = {
   readonly request_id: string | null
 }
 
-const clean = (text: string) => cleanText(text.slice(0, TEXT_LENGTH))
+export const clean = (text: string) => cleanText(text.slice(0, TEXT_LENGTH))
 const cleanOrNull = (text: string | null | undefined) => (text ? clean(text) : null)
 
 /** Written once for both databases. */
@@ -44,7 +44,7 @@ export function createAudit(sql: Sql): AuditStore {
       const now = await sql.now()
       const statements: PortableStatement[] = []
       for (let from = 0; from < entries.length; from += CHUNK)
-        statements.push(insert(entries.slice(from, from + CHUNK), now))
+        statements.push(insertEntries(entries.slice(from, from + CHUNK), now))
       const [first, ...others] = statements
       // Every enqueue over the API is recorded: one round trip instead of a transaction's three.
       if (first && others.length === 0) await sql.write({ ...first, text: `${first.text} returning id` })
@@ -82,7 +82,8 @@ export function createAudit(sql: Sql): AuditStore {
   }
 }
 
-function insert(entries: readonly NewAuditEntry[], now: Date): PortableStatement {
+/** For those who write them beside something else, in one transaction. */
+export function insertEntries(entries: readonly NewAuditEntry[], now: Date): PortableStatement {
   const values = entries.flatMap(({ actor, action, target, count, ip, userAgent, requestId }): Value[] => [
     ...[newJobId(now.getTime()), now, clean(actor.id), clean(actor.name), clean(actor.kind), clean(action)],
     ...[target === undefined ? null : JSON.stringify(target), count ?? null],

@@ -89,7 +89,7 @@ async function takeBack(url: string): Promise<Answer> {
 
 async function showStatus(url: string): Promise<Answer> {
   const status = await migrationStatus(url)
-  const upToDate = status.migrations.every(({ state }) => state === 'applied')
+  const upToDate = status.migrations.every(({ state }) => state === 'applied' || state === 'newer')
   return {
     text: `${withoutPassword(url)}\n${table(status)}`,
     json: { upToDate, ...status },
@@ -98,11 +98,13 @@ async function showStatus(url: string): Promise<Answer> {
 }
 
 function table({ migrations }: MigrationStatus): string {
-  const width = Math.max(...migrations.map(({ name }) => name.length))
+  const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length))
+  const width = widest(migrations.map(({ name }) => name))
+  const stateWidth = widest(migrations.map(({ state }) => state))
   return migrations
     .map(({ name, state, appliedAt }) => {
       const when = appliedAt ? `${appliedAt.toISOString().slice(0, 19)}Z` : ''
-      return `  ${state.padEnd(7)}  ${name.padEnd(width)}  ${when}`.trimEnd()
+      return `  ${state.padEnd(stateWidth)}  ${name.padEnd(width)}  ${when}`.trimEnd()
     })
     .join('\n')
 }

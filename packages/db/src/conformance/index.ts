@@ -1,16 +1,21 @@
 import { describe } from 'vitest'
 import { describeAccess } from './access.ts'
 import { describeActions } from './actions.ts'
+import { describeAlerts } from './alerts.ts'
+import { describeChannels } from './channels.ts'
 import { describeClaim } from './claim.ts'
 import { describeDependencies } from './dependencies.ts'
 import { describeEnqueue } from './enqueue.ts'
 import { describeEvents } from './events.ts'
+import { describeFailures } from './failures.ts'
+import { describeGauges } from './gauges.ts'
 import type { Dialect } from './harness.ts'
 import { describeKeys } from './keys.ts'
 import { describeLeaders } from './leaders.ts'
 import { describeLease } from './lease.ts'
 import { describeLimits } from './limits.ts'
 import { describeNotes } from './notes.ts'
+import { describeOperations } from './operations.ts'
 import { describePaging } from './paging.ts'
 import { describePairings } from './pairings.ts'
 import { describeProcesses } from './processes.ts'
@@ -44,11 +49,16 @@ export function describeStore(dialect: Dialect): void {
     describeSchedules(dialect)
     describeReads(dialect)
     describePaging(dialect)
+    describeFailures(dialect)
+    describeGauges(dialect)
     describeStats(dialect)
     describePrune(dialect)
     describeLeaders(dialect)
     describeAccess(dialect)
     describePairings(dialect)
+    describeAlerts(dialect)
+    describeChannels(dialect)
+    describeOperations(dialect)
     describeProcesses(dialect)
   })
 }

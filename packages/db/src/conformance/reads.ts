@@ -9,6 +9,7 @@ import {
   claimOne,
   complete,
   type Dialect,
+  MINUTE,
   read,
   someJobs,
   WORKER,
@@ -109,6 +110,24 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { status: 'completed' })).toEqual([b.id])
         expect(await matching(store, { status: 'failed' })).toEqual([])
         expect(await matching(store, { topic: 'c' })).toEqual([])
+      })
+
+      it('by queue among those that finished, also where an index cannot tell two queues apart', async () => {
+        const store = await bench.open()
+        // The hashes of these names begin with the same byte on Postgres.
+        const [a, b] = [aJob({ queue: 'queue-22' }), aJob({ queue: 'queue-29' })]
+        await store.enqueue([a, b])
+        const queues = [a.queue, b.queue]
+        await store.settle(
+          (await store.claim(claiming({ queues, limit: 2 }))).jobs.map((job) => complete(job)),
+        )
+        expect(await matching(store, { queue: 'queue-22' })).toEqual([a.id])
+        expect(await matching(store, { queue: 'queue-29', status: 'completed' })).toEqual([b.id])
+        expect(await matching(store, { status: 'completed' })).toEqual([a.id, b.id].sort())
+        expect(
+          await store.prune({ status: 'completed', finishedBefore: new Date(Date.now() + MINUTE) }),
+        ).toBe(2)
+        expect(await matching(store, {})).toEqual([])
       })
 
       it('by meta: all of the values given, each of its own type', async () => {
@@ -338,62 +357,43 @@ export function describeReads(dialect: Dialect): void {
       expect((await store.list(all, { offset: 10_990 })).items).toHaveLength(10)
     })
 
-    it('failures are grouped by fingerprint, those that failed last first', async () => {
+    // Large pages and totals begin with a guess of how far back they reach.
+    it.each([
+      ['evenly', 1, 1],
+      ['in a rush at last', 1, 50],
+      ['in a rush at first', 50, 1],
+    ])('large pages and totals are the same as small ones when jobs came %s', async (_, early, late) => {
       const store = await bench.openWithClock()
-      const start = bench.clock.now()
-      const fail = async (fingerprint: string, topic: string, queue = 'default') => {
-        await store.enqueue([aJob({ topic, queue })])
-        const { id, run } = await claimOne(store, { queues: [queue] })
-        await store.settle([{ id, run, kind: 'fail', error: { ...anError, message: id, fingerprint } }])
-        const at = bench.clock.now()
-        bench.clock.advance(1_000)
-        return { id, at }
+      for (let i = 0; i < 60; i++) {
+        const queue = ['default', 'other', 'rare'][i % 20 === 7 ? 2 : i % 2]
+        await store.enqueue(someJobs(10, { topic: `topic-${i % 3}`, queue }))
+        if (i % 3)
+          await store.settle(
+            (await store.claim(claiming({ queues: ['default', 'other'], limit: 10 }))).jobs.map((job) =>
+              complete(job),
+            ),
+          )
+        bench.clock.advance((i < 30 ? late : early) * MINUTE)
       }
-      const first = await fail('one', 'a')
-      const two = await fail('two', 'a')
-      const last = await fail('one', 'b', 'other')
-      const error = (id: string, fingerprint: string) => ({ ...anError, message: id, fingerprint })
-      const groups = await store.failures()
-      expect(groups).toEqual([
-        {
-          fingerprint: 'one',
-          count: 2,
-          firstSeen: first.at,
-          lastSeen: last.at,
-          topics: ['a', 'b'],
-          queues: ['default', 'other'],
-          sample: { jobId: last.id, error: error(last.id, 'one') },
-        },
-        {
-          fingerprint: 'two',
-          count: 1,
-          firstSeen: two.at,
-          lastSeen: two.at,
-          topics: ['a'],
-          queues: ['default'],
-          sample: { jobId: two.id, error: error(two.id, 'two') },
-        },
-      ])
-      const names = async (filter: Parameters<Store['failures']>[0]) =>
-        (await store.failures(filter)).map(({ fingerprint, count, sample }) => [
-          fingerprint,
-          count,
-          sample.jobId,
-        ])
-      expect(await names({ topic: 'a' })).toEqual([
-        ['two', 1, two.id],
-        ['one', 1, first.id],
-      ])
-      expect(await names({ queue: 'other' })).toEqual([['one', 1, last.id]])
-      expect(await names({ since: last.at })).toEqual([['one', 1, last.id]])
-      expect(await names({ limit: 1 })).toEqual([['one', 2, last.id]])
-      await store.requeue([last.id])
-      expect(await names({ since: start })).toEqual([
-        ['two', 1, two.id],
-        ['one', 1, first.id],
-      ])
-      bench.clock.advance(25 * 60 * 60_000)
-      expect(await store.failures()).toEqual([])
+      const filter = { createdFrom: new Date(0) }
+      const small: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await store.list(filter, { limit: 100, cursor })
+        expect(page).toMatchObject({ total: 600, totalIsExact: true })
+        small.push(...page.items.map(({ id }) => id))
+        cursor = page.nextCursor ?? undefined
+      } while (cursor)
+      expect(new Set(small).size).toBe(600)
+      for (const [offset, limit] of [
+        [0, 250],
+        [190, 250],
+        [390, 250],
+        [0, 1_000],
+      ] as const) {
+        const { items, total } = await store.list(filter, { limit, offset })
+        expect([total, items.map(({ id }) => id)]).toEqual([600, small.slice(offset, offset + limit)])
+      }
     })
 
     it('queues tell what waits, runs and is held back in each, and how each is set', async () => {

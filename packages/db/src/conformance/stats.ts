@@ -142,6 +142,71 @@ export function describeStats(dialect: Dialect): void {
       expect(point?.wait.p99).toBeLessThanOrEqual(7_000 * Math.SQRT2 + 1)
     })
 
+    it('of several minutes are added up to a step, and so are what the percentiles are taken from', async () => {
+      const store = await bench.openWithClock()
+      const start = bench.clock.now()
+      // 10 ms in the first minute of each step, and a second in the others.
+      for (let minute = 0; minute < 10; minute++) {
+        await store.enqueue([aJob()])
+        const job = await claimOne(store)
+        bench.clock.advance(minute % 5 ? 1_000 : 10)
+        await store.settle([minute === 7 ? { ...job, kind: 'fail', error: anError } : complete(job)])
+        if (minute === 3) await store.rollUp()
+        bench.clock.advance(start.getTime() + (minute + 1) * MINUTE - bench.clock.now().getTime())
+      }
+      const range = { from: new Date(start.getTime() + MINUTE), to: bench.clock.now() }
+      const points = await store.series({ ...range, stepMinutes: 5 })
+      expect(points).toMatchObject([
+        // Begins where the step does, and has what was asked for.
+        { minute: start, completed: 4, failed: 0 },
+        { minute: new Date(start.getTime() + 5 * MINUTE), completed: 4, failed: 1 },
+      ])
+      const minutes = await store.series(range)
+      expect(minutes).toHaveLength(9)
+      const durations = (kind: 'wait' | 'run', first: number) =>
+        minutes
+          .slice(first, first + 5)
+          .reduce((sum, point) => plus(sum, point[kind].counts), emptyHistogram())
+      expect(points[1]?.run.counts).toEqual(durations('run', 4))
+      expect(points[1]?.wait.counts).toEqual(durations('wait', 4))
+      expect(points[1]?.run.p50).toBeGreaterThanOrEqual(1_000)
+      for (const stepMinutes of [0, 1.5, 1_441])
+        await expect(store.series({ ...range, stepMinutes })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    })
+
+    it('tell of every queue at once how much ended, minute by minute', async () => {
+      const store = await bench.openWithClock()
+      const start = bench.clock.now()
+      const ids: string[] = []
+      const end = async (queue: string, ...kinds: ('complete' | 'fail' | 'cancel')[]) => {
+        for (const [n, kind] of kinds.entries()) {
+          await store.enqueue([aJob({ queue, topic: `t${n}` })])
+          const { id, run } = await claimOne(store, { queues: [queue] })
+          ids.push(id)
+          await store.settle([kind === 'fail' ? { id, run, kind, error: anError } : { id, run, kind }])
+        }
+      }
+      await end('mail', 'complete', 'fail')
+      await end('media', 'cancel')
+      await store.rollUp()
+      await end('mail', 'complete', 'complete')
+      bench.clock.advance(2 * MINUTE)
+      await end('mail', 'fail')
+      const later = new Date(start.getTime() + 2 * MINUTE)
+      const points = [
+        { queue: 'mail', minute: start, completed: 3, failed: 1, cancelled: 0 },
+        { queue: 'mail', minute: later, completed: 0, failed: 1, cancelled: 0 },
+        { queue: 'media', minute: start, completed: 0, failed: 0, cancelled: 1 },
+      ]
+      expect(await store.activity({ from: start, to: bench.clock.advance(1) })).toEqual(points)
+      expect(await store.activity({ from: later, to: bench.clock.now() })).toEqual([points[1]])
+      expect(await store.activity({ from: start, to: later })).toEqual([points[0], points[2]])
+      // What is put back, or removed, still happened.
+      await store.requeue(ids)
+      await store.rollUp()
+      expect(await store.activity({ from: start, to: bench.clock.now() })).toEqual(points)
+    })
+
     it('tell how busy the connections are, where there are any', async () => {
       const store = await bench.open()
       await store.now()
@@ -213,6 +278,8 @@ function seriesFromScratch(life: Life, filter: QueueAndTopic): SeriesPoint[] {
     }
   })
 }
+
+const plus = (sum: number[], counts: readonly number[]) => sum.map((count, n) => count + (counts[n] ?? 0))
 
 function durationsOf(durations: readonly number[]): Durations {
   const counts = emptyHistogram()

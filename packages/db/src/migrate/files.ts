@@ -11,7 +11,14 @@ export interface Migration {
   /** Null when the way back is missing; a test sees to it that none of ours is. */
   down: string | null
   checksum: string
+  /**
+   * What code has to know to work with a database that has this migration: the name behind `-- needs:`
+   * in its file, or its own. Older code that knows that one goes on.
+   */
+  needs: string
 }
+
+const NEEDS = /^-- needs: (\S+)$/m
 
 /**
  * In the repository the migrations are read where they are written; the published package carries a
@@ -41,7 +48,8 @@ async function readMigration(folder: string, name: string): Promise<Migration> {
     if (error.code === 'ENOENT') return null
     throw error
   })
-  return { name, up, down, checksum: createHash('sha256').update(up).digest('hex') }
+  const checksum = createHash('sha256').update(up).digest('hex')
+  return { name, up, down, checksum, needs: NEEDS.exec(up)?.[1] ?? name }
 }
 
 /** Git on Windows may check files out with CRLF, which must not look like a change. */

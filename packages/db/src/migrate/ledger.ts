@@ -1,7 +1,11 @@
+import type { Migration } from './files.ts'
+
 export interface AppliedMigration {
   name: string
   checksum: string
   appliedAt: Date
+  /** Written down for code that is older than its file. */
+  needs: string
 }
 
 /** What a dialect has to bring so that migrations can be applied to it. */
@@ -21,7 +25,7 @@ export interface Ledger {
   /** Makes the record of migrations if it is missing, and answers it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>
-  record(name: string, checksum: string): Promise<void>
+  record(migration: Migration): Promise<void>
   forget(name: string): Promise<void>
   /** After the last rollback: leaves the database as it was before Oncue came. */
   remove(): Promise<void>

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
@@ -12,9 +13,22 @@ const CREATE_LEDGER = `create table if not exists oncue.migrations (
   name       text not null,
   checksum   text not null,
   applied_at timestamptz(3) not null,
+  needs      text not null,
   constraint migrations_pkey primary key (name)
 )`
 
+const RECORD = `insert into oncue.migrations (name, checksum, applied_at, needs)
+  values ($1, $2, date_trunc('milliseconds', clock_timestamp()), $3)`
+
+/**
+ * How long a migration waits for a table that somebody uses, before it lets everybody past and comes again: behind a
+ * statement that waits to change a table, all others wait, too, and the queue would stand still.
+ */
+const LOCK_WAIT_MS = 2_000
+const LOCK_PAUSE_MS = 1_000
+const LOCK_ATTEMPTS = 20
+
+const LOCK_NOT_AVAILABLE = '55P03'
 const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 /** No such table, no such schema. */
 const NOT_INSTALLED = ['42P01', '3F000']
@@ -26,7 +40,7 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
   await translated(() => client.connect())
   return {
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => inTransaction(client, work)),
+    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),
     close: () => client.end(),
   }
 }
@@ -37,6 +51,18 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     throw toOncueError(error)
+  }
+}
+
+async function whenUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
+      if (![code, cause?.code].includes(LOCK_NOT_AVAILABLE) || count === LOCK_ATTEMPTS) throw error
+      await delay(LOCK_PAUSE_MS)
+    }
   }
 }
 
@@ -63,6 +89,7 @@ async function begin(client: pg.Client): Promise<void> {
   await client.query('set local lock_timeout = 0')
   await client.query('set local idle_in_transaction_session_timeout = 0')
   await client.query(`select pg_advisory_xact_lock(${LOCK})`)
+  await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
 }
 
 function ledgerOn(client: pg.Client): Ledger {
@@ -78,11 +105,7 @@ function ledgerOn(client: pg.Client): Ledger {
       return readLedger(client)
     },
     execute: (statement) => run(statement),
-    record: (name, checksum) =>
-      run(`insert into oncue.migrations values ($1, $2, date_trunc('milliseconds', clock_timestamp()))`, [
-        name,
-        checksum,
-      ]),
+    record: ({ name, checksum, needs }) => run(RECORD, [name, checksum, needs]),
     forget: (name) => run('delete from oncue.migrations where name = $1', [name]),
     async remove() {
       await run('drop table oncue.migrations')
@@ -117,7 +140,7 @@ async function readInstalled(client: pg.Client): Promise<AppliedMigration[] | nu
 
 async function readLedger(client: pg.Client): Promise<AppliedMigration[]> {
   const { rows } = await client.query<AppliedMigration>(
-    'select name, checksum, applied_at as "appliedAt" from oncue.migrations order by name collate "C"',
+    'select name, checksum, applied_at as "appliedAt", needs from oncue.migrations order by name collate "C"',
   )
   return rows
 }

@@ -10,8 +10,11 @@ import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
   "name"       TEXT NOT NULL PRIMARY KEY,
   "checksum"   TEXT NOT NULL,
-  "applied_at" DATETIME NOT NULL
+  "applied_at" DATETIME NOT NULL,
+  "needs"      TEXT NOT NULL
 )`
+
+const RECORD = 'INSERT INTO oncue_migrations (name, checksum, applied_at, needs) VALUES (?, ?, ?, ?)'
 
 /** For how long another connection may hold the file. */
 const BUSY_LIMIT_MS = 60_000
@@ -75,8 +78,8 @@ function ledgerOn(db: Database): Ledger {
     async execute(statement) {
       db.exec(statement)
     },
-    async record(name, checksum) {
-      db.prepare('INSERT INTO oncue_migrations VALUES (?, ?, ?)').run(name, checksum, Date.now())
+    async record({ name, checksum, needs }) {
+      db.prepare(RECORD).run(name, checksum, Date.now(), needs)
     },
     async forget(name) {
       db.prepare('DELETE FROM oncue_migrations WHERE name = ?').run(name)
@@ -92,10 +95,10 @@ function isInstalled(db: Database): boolean {
 }
 
 function readLedger(db: Database): AppliedMigration[] {
-  const rows = db.prepare('SELECT name, checksum, applied_at FROM oncue_migrations ORDER BY name').all()
-  return (rows as { name: string; checksum: string; applied_at: number }[]).map((row) => ({
-    name: row.name,
-    checksum: row.checksum,
-    appliedAt: new Date(row.applied_at),
-  }))
+  const rows = db
+    .prepare('SELECT name, checksum, applied_at, needs FROM oncue_migrations ORDER BY name')
+    .all()
+  return (rows as (Omit<AppliedMigration, 'appliedAt'> & { applied_at: number })[]).map(
+    ({ applied_at, ...row }) => ({ ...row, appliedAt: new Date(applied_at) }),
+  )
 }

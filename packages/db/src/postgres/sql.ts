@@ -336,15 +336,15 @@ export function link(jobs: readonly NewJob[], now: Date | null): Query[] {
 /** Each answers rows of (reason, count); reason `done` is how many it was done to. */
 export const ACTIONS = {
   requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, null::uuid[] from oncue.requeue_v1($1, $2, $3, $4)',
+    text: 'select reason, count, null from oncue.requeue_v1($1, $2, $3, $4)',
     values: [now, ids, asOf, by],
   }),
   cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, busy from oncue.cancel_v1($1, $2, $3, $4)',
+    text: 'select reason, count, to_json(busy) from oncue.cancel_v1($1, $2, $3, $4)',
     values: [now, ids, asOf, by],
   }),
   delete: (ids: readonly string[], asOf: Date | null, _by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, null::uuid[] from oncue.delete_v1($1, $2, $3)',
+    text: 'select reason, count, null from oncue.delete_v1($1, $2, $3)',
     values: [now, ids, asOf],
   }),
 }

@@ -1,17 +1,18 @@
 import type { JobId, NewJob } from '@oncue/core'
-import { PrismaPg } from '@prisma/adapter-pg'
-import type { Acted } from '../actions.ts'
+import type { Acted, ActionBatch } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
-import { type ActionName, type Cold, ColdStore } from '../cold-store.ts'
+import { type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/postgres/client.ts'
 import { encodeNotes } from '../notes.ts'
+import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
 import { settleBisected } from '../settle-bisected.ts'
+import { toPostgres } from '../sql.ts'
 import { rollUpPostgres } from '../stats/postgres.ts'
 import type {
   Beaten,
@@ -41,6 +42,7 @@ import { LowWater, type Marks } from './low-water.ts'
 import { PostgresNotifier } from './notifier.ts'
 import { hasSessions } from './pooler.ts'
 import { attend } from './presence.ts'
+import { PrismaPg } from './prisma-adapter.ts'
 import * as sql from './sql.ts'
 import { postgresSql } from './sql-access.ts'
 
@@ -248,14 +250,21 @@ export class PostgresStore extends ColdStore implements Store {
     return this.#listener.onWake(queues, wake)
   }
 
-  protected async runAction(
-    action: ActionName,
-    ids: readonly JobId[],
-    asOf: Date | null,
-    by: string | null,
-  ): Promise<Acted[]> {
-    const rows = await this.#client.queryOnce(sql.ACTIONS[action](ids, asOf, by, this.#now()))
-    return rows.map(([reason, count, busy]) => ({ reason, count, ids: busy }) as Acted)
+  protected async runAction(batch: ActionBatch): Promise<Acted[]> {
+    return toActed(await this.#client.queryOnce(this.#action(batch)))
+  }
+
+  protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {
+    return this.#client.inTransaction(async (send) => {
+      if ((await send(toPostgres(fence))).rowCount === 0) return false
+      const acted = batch ? toActed((await send(this.#action(batch))).rows) : []
+      for (const statement of account(acted)) await send(toPostgres(statement))
+      return true
+    })
+  }
+
+  #action({ action, ids, asOf, by }: ActionBatch): sql.Query {
+    return sql.ACTIONS[action](ids, asOf, by, this.#now())
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {
@@ -303,4 +312,8 @@ export class PostgresStore extends ColdStore implements Store {
   #now(): Date | null {
     return this.#options.clock?.() ?? null
   }
+}
+
+function toActed(rows: readonly unknown[][]): Acted[] {
+  return rows.map(([reason, count, busy]) => ({ reason, count, ids: busy }) as Acted)
 }

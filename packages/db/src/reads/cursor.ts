@@ -29,7 +29,7 @@ function parse(cursor: string): unknown[] {
 }
 
 /** The same for filters that mean the same: absent and undefined, and in whatever order. */
-function hashOf(filter: object): string {
+export function hashOf(filter: object): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(filter)))
     .digest('base64url')

@@ -36,6 +36,11 @@ export function all(conditions: readonly Fragment[]): Fragment {
   return conditions.length ? join(conditions, ' and ') : raw('1 = 1')
 }
 
+/** The beginning of a statement that refers to these; nothing when there are none. */
+export function withCtes(ctes: readonly Fragment[]): Fragment {
+  return ctes.length ? q`with recursive ${join(ctes, ', ')}` : raw('')
+}
+
 function isFragment(part: Fragment | Value): part is Fragment {
   return typeof part === 'object' && part !== null && 'text' in part
 }

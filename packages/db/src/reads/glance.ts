@@ -39,21 +39,36 @@ function decode(sql: Sql, { topic, status, run, run_at, progress, created, updat
 }
 
 export function glanceStatement(dialect: Sql['dialect'], ids: readonly JobId[]): PortableStatement {
+  return byIdStatement(
+    dialect,
+    ids,
+    `${COLUMNS}, n.updated as updated`,
+    `${COLUMNS}, n.finished_at as updated`,
+  )
+}
+
+/** The rows of these jobs, wherever they are; columns of `n`. */
+export function byIdStatement(
+  dialect: Sql['dialect'],
+  ids: readonly JobId[],
+  live: string,
+  finished = live,
+): PortableStatement {
   const list = JSON.stringify(ids)
   if (dialect === 'postgres') {
     // Lateral, so that no plan can read a whole table.
     return {
       text: `select n.* from json_array_elements_text(?::json) as w(id) cross join lateral (
-        select ${COLUMNS}, n.updated from {jobs} n where n.id = w.id::uuid
+        select ${live} from {jobs} n where n.id = w.id::uuid
         union all
-        select ${COLUMNS}, n.finished_at from {history} n where n.id = w.id::uuid) n`,
+        select ${finished} from {history} n where n.id = w.id::uuid) n`,
       values: [list],
     }
   }
   return {
-    text: `select ${COLUMNS}, n.updated as updated from json_each(?) w cross join {jobs} n where n.id = w.value
+    text: `select ${live} from json_each(?) w cross join {jobs} n where n.id = w.value
       union all
-      select ${COLUMNS}, n.finished_at from json_each(?) w cross join {history} n where n.id = w.value`,
+      select ${finished} from json_each(?) w cross join {history} n where n.id = w.value`,
     values: [list, list],
   }
 }

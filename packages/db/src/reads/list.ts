@@ -1,35 +1,37 @@
-import { JOB_STATUSES } from '@oncue/core'
 import type { Sql } from '../sql.ts'
 import type { JobFilter, JobPage, PageRequest } from '../store.ts'
-import { countJobs } from './counts.ts'
+import { byMeta } from './by-meta.ts'
 import { decodeCursor, encodeCursor, type Place } from './cursor.ts'
 import { checkFilter, invalid } from './filter.ts'
-import { type Fragment, join, q, raw } from './fragment.ts'
-import { type ByMeta, byMeta, type MetaEntry, TOTAL_UP_TO } from './meta.ts'
+import { type Fragment, q, raw, withCtes } from './fragment.ts'
 import { each } from './scan.ts'
+import { search, type Wanted, windowsOf } from './search.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
 import { decodeSummary, FINISHED_COLUMNS, LIVE_COLUMNS, type SummaryRow, timeOf } from './summary.ts'
-import { behind, isSearch, windows } from './windows.ts'
-
-/** Where no counter knows the total, counting stops here; and so many jobs are looked up by their meta. */
-const COUNT_UP_TO = 10_000
+import { countedTotal, countMatches, LOOK_UP_TO, type Total } from './total.ts'
+import { firstPlaces, sinceWhen } from './windows.ts'
 
 /**
- * How long a search may look for more before it answers with what it has; a window that is begun is
- * finished. A SQLite file is read in this process, which does nothing else meanwhile.
+ * How long a search may take before it answers with what it has. A SQLite file is read in this process,
+ * which does nothing else meanwhile. Along a value of meta it is as fast as other lists, or goes on from a cursor.
  */
 const SEARCH_MS = { postgres: 1_000, sqlite: 200 }
+const META_SEARCH_MS = 40
 
-/** How long the rest of a search may be counted. People wait for a page, hardly ever for its total. */
-const COUNT_MS = 10
+/**
+ * As many as are wanted are taken of each topic and queue, and most of them for nothing. If they are many, it
+ * pays to find out first how far back they reach.
+ */
+const MANY = 200
+const SAMPLE = 50
 
-type Patience = { readonly searchMs?: number; readonly countMs?: number; readonly rare?: number }
+type Patience = { readonly searchMs?: number; readonly countMs?: number; readonly lookUpTo?: number }
 
 export async function list(
   sql: Sql,
   filter: JobFilter,
   page: PageRequest,
-  { searchMs = SEARCH_MS[sql.dialect], countMs = COUNT_MS, rare = COUNT_UP_TO }: Patience = {},
+  { searchMs, countMs, lookUpTo = LOOK_UP_TO }: Patience = {},
 ): Promise<JobPage> {
   checkFilter(filter)
   const { limit = 50, offset = 0, cursor } = page
@@ -38,76 +40,54 @@ export async function list(
   if (cursor !== undefined && offset > 0) throw invalid('offset', 'cannot be combined with a cursor')
   const after = cursor === undefined ? undefined : decodeCursor(cursor, filter)
 
-  const way = await byMeta(sql, filter, rare)
-  const by = way?.entry
-  const [{ rows, rest }, counts] = await Promise.all([
-    rowsOf(sql, { filter, by, after, limit, offset, searchMs }),
-    onlyCounted(filter) ? countJobs(sql, filter) : undefined,
+  const way = await byMeta(sql, filter, lookUpTo)
+  const wanted = { filter, way, windowsFrom: windowsOf(sql, filter, way, lookUpTo) }
+  const [{ rows, rest }, counted] = await Promise.all([
+    rowsOf(sql, wanted, { after, limit, offset }, searchMs),
+    countedTotal(sql, filter),
   ])
   const items = rows.slice(0, limit).map((row) => decodeSummary(sql, row))
   const next = rows.length > limit ? items.at(-1) : rest
-  const total = async () => {
-    if (counts) return { total: filter.status ? counts[filter.status] : sumOf(counts), totalIsExact: true }
+  const total = async (): Promise<Total> => {
+    if (counted) return counted
     const seen = items.length && offset + items.length
     // What took too long to look for takes too long to count.
     if (next ? next === rest : !after && offset === 0) return { total: seen, totalIsExact: !next }
-    const counted = way?.isAll
-      ? upTo(way.count, null, TOTAL_UP_TO)
-      : await countMatches(sql, filter, way, countMs)
-    return { ...counted, total: Math.max(seen, counted.total) }
+    const found = await countMatches(sql, wanted, items, countMs)
+    return { ...found, total: Math.max(seen, found.total) }
   }
   return { items, nextCursor: next ? encodeCursor(next, filter) : null, ...(await total()) }
 }
 
-/** Counters know queue, topic and status, and nothing else. */
-function onlyCounted({ status, queue, topic, ...others }: JobFilter): boolean {
-  return Object.values(others).every((value) => value === undefined)
-}
-
-const sumOf = (counts: Awaited<ReturnType<typeof countJobs>>) =>
-  JOB_STATUSES.reduce((sum, status) => sum + counts[status], 0)
-
-type Wanted = {
-  readonly filter: JobFilter
-  readonly by: MetaEntry | undefined
-  readonly after: Place | undefined
-  readonly limit: number
-  readonly offset: number
-  readonly searchMs: number
-}
+type Page = { readonly after: Place | undefined; readonly limit: number; readonly offset: number }
 
 /** One row more than asked for, which tells whether there is another page; and where a search stopped early. */
-async function rowsOf(sql: Sql, wanted: Wanted): Promise<{ rows: SummaryRow[]; rest: Place | null }> {
-  const { filter, by, after, limit, offset, searchMs } = wanted
+async function rowsOf(
+  sql: Sql,
+  { filter, way, windowsFrom }: Wanted,
+  { after, limit, offset }: Page,
+  searchMs = way && !filter.payloadText ? META_SEARCH_MS : SEARCH_MS[sql.dialect],
+): Promise<{ rows: SummaryRow[]; rest: Place | null }> {
+  const by = way?.entry
   const read = async (selection: Selection, skip: number) => {
     const statement = pageStatement(sql.dialect, selection, skip)
     return statement ? sql.walk<SummaryRow>(statement) : []
   }
   const enough = offset + limit + 1
-  if (!isSearch(filter, by))
-    return { rows: await read({ filter, by, after, direction: 'desc', limit: enough }, offset), rest: null }
+  if (!windowsFrom) {
+    const readOnce = (part: JobFilter) =>
+      read({ filter: part, by, after, direction: 'desc', limit: enough }, offset)
+    const since =
+      !by && enough > MANY && sinceWhen(filter, await firstPlaces(sql, filter, after, SAMPLE), enough)
+    const rows = since ? await readOnce({ ...filter, createdFrom: since }) : []
+    return { rows: rows.length > limit ? rows : await readOnce(filter), rest: null }
+  }
   const rows: SummaryRow[] = []
-  const { rest } = await search(sql, filter, after, searchMs, async (part) => {
+  const rest = await search(windowsFrom(after), filter, searchMs, async (part) => {
     rows.push(...(await read({ ...part, by, direction: 'desc', limit: enough - rows.length }, 0)))
     return rows.length < enough
   })
   return { rows: rows.slice(offset), rest }
-}
-
-/** Window by window while `look` wants more, until the end or until it took too long: then there is a rest. */
-async function search(
-  sql: Sql,
-  filter: JobFilter,
-  start: Place | undefined,
-  searchMs: number,
-  look: (part: { readonly filter: JobFilter; readonly after: Place | undefined }) => Promise<boolean>,
-): Promise<{ rest: Place | null }> {
-  const deadline = performance.now() + searchMs
-  for await (const { after, from } of windows(sql, filter, start)) {
-    const wantsMore = await look({ filter: from ? { ...filter, createdFrom: from } : filter, after })
-    if (from && (!wantsMore || performance.now() > deadline)) return { rest: behind(from) }
-  }
-  return { rest: null }
 }
 
 /** First the places, which are narrow, from all sources; then the rows of those that are on the page. */
@@ -128,48 +108,11 @@ export function pageStatement(
   const page = q`page as materialized (
     select live, created, id from (${sources.found}) f
     order by created desc, id desc limit ${selection.limit - offset} offset ${offset})`
-  return q`${withAll([...sources.ctes, page])}
+  return q`${withCtes([...sources.ctes, page])}
     select ${raw(LIVE_COLUMNS)} from ${rowsIn(1, 'jobs')}
     union all
     select ${raw(FINISHED_COLUMNS)} from ${rowsIn(0, 'history')}
     order by created desc, id desc`
-}
-
-async function countMatches(
-  sql: Sql,
-  filter: JobFilter,
-  way: ByMeta | null,
-  countMs: number,
-): Promise<Pick<JobPage, 'total' | 'totalIsExact'>> {
-  const by = way?.entry
-  const lookUpTo = by && TOTAL_UP_TO
-  const count = async (part: JobFilter, after: Place | undefined) => {
-    const statement = countStatement(sql.dialect, { filter: part, by, lookUpTo, after })
-    const [row] = statement ? await sql.walk<{ n: number }>(statement) : []
-    return row?.n ?? 0
-  }
-  if (way && way.count > TOTAL_UP_TO) return { total: await count(filter, undefined), totalIsExact: false }
-  if (!isSearch(filter, by)) return upTo(await count(filter, undefined), null)
-  let n = 0
-  const { rest } = await search(sql, filter, undefined, countMs, async (part) => {
-    n += await count(part.filter, part.after)
-    return n <= COUNT_UP_TO
-  })
-  return upTo(n, rest)
-}
-
-function upTo(n: number, rest: Place | null, most = COUNT_UP_TO): Pick<JobPage, 'total' | 'totalIsExact'> {
-  return { total: Math.min(n, most), totalIsExact: n <= most && !rest }
-}
-
-export function countStatement(
-  dialect: Sql['dialect'],
-  selection: Omit<Selection, 'direction' | 'limit'>,
-): Fragment | null {
-  const limit = COUNT_UP_TO + 1
-  const sources = sourcesOf(dialect, { ...selection, direction: 'desc', limit })
-  if (!sources) return null
-  return q`${withAll(sources.ctes)} select count(*) as n from (select 1 from (${sources.found}) f limit ${limit}) c`
 }
 
 /** Ids in the order of their places, and from where to go on. */
@@ -187,7 +130,7 @@ export async function matchingIds(
   limit: number,
 ): Promise<Batch> {
   checkFilter(filter)
-  const by = (await byMeta(sql, filter, COUNT_UP_TO))?.entry
+  const by = (await byMeta(sql, filter, LOOK_UP_TO))?.entry
   const selection = { filter, by, asOf, after: after ?? undefined, limit }
   const sources = sourcesOf(sql.dialect, { ...selection, direction: 'asc' })
   if (!sources) return { ids: [], next: null }
@@ -200,10 +143,6 @@ export async function matchingIds(
 }
 
 export function idsStatement(sources: Sources, limit: number): Fragment {
-  return q`${withAll(sources.ctes)}
+  return q`${withCtes(sources.ctes)}
     select created, id from (${sources.found}) f order by created, id limit ${limit}`
-}
-
-function withAll(ctes: readonly Fragment[]): Fragment {
-  return ctes.length ? q`with recursive ${join(ctes, ', ')}` : raw('')
 }

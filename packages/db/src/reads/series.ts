@@ -17,32 +17,39 @@ type Row = {
   readonly added: number
 }
 
-type Minute = { completed: number; failed: number; cancelled: number; wait: Histogram; run: Histogram }
+const MINUTE_MS = 60_000
+
+/** Histograms can be added up, percentiles cannot. */
+type Step = { completed: number; failed: number; cancelled: number; wait: Histogram; run: Histogram }
 
 /** From the first moment on, up to and without the last. */
 export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPoint[]> {
-  const { from, to } = request
+  const { from, to, stepMinutes = 1 } = request
   if (Number.isNaN(from.getTime()) || Number.isNaN(to.getTime()))
     throw invalid('from and to', 'must be valid dates')
-  const minutes = new Map<number, Minute>()
+  if (!Number.isInteger(stepMinutes) || stepMinutes < 1 || stepMinutes > 1_440)
+    throw invalid('stepMinutes', 'must be a whole number from 1 to 1440')
+  const stepMs = stepMinutes * MINUTE_MS
+  const steps = new Map<number, Step>()
   for (const row of await sql.all<Row>(seriesStatement(request))) {
-    const at = timeOf(sql, row.minute).getTime()
-    const minute = minutes.get(at) ?? {
+    const minute = timeOf(sql, row.minute).getTime()
+    const at = minute - (minute % stepMs)
+    const step = steps.get(at) ?? {
       completed: 0,
       failed: 0,
       cancelled: 0,
       wait: emptyHistogram(),
       run: emptyHistogram(),
     }
-    minutes.set(at, minute)
-    minute.completed += row.completed
-    minute.failed += row.failed
-    minute.cancelled += row.cancelled
+    steps.set(at, step)
+    step.completed += row.completed
+    step.failed += row.failed
+    step.cancelled += row.cancelled
     const add = row.added ? addJson : addLetters
-    add(minute.wait, row.waits)
-    add(minute.run, row.runs)
+    add(step.wait, row.waits)
+    add(step.run, row.runs)
   }
-  return [...minutes].sort(([a], [b]) => a - b).map(toPoint)
+  return [...steps].sort(([a], [b]) => a - b).map(toPoint)
 }
 
 /** One statement, so that what is being added up this moment is counted once. What was taken back still happened. */
@@ -59,7 +66,7 @@ function addJson(histogram: Histogram, json: string): void {
   addHistogram(histogram, JSON.parse(json))
 }
 
-function toPoint([at, { completed, failed, cancelled, wait, run }]: [number, Minute]): SeriesPoint {
+function toPoint([at, { completed, failed, cancelled, wait, run }]: [number, Step]): SeriesPoint {
   return {
     minute: new Date(at),
     completed,

@@ -1,9 +1,10 @@
 import type { Sql } from '../sql.ts'
 import type { JobFilter } from '../store.ts'
+import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
 import type { Place } from './cursor.ts'
 import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
 import { all, type Fragment, join, q, raw } from './fragment.ts'
-import type { MetaEntry } from './meta.ts'
+import { having, type MetaEntry } from './meta.ts'
 import { distinctEnds, distinctTopics, each, newestPlaces, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
@@ -15,8 +16,6 @@ export type Selection = {
   readonly asOf?: Date | undefined
   /** By this entry of their meta, and not topic by topic. */
   readonly by?: MetaEntry | undefined
-  /** How many that have it are looked at. */
-  readonly lookUpTo?: number | undefined
   /** How many of each source are worth looking at. */
   readonly limit: number
 }
@@ -25,8 +24,8 @@ export type Selection = {
 export type Sources = { readonly ctes: readonly Fragment[]; readonly found: Fragment }
 
 /**
- * Where the jobs that match can be: a union of short walks, one for each topic and source, each in the
- * order of the list and each by an index. Together they are one statement, and so one snapshot: a job
+ * Where the jobs that match can be: a union of short walks, one for each topic or queue and source, each in
+ * the order of the list and each by an index. Together they are one statement, and so one snapshot: a job
  * that moves from live to history or back meanwhile is seen once. Null when nothing can match.
  */
 export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Sources | null {
@@ -94,13 +93,12 @@ class Builder {
   completed(): void {
     if (!mayHaveEnded(this.#filter, 'completed')) return
     const only = raw(`x.status = 'completed'`)
-    const index = { table: 'history', index: 'history_completed', where: only } as const
-    const topics =
-      this.#filter.queue === undefined || this.#filter.topic !== undefined
-        ? this.#topics('done_topics', () => distinctTopics(this.#dialect, 'done_topics', index))
-        : everCountedIn(this.#filter.queue)
-    const where = all([only, raw('x.topic = o.topic'), ...this.#finished])
-    this.#add(0, this.#walk(topics, { ...index, where }, ['topic', 'status']))
+    const place = raw('x.topic = o.topic and x.queue = o.queue')
+    // The index has of the queue what the migration says. Rows of another one with the same byte are passed over.
+    const byte = raw(this.#dialect === 'postgres' ? `${byteOf('x.queue')} = ${byteOf('o.queue')}` : '1 = 1')
+    const where = all([only, place, byte, ...this.#finished])
+    const scan = { table: 'history', index: 'history_completed', where } as const
+    this.#add(0, this.#walk(everCounted(this.#filter), scan, ['topic', 'queue', 'status']))
   }
 
   /**
@@ -142,24 +140,20 @@ class Builder {
    * One walk for live and finished jobs. Where each of them is is a scalar subquery, which no plan turns
    * into a scan of the whole table.
    */
-  byMeta({ key, value }: MetaEntry): void {
-    const { filter, direction, after, limit, lookUpTo } = this.#selection
-    const beyond = raw(direction === 'desc' ? '<' : '>')
-    const found = (live: 0 | 1, table: 'jobs' | 'history', where: readonly Fragment[]) =>
-      q`(select ${raw(`${live} from {${table}}`)} x
-        where x.id = w.id and x.created = w.created and ${all(where)})`
+  byMeta(entry: MetaEntry): void {
+    const { filter, direction, after, limit } = this.#selection
+    const found = (live: 0 | 1, from: string, where: readonly Fragment[]) =>
+      q`(select ${raw(`${live} from ${from}`)} where x.id = w.id and x.created = w.created and ${all(where)})`
+    // Whether a job failed is looked up among the few that did: most of those that did not are never read.
+    const hint =
+      this.#isUnsuccessful() && this.#dialect === 'sqlite' ? 'indexed by {history_unsuccessful_id}' : ''
     const places = [
-      ...(mayBeLive(filter) ? [found(1, 'jobs', this.#live)] : []),
-      ...(this.#mayBeFinished() ? [found(0, 'history', this.#ended())] : []),
+      ...(mayBeLive(filter) ? [found(1, '{jobs} x', this.#live)] : []),
+      ...(this.#mayBeFinished() ? [found(0, `{history} x ${hint}`, this.#ended())] : []),
     ]
-    const where = all([
-      q`m.key = ${key} and m.value = ${value}`,
-      ...createdWithin('m', filter),
-      ...(after ? [q`(m.created, m.job_id) ${beyond} (${after.created}, ${after.id})`] : []),
-    ])
+    const where = having(entry, filter, after, direction)
     const order = raw(`created ${direction}, id ${direction}`)
-    const most = lookUpTo === undefined ? raw('') : q`limit ${lookUpTo}`
-    const have = q`select m.created, m.job_id as id from {job_meta} m where ${where} order by ${order} ${most}`
+    const have = q`select m.created, m.job_id as id from {job_meta} m where ${where} order by ${order}`
     this.#branches.push(q`select live, created, id from (
       select coalesce(${join(places, ', ')}, null) as live, w.created, w.id from (${have}) w) f
       where live is not null order by ${order} limit ${limit}`)
@@ -175,10 +169,16 @@ class Builder {
     return status === undefined || mayHaveEnded(this.#filter, status)
   }
 
+  #isUnsuccessful(): boolean {
+    const { status, fingerprint } = this.#filter
+    return fingerprint !== undefined || (status !== undefined && status !== 'completed')
+  }
+
   /** What no index of a source has said already. */
   #ended(): Fragment[] {
     const { status, fingerprint } = this.#filter
     const ended = [...this.#finished]
+    if (this.#isUnsuccessful()) ended.push(raw(`x.status <> 'completed'`))
     if (status) ended.push(q`x.status = ${status}`)
     if (fingerprint !== undefined) ended.push(q`x.status = 'failed' and x.fingerprint = ${fingerprint}`)
     return ended
@@ -207,8 +207,11 @@ class Builder {
   }
 }
 
-/** Topics of one queue: a small queue is not looked for among ten million jobs of another one's topics. */
-function everCountedIn(queue: string): Fragment {
-  return q`(select topic from {totals} where queue = ${queue}
-    union select topic from {stat_deltas} where queue = ${queue})`
+const byteOf = (queue: string) => `(hashtext(${queue}) >> 24)::"char"`
+
+/** Which topics were ever in which queues: whoever ends a job counts it in the same transaction. */
+function everCounted(filter: QueueAndTopic): Fragment {
+  const where = inQueueAndTopic(filter)
+  return q`(select topic, queue from {totals} where ${where}
+    union select topic, queue from {stat_deltas} where ${where})`
 }

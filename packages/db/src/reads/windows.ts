@@ -2,25 +2,20 @@ import type { Sql } from '../sql.ts'
 import type { JobFilter } from '../store.ts'
 import type { Place } from './cursor.ts'
 import { narrowPrefix } from './filter.ts'
-import { join, q } from './fragment.ts'
-import type { MetaEntry } from './meta.ts'
+import { q, withCtes } from './fragment.ts'
+import { type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
 import { timeOf } from './summary.ts'
 
 /** How many jobs the first window holds, about. */
-const FIRST_WINDOW = 1_000
+const FIRST_WINDOW = 200
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** A stretch of the list, from behind one place down to a moment; null: to the end. */
 export type Window = { readonly after: Place | undefined; readonly from: Date | null }
 
-/**
- * No index knows payloads, nor meta together with something else: jobs have to be looked at, one after
- * the other. Those that are looked up by an entry of their meta are few enough, unless their payloads
- * have to be read.
- */
-export function isSearch({ meta, payloadText, idPrefix }: JobFilter, by: MetaEntry | undefined): boolean {
-  if (by) return !!payloadText
+/** No index knows payloads, short prefixes, or meta together with something else: jobs have to be looked at, one by one. */
+export function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
   return Object.keys(meta ?? {}).length > 0 || !!payloadText || (!!idPrefix && !narrowPrefix(idPrefix))
 }
 
@@ -36,9 +31,9 @@ export async function* windows(
 ): AsyncGenerator<Window> {
   const { meta, payloadText, idPrefix, ...indexed } = filter
   const start = after?.created ?? filter.createdTo ?? (await sql.now())
-  const first = await placeAt(sql, indexed, after, FIRST_WINDOW)
+  const last = (await firstPlaces(sql, indexed, after, FIRST_WINDOW))[FIRST_WINDOW - 1]
   const oldest = filter.createdFrom?.getTime() ?? 0
-  let from = first?.created.getTime() ?? oldest
+  let from = last?.created.getTime() ?? oldest
   let span = Math.max(1, start.getTime() - from)
   let place = after
   while (from > oldest) {
@@ -50,22 +45,50 @@ export async function* windows(
   yield { after: place, from: null }
 }
 
+/** The same along an entry of the meta: so many of those that have it, then twice as many, and so on. */
+export async function* windowsAlong(
+  sql: Sql,
+  entry: MetaEntry,
+  filter: JobFilter,
+  after: Place | undefined,
+  first: number,
+): AsyncGenerator<Window> {
+  let place = after
+  for (let size = first; ; size *= 2) {
+    const from = await momentOf(sql, entry, filter, place, size)
+    yield { after: place, from }
+    if (!from) return
+    place = behind(from)
+  }
+}
+
 /** Where the list goes on after everything of this moment. */
 export function behind(moment: Date): Place {
   return { created: moment, id: LOWEST_ID }
 }
 
-async function placeAt(
+/** The first n jobs of a list behind a place, for a filter that indexes answer. */
+export async function firstPlaces(
   sql: Sql,
   filter: JobFilter,
   after: Place | undefined,
   n: number,
-): Promise<Place | null> {
+): Promise<Place[]> {
   const sources = sourcesOf(sql.dialect, { filter, after, direction: 'desc', limit: n })
-  if (!sources) return null
-  const ctes = sources.ctes.length ? q`with recursive ${join(sources.ctes, ', ')}` : q``
-  const [row] = await sql.walk<{ created: unknown; id: string }>(
-    q`${ctes} select created, id from (${sources.found}) f order by created desc, id desc limit 1 offset ${n - 1}`,
+  if (!sources) return []
+  const rows = await sql.walk<{ created: unknown; id: string }>(
+    q`${withCtes(sources.ctes)} select created, id from (${sources.found}) f order by created desc, id desc limit ${n}`,
   )
-  return row ? { created: timeOf(sql, row.created), id: row.id } : null
+  return rows.map(({ created, id }) => ({ created: timeOf(sql, created), id }))
+}
+
+/**
+ * Since when there are probably n jobs, if others come as often as those of a page; null when the page does not
+ * tell, or when that is before the time of the filter.
+ */
+export function sinceWhen({ createdFrom }: JobFilter, page: readonly Place[], n: number): Date | null {
+  const [first, last] = [page[0]?.created.getTime(), page.at(-1)?.created.getTime()]
+  if (first === undefined || last === undefined) return null
+  const since = last - ((first - last) * 2 * n) / page.length
+  return since > (createdFrom?.getTime() ?? 0) ? new Date(since) : null
 }

@@ -1,18 +1,19 @@
 import type { JobId, NewJob } from '@oncue/core'
-import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import type { Database } from 'better-sqlite3'
-import type { Acted } from '../actions.ts'
+import type { Acted, ActionBatch } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
 import { SQLITE } from '../capabilities.ts'
-import { type ActionName, type Cold, ColdStore } from '../cold-store.ts'
+import { type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/sqlite/client.ts'
 import { encodeNotes } from '../notes.ts'
+import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
 import { settleBisected } from '../settle-bisected.ts'
+import { type PortableStatement, toSqlite } from '../sql.ts'
 import { rollUpSqlite } from '../stats/sqlite.ts'
 import type {
   ActionReport,
@@ -40,6 +41,7 @@ import { enqueueSteps } from './enqueue/steps.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
+import { PrismaBetterSqlite3 } from './prisma-adapter.ts'
 import { sqliteSql } from './sql-access.ts'
 import { SqliteWork } from './work.ts'
 
@@ -203,14 +205,27 @@ export class SqliteStore extends ColdStore implements Store {
     return this.#listener.onWake(queues, wake)
   }
 
-  protected async runAction(
-    action: ActionName,
-    ids: readonly JobId[],
-    asOf: Date | null,
-    by: string | null,
-  ): Promise<Acted[]> {
+  protected runAction(batch: ActionBatch): Promise<Acted[]> {
+    return this.#writer.write(() => this.#act(batch))
+  }
+
+  protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {
+    return this.#writer.write(() => {
+      if (this.#run(fence) === 0) return false
+      for (const statement of account(batch ? this.#act(batch) : [])) this.#run(statement)
+      return true
+    })
+  }
+
+  #act({ action, ids, asOf, by }: ActionBatch): Acted[] {
     const aim = { ids, asOf: asOf?.getTime() ?? null, by }
-    return toActed(await this.#writer.write(() => this.#work.actions[action](aim, this.#now())))
+    return toActed(this.#work.actions[action](aim, this.#now()))
+  }
+
+  /** Inside a write; answers how many rows it changed. */
+  #run(statement: PortableStatement): number {
+    const { text, values } = toSqlite(statement)
+    return this.#db.prepare(text).run(values).changes
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {

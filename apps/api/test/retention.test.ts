@@ -1,23 +1,31 @@
 import { openStore } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
-import { AuditRetention } from '../src/audit-retention.ts'
 import { silentLogger } from '../src/log.ts'
+import { Retention } from '../src/retention.ts'
 import { createDatabase, DIALECTS } from './harness.ts'
 
 const DAY = 86_400_000
 const actor = { id: 't1', name: 'Ada', kind: 'token' }
 
-describe.each(DIALECTS)('the audit on %s', (dialect) => {
-  it('forgets enqueues after a week, and what people did after three months', async () => {
+describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
+  it('is forgotten: enqueues after a week, all else after three months', async () => {
     const database = await createDatabase(dialect)
     let now = Date.UTC(2026, 0, 1)
     const store = await openStore(database.url, { clock: () => new Date(now) })
-    const retention = new AuditRetention(store, silentLogger)
+    const retention = new Retention(store, silentLogger)
     const left = async () => (await store.audit.list()).items.map(({ action }) => action)
+    const operations = async () => (await store.operations.list()).items.map(({ status }) => status)
 
     // More than a batch of the first.
     await store.audit.record(Array.from({ length: 1_100 }, () => ({ actor, action: 'jobs.enqueue' })))
     await store.audit.record([{ actor, action: 'queues.pause' }])
+    for (const idempotencyKey of ['ends', 'goes on']) {
+      const { id } = await store.operations.create({
+        ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(now), spreadMs: 0 },
+        ...{ idempotencyKey, actor, total: 0, totalIsExact: true },
+      })
+      if (idempotencyKey === 'ends') await store.operations.stop(id, 'Ada')
+    }
     now += 7 * DAY
     await retention.prune()
     expect(await left()).toHaveLength(50)
@@ -25,9 +33,14 @@ describe.each(DIALECTS)('the audit on %s', (dialect) => {
     await store.audit.record([{ actor, action: 'jobs.enqueueMany' }])
     await retention.prune()
     expect(await left()).toEqual(['jobs.enqueueMany', 'queues.pause'])
-    now += 83 * DAY
+    now += 83 * DAY - 1
+    await retention.prune()
+    expect(await left()).toEqual(['queues.pause'])
+    expect(await operations()).toHaveLength(2)
+    now += 1
     await retention.prune()
     expect(await left()).toEqual([])
+    expect(await operations()).toEqual(['running'])
 
     await retention.close()
     await store.close()

@@ -1,0 +1,25 @@
+import type { Alert } from '@oncue/core'
+import type { Store } from '@oncue/db'
+import { Board } from '../live/board.ts'
+import { showAlert } from './show.ts'
+
+/** More than anybody reads; the list has the rest. */
+const SHOWN = 200
+
+export interface OpenAlerts {
+  readonly now: Date
+  /** Those that fired last first. */
+  readonly alerts: Alert[]
+}
+
+/** What fires now, for all who watch. */
+export function alertBoard(store: Store): Board<OpenAlerts> {
+  const read = async () => {
+    const [now, { items }] = await Promise.all([
+      store.now(),
+      store.alerts.list({ state: 'open' }, { limit: SHOWN }),
+    ])
+    return { now, alerts: items.map((row) => showAlert(row, now)) }
+  }
+  return new Board(read, ({ alerts }) => JSON.stringify(alerts))
+}

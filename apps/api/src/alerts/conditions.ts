@@ -1,0 +1,98 @@
+import { type AlertKind, FAILURE_MIN_RUNS, FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core'
+import type { AlertRuleRow } from '@oncue/db'
+import { counted, inPercent, inWords } from '../health/words.ts'
+import type { Facts, QueueFacts, Workforce } from './facts.ts'
+
+/**
+ * How a condition stands. Between holding and being clearly false it neither begins nor ends anything: so what
+ * hovers about its limit does not come and go.
+ */
+export interface Reading {
+  readonly state: 'holds' | 'between' | 'clear'
+  /** In the unit of its kind. */
+  readonly value: number
+  /** Only where it holds. */
+  readonly summary: string
+}
+
+const CLEAR: Reading = { state: 'clear', value: 0, summary: '' }
+
+/** Clearly below a limit is below this share of it. */
+const CLEARLY = 0.9
+
+/** Queue null: about the whole, which only workers can be. */
+export function readCondition(
+  { kind, threshold }: Pick<AlertRuleRow, 'kind' | 'threshold'>,
+  queue: string | null,
+  { now, whole, queues }: Facts,
+): Reading {
+  if (queue === null) return kind === 'no_workers' ? noWorkers(whole, threshold, '') : CLEAR
+  const facts = queues.get(queue)
+  return facts ? CONDITIONS[kind](facts, threshold, `${queue}: `, now) : CLEAR
+}
+
+const CONDITIONS: Readonly<
+  Record<AlertKind, (facts: QueueFacts, threshold: number, name: string, now: Date) => Reading>
+> = {
+  // Somebody who pauses a queue wants its jobs to wait.
+  oldest_waiting({ oldestWaiting, paused }, threshold, name, now) {
+    if (!oldestWaiting || paused) return CLEAR
+    const value = secondsSince(oldestWaiting, now)
+    return reading(value > threshold, value, threshold, () => {
+      return `${name}oldest job waits ${inWords(value * 1_000)} (limit ${inWords(threshold * 1_000)})`
+    })
+  },
+
+  // Of too few runs nothing can be said: neither that it fails, nor that it is well again.
+  failure_rate({ ended: { failed, ran } }, threshold, name) {
+    if (ran === 0) return CLEAR
+    const value = failed / ran
+    return reading(value >= threshold && ran >= FAILURE_MIN_RUNS, value, threshold, () => {
+      const share = `${inPercent(value)} of ${counted(ran, 'job')}`
+      return `${name}${share} failed in ${inWords(FAILURE_WINDOW_MS)} (limit ${inPercent(threshold)})`
+    })
+  },
+
+  no_workers: noWorkers,
+
+  stalled({ waiting, paused, isStill }, threshold, name) {
+    if (paused || waiting === 0 || !isStill) return CLEAR
+    return reading(
+      waiting >= threshold,
+      waiting,
+      threshold,
+      () => `${name}${wait(waiting)}, none was done for ${inWords(STALL_WINDOW_MS)}`,
+    )
+  },
+
+  paused({ paused }, threshold, name, now) {
+    if (!paused) return CLEAR
+    const value = secondsSince(paused.at, now)
+    return reading(value > threshold, value, threshold, () => {
+      const by = paused.by === null ? '' : ` by ${paused.by}`
+      return `${name}paused${by} for ${inWords(value * 1_000)} (limit ${inWords(threshold * 1_000)})`
+    })
+  },
+}
+
+/** Where nothing waits and nothing was done for a day, nobody misses them. */
+function noWorkers({ workers, waiting, wasBusy }: Workforce, threshold: number, name: string): Reading {
+  if (workers > threshold || (waiting === 0 && !wasBusy)) return CLEAR
+  const none = name ? 'no workers' : 'No workers'
+  const few = `${name ? 'only' : 'Only'} ${counted(workers, 'worker')}`
+  const alive = `${workers === 0 ? none : few} ${workers === 1 ? 'is' : 'are'} alive`
+  const limit = threshold > 0 ? ` (limit ${threshold})` : ''
+  return {
+    state: 'holds',
+    value: workers,
+    summary: `${name}${alive}${limit}${waiting > 0 ? `, ${wait(waiting)}` : ''}`,
+  }
+}
+
+function reading(holds: boolean, value: number, threshold: number, summary: () => string): Reading {
+  if (holds) return { state: 'holds', value, summary: summary() }
+  return { state: value < threshold * CLEARLY ? 'clear' : 'between', value, summary: '' }
+}
+
+const secondsSince = (time: Date, now: Date) => (now.getTime() - time.getTime()) / 1_000
+const wait = (jobs: number) => `${counted(jobs, 'job')} ${jobs === 1 ? 'waits' : 'wait'}`

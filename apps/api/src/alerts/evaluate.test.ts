@@ -1,0 +1,332 @@
+import type { AlertChange, AlertRow, AlertRuleRow } from '@oncue/db'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { evaluate, MAX_GAP_MS } from './evaluate.ts'
+import type { Facts, QueueFacts } from './facts.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const TICK = 5 * SECOND
+
+type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
+
+const LATE: Rule = {
+  ...{ id: 'late', kind: 'oldest_waiting', queue: null, threshold: 300, forMs: MINUTE, enabled: true },
+}
+
+let now: number
+let rules: Rule[]
+/** How long the oldest job of each queue waits, in seconds. */
+let waits: Record<string, number>
+/** How many are alive. */
+let workers: number
+let alerts: AlertRow[]
+
+beforeEach(() => {
+  now = Date.UTC(2026, 0, 1)
+  rules = [LATE]
+  waits = { mail: 0 }
+  workers = 1
+  alerts = []
+})
+
+function factsNow(): Facts {
+  const queues = Object.entries(waits).map(([queue, seconds]): [string, QueueFacts] => [
+    queue,
+    {
+      ...{ waiting: 1, oldestWaiting: new Date(now - seconds * SECOND), paused: null },
+      ...{ ended: { failed: 0, ran: 0 }, isStill: false, workers: 1, wasBusy: true },
+    },
+  ])
+  return { now: new Date(now), queues: new Map(queues), whole: { waiting: 1, workers, wasBusy: true } }
+}
+
+/** One look, and what a store would make of it. */
+function look(): readonly AlertChange[] {
+  const open = alerts.filter(({ status }) => status !== 'resolved')
+  const changes = evaluate(factsNow(), rules, open)
+  const at = new Date(now)
+  for (const { before, after, endsSnooze } of changes) {
+    const marks = { acked: before?.acked ?? null, snoozed: endsSnooze ? null : (before?.snoozed ?? null) }
+    const row = after && { ...after, ...marks, id: before?.id ?? `a${alerts.length}` }
+    alerts = alerts.filter((alert) => alert !== before)
+    if (row) alerts.push({ ...row, notified: 0, lookedAt: at, updated: at })
+  }
+  alerts = alerts.map((alert) => ({ ...alert, lookedAt: at }))
+  return changes
+}
+
+/** Goes on looking for so long. */
+function watch(ms: number): void {
+  for (const end = now + ms; now < end; ) {
+    now += TICK
+    look()
+  }
+}
+
+/** After so much time in which nobody looked. */
+function lookAfter(ms: number): void {
+  now += ms
+  look()
+}
+
+const theOnly = (): AlertRow => {
+  expect(alerts).toHaveLength(1)
+  return alerts[0] as AlertRow
+}
+const mark = (marks: Partial<AlertRow>) => {
+  alerts = [{ ...theOnly(), ...marks }]
+}
+function fire(): void {
+  waits.mail = 301
+  look()
+  watch(MINUTE)
+  expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
+}
+
+describe('an alert begins', () => {
+  it('when its condition has held for long enough, and is told once', () => {
+    waits.mail = 301
+    look()
+    watch(MINUTE - TICK)
+    expect(theOnly()).toMatchObject({ status: 'pending', firedAt: null, transitions: 0 })
+    watch(TICK)
+    expect(theOnly()).toMatchObject({ status: 'firing', firedAt: new Date(now), transitions: 1 })
+    watch(10 * MINUTE)
+    expect(theOnly().transitions).toBe(1)
+  })
+
+  it('at once where it need not hold for a while', () => {
+    rules = [{ ...LATE, forMs: 0 }]
+    waits.mail = 301
+    look()
+    expect(theOnly()).toMatchObject({ status: 'firing', since: new Date(now), transitions: 1 })
+  })
+
+  it('not when it held only for a moment', () => {
+    waits.mail = 301
+    look()
+    watch(MINUTE - TICK)
+    waits.mail = 300
+    look()
+    expect(alerts).toEqual([])
+  })
+
+  it('for each queue by itself, and for one queue if the rule says so', () => {
+    rules = [
+      { ...LATE, forMs: 0 },
+      { ...LATE, id: 'media', queue: 'media', threshold: 10, forMs: 0 },
+      { ...LATE, id: 'nobody', queue: 'unknown', threshold: 0, forMs: 0 },
+    ]
+    waits = { mail: 301, media: 301, other: 20 }
+    look()
+    const found = alerts.map(({ ruleId, queue }) => `${ruleId} ${queue}`)
+    expect(found).toEqual(['late mail', 'late media', 'media media'])
+  })
+
+  it('once for all workers together', () => {
+    rules = [{ ...LATE, id: 'workers', kind: 'no_workers', threshold: 0, forMs: 0 }]
+    waits = { mail: 1, media: 1 }
+    workers = 0
+    look()
+    expect(theOnly()).toMatchObject({ queue: null, summary: 'No workers are alive, 1 job waits' })
+  })
+
+  it('not for each queue that is late because no worker is left, which people know', () => {
+    rules = [LATE, { ...LATE, id: 'workers', kind: 'no_workers', threshold: 0, forMs: 0 }]
+    workers = 0
+    look()
+    waits = { mail: 400, media: 400 }
+    watch(10 * MINUTE)
+    expect(theOnly()).toMatchObject({ ruleId: 'workers', status: 'firing' })
+    workers = 1
+    watch(3 * MINUTE)
+    const late = alerts
+      .filter(({ status }) => status === 'firing')
+      .map(({ ruleId, queue }) => [ruleId, queue])
+    expect(late).toEqual([
+      ['late', 'mail'],
+      ['late', 'media'],
+    ])
+  })
+
+  it('for each queue that is late, where nobody wants to hear of workers', () => {
+    workers = 0
+    waits = { mail: 400, media: 400 }
+    look()
+    expect(alerts).toHaveLength(2)
+  })
+
+  it('anew after a time in which nobody looked: nobody knows whether it held', () => {
+    waits.mail = 301
+    look()
+    lookAfter(60 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'pending', since: new Date(now) })
+    watch(MINUTE - TICK)
+    expect(theOnly().status).toBe('pending')
+    watch(TICK)
+    expect(theOnly().status).toBe('firing')
+  })
+
+  it('anew when the clock was set back', () => {
+    waits.mail = 301
+    look()
+    lookAfter(-60 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'pending', since: new Date(now) })
+    watch(MINUTE)
+    expect(theOnly().status).toBe('firing')
+  })
+
+  it('in time when another process took over', () => {
+    waits.mail = 301
+    look()
+    lookAfter(MAX_GAP_MS)
+    lookAfter(MAX_GAP_MS)
+    expect(theOnly().status).toBe('firing')
+  })
+})
+
+describe('an alert that fires', () => {
+  beforeEach(fire)
+
+  it('shows how it is now, and is written only when there is something to show', () => {
+    waits.mail = 720
+    look()
+    expect(theOnly().summary).toBe('mail: oldest job waits 12 min (limit 5 min)')
+    waits.mail = 730
+    expect(look()).toEqual([])
+    rules = [{ ...LATE, threshold: 360 }]
+    look()
+    expect(theOnly()).toMatchObject({
+      threshold: 360,
+      summary: 'mail: oldest job waits 12 min (limit 6 min)',
+    })
+  })
+
+  it('is resolved when its condition was clearly false for a while, and that is told', () => {
+    waits.mail = 0
+    watch(MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
+    watch(TICK)
+    expect(theOnly()).toMatchObject({ status: 'resolved', resolvedAt: new Date(now), transitions: 2 })
+    expect(theOnly().summary).toBe('mail: oldest job waits 5 min (limit 5 min)')
+  })
+
+  it('needs half of the time that it took to fire, if that is longer', () => {
+    rules = [{ ...LATE, forMs: 10 * MINUTE }]
+    waits.mail = 0
+    watch(5 * MINUTE)
+    expect(theOnly().status).toBe('firing')
+    watch(TICK)
+    expect(theOnly().status).toBe('resolved')
+  })
+
+  it('goes on while it hovers about its limit', () => {
+    for (let n = 0; n < 20; n++) {
+      waits.mail = n % 2 ? 310 : 290
+      watch(MINUTE)
+    }
+    expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
+  })
+
+  it('goes on when its condition comes back before the calm is over: nobody is told', () => {
+    for (let n = 0; n < 20; n++) {
+      waits.mail = 0
+      watch(MINUTE)
+      waits.mail = 301
+      look()
+    }
+    expect(theOnly()).toMatchObject({ status: 'firing', calmSince: null, transitions: 1 })
+  })
+
+  it('is not resolved by what nobody saw', () => {
+    waits.mail = 0
+    look()
+    lookAfter(60 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'firing', calmSince: new Date(now) })
+    lookAfter(-60 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'firing', calmSince: new Date(now) })
+    watch(MINUTE)
+    expect(theOnly().status).toBe('resolved')
+  })
+
+  it('is one and the same after an hour without anybody who looked', () => {
+    lookAfter(60 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
+  })
+
+  it.each([
+    ['its rule is disabled', [{ ...LATE, enabled: false }], { mail: 301 }],
+    ['its rule is deleted', [], { mail: 301 }],
+    ['its queue is gone', [LATE], {}],
+  ])('is resolved at once when %s', (_, newRules, newWaits) => {
+    rules = newRules
+    waits = newWaits
+    look()
+    expect(theOnly()).toMatchObject({ status: 'resolved', resolvedAt: new Date(now), transitions: 2 })
+  })
+
+  it('may begin again once it is resolved', () => {
+    waits.mail = 0
+    watch(MINUTE + TICK)
+    waits.mail = 301
+    look()
+    expect(alerts.map(({ status }) => status)).toEqual(['resolved', 'pending'])
+  })
+})
+
+describe('what waits to fire', () => {
+  it('is forgotten with its rule', () => {
+    waits.mail = 301
+    look()
+    rules = []
+    look()
+    expect(alerts).toEqual([])
+  })
+})
+
+describe('an alert that is snoozed', () => {
+  const until = () => theOnly().snoozed?.until.getTime() ?? 0
+  beforeEach(() => {
+    fire()
+    mark({ snoozed: { until: new Date(now + 10 * MINUTE), by: 'Ada' } })
+  })
+
+  it('fires again when the time is over and it still holds, once', () => {
+    watch(10 * MINUTE - TICK)
+    expect(theOnly()).toMatchObject({ snoozed: { by: 'Ada' }, transitions: 1 })
+    watch(TICK)
+    expect(theOnly()).toMatchObject({ status: 'firing', snoozed: null, transitions: 2 })
+    watch(10 * MINUTE)
+    expect(theOnly().transitions).toBe(2)
+  })
+
+  it('does not when it is calm by then, but when it comes back', () => {
+    watch(10 * MINUTE - TICK)
+    waits.mail = 0
+    look()
+    watch(TICK)
+    expect(now).toBe(until())
+    expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
+    waits.mail = 301
+    look()
+    expect(theOnly()).toMatchObject({ snoozed: null, transitions: 2 })
+  })
+
+  it('is resolved like any other', () => {
+    waits.mail = 0
+    watch(2 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'resolved', snoozed: { by: 'Ada' }, transitions: 2 })
+  })
+})
+
+describe('an alert that was acked', () => {
+  it('is told of no more until it is resolved', () => {
+    fire()
+    mark({ acked: { at: new Date(now), by: 'Ada' } })
+    watch(60 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'firing', acked: { by: 'Ada' }, transitions: 1 })
+    waits.mail = 0
+    watch(2 * MINUTE)
+    expect(theOnly()).toMatchObject({ status: 'resolved', acked: { by: 'Ada' }, transitions: 2 })
+  })
+})

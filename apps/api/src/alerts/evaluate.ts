@@ -1,0 +1,109 @@
+import type { AlertKind } from '@oncue/core'
+import type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow } from '@oncue/db'
+import { type Reading, readCondition } from './conditions.ts'
+import type { Facts } from './facts.ts'
+
+/**
+ * Time in which nobody looked does not count, because nobody knows how it was: after a pause longer than this,
+ * and when the clock was set back, what has to hold or to be calm for a while starts anew. Longer than it takes
+ * another process to take over.
+ */
+export const MAX_GAP_MS = 30_000
+
+/** For how long a condition must be clearly false before its alert is resolved; or half of what it takes to fire. */
+const CALM_MS = 60_000
+
+type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
+
+/** What becomes of every episode, and which ones begin. Those that are not in the answer stay as they are. */
+export function evaluate(facts: Facts, rules: readonly Rule[], open: readonly AlertRow[]): AlertChange[] {
+  const { now } = facts
+  const isDeserted = facts.whole.workers === 0 && open.some(isAboutAllWorkers)
+  const episodes = new Map(open.map((alert) => [keyOf(alert.ruleId, alert.queue), alert]))
+  const changes: AlertChange[] = []
+  for (const rule of rules.filter(({ enabled }) => enabled)) {
+    for (const queue of subjectsOf(rule, facts)) {
+      const key = keyOf(rule.id, queue)
+      const before = episodes.get(key)
+      episodes.delete(key)
+      // People know that no worker is left: that jobs wait follows from it, in each of their queues.
+      if (!before && isDeserted && FOLLOWS.has(rule.kind)) continue
+      const reading = readCondition(rule, queue, facts)
+      const change = before ? goOn(before, rule, reading, now) : begin(rule, queue, reading, now)
+      if (change) changes.push(change)
+    }
+  }
+  // Their rule was disabled or deleted, or their queue is gone.
+  for (const before of episodes.values()) changes.push({ before, after: ended(before, now) })
+  return changes
+}
+
+const FOLLOWS: ReadonlySet<AlertKind> = new Set(['oldest_waiting', 'stalled'])
+
+const isAboutAllWorkers = ({ kind, queue, status }: AlertRow) =>
+  kind === 'no_workers' && queue === null && status === 'firing'
+
+const keyOf = (ruleId: string, queue: string | null) => `${ruleId} ${queue ?? ''}`
+
+function subjectsOf({ kind, queue }: Rule, { queues }: Facts): (string | null)[] {
+  if (queue !== null) return queues.has(queue) ? [queue] : []
+  return kind === 'no_workers' ? [null] : [...queues.keys()]
+}
+
+function begin(rule: Rule, queue: string | null, reading: Reading, now: Date): AlertChange | null {
+  if (reading.state !== 'holds') return null
+  const { id: ruleId, kind, threshold, forMs } = rule
+  const { value, summary } = reading
+  const pending: AlertEpisode = {
+    ...{ ruleId, kind, queue, status: 'pending', value, threshold, summary, since: now },
+    ...{ firedAt: null, calmSince: null, resolvedAt: null, transitions: 0 },
+  }
+  return { before: null, after: forMs === 0 ? fired(pending, now) : pending }
+}
+
+function goOn(before: AlertRow, rule: Rule, reading: Reading, now: Date): AlertChange | null {
+  const sinceLookMs = now.getTime() - before.lookedAt.getTime()
+  const isUnbroken = sinceLookMs >= 0 && sinceLookMs <= MAX_GAP_MS
+  if (reading.state === 'holds') return hold(before, rule, reading, isUnbroken, now)
+  if (before.status === 'pending') return { before, after: null }
+  if (reading.state === 'between')
+    return before.calmSince ? { before, after: { ...before, calmSince: null } } : null
+
+  const calmSince = (isUnbroken && before.calmSince) || now
+  const calmMs = Math.max(CALM_MS, rule.forMs / 2)
+  if (now.getTime() - calmSince.getTime() >= calmMs) return { before, after: resolved(before, now) }
+  return calmSince === before.calmSince ? null : { before, after: { ...before, calmSince } }
+}
+
+function hold(
+  before: AlertRow,
+  { threshold, forMs }: Rule,
+  { value, summary }: Reading,
+  isUnbroken: boolean,
+  now: Date,
+): AlertChange | null {
+  const after: AlertEpisode = { ...before, value, threshold, summary, calmSince: null }
+  if (before.status === 'pending') {
+    const since = isUnbroken ? before.since : now
+    if (now.getTime() - since.getTime() >= forMs) return { before, after: fired({ ...after, since }, now) }
+    return since === before.since ? null : { before, after: { ...after, since } }
+  }
+  // Whoever snoozed it wanted to hear of it again.
+  if (before.snoozed && before.snoozed.until <= now)
+    return { before, after: { ...after, transitions: before.transitions + 1 }, endsSnooze: true }
+  // Worth a write is what people would see.
+  const isSame = summary === before.summary && threshold === before.threshold && before.calmSince === null
+  return isSame ? null : { before, after }
+}
+
+function fired(episode: AlertEpisode, now: Date): AlertEpisode {
+  return { ...episode, status: 'firing', firedAt: now, transitions: episode.transitions + 1 }
+}
+
+function resolved(episode: AlertEpisode, now: Date): AlertEpisode {
+  return { ...episode, status: 'resolved', resolvedAt: now, transitions: episode.transitions + 1 }
+}
+
+function ended(before: AlertRow, now: Date): AlertEpisode | null {
+  return before.status === 'pending' ? null : resolved(before, now)
+}

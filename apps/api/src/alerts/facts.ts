@@ -1,0 +1,73 @@
+import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core'
+import type { AlertRuleRow, QueueOverview, Store } from '@oncue/db'
+import { Ended, minuteOf } from '../health/ended.ts'
+import { readLoad } from '../health/facts.ts'
+import { isAlive } from '../health/workforce.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const FAILURE_MINUTES = FAILURE_WINDOW_MS / MINUTE_MS
+const STALL_MINUTES = STALL_WINDOW_MS / MINUTE_MS
+
+export interface Workforce {
+  /** Ready to run. */
+  readonly waiting: number
+  /** How many of those that serve it are alive. */
+  readonly workers: number
+  /** Something was done within a day. Looked up only for a rule that misses workers. */
+  readonly wasBusy: boolean
+}
+
+export interface QueueFacts extends Workforce, Pick<QueueOverview, 'oldestWaiting' | 'paused'> {
+  /** How many failed, and how many ran, of late. */
+  readonly ended: { readonly failed: number; readonly ran: number }
+  /** Nothing was done of late. */
+  readonly isStill: boolean
+}
+
+/** Everything that rules look at, read once. Our own queue, and those who serve nothing else, are left out. */
+export interface Facts {
+  readonly now: Date
+  readonly whole: Workforce
+  readonly queues: ReadonlyMap<string, QueueFacts>
+}
+
+export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): Promise<Facts> {
+  const now = await store.now()
+  const minute = minuteOf(now).getTime()
+  const [load, activity] = await Promise.all([
+    readLoad(store),
+    store.activity({
+      from: new Date(minute - FAILURE_WINDOW_MS),
+      to: new Date(minute + MINUTE_MS),
+    }),
+  ])
+  const alive = load.workers.filter((worker) => isAlive(worker, now))
+  const serving = (queue: string) => alive.filter((worker) => worker.queues.includes(queue)).length
+
+  const busy = new Map<string | null, boolean>()
+  for (const { kind, queue, threshold, enabled } of rules) {
+    const workersOf = queue === null ? alive.length : serving(queue)
+    if (kind === 'no_workers' && enabled && workersOf <= threshold)
+      busy.set(queue, await store.alerts.wasBusy(new Date(now.getTime() - DAY_MS), queue))
+  }
+
+  const endedOf = new Map(load.queues.map(({ queue }) => [queue, new Ended()]))
+  for (const point of activity) endedOf.get(point.queue)?.add(point, now)
+
+  const queues = load.queues.map(({ queue, waiting, oldestWaiting, paused }): [string, QueueFacts] => {
+    const ended = endedOf.get(queue) ?? new Ended()
+    return [
+      queue,
+      {
+        ...{ waiting, oldestWaiting, paused, workers: serving(queue), wasBusy: busy.get(queue) ?? false },
+        ended: ended.last(FAILURE_MINUTES),
+        // The minute that runs has only just begun, so as many whole ones before it.
+        isStill: ended.last(STALL_MINUTES + 1).ran === 0,
+      },
+    ]
+  })
+  const waiting = load.queues.reduce((sum, overview) => sum + overview.waiting, 0)
+  const whole = { waiting, workers: alive.length, wasBusy: busy.get(null) ?? false }
+  return { now, whole, queues: new Map(queues) }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { assertExpected } from './expected.ts'
+
+describe('a count', () => {
+  it.each([
+    [312, 312],
+    [0, 0],
+    [0, 10],
+    [10, 0],
+    [100, 110],
+    [100_000, 110_000],
+    [100_000, 91_000],
+  ])('of %i is near enough to %i', (total, expected) => {
+    expect(() => assertExpected({ total, totalIsExact: true }, expected)).not.toThrow()
+  })
+
+  it.each([
+    [0, 11],
+    [11, 0],
+    [100, 120],
+    [312, 4_210],
+    [100_000, 90_000],
+  ])('of %i is far from %i', (total, expected) => {
+    expect(() => assertExpected({ total, totalIsExact: true }, expected)).toThrow(
+      `${total} jobs match, and ${expected} were expected`,
+    )
+  })
+
+  it('of at least 100000 fits whoever was told so or more, and nobody who saw fewer', () => {
+    const counted = { total: 100_000, totalIsExact: false }
+    for (const expected of [100_000, 5_000_000]) expect(() => assertExpected(counted, expected)).not.toThrow()
+    expect(() => assertExpected(counted, 312)).toThrow('At least 100000 jobs match, and 312 were expected')
+  })
+})

@@ -1,0 +1,89 @@
+import { lookup as ask } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { isOncueError, OncueError } from '@oncue/core'
+import ipaddr from 'ipaddr.js'
+
+export type Address = { readonly address: string; readonly family: number }
+
+/** All addresses of a name, as the system knows them. */
+export type Resolve = (name: string) => Promise<Address[]>
+
+/** What lies within a network of one's own. Link-local is not among it: clouds keep their secrets there. */
+const PRIVATE_RANGES = ['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
+/** Whether an address is in the public internet. What is neither that nor known is not. */
+function rangeOf(text: string): string {
+  const address = ipaddr.parse(text)
+  const range = address.range()
+  // Outside of it nothing is handed out, and much of it leads to IPv4 by a detour.
+  if (range === 'unicast' && address instanceof ipaddr.IPv6 && !address.match(GLOBAL_IPV6)) return 'reserved'
+  return range
+}
+
+/**
+ * Which addresses may be called. Whoever may make a channel must not reach through it what only this machine
+ * can reach: databases, admin pages, the metadata service of a cloud.
+ */
+export class AddressGuard {
+  readonly #allowsPrivate: boolean
+  readonly #resolve: Resolve
+
+  constructor(allowsPrivate: boolean, resolve: Resolve = (name) => ask(name, { all: true })) {
+    this.#allowsPrivate = allowsPrivate
+    this.#resolve = resolve
+  }
+
+  /** For whoever enters a URL: ADDRESS_NOT_ALLOWED. A name that cannot be looked up now may be known later. */
+  async assertAllowed(url: URL): Promise<void> {
+    this.assertUrl(url)
+    const lookedUp = this.#resolveAllowed(url.hostname)
+    await lookedUp.catch((error: unknown) => {
+      if (isOncueError(error)) throw error
+    })
+  }
+
+  /** What can be seen without asking anybody. An address that is written out is never looked up. */
+  assertUrl({ protocol, username, password, hostname }: URL): void {
+    if (username !== '' || password !== '')
+      throw refusal('has a user name or a password in it', 'Leave them out; what is sent is signed.')
+    if (protocol !== 'https:' && !this.#allowsPrivate)
+      throw refusal(
+        'does not begin with https://',
+        'Use https, or allow private addresses, which allows http.',
+      )
+    const literal = hostname.replace(/^\[|\]$/g, '')
+    if (isIP(literal)) this.#assertAddress(literal)
+  }
+
+  /**
+   * In place of the system's lookup: the connection is made to the very address that was checked, and not to what
+   * the name means a moment later.
+   */
+  readonly lookup: LookupFunction = (name, options, callback) => {
+    this.#resolveAllowed(name).then(
+      (addresses) => {
+        const [first] = addresses
+        if (options.all) callback(null, addresses)
+        else callback(null, first?.address ?? '', first?.family)
+      },
+      (error: Error) => callback(error, '', 0),
+    )
+  }
+
+  async #resolveAllowed(name: string): Promise<Address[]> {
+    const addresses = await this.#resolve(name)
+    for (const { address } of addresses) this.#assertAddress(address)
+    return addresses
+  }
+
+  #assertAddress(address: string): void {
+    const range = rangeOf(address)
+    if (range === 'unicast' || (this.#allowsPrivate && PRIVATE_RANGES.includes(range))) return
+    throw refusal(`leads to ${address}, which is not a public address (${range})`)
+  }
+}
+
+function refusal(why: string, hint?: string): OncueError {
+  return new OncueError('ADDRESS_NOT_ALLOWED', `The URL ${why}`, { hint })
+}

@@ -1,0 +1,97 @@
+import type { ExpoPushMessage } from 'expo-server-sdk'
+import { z } from 'zod'
+import { post, Unanswered } from './post.ts'
+
+const MAX_ANSWER_BYTES = 1_000_000
+
+export interface ExpoOptions {
+  /** Of the push service: Expo's own, or one that speaks as it does. */
+  readonly url: string
+  readonly accessToken: string | null
+}
+
+const faultSchema = z.object({
+  status: z.literal('error'),
+  details: z.object({ error: z.string().optional() }).optional(),
+})
+const ticketSchema = z.union([z.object({ status: z.literal('ok'), id: z.string() }), faultSchema])
+const receiptSchema = z.union([z.object({ status: z.literal('ok') }), faultSchema])
+const answerSchema = z.object({
+  data: z.unknown().optional(),
+  errors: z
+    .array(z.object({ code: z.string().optional() }))
+    .nonempty()
+    .optional(),
+})
+
+export type Ticket = z.output<typeof ticketSchema>
+export type Receipt = z.output<typeof receiptSchema>
+export type Fault = z.output<typeof faultSchema>
+
+/** The service took nothing of a request. */
+export class ExpoRefusal extends Error {
+  override readonly name = 'ExpoRefusal'
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+
+  /** `code` as in TOO_MANY_REQUESTS. */
+  constructor(status: number, code: string | undefined, retryAfterMs: number | undefined) {
+    super(`Expo answered ${status}${code === undefined ? '' : ` (${code})`}`)
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/**
+ * Expo's push service. The client of `expo-server-sdk` reads its address from the environment when it is imported,
+ * and waits for an answer as long as it takes; so what it sends is sent from here.
+ */
+export class ExpoService {
+  readonly #base: string
+  readonly #headers: Readonly<Record<string, string>>
+
+  constructor({ url, accessToken }: ExpoOptions) {
+    this.#base = `${url}/--/api/v2/push`
+    this.#headers = {
+      accept: 'application/json',
+      ...(accessToken !== null && { authorization: `Bearer ${accessToken}` }),
+    }
+  }
+
+  /** A ticket for each message, in their order. */
+  async send(messages: readonly ExpoPushMessage[], signal: AbortSignal): Promise<Ticket[]> {
+    const tickets = await this.#call('send', messages, z.array(ticketSchema), signal)
+    if (tickets.length === messages.length) return tickets
+    throw new Unanswered(`Expo answered ${tickets.length} tickets for ${messages.length} messages`)
+  }
+
+  /** By the ids of their tickets; those that are not there yet are missing. */
+  receipts(ids: readonly string[], signal: AbortSignal): Promise<Record<string, Receipt>> {
+    return this.#call('getReceipts', { ids }, z.record(z.string(), receiptSchema), signal)
+  }
+
+  async #call<Data>(verb: string, input: unknown, data: z.ZodType<Data>, signal: AbortSignal): Promise<Data> {
+    const { status, text, retryAfterMs } = await post({
+      url: new URL(`${this.#base}/${verb}`),
+      body: JSON.stringify(input),
+      headers: this.#headers,
+      maxBytes: MAX_ANSWER_BYTES,
+      signal,
+    })
+    const answer = answerSchema.safeParse(parseJson(text))
+    const errors = answer.data?.errors
+    if (status !== 200 || errors)
+      throw new ExpoRefusal(status === 200 ? 400 : status, errors?.[0]?.code, retryAfterMs)
+    const parsed = data.safeParse(answer.data?.data)
+    if (parsed.success) return parsed.data
+    throw new Unanswered('Expo answered something that is not understood', { cause: parsed.error })
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

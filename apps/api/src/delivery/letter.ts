@@ -1,0 +1,55 @@
+import { ALERT_KINDS, ALERT_STATES } from '@oncue/core'
+import { z } from 'zod'
+import type { Notification } from '../alerts/notification.ts'
+
+/** What is told, in the form in which its jobs keep it: times are texts. Nothing of any payload is in it. */
+export const letterSchema = z.object({
+  type: z.enum(['alert.firing', 'alert.resolved', 'test']),
+  at: z.string(),
+  summary: z.string(),
+  path: z.string(),
+  alert: z
+    .object({
+      id: z.string(),
+      kind: z.enum(ALERT_KINDS),
+      queue: z.string().nullable(),
+      state: z.enum(ALERT_STATES),
+      summary: z.string(),
+      value: z.number(),
+      threshold: z.number(),
+      firedAt: z.string(),
+    })
+    .nullable(),
+})
+export type Letter = z.output<typeof letterSchema>
+
+export function toLetter({ kind, at, summary, path, alert }: Notification): Letter {
+  return {
+    type: kind === 'test' ? 'test' : `alert.${kind}`,
+    at: at.toISOString(),
+    summary,
+    path,
+    alert: alert && {
+      id: alert.id,
+      kind: alert.kind,
+      queue: alert.queue,
+      state: alert.state,
+      summary: alert.summary,
+      value: alert.value,
+      threshold: alert.threshold,
+      firedAt: alert.firedAt.toISOString(),
+    },
+  }
+}
+
+/** A letter on its way. */
+export interface Sent {
+  /** The same for every attempt, so that the other side can tell that it has had it. */
+  readonly id: string
+  readonly letter: Letter
+  /** Its name, such as production. */
+  readonly environment: string | null
+  /** Where the app shows it; null: nobody said where the app is. */
+  readonly url: string | null
+  readonly now: Date
+}

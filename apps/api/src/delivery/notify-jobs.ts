@@ -1,0 +1,51 @@
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, isOncueError, type NewJob, prepareJob } from '@oncue/core'
+import type { ChannelRow, ClaimedJob, Settlement, Store } from '@oncue/db'
+import { z } from 'zod'
+import type { Notification } from '../alerts/notification.ts'
+import { type Letter, letterSchema, toLetter } from './letter.ts'
+import { toReceiptJob } from './receipt-jobs.ts'
+import type { Sender } from './sender.ts'
+import { cancelled, settlementOf } from './settlement.ts'
+
+export const NOTIFY_TOPIC = `${INTERNAL_TOPIC_PREFIX}notify`
+
+const payloadSchema = z.object({ channelId: z.uuid(), letter: letterSchema })
+
+/** 10 s, 20 s, … 10 min: about an hour. */
+const RETRY = { strategy: 'exponential_jitter', baseDelay: 10_000, maxDelay: 600_000, max: 12 } as const
+
+/** However often it is asked for, there is one for each notification and channel. */
+export function toNotifyJob(notification: Notification, channel: ChannelRow): NewJob {
+  const payload: z.input<typeof payloadSchema> = { channelId: channel.id, letter: toLetter(notification) }
+  return prepareJob(NOTIFY_TOPIC, payload, {
+    queue: INTERNAL_QUEUE,
+    idempotencyKey: `${notification.id}:${channel.id}`,
+    retry: RETRY,
+    timeoutMs: 30_000,
+    meta: { channel: channel.id, ...(notification.alert && { alert: notification.alert.id }) },
+  })
+}
+
+export function notifyHandler(store: Store, sender: Sender) {
+  return async (job: ClaimedJob, signal: AbortSignal): Promise<Settlement> => {
+    const { channelId, letter } = payloadSchema.parse(job.payload)
+    const channel = await store.channels.get(channelId)
+    if (!channel?.enabled) return cancelled(job, 'The channel was removed or switched off')
+    if (await isOver(store, letter)) return cancelled(job, 'It was resolved before it could be told')
+    const outcome = await sender.attempt(channel, job.id, letter, signal)
+    if (outcome.kind === 'delivered' && outcome.receiptId !== undefined)
+      await store.enqueue([toReceiptJob(channel, outcome.receiptId)])
+    return settlementOf(job, outcome)
+  }
+}
+
+/** Told after its end, an alert would open an incident that nobody closes. */
+async function isOver(store: Store, { type, alert }: Letter): Promise<boolean> {
+  if (type !== 'alert.firing' || alert === null) return false
+  try {
+    return (await store.alerts.get(alert.id)).status === 'resolved'
+  } catch (error) {
+    if (isOncueError(error, 'ALERT_NOT_FOUND')) return false
+    throw error
+  }
+}

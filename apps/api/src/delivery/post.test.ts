@@ -1,0 +1,88 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { post } from './post.ts'
+
+async function serve(listener: RequestListener): Promise<URL> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+}
+
+const never = new AbortController().signal
+const sent = { body: '{}', maxBytes: 1_000, signal: never }
+
+it('answers what was answered', async () => {
+  const url = await serve((request, response) => {
+    response.writeHead(429, { 'retry-after': '7' }).end(request.headers['content-type'])
+  })
+  expect(await post({ ...sent, url })).toEqual({ status: 429, text: 'application/json', retryAfterMs: 7_000 })
+})
+
+it('follows no redirect', async () => {
+  let requests = 0
+  const url = await serve((_, response) => {
+    requests += 1
+    response.writeHead(307, { location: '/elsewhere' }).end()
+  })
+  expect(await post({ ...sent, url })).toMatchObject({ status: 307 })
+  expect(requests).toBe(1)
+})
+
+it('gives up on those who do not answer', async () => {
+  const url = await serve(() => {})
+  await expect(post({ ...sent, url, timeoutMs: 100 })).rejects.toThrow('no answer within 0.1 s')
+})
+
+it('does not wait for the end of an answer that never ends', async () => {
+  const url = await serve((_, response) => {
+    response.writeHead(200)
+    response.write('so far')
+  })
+  expect(await post({ ...sent, url, timeoutMs: 500 })).toMatchObject({ status: 200, text: 'so far' })
+})
+
+it('reads of a huge answer its beginning', async () => {
+  let hungUp = false
+  const url = await serve((_, response) => {
+    response.writeHead(200)
+    const more = () => {
+      while (response.write(Buffer.alloc(65_536, 'x')));
+    }
+    response.on('drain', more).on('close', () => {
+      hungUp = true
+    })
+    more()
+  })
+  const { status, text } = await post({ ...sent, url })
+  expect([status, text.length]).toEqual([200, 1_000])
+  await expect.poll(() => hungUp).toBe(true)
+})
+
+it('says why there is no answer', async () => {
+  const url = await serve((request) => request.socket.destroy())
+  await expect(post({ ...sent, url })).rejects.toThrow('ECONNRESET')
+  await expect(post({ ...sent, url: new URL('http://127.0.0.1:1/') })).rejects.toThrow('ECONNREFUSED')
+})
+
+it('can be given up', async () => {
+  const controller = new AbortController()
+  const url = await serve(() => controller.abort(new Error('the server stops')))
+  await expect(post({ ...sent, url, signal: controller.signal })).rejects.toThrow('the server stops')
+})
+
+it('is made to the address that its lookup answers', async () => {
+  const { port } = await serve((request, response) => response.end(request.headers.host))
+  const url = new URL(`http://pager.example:${port}/`)
+  const answer = await post({
+    ...sent,
+    url,
+    lookup: (_, { all }, callback) =>
+      all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4),
+  })
+  expect(answer.text).toBe(`pager.example:${port}`)
+})

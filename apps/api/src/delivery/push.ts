@@ -1,0 +1,105 @@
+import { Expo, type ExpoPushMessage } from 'expo-server-sdk'
+import { Batcher } from '../batcher.ts'
+import { type ExpoOptions, ExpoRefusal, ExpoService, type Fault, type Receipt, type Ticket } from './expo.ts'
+import type { Sent } from './letter.ts'
+import { isLater, type Outcome, outcomeOfSilence } from './outcome.ts'
+
+type Item<What> = { readonly what: What; readonly signal: AbortSignal }
+
+/** Phones. Those that are told at one moment are told in one request. */
+export class Push {
+  readonly #expo: ExpoService
+  readonly #messages: Batcher<Item<ExpoPushMessage>, Ticket | Error>
+  readonly #receipts: Batcher<Item<string>, Receipt | undefined>
+
+  constructor(options: ExpoOptions) {
+    this.#expo = new ExpoService(options)
+    this.#messages = new Batcher((items) => this.#sendBisected(items), {
+      maxItems: Expo.pushNotificationChunkSizeLimit,
+      maxAtOnce: 1,
+    })
+    this.#receipts = new Batcher((items) => this.#readReceipts(items), {
+      maxItems: Expo.pushNotificationReceiptChunkSizeLimit,
+      maxAtOnce: 1,
+    })
+  }
+
+  async send(pushToken: string, sent: Sent, signal: AbortSignal): Promise<Outcome> {
+    const ticket = await this.#messages.add({ what: toMessage(pushToken, sent), signal })
+    if (ticket instanceof Error) return outcomeOfError(ticket)
+    return ticket.status === 'ok' ? { kind: 'delivered', receiptId: ticket.id } : outcomeOfFault(ticket)
+  }
+
+  /** Whether Apple or Google took it. Undefined: nobody knows yet. */
+  async receipt(id: string, signal: AbortSignal): Promise<Outcome | undefined> {
+    try {
+      const receipt = await this.#receipts.add({ what: id, signal })
+      if (receipt === undefined) return undefined
+      return receipt.status === 'ok' ? { kind: 'delivered' } : outcomeOfFault(receipt)
+    } catch (error) {
+      return outcomeOfError(error)
+    }
+  }
+
+  /**
+   * A request is taken or refused as a whole, for instance because two of its phones belong to different projects
+   * of Expo: halves, until those at fault stand alone.
+   */
+  async #sendBisected(items: readonly Item<ExpoPushMessage>[]): Promise<(Ticket | Error)[]> {
+    try {
+      return await this.#expo.send(whats(items), whileAll(items))
+    } catch (error) {
+      const isWhole = !(error instanceof ExpoRefusal) || isLater(error.status)
+      if (isWhole || items.length === 1) return items.map(() => error as Error)
+      const middle = Math.ceil(items.length / 2)
+      const first = await this.#sendBisected(items.slice(0, middle))
+      return [...first, ...(await this.#sendBisected(items.slice(middle)))]
+    }
+  }
+
+  async #readReceipts(items: readonly Item<string>[]): Promise<(Receipt | undefined)[]> {
+    const receipts = await this.#expo.receipts(whats(items), whileAll(items))
+    return items.map(({ what }) => receipts[what])
+  }
+}
+
+const whats = <What>(items: readonly Item<What>[]) => items.map(({ what }) => what)
+const whileAll = (items: readonly Item<unknown>[]) => AbortSignal.any(items.map(({ signal }) => signal))
+
+const TITLES = { 'alert.firing': 'Alert', 'alert.resolved': 'Resolved', test: 'Test' } as const
+
+function toMessage(to: string, { letter, environment, url }: Sent): ExpoPushMessage {
+  const { type, summary, path, alert } = letter
+  return {
+    to,
+    title: TITLES[type] + (environment === null ? '' : ` · ${environment}`),
+    body: summary,
+    data: { path, ...(url !== null && { url }) },
+    sound: 'default',
+    priority: 'high',
+    channelId: 'alerts',
+    // The buttons: Ack, Snooze, Open. There is nothing to do about what is over.
+    ...(type === 'alert.firing' && { categoryId: 'alert' }),
+    // That an alert is over takes the place of the alert.
+    ...(alert && { collapseId: alert.id, tag: alert.id }),
+  }
+}
+
+/** What Expo, Apple and Google may be asked again. */
+const PASSING = ['MessageRateExceeded', 'ExpoError', 'ProviderError']
+
+/** Its message names the push token, which is a secret; so only the code is told. */
+function outcomeOfFault({ details }: Fault): Outcome {
+  const code = details?.error ?? 'an error'
+  const error = `Expo answered ${code}`
+  if (code === 'DeviceNotRegistered') return { kind: 'gone', error }
+  return { kind: PASSING.includes(code) ? 'failed' : 'refused', error }
+}
+
+function outcomeOfError(error: unknown): Outcome {
+  if (!(error instanceof ExpoRefusal)) return outcomeOfSilence(error)
+  const { message, status, retryAfterMs } = error
+  return isLater(status)
+    ? { kind: 'failed', error: message, retryAfterMs }
+    : { kind: 'refused', error: message }
+}

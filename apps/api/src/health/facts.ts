@@ -1,0 +1,96 @@
+import { INTERNAL_QUEUE, SPARK_MINUTES } from '@oncue/core'
+import type {
+  ActivityPoint,
+  AlertRuleRow,
+  FailureGroup,
+  Look,
+  QueueOverview,
+  Store,
+  WorkerRow,
+} from '@oncue/db'
+import { Remembered } from '../auth/remember.ts'
+import { lastHour, minuteOf } from './ended.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+/** What changes slowly, or costs much, is asked for less often. */
+const SLOW_MS = 5_000
+/** More than are shown, because some may be our own. */
+const FAILURES = 20
+
+/** What health is made of. Our own queue, and those who serve nothing else, are left out. */
+export interface Facts {
+  readonly now: Date
+  readonly queues: readonly QueueOverview[]
+  readonly workers: readonly WorkerRow[]
+  /** Of the last hour. */
+  readonly activity: readonly ActivityPoint[]
+  /** Of the minutes of a sparkline. */
+  readonly looks: readonly Look[]
+  /** Of the last hour, the largest first. */
+  readonly failures: readonly FailureGroup[]
+  readonly rules: readonly AlertRuleRow[]
+  readonly alerts: { readonly firing: number; readonly acked: number; readonly snoozed: number }
+}
+
+type Source = Pick<
+  Store,
+  'now' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures' | 'alertRules' | 'alerts'
+>
+
+/** What is remembered for a while. */
+interface Slow extends Pick<Facts, 'activity' | 'looks' | 'failures' | 'rules'> {
+  /** Up to when it knows what ended. */
+  readonly until: Date
+}
+
+/** Reads them, in a number of statements that does not depend on how many queues there are. */
+export class FactReader {
+  readonly #store: Source
+  readonly #slow = new Remembered<Slow>(SLOW_MS, 1)
+
+  constructor(store: Source) {
+    this.#store = store
+  }
+
+  async read(): Promise<Facts> {
+    const store = this.#store
+    const now = await store.now()
+    const { until, activity: before, ...slow } = await this.#slow.get('', () => this.#readSlow(now))
+    const [load, recent, alerts] = await Promise.all([
+      readLoad(store),
+      store.activity({ from: until, to: lastHour(now).to }),
+      store.alerts.counts(),
+    ])
+    return { now, ...load, ...slow, activity: [...before, ...recent].filter(isTheirs), alerts }
+  }
+
+  async #readSlow(now: Date): Promise<Slow> {
+    const store = this.#store
+    const anHourAgo = new Date(now.getTime() - HOUR_MS)
+    const sparkFrom = new Date(now.getTime() - SPARK_MINUTES * MINUTE_MS)
+    // The minute before this one may still grow: a settle is counted in the minute in which it began.
+    const until = new Date(minuteOf(now).getTime() - MINUTE_MS)
+    const [activity, looks, failures, rules] = await Promise.all([
+      store.activity({ from: lastHour(now).from, to: until }),
+      store.gauges.list({ from: sparkFrom, to: now }),
+      store.failures({ since: anHourAgo, newSince: anHourAgo, order: 'largest', limit: FAILURES }),
+      store.alertRules.list(),
+    ])
+    const ofOthers = failures.filter((group) => group.queues.some((queue) => isTheirs({ queue })))
+    return { until, activity, looks, failures: ofOthers, rules }
+  }
+}
+
+/** How full the queues are, and who serves them. */
+export async function readLoad(
+  store: Pick<Store, 'queues' | 'workers'>,
+): Promise<Pick<Facts, 'queues' | 'workers'>> {
+  const [queues, workers] = await Promise.all([store.queues(), store.workers()])
+  return {
+    queues: queues.filter(isTheirs),
+    workers: workers.filter((worker) => worker.queues.some((queue) => isTheirs({ queue }))),
+  }
+}
+
+const isTheirs = ({ queue }: { readonly queue: string }) => queue !== INTERNAL_QUEUE

@@ -1,0 +1,107 @@
+import { type Health, QUEUE_STATES, type QueueHealth, SPARK_MINUTES } from '@oncue/core'
+import type { FailureGroup, QueueOverview } from '@oncue/db'
+import { Ended } from './ended.ts'
+import type { Facts } from './facts.ts'
+import { gaugeIn, lookAt, type Spark, sparkOf } from './looks.ts'
+import { FAILURE_MINUTES, stateOf, THROUGHPUT_MINUTES } from './queue-state.ts'
+import { summarize } from './summary.ts'
+import { thresholdsOf } from './thresholds.ts'
+import { Workforce } from './workforce.ts'
+
+const TOP_FAILURES = 5
+/** Enough to recognise it; the group has all of it. */
+const MESSAGE_LENGTH = 200
+
+/** What the facts mean. */
+export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'environment'> {
+  const { now, workers, activity } = facts
+  const whole = new Ended()
+  for (const point of activity) whole.add(point, now)
+  const latest = lookAt(now, facts.queues, workers)
+  const spark = sparkOf(latest, facts.looks)
+  const queues = measureQueues(facts, spark)
+  const ran = whole.completed.map((completed, minute) => completed + (whole.failed[minute] ?? 0))
+  return {
+    now,
+    summary: summarize({ now, queues, workersAlive: latest.whole.workers }),
+    oldestWaiting: {
+      value: oldestOf(facts.queues),
+      spark: spark((look) => Math.trunc(look.whole.oldestMs / 1_000)),
+    },
+    backlog: { value: latest.whole.waiting, spark: spark((look) => look.whole.waiting) },
+    throughput: {
+      value: rounded(whole.throughput(THROUGHPUT_MINUTES, now)),
+      spark: ran.slice(-SPARK_MINUTES),
+    },
+    failureRate: {
+      value: whole.failureRate(FAILURE_MINUTES),
+      spark: ran
+        .map((count, minute) => (count === 0 ? 0 : (whole.failed[minute] ?? 0) / count))
+        .slice(-SPARK_MINUTES),
+    },
+    workers: {
+      alive: latest.whole.workers,
+      missing: workers.length - latest.whole.workers,
+      slots: latest.whole.slots,
+      running: workers.reduce((sum, { running }) => sum + running, 0),
+      spark: spark((look) => look.whole.workers),
+    },
+    thresholds: thresholdsOf(facts.rules),
+    queues,
+    failures: facts.failures.slice(0, TOP_FAILURES).map(shortened),
+    alerts: facts.alerts,
+  }
+}
+
+/** Trouble first, then who waits longest. */
+function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
+  const { now, queues, workers, activity, rules } = facts
+  const endedOf = new Map(queues.map(({ queue }) => [queue, new Ended()]))
+  for (const point of activity) endedOf.get(point.queue)?.add(point, now)
+  const workforce = new Workforce(workers, now)
+  const measured = queues.map((overview): QueueHealth => {
+    const { queue } = overview
+    const ended = endedOf.get(queue) ?? new Ended()
+    const { slots: capacity } = workforce.of(queue)
+    const thresholds = thresholdsOf(rules, queue)
+    return {
+      ...overview,
+      state: stateOf({ overview, ended, capacity, thresholds, now }),
+      capacity,
+      throughput: rounded(ended.throughput(THROUGHPUT_MINUTES, now)),
+      failureRate: ended.failureRate(FAILURE_MINUTES),
+      failedLastHour: ended.last(ended.failed.length).failed,
+      spark: {
+        completed: ended.completed.slice(-SPARK_MINUTES),
+        failed: ended.failed.slice(-SPARK_MINUTES),
+        waiting: spark((look) => gaugeIn(look, queue).waiting),
+      },
+    }
+  })
+  return measured.sort(byTrouble)
+}
+
+function byTrouble(a: QueueHealth, b: QueueHealth): number {
+  const since = ({ oldestWaiting }: QueueHealth) => oldestWaiting?.getTime() ?? Number.MAX_SAFE_INTEGER
+  return (
+    QUEUE_STATES.indexOf(a.state) - QUEUE_STATES.indexOf(b.state) ||
+    since(a) - since(b) ||
+    (a.queue < b.queue ? -1 : 1)
+  )
+}
+
+function oldestOf(queues: readonly QueueOverview[]): Date | null {
+  const times = queues.flatMap(({ oldestWaiting }) => oldestWaiting?.getTime() ?? [])
+  return times.length > 0 ? new Date(Math.min(...times)) : null
+}
+
+function shortened({ sample, fingerprint, topics, queues, count, lastSeen, isNew }: FailureGroup) {
+  const { class: name = '', message = '' } = sample.error ?? {}
+  return {
+    ...{ fingerprint, topics, queues, count, lastSeen, isNew },
+    class: name,
+    message: message.slice(0, MESSAGE_LENGTH),
+  }
+}
+
+const rounded = (value: number) => Math.round(value * 100) / 100

@@ -1,0 +1,64 @@
+import { FAILURE_MIN_RUNS, type QueueState } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import { Ended, minuteOf } from './ended.ts'
+import { stateOf } from './queue-state.ts'
+
+const NOW = new Date('2026-01-01T12:00:30Z')
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const thresholds = { oldestWaitingSeconds: 300, failureRate: 0.1 }
+
+interface Case {
+  readonly waiting?: number
+  readonly running?: number
+  readonly waitedMs?: number
+  readonly capacity?: number
+  readonly isPaused?: boolean
+  /** Minutes ago → what ended then. */
+  readonly ended?: Readonly<Record<number, { completed?: number; failed?: number; cancelled?: number }>>
+}
+
+function stateIn({ waiting = 0, running = 0, waitedMs, capacity = 10, isPaused, ended = {} }: Case) {
+  const counts = new Ended()
+  for (const [ago, { completed = 0, failed = 0, cancelled = 0 }] of Object.entries(ended)) {
+    const minute = new Date(minuteOf(NOW).getTime() - Number(ago) * MINUTE)
+    counts.add({ queue: 'mail', minute, completed, failed, cancelled }, NOW)
+  }
+  const oldestWaiting = waitedMs === undefined ? null : new Date(NOW.getTime() - waitedMs)
+  const paused = isPaused ? { at: NOW, by: null } : null
+  const overview = { waiting, running, oldestWaiting, paused }
+  return stateOf({ overview, ended: counts, capacity, thresholds, now: NOW })
+}
+
+const LATE = { waiting: 1, waitedMs: 301 * SECOND }
+const enough = { completed: FAILURE_MIN_RUNS - 2, failed: 2 }
+
+const CASES: [what: string, given: Case, state: QueueState][] = [
+  ['nothing to do', {}, 'idle'],
+  ['nothing to do, and nobody there', { capacity: 0 }, 'idle'],
+  ['nothing to do since a while', { ended: { 6: { completed: 1 } } }, 'idle'],
+  ['something was done just now', { ended: { 5: { completed: 1 } } }, 'ok'],
+  ['something runs', { running: 1 }, 'ok'],
+  ['something waits', { waiting: 1, waitedMs: 10 * SECOND }, 'ok'],
+  ['something waits as long as it may', { waiting: 1, waitedMs: 300 * SECOND }, 'ok'],
+  ['something waits, and nobody is there', { waiting: 1, waitedMs: 0, capacity: 0 }, 'stalled'],
+  ['something waits for long, while others are done', { ...LATE, ended: { 1: { completed: 1 } } }, 'late'],
+  ['something waits for long, while all others fail', { ...LATE, ended: { 1: { failed: 50 } } }, 'late'],
+  ['something waits for long, and nothing is done', LATE, 'stalled'],
+  ['the same while a run takes long', { ...LATE, running: 10 }, 'stalled'],
+  ['the last one was done five minutes ago', { ...LATE, ended: { 5: { completed: 1 } } }, 'late'],
+  ['the last one was done before that', { ...LATE, ended: { 6: { completed: 1 } } }, 'stalled'],
+  ['others were merely cancelled', { ...LATE, ended: { 0: { cancelled: 9 } } }, 'stalled'],
+  ['somebody paused it', { ...LATE, isPaused: true, capacity: 0 }, 'paused'],
+  ['somebody paused it because all fail', { isPaused: true, ended: { 1: { failed: 50 } } }, 'paused'],
+  ['too many fail', { ended: { 14: enough } }, 'failing'],
+  ['too many failed a while ago', { ended: { 15: enough } }, 'idle'],
+  ['one fewer fails', { ended: { 1: { completed: FAILURE_MIN_RUNS - 1, failed: 1 } } }, 'ok'],
+  ['all fail, but there are few', { ended: { 1: { failed: FAILURE_MIN_RUNS - 1 } } }, 'ok'],
+]
+
+describe('the state of a queue', () => {
+  it.each(CASES)('%s', (_, given, state) => {
+    expect(stateIn(given)).toBe(state)
+  })
+})

@@ -1,0 +1,92 @@
+import type { Health, QueueHealth, QueueState } from '@oncue/core'
+import { counted, inPercent, inWords } from './words.ts'
+
+export interface Situation {
+  readonly now: Date
+  readonly workersAlive: number
+  readonly queues: readonly Pick<
+    QueueHealth,
+    'queue' | 'state' | 'waiting' | 'oldestWaiting' | 'capacity' | 'failureRate' | 'paused'
+  >[]
+}
+
+type Queue = Situation['queues'][number]
+type Trouble = Exclude<QueueState, 'ok' | 'idle'>
+
+/** One fact about those that have the same trouble: in full when it is the only one, short beside another. */
+interface Fact {
+  readonly long: string
+  readonly short: string
+}
+
+/** The whole in one sentence: the worst first, and no more than two facts. */
+export function summarize(situation: Situation): Health['summary'] {
+  const { workersAlive, queues } = situation
+  const waiting = sumOf(queues)
+  if (workersAlive === 0 && waiting > 0)
+    return { level: 'bad', text: `No workers are alive, ${wait(waiting)}` }
+  const facts = (['stalled', 'late', 'failing', 'paused'] as const).flatMap((state): Fact[] => {
+    const troubled = queues.filter((queue) => queue.state === state)
+    return troubled.length > 0 ? [FACTS[state](troubled, situation.now)] : []
+  })
+  const [first, second] = facts
+  if (!first) {
+    return workersAlive === 0
+      ? { level: 'warn', text: 'No workers are alive' }
+      : { level: 'good', text: 'All good' }
+  }
+  return {
+    level: queues.some(({ state }) => BAD.has(state)) ? 'bad' : 'warn',
+    text: second ? `${first.short}, ${second.short}` : first.long,
+  }
+}
+
+const BAD: ReadonlySet<QueueState> = new Set(['stalled', 'late', 'failing'])
+
+const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
+  stalled(queues) {
+    const nobody = queues.every(({ capacity }) => capacity === 0)
+    const who = subject(queues)
+    const what = wait(sumOf(queues))
+    if (nobody) {
+      const verb = queues.length === 1 ? 'has' : 'have'
+      return { long: `${who} ${verb} no worker, ${what}`, short: `${who} without a worker` }
+    }
+    return { long: `${who} ${be(queues)} stalled: ${what}, none is done`, short: `${who} stalled` }
+  },
+  late(queues, now) {
+    const oldest = Math.min(...queues.map(({ oldestWaiting }) => (oldestWaiting ?? now).getTime()))
+    const who = subject(queues)
+    return {
+      long: `${who} ${be(queues)} late: oldest waits ${inWords(now.getTime() - oldest)}`,
+      short: `${who} late`,
+    }
+  },
+  failing(queues) {
+    const who = subject(queues)
+    const rate = inPercent(Math.max(...queues.map(({ failureRate }) => failureRate ?? 0)))
+    const upTo = queues.length === 1 ? '' : 'up to '
+    return {
+      long: `${who} ${be(queues)} failing: ${upTo}${rate} of jobs`,
+      short: `${who} failing ${upTo}${rate}`,
+    }
+  },
+  paused(queues, now) {
+    const who = subject(queues)
+    const [only] = queues
+    if (queues.length > 1 || !only?.paused) return { long: `${who} are paused`, short: `${who} paused` }
+    const by = only.paused.by === null ? '' : ` by ${only.paused.by}`
+    const since = inWords(now.getTime() - only.paused.at.getTime())
+    return { long: `${who} is paused${by}, ${since}`, short: `${who} paused` }
+  },
+}
+
+/** Its name if it is one. */
+function subject(queues: readonly Queue[]): string {
+  const [first] = queues
+  return first && queues.length === 1 ? first.queue : counted(queues.length, 'queue')
+}
+
+const be = (queues: readonly Queue[]) => (queues.length === 1 ? 'is' : 'are')
+const wait = (jobs: number) => `${counted(jobs, 'job')} ${jobs === 1 ? 'waits' : 'wait'}`
+const sumOf = (queues: readonly Queue[]) => queues.reduce((sum, { waiting }) => sum + waiting, 0)

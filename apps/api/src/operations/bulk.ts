@@ -1,0 +1,150 @@
+import {
+  canTransition,
+  type JobStatus,
+  listOperationsRequestSchema,
+  OncueError,
+  type OperationAction,
+  operationIdSchema,
+  operationPageSchema,
+  operationRequestSchema,
+  operationSchema,
+  previewRequestSchema,
+  previewSchema,
+  watchOperationRequestSchema,
+} from '@oncue/core'
+import type { JobFilter, OperationRow } from '@oncue/db'
+import { assertExpected } from '../bulk/expected.ts'
+import type { ApiContext } from '../context.ts'
+import { watchOperation } from '../live/watch-operation.ts'
+import { changing, reading, watching } from '../operation.ts'
+import { actorOf } from './actor.ts'
+import { assertMayAskFor, maskerOf } from './masker.ts'
+
+export const preview = reading({
+  name: 'operations.preview',
+  access: 'read',
+  input: previewRequestSchema,
+  output: previewSchema,
+  async run(ctx, { action, filter, asOf: given }) {
+    const now = await ctx.store.now()
+    const asOf = given ?? now
+    await assertPossible(ctx, { action, filter, asOf }, now)
+    const { total, totalIsExact, ...found } = await ctx.store.operations.preview(filter, asOf)
+    return { asOf, count: total, countIsExact: totalIsExact, ...found }
+  },
+})
+
+export const run = changing({
+  name: 'operations.run',
+  access: 'act',
+  input: operationRequestSchema,
+  output: operationSchema,
+  async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
+    const { operations } = ctx.store
+    await assertPossible(ctx, asked, await ctx.store.now())
+    const { id, kind } = ctx.principal
+    const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor: { id, name: actorOf(ctx), kind } }
+    const toWire = await presenter(ctx)
+    // What it did already is no longer there to be counted.
+    const begun = await operations.begun(request)
+    if (begun) return toWire(begun)
+    const counted = await operations.count(asked.filter, asked.asOf)
+    assertExpected(counted, expectedCount)
+    return toWire(await operations.create({ ...request, ...counted }))
+  },
+  note: ({ action, filter, asOf, spreadSeconds }, { id, total }) => ({
+    target: { id, action, filter, asOf, spreadSeconds },
+    count: total,
+  }),
+  afterwards: ({ bulk }, { id }) => bulk.begin(id),
+})
+
+export const get = reading({
+  name: 'operations.get',
+  access: 'read',
+  input: operationIdSchema,
+  output: operationSchema,
+  async run(ctx, { id }) {
+    const operation = await ctx.store.operations.get(id)
+    if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
+    const toWire = await presenter(ctx)
+    return toWire(operation)
+  },
+})
+
+export const list = reading({
+  name: 'operations.list',
+  access: 'read',
+  input: listOperationsRequestSchema.default({ limit: 50 }),
+  output: operationPageSchema,
+  async run(ctx, { status, ...page }) {
+    const { items, nextCursor } = await ctx.store.operations.list({ status }, page)
+    return { items: items.map(await presenter(ctx)), nextCursor }
+  },
+})
+
+export const stop = changing({
+  name: 'operations.stop',
+  access: 'act',
+  input: operationIdSchema,
+  output: operationSchema,
+  async run(ctx, { id }) {
+    const toWire = await presenter(ctx)
+    return toWire(await ctx.store.operations.stop(id, actorOf(ctx)))
+  },
+  note: ({ id }, { action, status, skipped, done }) => ({
+    target: { id, action, status, skipped },
+    count: done,
+  }),
+})
+
+export const watch = watching({
+  name: 'operations.watch',
+  access: 'read',
+  input: watchOperationRequestSchema,
+  output: operationSchema,
+  async *watch(ctx, { id: operationId, lastEventId }, signal) {
+    const toWire = await presenter(ctx)
+    const changes = watchOperation(ctx.live.operations, operationId, lastEventId, signal)
+    for await (const { id, operation } of changes) yield { id, message: toWire(operation) }
+  },
+})
+
+/** As it is told to who asks: a filter may name values that are masked for them. */
+async function presenter(ctx: ApiContext) {
+  const mask = await maskerOf(ctx)
+  return ({ spreadMs, actor: { id, name }, ...operation }: OperationRow) => {
+    const { value } = mask({ filter: { ...operation.filter } }, ['filter'])
+    return { ...operation, ...value, spreadSeconds: spreadMs / 1_000, by: { id, name } }
+  }
+}
+
+interface Asked {
+  readonly action: OperationAction
+  readonly filter: JobFilter
+  readonly asOf: Date
+}
+
+async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
+  await assertMayAskFor(ctx, filter)
+  const { status } = filter
+  if (status && !POSSIBLE[action](status))
+    throw new OncueError(
+      'INVALID_INPUT',
+      `input.filter.status: no job that is ${status} can be ${DONE[action]}`,
+    )
+  // What fails from now on would be touched too.
+  if (asOf > now)
+    throw new OncueError('INVALID_INPUT', `input.asOf: lies in the future, got ${asOf.toISOString()}`)
+}
+
+const POSSIBLE: Record<OperationAction, (status: JobStatus) => boolean> = {
+  requeue: (status) => canTransition(status, 'requeue'),
+  cancel: (status) => canTransition(status, 'cancel'),
+  delete: (status) => status === 'pending' || status === 'failed',
+}
+const DONE: Record<OperationAction, string> = {
+  requeue: 'requeued',
+  cancel: 'cancelled',
+  delete: 'deleted',
+}

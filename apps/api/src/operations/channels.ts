@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type Channel,
+  channelIdSchema,
+  channelSchema,
+  createChannelRequestSchema,
+  createdChannelSchema,
+  deliverySchema,
+  OncueError,
+  updateChannelRequestSchema,
+} from '@oncue/core'
+import type { ChannelRow, Store } from '@oncue/db'
+import { z } from 'zod'
+import { changing, reading } from '../operation.ts'
+import { actorOf } from './actor.ts'
+
+export const list = reading({
+  name: 'channels.list',
+  access: 'read',
+  input: z.undefined(),
+  output: z.array(channelSchema),
+  run: async ({ store }) => (await store.channels.list()).map(show),
+})
+
+export const create = changing({
+  name: 'channels.create',
+  access: 'admin',
+  input: createChannelRequestSchema,
+  output: createdChannelSchema,
+  async run(ctx, { kind, name, url }) {
+    const address = new URL(url)
+    await ctx.delivery.guard.assertAllowed(address)
+    const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
+    const channel = { kind, name, address: address.href, secret, createdBy: actorOf(ctx) }
+    return { ...show(await ctx.store.channels.create(channel)), secret }
+  },
+  note: ({ kind, name }, { id }) => ({ target: { id, kind, name }, count: 1 }),
+})
+
+export const update = changing({
+  name: 'channels.update',
+  access: 'admin',
+  input: updateChannelRequestSchema,
+  output: channelSchema,
+  async run({ store }, { id, ...change }) {
+    if (change.name !== undefined && (await existing(store, id)).kind === 'push') {
+      const hint = 'Change the name of the device: devices.rename.'
+      throw new OncueError('INVALID_INPUT', 'input.name: the channel of a device has its name', { hint })
+    }
+    return show(await store.channels.update(id, change))
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const remove = changing({
+  name: 'channels.delete',
+  access: 'admin',
+  input: channelIdSchema,
+  output: z.null(),
+  async run({ store }, { id }) {
+    await store.channels.remove(id)
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const test = changing({
+  name: 'channels.test',
+  access: 'act',
+  input: channelIdSchema,
+  output: deliverySchema,
+  run: async ({ store, delivery }, { id }) => delivery.test(await existing(store, id)),
+  note: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),
+})
+
+async function existing(store: Store, id: string): Promise<ChannelRow> {
+  const channel = await store.channels.get(id)
+  if (channel) return channel
+  throw new OncueError('CHANNEL_NOT_FOUND', `There is no channel ${id}`)
+}
+
+function show({ tokenId, address, secret: _, ...channel }: ChannelRow): Channel {
+  return { ...channel, address: SHOWN[channel.kind](address), deviceId: tokenId }
+}
+
+/** Whoever knows the whole of it can send what they like. */
+const SHOWN: Readonly<Record<Channel['kind'], (address: string) => string>> = {
+  webhook: (address) => address.replace(/\?.*/, '?…'),
+  slack: (address) => `${new URL(address).origin}/…`,
+  push: (address) => `${address.slice(0, address.indexOf('[') + 5)}…`,
+}

@@ -1,0 +1,62 @@
+import type { Store } from '@oncue/db'
+import type { Logger } from './log.ts'
+
+type Kept = Pick<Store, 'audit' | 'operations' | 'alerts' | 'now'>
+
+interface Rule {
+  readonly keepMs: number
+  /** One batch; answers how many. */
+  readonly prune: (store: Kept, rule: { before: Date; limit: number }) => Promise<number>
+}
+
+const DAY_MS = 86_400_000
+const EVERY_MS = 3_600_000
+const BATCH = 1_000
+
+const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany']
+
+/** There are as many enqueues as jobs, so they go with the jobs; what people did is kept as long as what failed. */
+const RULES: readonly Rule[] = [
+  { keepMs: 7 * DAY_MS, prune: (store, rule) => store.audit.prune({ ...rule, actions: ENQUEUES }) },
+  { keepMs: 90 * DAY_MS, prune: (store, rule) => store.audit.prune(rule) },
+  { keepMs: 90 * DAY_MS, prune: (store, rule) => store.operations.prune(rule) },
+  { keepMs: 30 * DAY_MS, prune: (store, rule) => store.alerts.prune(rule) },
+]
+
+/** Keeps what people leave behind from growing for ever. Several processes may do it at once. */
+export class Retention {
+  readonly #store: Kept
+  readonly #log: Pick<Logger, 'warn'>
+  #timer: NodeJS.Timeout | undefined
+  #pruning: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(store: Kept, log: Pick<Logger, 'warn'>) {
+    this.#store = store
+    this.#log = log
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => {
+      this.#pruning = this.prune().catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'what is too old could not be removed; the next try is in an hour'),
+      )
+    }, EVERY_MS).unref()
+  }
+
+  async prune(): Promise<void> {
+    const now = (await this.#store.now()).getTime()
+    for (const { keepMs, prune } of RULES) {
+      const before = new Date(now - keepMs)
+      for (let pruned = BATCH; pruned >= BATCH && !this.#isClosed; )
+        pruned = await prune(this.#store, { before, limit: BATCH })
+    }
+  }
+
+  /** Waits for a batch that is under way. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    return this.#pruning
+  }
+}

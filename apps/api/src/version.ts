@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs'
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** Of this package, as clients see it. */
+export const VERSION: string = manifest.version

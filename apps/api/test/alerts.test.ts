@@ -1,0 +1,503 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { type AlertKind, type JobError, prepareJob } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { AlertEvaluator } from '../src/alerts/evaluator.ts'
+import type { Notification } from '../src/alerts/notification.ts'
+import { silentLogger } from '../src/log.ts'
+import { Retention } from '../src/retention.ts'
+import { createDatabase, DIALECTS, type Dialect } from './harness.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const DAY = 86_400 * SECOND
+const TICK = 5 * SECOND
+/** As long as one process leads without looking again. */
+const TERM = 15 * SECOND
+
+const WORKER = {
+  ...{ id: '01900000-0000-7000-8000-00000000000a', host: 'a', pid: 1, queues: ['mail'] },
+  ...{ concurrency: 1, version: '1.0.0' },
+}
+const ERROR: JobError = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+
+/** A database, a clock that stands still until it is moved, and all that people were told. */
+class Scene {
+  #ms = Date.UTC(2026, 0, 1)
+  readonly #url: string
+  readonly store: Store
+  readonly told: Notification[] = []
+
+  private constructor(url: string, store: Store) {
+    this.#url = url
+    this.store = store
+  }
+
+  static async open(dialect: Dialect): Promise<Scene> {
+    const database = await createDatabase(dialect)
+    const clock = () => scene.now()
+    const scene: Scene = new Scene(database.url, await openStore(database.url, { clock }))
+    await scene.store.alertRules.addDefaults()
+    onTestFinished(async () => {
+      await scene.store.close()
+      await database.drop()
+    })
+    return scene
+  }
+
+  now = () => new Date(this.#ms)
+
+  advance(ms: number): void {
+    this.#ms += ms
+  }
+
+  /** Another process. */
+  async openStore(): Promise<Store> {
+    const store = await openStore(this.#url, { clock: this.now })
+    onTestFinished(() => store.close())
+    return store
+  }
+
+  evaluator(store: Store = this.store): AlertEvaluator {
+    const notify = async (notification: Notification) => void this.told.push(notification)
+    return new AlertEvaluator({ store, notify, log: silentLogger })
+  }
+
+  /** Lets so much time go by, looking as often as it takes; the worker is alive, if there is one. */
+  async watch(evaluator: AlertEvaluator, ms: number): Promise<void> {
+    const step = 4 * TICK
+    for (let left = ms; left >= 0; left -= step) {
+      await this.store.rescue(WORKER.id)
+      await evaluator.tick()
+      this.advance(Math.min(step, left))
+    }
+  }
+
+  async alerts(kind?: AlertKind) {
+    const { items } = await this.store.alerts.list()
+    return items.filter((alert) => kind === undefined || alert.kind === kind)
+  }
+
+  enqueue(count = 1): Promise<string[]> {
+    return this.store.enqueue(Array.from({ length: count }, () => prepareJob('mail', {}, { queue: 'mail' })))
+  }
+
+  async run(kind: 'complete' | 'fail'): Promise<void> {
+    const { jobs } = await this.store.claim({
+      ...{ queues: ['mail'], limit: 100, worker: WORKER.id, leaseMs: MINUTE },
+    })
+    await this.store.settle(
+      jobs.map(({ id, run }) => (kind === 'fail' ? { id, run, kind, error: ERROR } : { id, run, kind })),
+    )
+  }
+
+  /** The quickest way to trouble: a rule that a queue was paused at all. */
+  async pauseWithRule(forMs = 0): Promise<void> {
+    for (const { id } of await this.store.alertRules.list()) await this.store.alertRules.delete(id)
+    const rule = { name: 'paused', kind: 'paused', queue: null, threshold: 0, forMs, enabled: true } as const
+    await this.store.alertRules.create(rule)
+    await this.store.pause('mail', 'Ada')
+    this.advance(SECOND)
+  }
+
+  kinds(): string[] {
+    return this.told.map(({ kind }) => kind)
+  }
+}
+
+describe.each(DIALECTS)('alerts on %s', (dialect) => {
+  describe('by the rules that are there from the start', () => {
+    interface Case {
+      readonly kind: AlertKind
+      readonly forMs: number
+      readonly summary: string
+      /** Makes it hold at once. */
+      cause(scene: Scene): Promise<unknown>
+      end(scene: Scene): Promise<unknown>
+    }
+
+    const CASES: readonly Case[] = [
+      {
+        kind: 'oldest_waiting',
+        forMs: MINUTE,
+        summary: 'mail: oldest job waits 6 min (limit 5 min)',
+        async cause(scene) {
+          await scene.enqueue()
+          scene.advance(300 * SECOND + 1)
+        },
+        end: (scene) => scene.run('complete'),
+      },
+      {
+        kind: 'failure_rate',
+        forMs: 2 * MINUTE,
+        summary: 'mail: 15 % of 20 jobs failed in 15 min (limit 10 %)',
+        async cause(scene) {
+          await scene.enqueue(17)
+          await scene.run('complete')
+          await scene.enqueue(3)
+          await scene.run('fail')
+        },
+        async end(scene) {
+          await scene.enqueue(20)
+          await scene.run('complete')
+        },
+      },
+      {
+        kind: 'no_workers',
+        forMs: MINUTE,
+        summary: 'No workers are alive, 1 job waits',
+        async cause(scene) {
+          await scene.store.rescue()
+          await scene.enqueue()
+        },
+        async end(scene) {
+          await scene.store.attend(WORKER)
+        },
+      },
+      {
+        kind: 'stalled',
+        forMs: 5 * MINUTE,
+        summary: 'mail: 2 jobs wait, none was done for 5 min',
+        async cause(scene) {
+          await scene.enqueue()
+          await scene.run('complete')
+          await scene.enqueue(2)
+          scene.advance(6 * MINUTE)
+        },
+        end: (scene) => scene.run('complete'),
+      },
+      {
+        kind: 'paused',
+        forMs: 0,
+        summary: 'mail: paused by Ada for 1 h (limit 1 h)',
+        async cause(scene) {
+          await scene.store.pause('mail', 'Ada')
+          scene.advance(3_600 * SECOND + 1)
+        },
+        end: (scene) => scene.store.resume('mail'),
+      },
+    ]
+
+    it.each(CASES)('$kind fires and is resolved', async ({ kind, forMs, summary, cause, end }) => {
+      const scene = await Scene.open(dialect)
+      const presence = kind === 'no_workers' ? null : await scene.store.attend(WORKER)
+      const evaluator = scene.evaluator()
+      await cause(scene)
+      if (forMs > 0) {
+        await scene.watch(evaluator, forMs - 1)
+        expect(await scene.alerts(kind)).toEqual([])
+        scene.advance(1)
+      }
+      await evaluator.tick()
+      expect(await scene.alerts(kind)).toMatchObject([
+        { status: 'firing', summary, queue: kind === 'no_workers' ? null : 'mail', firedAt: scene.now() },
+      ])
+      await end(scene)
+      await scene.watch(evaluator, 4 * MINUTE)
+      expect(await scene.alerts(kind)).toMatchObject([{ status: 'resolved', summary }])
+      const told = scene.told.filter(({ alert }) => alert?.kind === kind)
+      expect(told.map((notification) => notification.kind)).toEqual(['firing', 'resolved'])
+      await presence?.leave()
+    })
+
+    it('nothing fires where nothing is wrong', async () => {
+      const scene = await Scene.open(dialect)
+      const presence = await scene.store.attend(WORKER)
+      const evaluator = scene.evaluator()
+      for (let minute = 0; minute < 7; minute++) {
+        await scene.enqueue(10)
+        await scene.watch(evaluator, MINUTE)
+        await scene.run('complete')
+      }
+      expect(await scene.store.alerts.episodes()).toEqual([])
+      expect(await scene.alerts()).toEqual([])
+      await presence.leave()
+    })
+
+    it('nobody misses workers where nothing was done for a day, and our own work does not count', async () => {
+      const scene = await Scene.open(dialect)
+      await scene.store.enqueue([prepareJob('oncue:notify', {}, { queue: 'oncue' })])
+      const request = { queues: ['oncue'], limit: 1, worker: WORKER.id, leaseMs: MINUTE }
+      const [job] = (await scene.store.claim(request)).jobs
+      await scene.store.settle([{ id: job?.id ?? '', run: job?.run ?? 0, kind: 'complete' }])
+      await scene.store.enqueue([prepareJob('oncue:notify', {}, { queue: 'oncue' })])
+      scene.advance(10 * MINUTE)
+      await scene.watch(scene.evaluator(), 10 * MINUTE)
+      expect(await scene.store.alerts.episodes()).toEqual([])
+    })
+
+    it('a worker of which nobody has heard for a minute counts as dead', async () => {
+      const scene = await Scene.open(dialect)
+      const presence = await scene.store.attend(WORKER)
+      await scene.enqueue()
+      const evaluator = scene.evaluator()
+      for (let n = 0; n < 8; n++) {
+        await evaluator.tick()
+        scene.advance(4 * TICK)
+      }
+      expect(await scene.alerts('no_workers')).toHaveLength(1)
+      await presence.leave()
+    })
+  })
+
+  it('people are told what it is about, in numbers, and where to look', async () => {
+    const scene = await Scene.open(dialect)
+    await scene.pauseWithRule()
+    await scene.evaluator().tick()
+    const [alert] = await scene.alerts()
+    const summary = 'mail: paused by Ada for 1 s (limit 0 s)'
+    expect(scene.told).toEqual([
+      {
+        id: `alert:${alert?.id}:1`,
+        kind: 'firing',
+        at: scene.now(),
+        summary,
+        path: `/alerts/${alert?.id}`,
+        alert: {
+          ...{
+            id: alert?.id,
+            ruleId: alert?.ruleId,
+            kind: 'paused',
+            queue: 'mail',
+            state: 'firing',
+            summary,
+          },
+          ...{ value: 1, threshold: 0, firedAt: scene.now(), acked: null, snoozed: null },
+          ...{ resolvedAt: null, updated: scene.now() },
+        },
+      },
+    ])
+  })
+
+  it('a snooze is over when its time is: people are told again, under another id', async () => {
+    const scene = await Scene.open(dialect)
+    const evaluator = scene.evaluator()
+    await scene.pauseWithRule()
+    await evaluator.tick()
+    const [alert] = await scene.alerts()
+    await scene.store.alerts.snooze(alert?.id ?? '', new Date(scene.now().getTime() + 10 * MINUTE), 'Ada')
+    await scene.watch(evaluator, 10 * MINUTE - 1)
+    expect(scene.kinds()).toEqual(['firing'])
+    scene.advance(1)
+    await scene.watch(evaluator, MINUTE)
+    expect(scene.told.map(({ id }) => id)).toEqual([`alert:${alert?.id}:1`, `alert:${alert?.id}:2`])
+    expect(scene.told[1]).toMatchObject({ kind: 'firing', alert: { state: 'firing', snoozed: null } })
+  })
+
+  it('who acks is remembered, and nobody is told again before it is resolved', async () => {
+    const scene = await Scene.open(dialect)
+    const evaluator = scene.evaluator()
+    await scene.pauseWithRule()
+    await evaluator.tick()
+    const [alert] = await scene.alerts()
+    await scene.store.alerts.ack(alert?.id ?? '', 'Bob')
+    await scene.watch(evaluator, 10 * MINUTE)
+    expect(scene.kinds()).toEqual(['firing'])
+    await scene.store.resume('mail')
+    await scene.watch(evaluator, 2 * MINUTE)
+    expect(scene.kinds()).toEqual(['firing', 'resolved'])
+    expect(await scene.alerts()).toMatchObject([{ status: 'resolved', acked: { by: 'Bob' } }])
+  })
+
+  it('a rule that is disabled takes its alerts with it', async () => {
+    const scene = await Scene.open(dialect)
+    const evaluator = scene.evaluator()
+    await scene.pauseWithRule()
+    await evaluator.tick()
+    const rule = (await scene.store.alertRules.list()).find(({ builtIn }) => builtIn === null)
+    await scene.store.alertRules.update(rule?.id ?? '', { enabled: false })
+    await scene.watch(evaluator, MINUTE)
+    expect(scene.kinds()).toEqual(['firing', 'resolved'])
+  })
+
+  it('two processes that look together fire once, and resolve once', async () => {
+    const scene = await Scene.open(dialect)
+    const evaluators = [scene.evaluator(), scene.evaluator(await scene.openStore())]
+    const lookTogether = () => Promise.all(evaluators.map((evaluator) => evaluator.tick()))
+    await scene.pauseWithRule(TICK)
+    for (let n = 0; n < 4; n++) {
+      await lookTogether()
+      scene.advance(TICK)
+    }
+    await scene.store.resume('mail')
+    for (let n = 0; n < 15; n++) {
+      await lookTogether()
+      scene.advance(TICK)
+    }
+    expect(scene.kinds()).toEqual(['firing', 'resolved'])
+    expect(await scene.alerts()).toHaveLength(1)
+  })
+
+  it('a leader that dies is followed by another, which goes on counting', async () => {
+    const scene = await Scene.open(dialect)
+    const [first, second] = [scene.evaluator(), scene.evaluator(await scene.openStore())]
+    await scene.pauseWithRule(TERM + TICK)
+    await first.tick()
+    scene.advance(TERM - 1)
+    await second.tick()
+    expect((await scene.store.alerts.episodes())[0]?.lookedAt).not.toEqual(scene.now())
+    scene.advance(1)
+    await second.tick()
+    expect(scene.kinds()).toEqual([])
+    scene.advance(TICK)
+    await second.tick()
+    expect(scene.kinds()).toEqual(['firing'])
+  })
+
+  it('a leader that ends makes room at once', async () => {
+    const scene = await Scene.open(dialect)
+    const [first, second] = [scene.evaluator(), scene.evaluator(await scene.openStore())]
+    await scene.pauseWithRule()
+    const isHeld = scene.store.lead('alerts', 'somebody', TERM)
+    expect(await isHeld).toBe(true)
+    await second.tick()
+    expect(scene.kinds()).toEqual([])
+    await scene.store.stepDown('alerts', 'somebody')
+    await first.tick()
+    await first.close()
+    scene.advance(1)
+    await second.tick()
+    expect(scene.kinds()).toEqual(['firing'])
+    expect((await scene.store.alerts.episodes())[0]?.lookedAt).toEqual(scene.now())
+  })
+
+  it('one that was asleep for longer than its term changes nothing that the next one has seen', async () => {
+    const scene = await Scene.open(dialect)
+    const [awake, late] = [scene.evaluator(), new LateStore(scene.store)]
+    await scene.pauseWithRule()
+    await awake.tick()
+    await scene.store.resume('mail')
+    await scene.watch(awake, MINUTE - 1)
+    await awake.close()
+    scene.advance(1)
+
+    // It finds that all has been calm for long enough, and falls asleep before it can write so.
+    const sleeping = scene.evaluator(late.asStore()).tick()
+    await late.isAsleep
+    await scene.store.pause('mail', 'Ada')
+    scene.advance(TERM)
+    await awake.tick()
+    late.wakeUp()
+    await sleeping
+    expect(scene.kinds()).toEqual(['firing'])
+    expect(await scene.alerts()).toMatchObject([{ status: 'firing', transitions: 1 }])
+  })
+
+  it('what could not be told is told with the next look, under the same id', async () => {
+    const scene = await Scene.open(dialect)
+    const ids: string[] = []
+    const notify = async ({ id }: Notification) => {
+      ids.push(id)
+      if (ids.length < 3) throw new Error('the database is away')
+    }
+    const warn = vi.fn()
+    const evaluator = new AlertEvaluator({ store: scene.store, notify, log: { warn } })
+    await scene.pauseWithRule()
+    for (let n = 0; n < 5; n++) {
+      await evaluator.tick()
+      scene.advance(TICK)
+    }
+    const [alert] = await scene.alerts()
+    expect(ids).toEqual(Array.from({ length: 3 }, () => `alert:${alert?.id}:1`))
+    expect(warn).toHaveBeenCalledTimes(2)
+  })
+
+  it('a process that died before it could tell is followed by one that does', async () => {
+    const scene = await Scene.open(dialect)
+    const notify = () => new Promise<void>(() => {})
+    await scene.pauseWithRule()
+    void new AlertEvaluator({ store: scene.store, notify, log: silentLogger }).tick()
+    await vi.waitFor(async () => expect(await scene.store.alerts.untold()).toHaveLength(1))
+    scene.advance(TERM)
+    await scene.evaluator(await scene.openStore()).tick()
+    expect(scene.kinds()).toEqual(['firing'])
+    expect(await scene.store.alerts.untold()).toEqual([])
+  })
+
+  it('where nothing happens nothing is written but who leads', async () => {
+    const scene = await Scene.open(dialect)
+    const record = vi.spyOn(scene.store.alerts, 'record')
+    await scene.watch(scene.evaluator(), MINUTE)
+    expect(record).not.toHaveBeenCalled()
+  })
+
+  it('what was resolved is forgotten after 30 days', async () => {
+    const scene = await Scene.open(dialect)
+    const evaluator = scene.evaluator()
+    await scene.pauseWithRule()
+    await evaluator.tick()
+    await scene.store.resume('mail')
+    await scene.watch(evaluator, 2 * MINUTE)
+    const retention = new Retention(scene.store, silentLogger)
+    scene.advance(29 * DAY)
+    await retention.prune()
+    expect(await scene.alerts()).toHaveLength(1)
+    scene.advance(DAY)
+    await retention.prune()
+    expect(await scene.alerts()).toEqual([])
+    await retention.close()
+  })
+
+  it('that the last worker was killed is noticed, though no worker is left to notice', async () => {
+    const database = await createDatabase(dialect)
+    const store = await openStore(database.url)
+    await store.alertRules.addDefaults()
+    const rule = (await store.alertRules.list()).find(({ kind }) => kind === 'no_workers')
+    await store.alertRules.update(rule?.id ?? '', { forMs: 0 })
+    await store.enqueue([prepareJob('mail', {}, { queue: 'mail' })])
+    const worker = fork(new URL('./attending.ts', import.meta.url), [database.url], { execArgv: [] })
+    await once(worker, 'message')
+
+    const told: string[] = []
+    const notify = async ({ summary }: Notification) => void told.push(summary)
+    const evaluator = new AlertEvaluator({ store, notify, log: silentLogger })
+    await evaluator.tick()
+    expect(told).toEqual([])
+    worker.kill('SIGKILL')
+    await once(worker, 'exit')
+    await vi.waitFor(
+      async () => {
+        await evaluator.tick()
+        expect(told).toEqual(['No workers are alive, 1 job waits'])
+      },
+      { timeout: 15_000, interval: 50 },
+    )
+    await evaluator.close()
+    await store.close()
+    await database.drop()
+  })
+})
+
+/** A store whose owner falls asleep when it wants to write what it found. */
+class LateStore {
+  readonly #store: Store
+  readonly isAsleep: Promise<void>
+  #fallAsleep = () => {}
+  wakeUp = () => {}
+
+  constructor(store: Store) {
+    this.#store = store
+    this.isAsleep = new Promise((resolve) => {
+      this.#fallAsleep = resolve
+    })
+  }
+
+  asStore(): Store {
+    const { alerts } = this.#store
+    const record: Store['alerts']['record'] = async (...args) => {
+      this.#fallAsleep()
+      await new Promise<void>((resolve) => {
+        this.wakeUp = resolve
+      })
+      return alerts.record(...args)
+    }
+    return new Proxy(this.#store, {
+      get: (store, name) => {
+        if (name === 'alerts') return { ...alerts, record }
+        const value: unknown = Reflect.get(store, name, store)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+  }
+}

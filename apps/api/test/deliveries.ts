@@ -1,0 +1,117 @@
+import type { Alert } from '@oncue/core'
+import { type ChannelRow, openStore, type Store } from '@oncue/db'
+import { TestClock } from '@oncue/db/conformance'
+import { expect, onTestFinished, vi } from 'vitest'
+import type { Notification } from '../src/alerts/notification.ts'
+import { Delivery, type DeliveryOptions } from '../src/delivery/delivery.ts'
+import { silentLogger } from '../src/log.ts'
+import { createDatabase, type Dialect } from './harness.ts'
+
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+
+const ALERT: Alert = {
+  ...{ id: '01900000-0000-7000-8000-0000000000a1', ruleId: '01900000-0000-7000-8000-0000000000b1' },
+  ...{ kind: 'oldest_waiting', queue: 'mail', state: 'firing', value: 720, threshold: 300 },
+  summary: 'mail: oldest job waits 12 min (limit 5 min)',
+  firedAt: new Date('2026-01-01T00:00:00.000Z'),
+  ...{ acked: null, snoozed: null, resolvedAt: null, updated: new Date('2026-01-01T00:00:00.000Z') },
+}
+
+export function aNotification(changes: Partial<Notification> = {}): Notification {
+  return {
+    ...{ id: `alert:${ALERT.id}:1`, kind: 'firing', at: new Date('2026-01-01T00:00:00.000Z') },
+    ...{ summary: ALERT.summary, alert: ALERT, path: `/alerts/${ALERT.id}` },
+    ...changes,
+  }
+}
+
+/** Delivery over a real database, on a clock that stands still until it is moved. */
+export class Office {
+  readonly delivery: Delivery
+  readonly store: Store
+  readonly clock: TestClock
+
+  constructor(delivery: Delivery, store: Store, clock: TestClock) {
+    this.delivery = delivery
+    this.store = store
+    this.clock = clock
+  }
+
+  static async open(
+    dialect: Dialect,
+    { clock = new TestClock(), url, isIdle = false, ...options }: OfficeOptions = {},
+  ): Promise<Office> {
+    const database = url === undefined ? await createDatabase(dialect) : undefined
+    const store = await openStore(url ?? database?.url ?? '', { clock: clock.now })
+    const delivery = new Delivery({
+      ...{ store, log: silentLogger, allowPrivateAddresses: true, pushUrl: 'http://127.0.0.1:1' },
+      ...{ pushAccessToken: null, environment: 'production', publicUrl: 'https://oncue.example' },
+      ...options,
+    })
+    onTestFinished(async () => {
+      await delivery.close()
+      await store.close()
+      await database?.drop()
+    })
+    if (!isIdle) delivery.start()
+    return new Office(delivery, store, clock)
+  }
+
+  webhook(address: string, kind: 'webhook' | 'slack' = 'webhook'): Promise<ChannelRow> {
+    return this.store.channels.create({ kind, name: 'pager', address, secret: 'whsec_test' })
+  }
+
+  /** An alert that is stored. */
+  async fire(): Promise<Alert> {
+    const { ruleId, kind, queue, value, threshold, summary } = ALERT
+    const [since, now] = [this.clock.now(), this.clock.now()]
+    const episode = { ruleId, kind, queue, value, threshold, summary, since, firedAt: now, transitions: 1 }
+    const after = { ...episode, status: 'firing' as const, calmSince: null, resolvedAt: null }
+    await this.store.alerts.record(now, [{ before: null, after }])
+    const [row] = await this.store.alerts.episodes()
+    return { ...ALERT, id: row?.id ?? '' }
+  }
+
+  async resolve(id: string): Promise<void> {
+    const now = this.clock.now()
+    const before = await this.store.alerts.get(id)
+    const after = { ...before, status: 'resolved' as const, resolvedAt: now, transitions: 2 }
+    await this.store.alerts.record(now, [{ before, after }])
+  }
+
+  channel(id: string) {
+    return this.store.channels.get(id)
+  }
+
+  /** The job of the one delivery there is. */
+  async job() {
+    const { items } = await this.store.list({ topic: 'oncue:notify' })
+    expect(items).toHaveLength(1)
+    const job = await this.store.get(items[0]?.id ?? '')
+    if (!job) throw new Error('there is no job')
+    return job
+  }
+
+  async until(check: () => void | Promise<void>): Promise<void> {
+    await vi.waitFor(check, { timeout: 30_000, interval: 10 })
+  }
+
+  untilStatus(status: string): Promise<void> {
+    return this.until(async () => expect((await this.job()).status).toBe(status))
+  }
+
+  /** Time passes, and somebody looks. */
+  advance(ms: number): void {
+    this.clock.advance(ms)
+    this.delivery.wake()
+  }
+}
+
+type OfficeOptions = Partial<DeliveryOptions> & {
+  readonly clock?: TestClock
+  /** On this database, which its owner drops. */
+  readonly url?: string
+  /** It delivers nothing itself. */
+  readonly isIdle?: boolean
+}

@@ -1,0 +1,373 @@
+import { DEFAULT_ALERT_RULES, type Health, INTERNAL_QUEUE, prepareJob, SPARK_MINUTES } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { FactReader } from '../src/health/facts.ts'
+import { GaugeRecorder } from '../src/health/gauge-recorder.ts'
+import { HealthBoard } from '../src/live/health.ts'
+import { silentLogger } from '../src/log.ts'
+import { createDatabase, DIALECTS, type Dialect, startTestApi } from './harness.ts'
+import { StatementCounter, startProxy } from './proxy.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const DAY = 24 * 60 * MINUTE
+const WORKER = '01900000-0000-7000-8000-00000000000a'
+const ERROR = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+
+/** A store whose clock is moved by hand. */
+class Installation {
+  readonly store: Store
+  readonly #clock: { now: number }
+  readonly #workers: string[] = []
+
+  constructor(store: Store, clock: { now: number }) {
+    this.store = store
+    this.#clock = clock
+  }
+
+  static async on(dialect: Dialect, url?: string): Promise<Installation> {
+    const database = url === undefined ? await createDatabase(dialect) : undefined
+    const clock = { now: Date.parse('2026-01-01T12:00:30.000Z') }
+    const store = await openStore(url ?? database?.url ?? '', { clock: () => new Date(clock.now) })
+    onTestFinished(async () => {
+      await store.close()
+      await database?.drop()
+    })
+    return new Installation(store, clock)
+  }
+
+  get now(): Date {
+    return new Date(this.#clock.now)
+  }
+
+  /** Time goes by, and the workers are still there. */
+  async advance(ms: number): Promise<void> {
+    this.#clock.now += ms
+    for (const id of this.#workers) await this.store.rescue(id)
+  }
+
+  enqueue(queue: string, count = 1, topic = 'mail_digest'): Promise<string[]> {
+    return this.store.enqueue(Array.from({ length: count }, () => prepareJob(topic, {}, { queue })))
+  }
+
+  /** Jobs that end now; the first so many fail. */
+  async end(queue: string, { completed = 0, failed = 0 }, error = ERROR): Promise<void> {
+    await this.enqueue(queue, completed + failed)
+    const claim = { queues: [queue], limit: completed + failed, worker: WORKER, leaseMs: MINUTE }
+    const { jobs } = await this.store.claim(claim)
+    await this.store.settle(
+      jobs.map(({ id, run }, n) =>
+        n < failed ? { id, run, kind: 'fail', error } : { id, run, kind: 'complete' },
+      ),
+    )
+  }
+
+  async attend(queues: string[], concurrency = 5): Promise<void> {
+    const id = crypto.randomUUID()
+    this.#workers.push(id)
+    await this.store.attend({ id, host: 'box', pid: 1, queues, concurrency, version: '1' })
+  }
+
+  fallSilent(): void {
+    this.#workers.length = 0
+  }
+
+  /** As it is now, with nothing remembered. */
+  health(): Promise<Health> {
+    return new HealthBoard(this.store, 'production').get()
+  }
+
+  /** In one line for each queue. */
+  async states(): Promise<string[]> {
+    const { queues } = await this.health()
+    return queues.map(({ queue, state }) => `${queue} ${state}`)
+  }
+}
+
+describe.each(DIALECTS)('health on %s', (dialect) => {
+  it('of an empty installation is calm', async () => {
+    const here = await Installation.on(dialect)
+    const flat = new Array<number>(SPARK_MINUTES).fill(0)
+    expect(await here.health()).toEqual({
+      now: here.now,
+      dialect,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      environment: 'production',
+      summary: { level: 'warn', text: 'No workers are alive' },
+      oldestWaiting: { value: null, spark: flat },
+      backlog: { value: 0, spark: flat },
+      throughput: { value: 0, spark: flat },
+      failureRate: { value: null, spark: flat },
+      workers: { alive: 0, missing: 0, slots: 0, running: 0, spark: flat },
+      thresholds: {
+        oldestWaitingSeconds: DEFAULT_ALERT_RULES.oldest_waiting.threshold,
+        failureRate: DEFAULT_ALERT_RULES.failure_rate.threshold,
+      },
+      queues: [],
+      failures: [],
+      alerts: { firing: 0, acked: 0, snoozed: 0 },
+    } satisfies Health)
+  })
+
+  it('tells of each queue how it is, trouble first, and sums it up in a sentence', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail', 'media', 'sync'], 5)
+    await here.attend(['mail', 'docs'], 3)
+    await here.enqueue('mail', 2)
+    const waitingSince = here.now
+    await here.store.pause('media', 'anna')
+    await here.enqueue('media', 4)
+    await here.advance(10 * MINUTE)
+    await here.end('docs', { completed: 1 })
+    await here.end('sync', { completed: 18, failed: 3 })
+    await here.enqueue('lonely', 3)
+    await here.advance(30 * SECOND)
+
+    const health = await here.health()
+    expect(await here.states()).toEqual([
+      'mail stalled',
+      'lonely stalled',
+      'sync failing',
+      'media paused',
+      'docs ok',
+    ])
+    expect(health.summary).toEqual({ level: 'bad', text: '2 queues stalled, sync failing 14 %' })
+    const [mail, lonely, sync] = health.queues
+    expect(mail).toMatchObject({ waiting: 2, running: 0, capacity: 8, oldestWaiting: waitingSince })
+    expect(lonely).toMatchObject({ waiting: 3, capacity: 0 })
+    expect(sync).toMatchObject({
+      capacity: 5,
+      failureRate: 3 / 21,
+      failedLastHour: 3,
+      spark: { waiting: new Array(SPARK_MINUTES).fill(0) },
+    })
+    // They ended half a minute ago, and five minutes are counted, of which the running one has just begun.
+    expect(here.now.getTime() % MINUTE).toBe(0)
+    expect(sync?.throughput).toBe(Math.round((21 / 4) * 100) / 100)
+    expect(sync?.spark.completed.slice(-3)).toEqual([0, 18, 0])
+    expect(sync?.spark.failed.slice(-3)).toEqual([0, 3, 0])
+    expect(health).toMatchObject({
+      backlog: { value: 9 },
+      oldestWaiting: { value: waitingSince },
+      failureRate: { value: 3 / 22 },
+      workers: { alive: 2, missing: 0, slots: 8 },
+      failures: [
+        {
+          ...{ fingerprint: 'f00d', class: 'TypeError', message: 'no user', count: 3, isNew: true },
+          ...{ topics: ['mail_digest'], queues: ['sync'] },
+        },
+      ],
+    })
+
+    // Once one is done, mail is no more than late.
+    const { jobs } = await here.store.claim({ queues: ['mail'], limit: 1, worker: WORKER, leaseMs: MINUTE })
+    await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+    expect(await here.states()).toContain('mail late')
+  })
+
+  it('forgets what is over: a failure rate after a quarter of an hour, failures after a whole', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    await here.end('mail', { failed: 30 })
+    const look = async () => {
+      const { queues, failures, failureRate } = await here.health()
+      return [queues[0]?.state, queues[0]?.failedLastHour, failureRate.value, failures.length]
+    }
+    expect(await look()).toEqual(['failing', 30, 1, 1])
+    await here.advance(15 * MINUTE)
+    expect(await look()).toEqual(['idle', 30, null, 1])
+    await here.advance(45 * MINUTE + 1)
+    expect(await look()).toEqual(['idle', 0, null, 0])
+  })
+
+  it('counts as late and failing what the enabled rules say', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail', 'media'])
+    await here.enqueue('mail')
+    await here.enqueue('media')
+    await here.advance(61 * SECOND)
+    expect(await here.states()).toEqual(['mail ok', 'media ok'])
+    const rule = { name: 'mail is urgent', kind: 'oldest_waiting', queue: 'mail', threshold: 60 } as const
+    await here.store.alertRules.create({ ...rule, forMs: 0, enabled: true })
+    const { queues, thresholds } = await here.health()
+    expect(queues.map(({ queue, state }) => `${queue} ${state}`)).toEqual(['mail stalled', 'media ok'])
+    expect(thresholds.oldestWaitingSeconds).toBe(60)
+  })
+
+  it("leaves Oncue's own queue out, and those who serve nothing else", async () => {
+    const here = await Installation.on(dialect)
+    await here.attend([INTERNAL_QUEUE])
+    await here.attend([INTERNAL_QUEUE, 'mail'])
+    await here.end(INTERNAL_QUEUE, { completed: 1, failed: 30 })
+    await here.enqueue(INTERNAL_QUEUE, 5)
+    expect(await here.health()).toMatchObject({
+      queues: [],
+      failures: [],
+      backlog: { value: 0 },
+      throughput: { value: 0 },
+      workers: { alive: 1 },
+    })
+    await new GaugeRecorder(here.store, silentLogger).record()
+    const [look] = await here.store.gauges.list({ from: new Date(0), to: here.now })
+    expect(look).toMatchObject({ whole: { waiting: 0, workers: 1 }, queues: new Map() })
+  })
+
+  it('does not count a worker that has been silent for a minute, though nobody saw it die', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    await here.enqueue('mail')
+    expect((await here.health()).workers).toMatchObject({ alive: 1, missing: 0, slots: 5 })
+    here.fallSilent()
+    await here.advance(MINUTE)
+    const { workers, summary, queues } = await here.health()
+    expect(workers).toMatchObject({ alive: 0, missing: 1, slots: 0 })
+    expect(summary).toEqual({ level: 'bad', text: 'No workers are alive, 1 job waits' })
+    expect(queues).toMatchObject([{ state: 'stalled', capacity: 0 }])
+  })
+
+  it('draws its sparklines from the looks of every minute', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'], 5)
+    const recorder = new GaugeRecorder(here.store, silentLogger)
+    await here.enqueue('mail', 1)
+    for (let minute = 0; minute < 3; minute++) {
+      await recorder.record()
+      await here.enqueue('mail', 1)
+      await here.advance(MINUTE)
+    }
+    const { backlog, oldestWaiting, workers, queues } = await here.health()
+    expect(backlog.spark.slice(-5)).toEqual([0, 1, 2, 3, 4])
+    expect(queues[0]?.spark.waiting.slice(-5)).toEqual([0, 1, 2, 3, 4])
+    expect(oldestWaiting.spark.slice(-5)).toEqual([0, 0, 60, 120, 180])
+    expect(workers.spark.slice(-5)).toEqual([0, 1, 1, 1, 1])
+  })
+
+  it('tells whoever watches what has changed, and not that time goes by', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    await here.enqueue('mail')
+    const board = new HealthBoard(here.store, null, 10)
+    onTestFinished(() => board.close())
+    const told: number[] = []
+    const leaving = new AbortController()
+    const watching = (async () => {
+      for await (const { backlog } of board.watch(leaving.signal)) told.push(backlog.value)
+    })()
+    const until = (condition: () => void) => vi.waitFor(condition, { timeout: 20_000, interval: 10 })
+    const looks = vi.spyOn(here.store, 'queues')
+    const afterAFewLooks = async () => {
+      const target = looks.mock.calls.length + 5
+      await until(() => expect(looks.mock.calls.length).toBeGreaterThan(target))
+    }
+    await until(() => expect(told).toEqual([1]))
+    await here.advance(SECOND)
+    await afterAFewLooks()
+    expect(told).toEqual([1])
+    await here.enqueue('mail')
+    await until(() => expect(told).toEqual([1, 2]))
+    // What only time changes is told with the next minute.
+    await here.advance(MINUTE)
+    await until(() => expect(told).toEqual([1, 2, 2]))
+    leaving.abort()
+    await expect(watching).rejects.toThrow('aborted')
+  })
+})
+
+describe.each(DIALECTS)('gauges on %s', (dialect) => {
+  it('are written once a minute by one of all processes, whoever is left', async () => {
+    const here = await Installation.on(dialect)
+    const [first, second] = [1, 2].map(() => new GaugeRecorder(here.store, silentLogger))
+    if (!first || !second) throw new Error('there are two')
+    expect(await first.record()).toBe(true)
+    expect(await second.record()).toBe(false)
+    await here.advance(MINUTE)
+    // The first has died.
+    expect(await second.record()).toBe(true)
+    await here.advance(MINUTE)
+    const written = await Promise.all([first.record(), second.record()])
+    expect(written.filter(Boolean)).toHaveLength(1)
+    expect(await here.store.gauges.list({ from: new Date(0), to: here.now })).toHaveLength(3)
+  })
+
+  it('are written while the API runs', async () => {
+    const database = await createDatabase(dialect)
+    const api = await startTestApi(dialect, { databaseUrl: database.url })
+    const looks = () => api.store.gauges.list({ from: new Date(0), to: new Date(Date.now() + DAY) })
+    await expect.poll(async () => (await looks()).length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await api.close()
+    await database.drop()
+  })
+
+  it('and series are told in steps, so that a chart of a day has few points', async () => {
+    const database = await createDatabase(dialect)
+    const api = await startTestApi(dialect, { databaseUrl: database.url })
+    const { store } = api
+    const today = Date.now() - (Date.now() % DAY)
+    const empty = { running: 0, oldestMs: 0, workers: 2, slots: 10 }
+    const yesterday = Array.from({ length: 60 }, (_, n) => new Date(today - DAY + n * MINUTE))
+    for (const [n, minute] of yesterday.entries()) {
+      const gauge = { ...empty, waiting: n, workers: n === 7 ? 0 : 2 }
+      await store.gauges.record({ minute, whole: gauge, queues: new Map(n < 5 ? [['mail', gauge]] : []) })
+    }
+    const range = { from: new Date(today - DAY), to: new Date(today - DAY + 60 * MINUTE) }
+    const { jobs } = api.client()
+    expect(await jobs.gauges.query(range)).toHaveLength(60)
+    const steps = await jobs.gauges.query({ ...range, stepMinutes: 5 })
+    expect(steps.map(({ waiting, workers }) => [waiting, workers]).slice(0, 3)).toEqual([
+      [4, 2],
+      [9, 0],
+      [14, 2],
+    ])
+    const ofMail = await jobs.gauges.query({ ...range, queue: 'mail', stepMinutes: 30 })
+    expect(ofMail).toMatchObject([
+      { waiting: 4, workers: 2 },
+      { waiting: 0, workers: null },
+    ])
+
+    await api.enqueue()
+    await api.complete(await api.claim())
+    const [point, ...others] = await jobs.series.query({
+      ...{ from: new Date(Date.now() - MINUTE), to: new Date(Date.now() + MINUTE), stepMinutes: 1_440 },
+    })
+    expect(others).toEqual([])
+    expect(point).toMatchObject({ minute: new Date(today), completed: 1 })
+    // The buckets that percentiles come from stay on the server.
+    expect(Object.keys(point?.run ?? {})).toEqual(['p50', 'p95', 'p99'])
+    await api.close()
+    await database.drop()
+  })
+})
+
+describe('what health costs', () => {
+  it('is a few statements, however many queues there are and however many look', async () => {
+    const database = await createDatabase('postgres')
+    const counter = new StatementCounter()
+    const proxy = await startProxy(database.url, counter.listen)
+    const here = await Installation.on('postgres', proxy.url)
+    const costOf = async (work: () => Promise<unknown>) => {
+      const before = counter.count
+      await work()
+      return counter.count - before
+    }
+    const facts = new FactReader(here.store)
+    await facts.read()
+    const computed = await costOf(() => facts.read())
+    // Queues in four, workers, what ended, alerts; the clock three times.
+    expect(computed).toBeLessThanOrEqual(10)
+    for (let n = 0; n < 100; n++) await here.enqueue(`q${n}`)
+    // Wake-ups for what was enqueued may still be on their way, and the five seconds of the next case over.
+    expect(await costOf(() => facts.read())).toBeLessThan(computed + 20)
+
+    // With the failures, the looks and the rules, which are asked for every five seconds.
+    const fresh = new HealthBoard(here.store, null)
+    const shared = await costOf(() => Promise.all(Array.from({ length: 100 }, () => fresh.get())))
+    expect(shared).toBeLessThanOrEqual(computed + 8)
+    await here.store.close()
+    await database.drop()
+  })
+})
+
+it('the environment has the name that it was given', async () => {
+  const api = await startTestApi('sqlite', { env: { ONCUE_ENVIRONMENT: 'staging' } })
+  expect((await api.client().health.get.query()).environment).toBe('staging')
+})

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { openStore } from '@oncue/db'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { startProcess, stop } from './api-process.ts'
+import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, failJobs } from './harness.ts'
+
+const JOBS = 3_000
+
+/** Two processes start, and the second waits for the end of a term. */
+const PATIENCE_MS = 120_000
+
+const until = (condition: () => void | Promise<void>) =>
+  vi.waitFor(condition, { timeout: 40_000, interval: 10 })
+
+describe.each(DIALECTS)('an operation on %s', (dialect) => {
+  it(
+    'is finished by another process when its own is killed, and nothing is done twice',
+    async () => {
+      const database = await createDatabase(dialect)
+      const store = await openStore(database.url)
+      onTestFinished(async () => {
+        await store.close()
+        await database.drop()
+      })
+      const ids = await failJobs(store, JOBS)
+      const env = { ONCUE_ADMIN_TOKEN: ADMIN_TOKEN }
+      const [one, two] = await Promise.all([startProcess(database.url, env), startProcess(database.url, env)])
+
+      const filter = { status: 'failed' } as const
+      const { operations } = createClient(one.url)
+      const { asOf, count } = await operations.preview.query({ action: 'requeue', filter })
+      expect(count).toBe(JOBS)
+      const { id } = await operations.run.mutate({
+        ...{ action: 'requeue', filter, asOf, expectedCount: count, idempotencyKey: randomUUID() },
+      })
+      await until(async () => expect((await store.operations.get(id))?.done).toBeGreaterThan(0))
+      one.child.kill('SIGKILL')
+      const atDeath = await store.operations.get(id)
+      expect(atDeath).toMatchObject({ status: 'running' })
+
+      await until(async () => {
+        expect(await createClient(two.url).operations.get.query({ id })).toMatchObject({
+          ...{ status: 'completed', total: JOBS, done: JOBS, skipped: {} },
+        })
+      })
+      expect(await store.stats()).toMatchObject({ pending: JOBS, failed: 0 })
+      const streams = await Promise.all(ids.map((job) => store.events.list(job)))
+      const types = streams.map((events) => events.map(({ type }) => type).join())
+      expect(new Set(types)).toEqual(new Set(['run_failed,requeued']))
+      // Each claim of a job counts one run more: the one that failed, and no other.
+      const glances = await store.glance(ids)
+      expect(new Set([...glances.values()].map(({ run }) => run))).toEqual(new Set([1]))
+      const { items } = await store.audit.list({ action: 'operations.end' })
+      expect(items).toMatchObject([{ count: JOBS, target: { id, status: 'completed' } }])
+      expect(await stop(two)).toBe(0)
+    },
+    PATIENCE_MS,
+  )
+})

@@ -1,0 +1,338 @@
+import { randomUUID } from 'node:crypto'
+import type { Operation } from '@oncue/core'
+import { connectPostgres } from '@oncue/db/testing'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  type Client,
+  createDatabase,
+  DIALECTS,
+  errorOf,
+  failJobs,
+  startTestApi,
+  type TestApi,
+} from './harness.ts'
+import { startProxy } from './proxy.ts'
+
+const FAILED = { status: 'failed' } as const
+
+const until = (condition: () => void | Promise<void>) =>
+  vi.waitFor(condition, { timeout: 30_000, interval: 20 })
+
+/** Requeues all that failed, unless told otherwise, as somebody does who has just looked. */
+async function request(api: TestApi, changes: object = {}) {
+  const { asOf, count } = await api
+    .client()
+    .operations.preview.query({ action: 'requeue', filter: FAILED, ...changes })
+  return {
+    ...{ action: 'requeue' as const, filter: FAILED, asOf, expectedCount: count },
+    ...{ idempotencyKey: randomUUID(), ...changes },
+  }
+}
+
+/** All that a client is told about an operation, until its end. */
+function watch(client: Client, id: string, lastEventId: string | null = null): Promise<Operation[]> {
+  return new Promise((resolve, reject) => {
+    const told: Operation[] = []
+    client.operations.watch.subscribe(
+      { id, lastEventId },
+      {
+        onData: ({ data }) => told.push(data),
+        onComplete: () => resolve(told),
+        onError: reject,
+      },
+    )
+  })
+}
+
+const requeuesOf = async ({ store }: TestApi, ids: readonly string[]) => {
+  const streams = await Promise.all(ids.map((id) => store.events.list(id)))
+  return streams.map((events) => events.filter(({ type }) => type === 'requeued').length)
+}
+
+const audited = async (api: TestApi) =>
+  (await api.client().audit.list.query({ action: 'operations.*', limit: 10 })).items
+
+describe.each(DIALECTS)('operations on %s', (dialect) => {
+  it('are looked at, run, watched to their end, and kept in the audit', async () => {
+    const api = await startTestApi(dialect)
+    const ids = await failJobs(api.store, 612)
+    await failJobs(api.store, 5, { topic: 'other' })
+    const operator = api.client(await api.tokenFor('operator'))
+    const filter = { status: 'failed', topic: 'mail_digest' } as const
+
+    const seen = await operator.operations.preview.query({ action: 'requeue', filter })
+    expect(seen).toMatchObject({
+      ...{ count: 612, countIsExact: true, byStatus: { failed: 612 } },
+      byError: [{ class: 'TypeError', message: 'no user', count: 612 }],
+    })
+    expect(seen.sample).toHaveLength(10)
+
+    const begun = await operator.operations.run.mutate({
+      ...{ action: 'requeue', filter, asOf: seen.asOf, expectedCount: seen.count, idempotencyKey: 'k' },
+    })
+    expect(begun).toMatchObject({
+      ...{ action: 'requeue', filter, asOf: seen.asOf, spreadSeconds: 0 },
+      ...{ status: 'running', total: 612, totalIsExact: true, done: 0, skipped: {}, error: null },
+      ...{ by: { name: 'operator' }, stoppedBy: null, finishedAt: null },
+    })
+    const told = await watch(operator, begun.id)
+    const ended = { status: 'completed', done: 612, skipped: {}, finishedAt: expect.any(Date) }
+    expect(told.at(-1)).toMatchObject(ended)
+    expect(await operator.operations.get.query({ id: begun.id })).toEqual(told.at(-1))
+    expect(await operator.operations.list.query({ status: 'completed' })).toEqual({
+      items: [told.at(-1)],
+      nextCursor: null,
+    })
+
+    expect(await requeuesOf(api, ids)).toEqual(ids.map(() => 1))
+    expect(await api.store.stats()).toMatchObject({ pending: 612, failed: 5 })
+    const [event] = (await api.store.events.list(ids[0] ?? '')).slice(-1)
+    expect(event).toMatchObject({ type: 'requeued', data: { by: 'operator' } })
+    expect(await audited(api)).toMatchObject([
+      {
+        actor: { name: 'operator', kind: 'token' },
+        action: 'operations.end',
+        target: { id: begun.id, action: 'requeue', status: 'completed', skipped: {} },
+        count: 612,
+      },
+      { actor: { name: 'operator' }, action: 'operations.run', target: { id: begun.id, filter }, count: 612 },
+    ])
+  })
+
+  it('leave alone what fails after their moment', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 20)
+    const asked = await request(api)
+    const later = await failJobs(api.store, 7)
+    const { id } = await api.client().operations.run.mutate(asked)
+    expect((await watch(api.client(), id)).at(-1)).toMatchObject({ total: 20, done: 20, skipped: {} })
+    expect(await requeuesOf(api, later)).toEqual(later.map(() => 0))
+    expect(await api.store.stats()).toMatchObject({ pending: 20, failed: 7 })
+  })
+
+  it('say what they left and why', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 3)
+    await api.enqueue()
+    const asked = await request(api, { action: 'cancel', filter: { topic: 'mail_digest' } })
+    const { id } = await api.client().operations.run.mutate(asked)
+    expect((await watch(api.client(), id)).at(-1)).toMatchObject({ done: 1, skipped: { INVALID_STATE: 3 } })
+  })
+
+  it('are refused when far more or fewer jobs match than were expected', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 200)
+    const asked = await request(api)
+    const run = (expectedCount: number) =>
+      api.client().operations.run.mutate({ ...asked, expectedCount, idempotencyKey: randomUUID() })
+    for (const expectedCount of [0, 100, 181, 223, 1_000]) {
+      expect(await errorOf(run(expectedCount))).toMatchObject({
+        code: 'COUNT_MISMATCH',
+        message: `200 jobs match, and ${expectedCount} were expected`,
+        details: { count: 200, countIsExact: true, expectedCount },
+      })
+    }
+    expect((await api.client().operations.list.query()).items).toEqual([])
+    expect(await run(182)).toMatchObject({ total: 200 })
+  })
+
+  it('of few jobs are not refused for a handful', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 12)
+    const asked = await request(api)
+    expect(await errorOf(api.client().operations.run.mutate({ ...asked, expectedCount: 1 }))).toMatchObject({
+      code: 'COUNT_MISMATCH',
+    })
+    expect(await api.client().operations.run.mutate({ ...asked, expectedCount: 2 })).toMatchObject({
+      total: 12,
+    })
+  })
+
+  it('are begun once by a key, also when they are over and nothing matches any more', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 30)
+    const asked = await request(api)
+    const run = (changes: object = {}) => api.client().operations.run.mutate({ ...asked, ...changes })
+    const [first, second] = await Promise.all([run(), run()])
+    expect(second.id).toBe(first.id)
+    const [last] = (await watch(api.client(), first.id)).slice(-1)
+    expect(await run()).toEqual(last)
+    expect(await errorOf(run({ action: 'delete' }))).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining(first.id),
+    })
+    // A key is its owner's.
+    const other = api.client(await api.tokenFor('operator'))
+    expect(await errorOf(other.operations.run.mutate(asked))).toMatchObject({ code: 'COUNT_MISMATCH' })
+    expect((await api.client().operations.list.query()).items).toHaveLength(1)
+  })
+
+  it('can be spread over a time, and stopped in between', async () => {
+    const api = await startTestApi(dialect)
+    const ids = await failJobs(api.store, 600)
+    const asked = { ...(await request(api)), spreadSeconds: 600 }
+    const { id } = await api.client().operations.run.mutate(asked)
+    const told = watch(api.client(), id)
+    await until(async () => {
+      expect((await api.client().operations.get.query({ id })).done).toBeGreaterThan(1)
+    })
+    const operator = api.client(await api.tokenFor('operator'))
+    const stopped = await operator.operations.stop.mutate({ id })
+    expect(stopped).toMatchObject({ status: 'stopped', stoppedBy: 'operator', skipped: {} })
+    // One job a second, each told of as it is done.
+    expect((await told).slice(0, 2)).toMatchObject([{ status: 'running' }, { status: 'running' }])
+    expect((await told).at(-1)).toEqual(stopped)
+    expect(stopped.done).toBeLessThan(60)
+
+    expect((await requeuesOf(api, ids)).filter((count) => count === 1)).toHaveLength(stopped.done)
+    expect(await operator.operations.stop.mutate({ id })).toEqual(stopped)
+    expect((await audited(api)).slice(0, 2)).toMatchObject([
+      { actor: { name: 'operator' }, action: 'operations.stop', target: { id }, count: stopped.done },
+      { actor: { name: 'operator' }, action: 'operations.stop', target: { id }, count: stopped.done },
+    ])
+  })
+
+  it('take about as long as they were spread over', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 30)
+    const asked = { ...(await request(api)), spreadSeconds: 3 }
+    const { id, created } = await api.client().operations.run.mutate(asked)
+    const told = await watch(api.client(), id)
+    const { done, finishedAt } = told.at(-1) ?? {}
+    expect(done).toBe(30)
+    expect(told.map((operation) => operation.done)).toEqual(expect.arrayContaining([10, 20]))
+    // The last of three drops falls after two seconds.
+    expect((finishedAt?.getTime() ?? 0) - created.getTime()).toBeGreaterThan(1_800)
+  })
+
+  it('go on where they were when the API is started again', async () => {
+    const database = await createDatabase(dialect)
+    const first = await startTestApi(dialect, { databaseUrl: database.url })
+    const ids = await failJobs(first.store, 1_200)
+    const { id } = await first.client().operations.run.mutate(await request(first))
+    await until(async () => {
+      expect((await first.store.operations.get(id))?.done).toBeGreaterThan(0)
+    })
+    await first.close()
+
+    const second = await startTestApi(dialect, { databaseUrl: database.url })
+    expect((await watch(second.client(), id)).at(-1)).toMatchObject({
+      ...{ status: 'completed', total: 1_200, done: 1_200, skipped: {} },
+    })
+    expect(await requeuesOf(second, ids)).toEqual(ids.map(() => 1))
+    await second.close()
+    await database.drop()
+  })
+
+  it('that cannot go on say why', async () => {
+    const api = await startTestApi(dialect)
+    // No request gets so far: a search in payloads needs a time.
+    const { id } = await api.store.operations.create({
+      ...{ action: 'requeue', filter: { payloadText: 'x' }, asOf: await api.store.now(), spreadMs: 0 },
+      ...{ idempotencyKey: 'k', actor: { id: 't1', name: 'Ada', kind: 'token' } },
+      ...{ total: 5, totalIsExact: true },
+    })
+    expect((await watch(api.client(), id)).at(-1)).toMatchObject({
+      status: 'failed',
+      error: { code: 'INVALID_INPUT', message: expect.stringContaining('needs createdFrom') },
+    })
+  })
+
+  it('refuse what can do nothing, or is not over yet', async () => {
+    const api = await startTestApi(dialect)
+    const preview = (changes: object) => errorOf(request(api, changes))
+    expect(await preview({ filter: { status: 'pending' } })).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'input.filter.status: no job that is pending can be requeued',
+    })
+    expect(await preview({ action: 'cancel', filter: FAILED })).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await preview({ action: 'delete', filter: { status: 'completed' } })).toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+    const asOf = new Date(Date.now() + 60_000)
+    expect(await preview({ asOf })).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: `input.asOf: lies in the future, got ${asOf.toISOString()}`,
+    })
+    const { operations } = api.client()
+    for (const call of [operations.get.query, operations.stop.mutate])
+      expect(await errorOf(call({ id: randomUUID() }))).toMatchObject({ code: 'OPERATION_NOT_FOUND' })
+    await expect(watch(api.client(), randomUUID())).rejects.toMatchObject({
+      data: { oncue: { code: 'OPERATION_NOT_FOUND' } },
+    })
+  })
+
+  it('do not tell what is masked', async () => {
+    const api = await startTestApi(dialect)
+    const filter = { meta: { password: 'hunter2' } }
+    await api.enqueue({ meta: filter.meta })
+    const asked = await request(api, { action: 'delete', filter })
+    const operator = api.client(await api.tokenFor('operator'))
+    const { expectedCount: _, idempotencyKey: __, ...look } = asked
+    expect(await errorOf(operator.operations.preview.query(look))).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await errorOf(operator.operations.run.mutate(asked))).toMatchObject({ code: 'FORBIDDEN' })
+    const { id } = await api.client().operations.run.mutate(asked)
+    const [last] = (await watch(operator, id)).slice(-1)
+    expect(last).toMatchObject({ done: 1, filter: { meta: { password: '[masked]' } } })
+    expect(await operator.operations.get.query({ id })).toEqual(last)
+    expect((await operator.operations.list.query()).items).toEqual([last])
+    expect((await api.client().operations.get.query({ id })).filter).toEqual(filter)
+    const { items } = await operator.audit.list.query({ action: 'operations.run', limit: 1 })
+    expect(items).toMatchObject([{ target: { id, filter: { meta: { password: '[masked]' } } } }])
+  })
+
+  it('are told of from where a client was', async () => {
+    const api = await startTestApi(dialect)
+    const { id } = await api.client().operations.run.mutate(await request(api))
+    expect((await watch(api.client(), id)).at(-1)).toMatchObject({ status: 'completed' })
+    expect(await watch(api.client(), id, '1-completed')).toEqual([])
+    expect(await watch(api.client(), id, '0-running')).toHaveLength(1)
+  })
+})
+
+describe('operations on a Postgres that fails', () => {
+  it('go on when it is back', async () => {
+    const database = await createDatabase('postgres')
+    const proxy = await startProxy(database.url)
+    const api = await startTestApi('postgres', { databaseUrl: proxy.url })
+    const ids = await failJobs(api.store, 1_200)
+    const { id } = await api.client().operations.run.mutate(await request(api))
+    await until(async () => {
+      expect((await api.store.operations.get(id))?.done).toBeGreaterThan(0)
+    })
+    // Nobody answers there.
+    proxy.redirect('postgres://127.0.0.1:1')
+    proxy.cut()
+    await until(async () => {
+      await expect(api.store.now()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    })
+    proxy.redirect(database.url)
+    await until(async () => {
+      expect(await api.store.operations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
+    })
+    expect(await requeuesOf(api, ids)).toEqual(ids.map(() => 1))
+    await api.close()
+    await database.drop()
+  })
+
+  it('keep what they did, and tell nothing of the house', async () => {
+    const database = await createDatabase('postgres')
+    const api = await startTestApi('postgres', { databaseUrl: database.url })
+    const ids = await failJobs(api.store, 900)
+    const session = await connectPostgres(database.url)
+    await session.query(`create function refuse() returns trigger language plpgsql as $$
+      begin raise exception 'the secret of table %', tg_table_name; end $$`)
+    await session.query(`create trigger refuse before insert on oncue.jobs for each row
+      when (new.id = '${ids.toSorted()[700]}') execute function refuse()`)
+    const { id } = await api.client().operations.run.mutate(await request(api))
+    const [last] = (await watch(api.client(), id)).slice(-1)
+    expect(last).toMatchObject({ status: 'failed', done: 500, skipped: {} })
+    expect(last?.error?.message).toBe(
+      `Something went wrong on the server; its log has the details under operation ${id}`,
+    )
+    expect(await api.store.stats()).toMatchObject({ pending: 500, failed: 400 })
+    await session.end()
+    await api.close()
+    await database.drop()
+  })
+})

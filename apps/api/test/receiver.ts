@@ -1,0 +1,62 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished, vi } from 'vitest'
+
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+type Answer = {
+  readonly status: number
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+/** Whoever is told: a real server on this machine. It answers 200 until it is told otherwise. */
+export class Receiver {
+  readonly received: Received[] = []
+  /** `null`: no answer. The second argument counts the requests, from 0. */
+  answer: (request: Received, nth: number) => Answer | null = () => ({ status: 200 })
+  readonly #server: Server
+
+  private constructor() {
+    this.#server = createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const { url: path = '', headers } = request
+      const received = { path, headers, body: Buffer.concat(chunks).toString() }
+      const answer = this.answer(received, this.received.push(received) - 1)
+      if (answer) response.writeHead(answer.status, answer.headers).end(answer.body)
+    })
+  }
+
+  static async listen(): Promise<Receiver> {
+    const receiver = new Receiver()
+    const server = receiver.#server
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    return receiver
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/hook`
+  }
+
+  async until(count: number): Promise<void> {
+    await vi.waitFor(
+      () => {
+        if (this.received.length < count) throw new Error(`${this.received.length} of ${count} came`)
+      },
+      { timeout: 30_000, interval: 10 },
+    )
+  }
+}

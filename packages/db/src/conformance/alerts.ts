@@ -1,0 +1,371 @@
+import { randomUUID } from 'node:crypto'
+import { DEFAULT_ALERT_RULES } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import type { AlertEpisode, AlertRow, NewAlertRule } from '../alerts.ts'
+import type { Store } from '../store.ts'
+import { aJob, Bench, claimOne, complete, type Dialect, MINUTE } from './harness.ts'
+
+const DAY = 24 * 60 * MINUTE
+
+const aRule = (changes: Partial<NewAlertRule> = {}): NewAlertRule => ({
+  name: 'mail is late',
+  kind: 'oldest_waiting',
+  queue: 'mail',
+  threshold: 300,
+  forMs: MINUTE,
+  enabled: true,
+  ...changes,
+})
+
+export function describeAlerts(dialect: Dialect): void {
+  describe('alert rules', () => {
+    const bench = new Bench(dialect)
+
+    it('begin with one of each kind, made once by whoever is first', async () => {
+      const stores = await Promise.all([bench.openWithClock(), bench.openWithClock()])
+      await Promise.all(stores.map(({ alertRules }) => alertRules.addDefaults()))
+      await stores[0].alertRules.addDefaults()
+      const rules = await stores[1].alertRules.list()
+      expect(rules.map(({ builtIn }) => builtIn)).toEqual(Object.keys(DEFAULT_ALERT_RULES))
+      expect(rules[0]).toEqual({
+        id: expect.any(String),
+        name: 'Jobs wait too long',
+        kind: 'oldest_waiting',
+        queue: null,
+        threshold: 300,
+        forMs: MINUTE,
+        enabled: true,
+        builtIn: 'oldest_waiting',
+        created: bench.clock.now(),
+        updated: bench.clock.now(),
+        updatedBy: null,
+      })
+    })
+
+    it('are made, changed and deleted', async () => {
+      const store = await bench.openWithClock()
+      const rule = await store.alertRules.create(aRule({ threshold: 0.5, enabled: false }), 'Ada')
+      expect(rule).toMatchObject({ threshold: 0.5, enabled: false, builtIn: null, updatedBy: 'Ada' })
+      const updated = bench.clock.advance(MINUTE)
+      const change = { name: 'late', threshold: 600, forMs: 0, enabled: true }
+      const changed = await store.alertRules.update(rule.id, change, 'Bob')
+      expect(changed).toEqual({ ...rule, ...change, updated, updatedBy: 'Bob' })
+      expect(await store.alertRules.update(rule.id, { enabled: false }, 'Bob')).toMatchObject({
+        name: 'late',
+      })
+      await store.alertRules.delete(rule.id)
+      expect(await store.alertRules.list()).toEqual([])
+    })
+
+    it('from the start are disabled instead of deleted, and stay as they were changed', async () => {
+      const store = await bench.openWithClock()
+      await store.alertRules.addDefaults()
+      const [rule] = await store.alertRules.list()
+      await store.alertRules.update(rule?.id ?? '', { threshold: 60 }, 'Ada')
+      await store.alertRules.delete(rule?.id ?? '', 'Bob')
+      await store.alertRules.addDefaults()
+      const [after, ...others] = await store.alertRules.list()
+      expect(after).toMatchObject({ id: rule?.id, threshold: 60, enabled: false, updatedBy: 'Bob' })
+      expect(others).toHaveLength(4)
+    })
+
+    it.each([
+      ['a threshold below 0', { threshold: -1 }, 'INVALID_INPUT'],
+      ['a threshold that is no number', { threshold: Number.NaN }, 'INVALID_INPUT'],
+      ['a share above 1', { kind: 'failure_rate', threshold: 10 }, 'INVALID_INPUT'],
+      ['a kind that is none', { kind: 'x' }, 'INVALID_INPUT'],
+      ['a queue that is none', { queue: 'a b' }, 'INVALID_QUEUE'],
+      ['half a millisecond', { forMs: 0.5 }, 'INVALID_INPUT'],
+      ['a name with a NUL', { name: 'a\0b' }, 'INVALID_TEXT'],
+    ])('are refused with %s', async (_, changes, code) => {
+      const store = await bench.openWithClock()
+      const rule = aRule(changes as Partial<NewAlertRule>)
+      await expect(store.alertRules.create(rule)).rejects.toMatchObject({ code })
+      expect(await store.alertRules.list()).toEqual([])
+    })
+
+    it('are refused a change that does not go with their kind, and one of nobody', async () => {
+      const store = await bench.openWithClock()
+      const rule = await store.alertRules.create(aRule({ kind: 'failure_rate', threshold: 0.1 }))
+      const wrong = store.alertRules.update(rule.id, { threshold: 10 })
+      await expect(wrong).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      expect(await store.alertRules.list()).toEqual([rule])
+      for (const id of [randomUUID(), "' or 1 = 1 --"]) {
+        const code = 'ALERT_RULE_NOT_FOUND'
+        await expect(store.alertRules.update(id, {})).rejects.toMatchObject({ code })
+        await expect(store.alertRules.delete(id)).rejects.toMatchObject({ code })
+      }
+    })
+  })
+
+  describe('alerts', () => {
+    const bench = new Bench(dialect)
+    const now = () => bench.clock.now()
+
+    const anEpisode = (changes: Partial<AlertEpisode> = {}): AlertEpisode => ({
+      ruleId: randomUUID(),
+      kind: 'oldest_waiting',
+      queue: 'mail',
+      status: 'firing',
+      value: 720.5,
+      threshold: 300,
+      summary: 'mail: oldest job waits 12 min (limit 5 min)',
+      since: now(),
+      firedAt: changes.status === 'pending' ? null : now(),
+      calmSince: null,
+      resolvedAt: null,
+      transitions: changes.status === 'pending' ? 0 : 1,
+      ...changes,
+    })
+
+    /** Begins them one after the other, and answers them in that order. */
+    async function begin(store: Store, ...changes: Partial<AlertEpisode>[]): Promise<AlertRow[]> {
+      const begun = changes.map(anEpisode)
+      await store.alerts.record(
+        now(),
+        begun.map((after) => ({ before: null, after })),
+      )
+      const rows = await store.alerts.episodes()
+      return begun.flatMap(({ ruleId }) => rows.filter((row) => row.ruleId === ruleId))
+    }
+
+    async function aFiring(store: Store): Promise<AlertRow> {
+      const [alert] = await begin(store, {})
+      if (!alert) throw new Error('it did not begin')
+      return alert
+    }
+
+    async function resolve(store: Store, alert: AlertRow): Promise<void> {
+      const after = { ...alert, status: 'resolved' as const, resolvedAt: now(), transitions: 2 }
+      await store.alerts.record(now(), [{ before: alert, after }])
+    }
+
+    it('are kept as they were found, and found again', async () => {
+      const store = await bench.openWithClock()
+      const episode = anEpisode()
+      await store.alerts.record(now(), [{ before: null, after: episode }])
+      const { items } = await store.alerts.list()
+      expect(items).toEqual([
+        {
+          ...{ ...episode, id: expect.any(String), acked: null, snoozed: null },
+          ...{ notified: 0, lookedAt: now(), updated: now() },
+        },
+      ])
+      expect(await store.alerts.get(items[0]?.id ?? '')).toEqual(items[0])
+    })
+
+    it('about the whole belong to no queue', async () => {
+      const store = await bench.openWithClock()
+      const [alert] = await begin(store, { queue: null, kind: 'no_workers' })
+      expect(alert?.queue).toBeNull()
+    })
+
+    it('are seen by nobody until they fire', async () => {
+      const store = await bench.openWithClock()
+      const [pending] = await begin(store, { status: 'pending' })
+      if (!pending) throw new Error('it did not begin')
+      expect(await store.alerts.list()).toEqual({ items: [], nextCursor: null })
+      expect(await store.alerts.counts()).toEqual({ firing: 0, acked: 0, snoozed: 0 })
+      const code = 'ALERT_NOT_FOUND'
+      await expect(store.alerts.get(pending.id)).rejects.toMatchObject({ code })
+      await expect(store.alerts.ack(pending.id, 'Ada')).rejects.toMatchObject({ code })
+    })
+
+    it('begin once for a rule and a queue, however many find it at once', async () => {
+      const stores = await Promise.all([bench.openWithClock(), bench.openWithClock()])
+      const after = anEpisode()
+      await Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          (stores[n % 2] ?? stores[0]).alerts.record(now(), [{ before: null, after }]),
+        ),
+      )
+      expect(await stores[0].alerts.episodes()).toHaveLength(1)
+    })
+
+    it('begin again once the last one is resolved', async () => {
+      const store = await bench.openWithClock()
+      const alert = await aFiring(store)
+      await resolve(store, alert)
+      await begin(store, { ruleId: alert.ruleId })
+      expect((await store.alerts.list()).items).toHaveLength(2)
+    })
+
+    it('go on from what was read: whoever looked in between is not written over', async () => {
+      const store = await bench.openWithClock()
+      const alert = await aFiring(store)
+      bench.clock.advance(5_000)
+      await store.alerts.record(now(), [])
+      expect(await store.alerts.get(alert.id)).toMatchObject({ lookedAt: now(), updated: alert.updated })
+      await resolve(store, alert)
+      expect(await store.alerts.get(alert.id)).toMatchObject({ status: 'firing', transitions: 1 })
+      await resolve(store, await store.alerts.get(alert.id))
+      expect(await store.alerts.get(alert.id)).toMatchObject({ status: 'resolved', transitions: 2 })
+    })
+
+    it('are forgotten while nobody has seen them, and only then', async () => {
+      const store = await bench.openWithClock()
+      const [pending] = await begin(store, { status: 'pending' })
+      const firing = await aFiring(store)
+      const before = [pending, firing].filter((row) => row !== undefined)
+      await store.alerts.record(
+        now(),
+        before.map((row) => ({ before: row, after: null })),
+      )
+      expect(await store.alerts.episodes()).toEqual([firing])
+    })
+
+    it('keep who acked them, first', async () => {
+      const store = await bench.openWithClock()
+      const { id } = await aFiring(store)
+      const at = bench.clock.advance(MINUTE)
+      expect(await store.alerts.ack(id, 'Ada')).toMatchObject({ acked: { at, by: 'Ada' }, updated: at })
+      bench.clock.advance(MINUTE)
+      expect(await store.alerts.ack(id, 'Bob')).toMatchObject({ acked: { at, by: 'Ada' }, updated: at })
+      expect(await store.alerts.counts()).toEqual({ firing: 0, acked: 1, snoozed: 0 })
+      expect(await store.alerts.unack(id)).toMatchObject({ acked: null })
+      expect(await store.alerts.counts()).toEqual({ firing: 1, acked: 0, snoozed: 0 })
+    })
+
+    it('are snoozed for a while; of both marks the last one counts', async () => {
+      const store = await bench.openWithClock()
+      const { id } = await aFiring(store)
+      const until = new Date(now().getTime() + MINUTE)
+      await store.alerts.ack(id, 'Ada')
+      const snoozed = await store.alerts.snooze(id, until, 'Bob')
+      expect(snoozed).toMatchObject({ snoozed: { until, by: 'Bob' }, acked: null })
+      expect(await store.alerts.counts()).toEqual({ firing: 0, acked: 0, snoozed: 1 })
+      bench.clock.advance(MINUTE)
+      expect(await store.alerts.counts()).toEqual({ firing: 1, acked: 0, snoozed: 0 })
+      expect(await store.alerts.ack(id, 'Ada')).toMatchObject({ snoozed: null, acked: { by: 'Ada' } })
+      await store.alerts.snooze(id, new Date(now().getTime() + 7 * DAY), 'Bob')
+      expect(await store.alerts.unsnooze(id)).toMatchObject({ snoozed: null, acked: null })
+    })
+
+    it('are not snoozed into the past, nor for longer than a week', async () => {
+      const store = await bench.openWithClock()
+      const { id } = await aFiring(store)
+      for (const ms of [-1, 0, 7 * DAY + 1, Number.NaN]) {
+        const snooze = store.alerts.snooze(id, new Date(now().getTime() + ms), 'Ada')
+        await expect(snooze, String(ms)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      }
+    })
+
+    it('keep the marks that people set while they are evaluated', async () => {
+      const store = await bench.openWithClock()
+      const [acked, snoozed] = await begin(store, {}, {})
+      if (!acked || !snoozed) throw new Error('they did not begin')
+      const first = new Date(now().getTime() + MINUTE)
+      const read = await store.alerts.snooze(snoozed.id, first, 'Bob')
+      bench.clock.advance(MINUTE)
+      await store.alerts.ack(acked.id, 'Ada')
+      const second = new Date(now().getTime() + MINUTE)
+      await store.alerts.snooze(snoozed.id, second, 'Bob')
+      await store.alerts.record(now(), [
+        { before: acked, after: { ...acked, value: 800 } },
+        { before: read, after: { ...read, transitions: 2 }, endsSnooze: true },
+      ])
+      expect(await store.alerts.get(acked.id)).toMatchObject({ value: 800, acked: { by: 'Ada' } })
+      expect(await store.alerts.get(snoozed.id)).toMatchObject({ snoozed: { until: second }, transitions: 1 })
+    })
+
+    it('lose a snooze that is over', async () => {
+      const store = await bench.openWithClock()
+      const alert = await aFiring(store)
+      const before = await store.alerts.snooze(alert.id, new Date(now().getTime() + 1), 'Bob')
+      bench.clock.advance(1)
+      await store.alerts.record(now(), [{ before, after: { ...before, transitions: 2 }, endsSnooze: true }])
+      expect(await store.alerts.get(alert.id)).toMatchObject({ snoozed: null, transitions: 2 })
+    })
+
+    it('take no marks once they are resolved', async () => {
+      const store = await bench.openWithClock()
+      const alert = await aFiring(store)
+      await store.alerts.ack(alert.id, 'Ada')
+      await resolve(store, alert)
+      const resolved = await store.alerts.get(alert.id)
+      const until = new Date(now().getTime() + MINUTE)
+      const { alerts } = store
+      for (const mark of [
+        () => alerts.ack(alert.id, 'Bob'),
+        () => alerts.unack(alert.id),
+        () => alerts.snooze(alert.id, until, 'Bob'),
+        () => alerts.unsnooze(alert.id),
+      ])
+        await expect(mark()).rejects.toMatchObject({ code: 'INVALID_STATE' })
+      expect(await alerts.get(alert.id)).toEqual(resolved)
+    })
+
+    it.each(['get', 'unack', 'unsnooze'] as const)('%s of nobody is refused', async (name) => {
+      const { alerts } = await bench.openWithClock()
+      for (const id of [randomUUID(), "' or 1 = 1 --"])
+        await expect(alerts[name](id)).rejects.toMatchObject({ code: 'ALERT_NOT_FOUND' })
+    })
+
+    it('are listed by state and queue, those that fired last first, page by page', async () => {
+      const store = await bench.openWithClock()
+      const ids: string[] = []
+      for (let n = 0; n < 5; n++) {
+        const [alert] = await begin(store, { queue: n % 2 ? 'media' : 'mail' })
+        if (alert) ids.unshift(alert.id)
+        bench.clock.advance(n % 2 ? 0 : MINUTE)
+      }
+      const [, last] = await store.alerts.episodes()
+      if (last) await resolve(store, last)
+      const found = async (filter: Parameters<Store['alerts']['list']>[0]) =>
+        (await store.alerts.list(filter)).items.map(({ id }) => id)
+      expect(await found({})).toEqual(ids)
+      expect(await found({ queue: 'media' })).toEqual([ids[1], ids[3]])
+      expect(await found({ state: 'resolved' })).toEqual([last?.id])
+      expect(await found({ state: 'open' })).toEqual(ids.filter((id) => id !== last?.id))
+      const first = await store.alerts.list({}, { limit: 3 })
+      const rest = await store.alerts.list({}, { limit: 3, cursor: first.nextCursor ?? '' })
+      expect([...first.items, ...rest.items].map(({ id }) => id)).toEqual(ids)
+      expect(rest.nextCursor).toBeNull()
+      const wrong = store.alerts.list({ queue: 'mail' }, { cursor: first.nextCursor ?? '' })
+      await expect(wrong).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+    })
+
+    it('say what is still to be told, until it was', async () => {
+      const store = await bench.openWithClock()
+      const alert = await aFiring(store)
+      expect(await store.alerts.untold()).toEqual([alert])
+      await store.alerts.told(alert.id, 1)
+      expect(await store.alerts.untold()).toEqual([])
+      await resolve(store, alert)
+      expect(await store.alerts.untold()).toMatchObject([{ status: 'resolved', transitions: 2, notified: 1 }])
+      await store.alerts.told(alert.id, 1)
+      expect(await store.alerts.untold()).toHaveLength(1)
+      await store.alerts.told(alert.id, 2)
+      expect(await store.alerts.untold()).toEqual([])
+    })
+
+    it('know whether anything was done of late, added up or not', async () => {
+      const store = await bench.openWithClock()
+      const start = now()
+      expect(await store.alerts.wasBusy(start, null)).toBe(false)
+      await store.enqueue([aJob({ queue: 'mail' }), aJob({ queue: 'oncue' })])
+      await store.settle([complete(await claimOne(store, { queues: ['oncue'] }))])
+      expect(await store.alerts.wasBusy(start, null)).toBe(false)
+      await store.settle([complete(await claimOne(store, { queues: ['mail'] }))])
+      for (const _ of ['before', 'after']) {
+        expect(await store.alerts.wasBusy(start, null)).toBe(true)
+        expect(await store.alerts.wasBusy(start, 'mail')).toBe(true)
+        expect(await store.alerts.wasBusy(start, 'media')).toBe(false)
+        expect(await store.alerts.wasBusy(new Date(start.getTime() + MINUTE), null)).toBe(false)
+        await store.rollUp()
+      }
+    })
+
+    it('are removed when they were resolved long ago, a batch at a time', async () => {
+      const store = await bench.openWithClock()
+      const alerts = await begin(store, {}, {}, {})
+      for (const alert of alerts) await resolve(store, alert)
+      await begin(store, {})
+      const before = bench.clock.advance(1)
+      expect(await store.alerts.prune({ before: new Date(before.getTime() - 1) })).toBe(0)
+      expect(await store.alerts.prune({ before, limit: 2 })).toBe(2)
+      expect(await store.alerts.prune({ before, limit: 2 })).toBe(1)
+      expect((await store.alerts.list()).items).toMatchObject([{ status: 'firing' }])
+    })
+  })
+}

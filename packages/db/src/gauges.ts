@@ -1,0 +1,33 @@
+/** How full something was: a queue, or everything. */
+export type Gauge = {
+  readonly waiting: number
+  readonly running: number
+  /** For how long the job that waits longest could have run. */
+  readonly oldestMs: number
+  /** The workers that serve it, and how many jobs they can run at once. */
+  readonly workers: number
+  readonly slots: number
+}
+
+/** One look at everything. */
+export type Look = {
+  readonly minute: Date
+  readonly whole: Gauge
+  /** Those in which something waited or ran; the others were empty. */
+  readonly queues: ReadonlyMap<string, Gauge>
+}
+
+export type LookRange = {
+  readonly from: Date
+  readonly to: Date
+  /** Of the queues only this one; all when absent. */
+  readonly queue?: string | undefined
+}
+
+/** How full everything was, minute by minute. Kept for eight days: a week, and the same day of the week before. */
+export interface GaugeStore {
+  /** Writes a look down, unless its minute has one. Those that are too old go. */
+  record(look: Look): Promise<void>
+  /** From the first moment on, up to and without the last. Minutes in which nobody looked are left out. */
+  list(range: LookRange): Promise<Look[]>
+}

@@ -1,0 +1,115 @@
+import type { JobId, OperationAction } from '@oncue/core'
+import type { Place } from './reads/cursor.ts'
+import type { ActionReport, JobFilter } from './store.ts'
+
+/** What somebody wants done to all that a filter matched at a moment. */
+export type OperationRequest = {
+  readonly action: OperationAction
+  readonly filter: JobFilter
+  readonly asOf: Date
+  /** Over how long it is to be spread; 0: as fast as is good for the others. */
+  readonly spreadMs: number
+  /** The same key of the same actor again is the same operation. */
+  readonly idempotencyKey: string
+  readonly actor: { readonly id: string; readonly name: string; readonly kind: string }
+}
+
+export type NewOperation = OperationRequest & MatchCount
+
+export type OperationStatus = 'running' | 'completed' | 'stopped' | 'failed'
+
+export type OperationRow = Omit<OperationRequest, 'idempotencyKey'> &
+  ActionReport & {
+    readonly id: string
+    readonly status: OperationStatus
+    readonly total: number
+    readonly totalIsExact: boolean
+    /** Why it failed. */
+    readonly error: OperationError | null
+    readonly stoppedBy: string | null
+    readonly created: Date
+    readonly updated: Date
+    readonly finishedAt: Date | null
+    /** How many batches it took. Whoever does the next one must have seen this one. */
+    readonly step: number
+    /** Null: at the beginning. */
+    readonly position: OperationPosition | null
+  }
+
+export type OperationPosition = {
+  /** The last job that the walk has passed; null: it has passed all of them. */
+  readonly next: Place | null
+  /** Jobs of the last batch that were being claimed or settled, and how often they were tried. */
+  readonly busy: readonly JobId[]
+  readonly tries: number
+}
+
+/** Under this and its id a process leads an operation (`Store.lead`). */
+export const OPERATION_LEAD = 'operation:'
+
+export type OperationError = { readonly code: string; readonly message: string }
+
+export type MatchCount = {
+  readonly total: number
+  /** False: there are at least so many. */
+  readonly totalIsExact: boolean
+}
+
+export type OperationPreview = MatchCount & {
+  /** Of those looked at: the newest that were counted. */
+  readonly byStatus: Record<string, number>
+  /** The most frequent first. */
+  readonly byError: { readonly class: string; readonly message: string; readonly count: number }[]
+  readonly sample: {
+    readonly id: JobId
+    readonly topic: string
+    readonly queue: string
+    readonly status: string
+  }[]
+}
+
+/**
+ * What people do to many jobs at once, in bounded batches that one process after the other can go on with. A
+ * batch and its account are one transaction: what was done was counted, and nothing is done or counted twice.
+ */
+export interface OperationStore {
+  /**
+   * How many jobs matched at that moment: exactly up to 100 000, and at least so many above. INVALID_INPUT for a
+   * search that takes too long.
+   */
+  count(filter: JobFilter, asOf: Date): Promise<MatchCount>
+  /** The same, and what they are. */
+  preview(filter: JobFilter, asOf: Date): Promise<OperationPreview>
+  /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
+  begun(request: OperationRequest): Promise<OperationRow | null>
+  /** Of several that come with the same key, the first is kept, and is the answer to all of them. */
+  create(operation: NewOperation): Promise<OperationRow>
+  get(id: string): Promise<OperationRow | null>
+  /** Those that nobody has are left out. */
+  find(ids: readonly string[]): Promise<Map<string, OperationRow>>
+  list(
+    filter?: { readonly status?: OperationStatus | undefined },
+    page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  ): Promise<OperationPage>
+  /** The ids of those that have not ended, up to 1 000. */
+  running(): Promise<string[]>
+  /**
+   * Does the next batch, of up to `limit` jobs and never more than 500, if it is still running and this is how it
+   * stands. Null: it was stopped, or somebody else did that batch. An end is written into the audit, under who
+   * began it.
+   */
+  advance(seen: OperationRow, limit?: number): Promise<OperationRow | null>
+  /** What was done stays done. One that has ended is left as it is; OPERATION_NOT_FOUND for an id that nobody has. */
+  stop(id: string, by: string): Promise<OperationRow>
+  /** It cannot go on. Null: it can, or has ended: this is not how it stands. */
+  fail(seen: OperationRow, error: OperationError): Promise<OperationRow | null>
+  /** Removes what ended before, the oldest first, one batch per call; answers how many. */
+  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
+}
+
+export type OperationPage = {
+  /** Newest first. */
+  readonly items: OperationRow[]
+  /** Null: this is the last page. */
+  readonly nextCursor: string | null
+}

@@ -1,0 +1,57 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOME } from '../scripts/home.ts'
+import { pack, unpack } from '../scripts/packages.ts'
+import { compile } from '../scripts/project.ts'
+import { compileConsumer, MAX_INSTANTIATIONS, PROJECTS } from '../scripts/try-client.ts'
+
+/** Below node_modules, so that zod and vitest are found; the package that is found first is the packed one. */
+const SHELF = join(HOME, 'node_modules')
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(SHELF, '.packed-'))
+  const installed = join(folder, 'node_modules/@oncue/sdk')
+  await mkdir(installed, { recursive: true })
+  const { tarball } = await pack(HOME, folder)
+  await unpack(tarball, installed)
+  // A package of its own: inside of ours the name of the SDK means its source.
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('the types that are published', () => {
+  it.each(PROJECTS)('compile strictly in a program: $type, $resolution', async (project) => {
+    const home = join(folder, `${project.type}-${project.resolution}`)
+    const instantiations = await compileConsumer(home, project)
+    expect(instantiations).toBeGreaterThan(0)
+    expect(instantiations).toBeLessThanOrEqual(MAX_INSTANTIATIONS)
+  })
+
+  it('say all that types.test.ts expects of those in the source', async () => {
+    await cp(join(HOME, 'test/types.test.ts'), join(folder, 'types.test.ts'))
+    const options = { noEmit: true, skipLibCheck: true, lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'] }
+    await compile(folder, { resolution: 'NodeNext', files: ['types.test.ts'], options })
+  })
+})
+
+describe.each(['import', 'require'])('what is published, as React Native finds it by %s', (condition) => {
+  it.each(['@oncue/sdk', '@oncue/sdk/testing'])('%s needs nothing of Node', async (entry) => {
+    const refused: string[] = []
+    const build = await rolldown({
+      cwd: folder,
+      input: entry,
+      platform: 'neutral',
+      resolve: { conditionNames: ['react-native', condition, 'default'], mainFields: ['module', 'main'] },
+      onLog: (_, log) => void refused.push(log.message),
+    })
+    const { output } = await build.generate({ format: 'esm', minify: true })
+    await build.close()
+    const [{ code, imports, moduleIds }] = output
+    expect({ imports, refused }).toEqual({ imports: [], refused: [] })
+    expect(moduleIds.some((id) => id.startsWith(join(folder, 'node_modules/@oncue/sdk/dist')))).toBe(true)
+    expect(code).not.toMatch(/\bnode:|\bBuffer\b|\bprocess\.|\brequire\(/)
+  })
+})
