@@ -4,7 +4,7 @@ import { TRANSITIONS } from '@oncue/core'
 import { describe, expect, test } from 'vitest'
 import { blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './markdown.ts'
 
-const FOLDERS = /^(packages|apps|prisma|bench|examples|docs|\.ci|\.github)\//
+const FOLDERS = /^(packages|apps|prisma|bench|examples|scripts|docs|\.ci|\.github)\//
 
 describe.each(DOCUMENTS)('%s', (document) => {
   test('links only to what is there', () => {

@@ -15,6 +15,8 @@ export interface Block {
 const PATTERNS = [
   '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG}.md',
   '{prisma,bench}/README.md',
+  'packages/{core,db}/README.md',
+  'apps/{api,worker}/README.md',
   'docs/**/*.md',
 ]
 

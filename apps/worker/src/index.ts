@@ -1,3 +1,4 @@
+export { type Config, readConfig } from './config.ts'
 export type { WorkerStats } from './dispatcher.ts'
 export { createLogger, type Logger, type LoggerOptions, silentLogger } from './log.ts'
 export { logging } from './logging.ts'

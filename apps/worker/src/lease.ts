@@ -109,7 +109,8 @@ async function startThread(options: LeaseOptions, onDeath: () => void): Promise<
       else if ('lost' in message) options.onLost(message.lost)
       else if ('cancelled' in message) options.onCancelled(message.cancelled)
       else if ('rescued' in message) options.onRescued(message.rescued)
-      else log[message.log.level](message.log.fields, message.log.message)
+      // Under `node --watch` Node sends messages of its own this way, too.
+      else if ('log' in message) log[message.log.level](message.log.fields, message.log.message)
     })
     thread.on('error', (err) => {
       log.error({ err }, 'the lease thread failed')

@@ -1,15 +1,20 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { HOME } from './home.ts'
-import { tryPackage } from './try-package.ts'
+import { startPostgres } from '@oncue/db/testing'
+import { findProblems } from './check-package.ts'
+import { HOME, ROOT } from './home.ts'
+import { type Packed, packAll, SDK } from './packages.ts'
+import { publish } from './publish.ts'
+import { tryClient } from './try-client.ts'
+import { installTeam, tryTeam } from './try-team.ts'
 
 const run = promisify(execFile)
-const USAGE =
-  'pnpm sdk: builds, checks, packs and tries the SDK · pnpm sdk publish [--dry-run]: then publishes it'
+const USAGE = `pnpm sdk                       builds, checks, packs and tries all that is published, the SDK first of all
+pnpm sdk publish [--dry-run]   then publishes it`
 /** Of what an app loads, without zod, compressed. Raise it knowingly. */
 const MAX_BYTES = 50_000
 
@@ -23,68 +28,59 @@ async function main(): Promise<void> {
   const [command, ...rest] = positionals
   if (values.help || rest.length > 0 || (command !== undefined && command !== 'publish')) return say(USAGE)
 
-  await runOwn('node', ['scripts/build.ts'])
+  await build()
   await checkSize()
-  const folder = await mkdtemp(join(tmpdir(), 'oncue-pack-'))
+  const folder = await mkdtemp(join(tmpdir(), 'oncue-packages-'))
   try {
-    const tarball = await pack(folder)
-    await checkPacked(tarball)
-    await tryPackage(tarball, say)
-    if (command === 'publish') await publish(tarball, values['dry-run'])
+    const packages = await packAll(folder)
+    for (const packed of packages) await check(packed)
+    await tryAll(packages, folder)
+    if (command === 'publish') await publish(packages, { isTrial: values['dry-run'], say })
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** A command of this package; what it prints is shown when it fails. */
-async function runOwn(command: string, args: readonly string[]): Promise<string> {
-  try {
-    const { stdout } = await run('pnpm', ['exec', command, ...args], { cwd: HOME })
-    return stdout
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}${stderr}`)
-  }
+async function build(): Promise<void> {
+  const filters = ['worker', 'api', 'sdk'].flatMap((name) => ['--filter', `@oncue/${name}`])
+  await run('pnpm', ['exec', 'turbo', 'run', 'build', ...filters], { cwd: ROOT }).catch((error) => {
+    throw new Error(`the build failed:\n${error.stdout}${error.stderr}`)
+  })
 }
 
 async function checkSize(): Promise<void> {
   const files = ['index.js', 'client.js'].map((name) => readFile(join(HOME, 'dist', name)))
   const bytes = gzipSync(Buffer.concat(await Promise.all(files))).byteLength
   if (bytes > MAX_BYTES) throw new Error(`The SDK has ${bytes} bytes compressed, more than ${MAX_BYTES}`)
-  say(`${bytes} bytes compressed, of ${MAX_BYTES}`)
+  say(`SDK: ${bytes} bytes compressed, of ${MAX_BYTES}`)
 }
 
-async function pack(folder: string): Promise<string> {
-  await run('pnpm', ['pack', '--pack-destination', folder], { cwd: HOME })
-  const [name] = await readdir(folder)
-  if (name === undefined) throw new Error('pnpm pack wrote nothing')
-  return join(folder, name)
+async function check(packed: Packed): Promise<void> {
+  const problems = await findProblems(packed)
+  if (problems.length > 0) throw new Error(`${packed.manifest.name}:\n  ${problems.join('\n  ')}`)
+  say(`${packed.manifest.name}: ${packed.files.length} files, publint and attw have no complaint`)
 }
 
-async function checkPacked(tarball: string): Promise<void> {
-  const { stdout } = await run('tar', ['-xzOf', tarball, 'package/package.json'])
-  const { dependencies = {}, peerDependencies = {} } = JSON.parse(stdout) as Record<
-    string,
-    Record<string, string>
-  >
-  const ours = Object.entries({ ...dependencies, ...peerDependencies }).filter(
-    ([name, version]) => name.startsWith('@oncue/') || version.startsWith('workspace:'),
+/** In projects outside of the workspace, which know nothing of it. */
+async function tryAll(packages: readonly Packed[], folder: string): Promise<void> {
+  const team = join(folder, 'team')
+  await installTeam(packages, team)
+  say('a project with all packages compiles strictly')
+
+  const sdk = packages.find(({ manifest }) => manifest.name === SDK)
+  if (!sdk) throw new Error('The SDK is not among the packages')
+  await tryTeam(team, `file:${join(team, 'oncue.db')}`, (server) =>
+    tryClient(sdk, join(folder, 'client'), server, say),
   )
-  if (ours.length > 0) throw new Error(`The package depends on the workspace: ${ours.join(', ')}`)
-  await runOwn('publint', ['run', tarball, '--strict'])
-  await runOwn('attw', [tarball, '--profile', 'node16'])
-  say('publint and attw have no complaint')
-}
+  say('SQLite: migrated, served, worked and enqueued')
 
-async function publish(tarball: string, isTrial: boolean): Promise<void> {
-  const { stdout } = await run('npm', [
-    'publish',
-    tarball,
-    '--access',
-    'public',
-    ...(isTrial ? ['--dry-run'] : []),
-  ])
-  say(stdout.trim())
+  const postgres = await startPostgres()
+  try {
+    await tryTeam(team, postgres.url, async () => {})
+    say('Postgres: migrated, served, worked and enqueued')
+  } finally {
+    await postgres.stop()
+  }
 }
 
 await main()

@@ -15,7 +15,9 @@ export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
   const { config, options, url } = call
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const modules = await load(call)
-  const store = await openStore(url)
+  const store = await openStore(url, {
+    onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
+  })
   const code = await work(call, modules, store, log).finally(() => goodbye(store.close()))
   // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
   process.exit(code)

@@ -1,0 +1,91 @@
+import { openStore, type Store } from '@oncue/db'
+import {
+  type Logger,
+  type MaintenanceOptions,
+  type RunningWorker,
+  silentLogger,
+  startWorker,
+  type WorkerOptions,
+} from '@oncue/worker'
+import { fastForward, type Pace, realTime } from './pace.ts'
+import { Services } from './services.ts'
+import { SLOTS, sendTraffic } from './traffic.ts'
+import { createScheduledWorkers, createWorkers } from './workers.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+/** What charts show at first. */
+const PAST_MS = 35 * MINUTE_MS
+const SPEED = 250
+/** One of those we call has been down for this long when somebody first looks. */
+const TROUBLE_MS = 11 * MINUTE_MS
+/** Two for videos are too few, so that there is something late to be seen. */
+const MEDIA_SLOTS = 2
+/** What is interrupted goes on later: nobody has to wait for it. */
+const GRACE_MS = 500
+
+type Retention = NonNullable<MaintenanceOptions['retention']>
+
+export interface Demo {
+  stop(options?: { readonly graceMs?: number }): Promise<void>
+}
+
+/** Traffic, and workers for it, on a store that stays the caller's. Finished jobs are kept for a day unless told. */
+export async function startDemo(store: Store, log: Logger, retention: Retention = {}): Promise<Demo> {
+  const services = new Services(realTime, new Date(Date.now() - TROUBLE_MS))
+  const day = { completed: DAY_MS, failed: DAY_MS, cancelled: DAY_MS }
+  return run(store, realTime, log, [createWorkers(services), createScheduledWorkers(services)], {
+    maintenance: { retention: { ...day, ...retention } },
+  })
+}
+
+/**
+ * Half an hour of the same traffic in some seconds, by a clock that starts in the past: all of it is enqueued and
+ * run as it will be later. Only on a database without a finished job: elsewhere there is something to see, and
+ * perhaps it is in use. Answers whether it did.
+ */
+export async function playThePast(url: string, signal: AbortSignal, pastMs = PAST_MS): Promise<boolean> {
+  const pace = fastForward(new Date(Date.now() - pastMs), SPEED)
+  const store = await openStore(url, { clock: () => pace.now(), synchronous: 'NORMAL' })
+  try {
+    const { completed, failed, cancelled } = await store.stats()
+    if (completed + failed + cancelled > 0) return false
+    const services = new Services(pace, new Date(Date.now() - TROUBLE_MS))
+    const demo = await run(store, pace, silentLogger, [createWorkers(services)], {
+      ...{ maintenance: false, pollMs: 10, leaseMs: DAY_MS },
+    })
+    await pace.sleep(pastMs, signal).finally(() => demo.stop({ graceMs: 0 }))
+    return true
+  } finally {
+    await store.close()
+  }
+}
+
+async function run(
+  store: Store,
+  pace: Pace,
+  log: Logger,
+  workers: WorkerOptions['workers'],
+  options: Partial<WorkerOptions>,
+): Promise<Demo> {
+  const shared = { ...options, store, workers, log, lease: 'inline', graceMs: GRACE_MS } as const
+  const running: RunningWorker[] = [
+    await startWorker({
+      ...shared,
+      queues: ['payments', 'mail', 'webhooks', 'orders', 'search', 'reports'],
+      concurrency: SLOTS,
+    }),
+    await startWorker({ ...shared, queues: ['media'], concurrency: MEDIA_SLOTS }),
+  ]
+  const stopping = new AbortController()
+  const traffic = sendTraffic(store, pace, stopping.signal, (error) =>
+    log.warn({ err: error }, 'the demo could not enqueue'),
+  )
+  return {
+    async stop(options) {
+      stopping.abort()
+      await traffic
+      await Promise.all(running.map((worker) => worker.stop(options)))
+    },
+  }
+}

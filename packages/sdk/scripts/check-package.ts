@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { HOME, ROOT } from './home.ts'
+import { type Manifest, type Packed, SDK, unpack } from './packages.ts'
+
+const run = promisify(execFile)
+
+/** What nobody who installs a package should find in it. */
+const OURS_ALONE = /^src\/|\.test\.|\.test-d\.|^dist\/(testing|conformance)\/|tsbuildinfo$/
+
+/** What is wrong with a packed package: nothing, if it may be published. Needs no network. */
+export async function findProblems(packed: Packed): Promise<string[]> {
+  const scratch = await mkdtemp(join(tmpdir(), 'oncue-check-'))
+  try {
+    await unpack(packed.tarball, scratch)
+    return [
+      ...checkManifest(packed.manifest),
+      ...checkFiles(packed),
+      ...(await checkCommands(packed, scratch)),
+      ...(await checkImports(packed, scratch)),
+      ...checkMigrations(packed),
+      ...(await checkByTools(packed)),
+    ]
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+function checkManifest({
+  engines,
+  dependencies,
+  peerDependencies,
+  optionalDependencies,
+}: Manifest): string[] {
+  const versions = Object.entries({ ...dependencies, ...peerDependencies, ...optionalDependencies })
+  return [
+    ...versions.flatMap(([name, version]) =>
+      /^(workspace|catalog|file|link):/.test(version) ? [`${name} is asked for as ${version}`] : [],
+    ),
+    ...(engines?.node ? [] : ['it does not say which Node it needs']),
+  ]
+}
+
+function checkFiles({ home, files, manifest }: Packed): string[] {
+  // The SDK is a bundle, and its build begins with an empty folder.
+  const isLeftOver = (file: string) => {
+    const [, name] = /^dist\/(.+)\.js$/.exec(file) ?? []
+    return manifest.name !== SDK && name !== undefined && !existsSync(join(home, 'src', `${name}.ts`))
+  }
+  const wanted = ['README.md', 'LICENSE', ...targetsOf(manifest.exports), ...targetsOf(manifest.bin ?? {})]
+  return [
+    ...wanted.flatMap((file) => (files.includes(file) ? [] : [`${file} is missing: is it built?`])),
+    ...files.flatMap((file) => (OURS_ALONE.test(file) ? [`${file} is nothing for others`] : [])),
+    ...files.flatMap((file) => (isLeftOver(file) ? [`${file} has no source: remove dist, and build`] : [])),
+  ]
+}
+
+/** The files that `exports` or `bin` name, at any depth. */
+function targetsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value.replace(/^\.\//, '')]
+  return Object.values(value as object).flatMap(targetsOf)
+}
+
+async function checkCommands({ manifest }: Packed, folder: string): Promise<string[]> {
+  const texts = Object.entries(manifest.bin ?? {}).map(async ([name, file]) => {
+    const text = await readFile(join(folder, file), 'utf8').catch(() => '')
+    return text.startsWith('#!/usr/bin/env node\n') ? [] : [`${name} is no program`]
+  })
+  return (await Promise.all(texts)).flat()
+}
+
+/** Whatever the code imports has to be installed with it. */
+async function checkImports({ manifest, files }: Packed, folder: string): Promise<string[]> {
+  const { name, dependencies, peerDependencies } = manifest
+  const known = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
+  const problems: string[] = []
+  for (const file of files.filter((path) => /\.c?js$/.test(path))) {
+    const text = await readFile(join(folder, file), 'utf8')
+    for (const specifier of specifiersIn(text)) {
+      const [owner = ''] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? []
+      if (!known.has(owner) && !isBuiltin(specifier)) problems.push(`${file} imports ${specifier}`)
+    }
+  }
+  return problems
+}
+
+/** Those of packages: statements of modules begin a line, as compilers and bundlers write them. */
+function specifiersIn(text: string): string[] {
+  const patterns = [
+    /^(?:import|export)\b[^'"\n;]*?from\s*['"]([^'"\n]+)['"]/gm,
+    /^\} from ['"]([^'"\n]+)['"]/gm,
+    /^import\s*['"]([^'"\n]+)['"]/gm,
+    /\b(?:import|require)\(\s*['"]([^'"\n]+)['"]\s*\)/g,
+  ]
+  return patterns
+    .flatMap((pattern) => [...text.matchAll(pattern)].map(([, specifier = '']) => specifier))
+    .filter((specifier) => !/^[./]/.test(specifier))
+}
+
+/** The package carries a copy of them, and it must not be yesterday's. */
+function checkMigrations({ home, files }: Packed): string[] {
+  if (!home.endsWith('packages/db')) return []
+  const packed = files.filter((file) => file.startsWith('migrations/'))
+  const written = ['postgres', 'sqlite'].flatMap((dialect) =>
+    readdirSync(join(ROOT, 'prisma', dialect, 'migrations')).flatMap((name) =>
+      ['migration.sql', 'down.sql'].map((file) => `migrations/${dialect}/${name}/${file}`),
+    ),
+  )
+  const odd = [...written, ...packed].find((file) => !written.includes(file) || !packed.includes(file))
+  return odd ? [`${odd} is not in both, prisma/ and the package: build it again`] : []
+}
+
+/** The SDK is for everybody; all others are modules for Node. */
+async function checkByTools({ manifest: { name }, tarball }: Packed): Promise<string[]> {
+  const profile = name === SDK ? 'node16' : 'esm-only'
+  const tools = [
+    ['publint', 'run', tarball, '--strict'],
+    ['attw', tarball, '--profile', profile],
+  ]
+  const failures = tools.map(async ([tool = '', ...args]) => {
+    try {
+      await run('pnpm', ['exec', tool, ...args], { cwd: HOME })
+      return []
+    } catch (error) {
+      const { stdout, stderr } = error as { stdout: string; stderr: string }
+      return [`${tool}: ${stdout}${stderr}`]
+    }
+  })
+  return (await Promise.all(failures)).flat()
+}

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { ROOT } from './home.ts'
+
+const run = promisify(execFile)
+
+/** Everything that is published. Those that others need come first. */
+export const PACKAGES = ['packages/core', 'packages/db', 'apps/worker', 'apps/api', 'packages/sdk'] as const
+
+export const SDK = '@oncue/sdk'
+
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly bin?: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly engines?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+export interface Packed {
+  /** Where it is in the repository. */
+  readonly home: string
+  readonly tarball: string
+  /** As it is published: `publishConfig` applied, versions filled in. */
+  readonly manifest: Manifest
+  readonly files: readonly string[]
+}
+
+/** Packs what is built, into a folder that exists. */
+export async function packAll(destination: string): Promise<Packed[]> {
+  const packed: Packed[] = []
+  for (const path of PACKAGES) packed.push(await pack(join(ROOT, path), destination))
+  return packed
+}
+
+export async function pack(home: string, destination: string): Promise<Packed> {
+  const { stdout } = await run('pnpm', ['pack', '--json', '--pack-destination', destination], { cwd: home })
+  const { filename, files } = JSON.parse(stdout) as { filename: string; files: { path: string }[] }
+  const tarball = join(destination, basename(filename))
+  const manifest = JSON.parse(await readPacked(tarball, 'package.json')) as Manifest
+  return { home, tarball, manifest, files: files.map(({ path }) => path) }
+}
+
+/** The text of one of its files. */
+async function readPacked(tarball: string, path: string): Promise<string> {
+  const { stdout } = await run('tar', ['-xzOf', tarball, `package/${path}`], { maxBuffer: 16 * 2 ** 20 })
+  return stdout
+}
+
+/** Into a folder that exists. */
+export async function unpack(tarball: string, folder: string): Promise<void> {
+  await run('tar', ['-xzf', tarball, '--strip-components', '1', '-C', folder])
+}

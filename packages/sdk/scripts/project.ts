@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { ROOT } from './home.ts'
+
+const run = promisify(execFile)
+
+/** How people set up their compiler. */
+export const RESOLUTIONS = {
+  NodeNext: { module: 'NodeNext', moduleResolution: 'NodeNext' },
+  Bundler: { module: 'ESNext', moduleResolution: 'Bundler' },
+} as const
+export type Resolution = keyof typeof RESOLUTIONS
+
+/** As strict as a compiler can be told to be, about the declarations of what is installed too. */
+const STRICT = {
+  ...{ target: 'ES2022', lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'] },
+  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
+}
+
+/** A folder outside of the workspace in which these are installed, from npm or from tarballs. */
+export async function install(folder: string, dependencies: Record<string, string>): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  // What a tarball of ours asks for by its version is to be a tarball, too.
+  const ours = Object.keys(dependencies).filter((name) => name.startsWith('@oncue/'))
+  const overrides = Object.fromEntries(ours.map((name) => [name, `$${name}`]))
+  const manifest = { private: true, type: 'module', dependencies, overrides }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: folder })
+}
+
+export interface Compilation {
+  readonly resolution: Resolution
+  readonly files: readonly string[]
+  /** Beyond what is strict, such as where to write. */
+  readonly options?: Readonly<Record<string, unknown>>
+}
+
+/** Compiles files of a folder, and answers how many types the compiler had to work out for them. */
+export async function compile(folder: string, { resolution, files, options }: Compilation): Promise<number> {
+  const compilerOptions = { ...STRICT, types: [], ...RESOLUTIONS[resolution], ...options }
+  const config = join(folder, `tsconfig.${resolution}.json`)
+  await writeFile(config, JSON.stringify({ compilerOptions, files }))
+  const compiler = join(ROOT, 'node_modules/typescript/lib/tsc.js')
+  const args = [compiler, '-p', config, '--pretty', 'false', '--extendedDiagnostics']
+  const { stdout } = await run(process.execPath, args).catch((error: { stdout: string }) => {
+    throw new Error(`${folder} does not compile (${resolution}):\n${error.stdout}`)
+  })
+  return Number(/^Instantiations:\s*(\d+)$/m.exec(stdout)?.[1])
+}
+
+/** The versions of this repository of what users of the packages have, too. */
+export async function versionsOf<Name extends string>(names: readonly Name[]): Promise<Record<Name, string>> {
+  const text = await readFile(join(ROOT, 'pnpm-workspace.yaml'), 'utf8')
+  const versions = names.map((name) => {
+    const version = new RegExp(`^  "?${name}"?: (.*)$`, 'm').exec(text)?.[1]
+    if (version === undefined) throw new Error(`${name} is not in the catalog`)
+    return [name, version] as const
+  })
+  return Object.fromEntries(versions) as Record<Name, string>
+}

@@ -1,0 +1,113 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { HOME } from './home.ts'
+import type { Packed } from './packages.ts'
+import { compile, install, RESOLUTIONS, type Resolution, versionsOf } from './project.ts'
+import type { Server } from './try-client.ts'
+
+const run = promisify(execFile)
+const TOKEN = `oncue_${'team'.padEnd(43, '0')}`
+const EXPECTED = '3 true'
+const START_MS = 30_000
+
+/** A project of a team: all packages, and its own jobs. */
+export async function installTeam(packages: readonly Packed[], folder: string): Promise<void> {
+  const ours = packages.map(({ manifest, tarball }) => [manifest.name, `file:${tarball}`])
+  // The oldest zod that they say they work with.
+  const zod = packages[0]?.manifest.peerDependencies?.zod?.replace('^', '') ?? ''
+  await install(folder, { ...Object.fromEntries(ours), zod, ...(await versionsOf(['@types/node'])) })
+  assertOneDriver(folder)
+  await cp(join(HOME, 'scripts/team'), folder, { recursive: true })
+  for (const resolution of Object.keys(RESOLUTIONS) as Resolution[]) {
+    const options = { types: ['node'], lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'] }
+    const asNodeRunsIt = { noEmit: true, allowImportingTsExtensions: true, erasableSyntaxOnly: true }
+    await compile(folder, {
+      resolution,
+      files: ['types.ts', 'produce.ts'],
+      options: { ...options, ...asNodeRunsIt },
+    })
+  }
+}
+
+/** Two SQLites in one process undo each other's locks; of two `pg`s neither knows the other's pool. */
+function assertOneDriver(folder: string): void {
+  for (const driver of ['better-sqlite3', 'pg']) {
+    const copies = globSync(`**/node_modules/${driver}/package.json`, { cwd: folder })
+    if (copies.length !== 1) throw new Error(`there should be one ${driver}: ${copies.join(', ')}`)
+  }
+}
+
+/** What a team does on its first day, by the commands of the packages: migrate, serve, work, enqueue. */
+export async function tryTeam(
+  folder: string,
+  databaseUrl: string,
+  visit: (server: Server) => Promise<void>,
+): Promise<void> {
+  const env = [`DATABASE_URL=${databaseUrl}`, 'ONCUE_PORT=0', `ONCUE_ADMIN_TOKEN=${TOKEN}`]
+  await run('env', [...env, 'npx', 'oncue-migrate'], { cwd: folder })
+  const start = (name: string, ...args: string[]) =>
+    new Program(name, [...env, join(folder, 'node_modules/.bin', name), ...args], folder)
+  const api = start('oncue-api')
+  const worker = start('oncue-worker', '--import', './jobs.ts')
+  try {
+    const { url } = await api.says('the API is up')
+    await worker.says('the worker runs')
+    const args = ['produce.ts', databaseUrl, String(url), TOKEN]
+    const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 60_000 })
+    if (stdout !== EXPECTED) throw new Error(`expected "${EXPECTED}", got "${stdout}"`)
+    await visit({ url: String(url), token: TOKEN })
+  } finally {
+    await Promise.all([api.stop(), worker.stop()])
+  }
+}
+
+/** A command that runs until it is told to stop, and logs lines of JSON. */
+class Program {
+  readonly #name: string
+  readonly #child: ChildProcess
+  readonly #lines: AsyncIterator<string>
+  #said = ''
+
+  /** By `env`, which becomes the command: so what is in the environment here is in its environment, too. */
+  constructor(name: string, args: readonly string[], folder: string) {
+    this.#name = name
+    const child = spawn('env', args, { cwd: folder })
+    this.#child = child
+    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    child.stderr.on('data', (text) => {
+      this.#said += text
+    })
+  }
+
+  /** Waits for that line. */
+  async says(message: string): Promise<Record<string, unknown>> {
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), START_MS)
+    try {
+      for (;;) {
+        const { value, done } = await this.#lines.next()
+        if (done) throw new Error(`${this.#name} ended before it said "${message}":\n${this.#said}`)
+        this.#said += `${value}\n`
+        if (!value.startsWith('{')) continue
+        const line = JSON.parse(value) as Record<string, unknown>
+        if (line.msg === message) return line
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** It has to end as it should. */
+  async stop(): Promise<void> {
+    this.#child.stdout?.resume()
+    if (this.#child.exitCode === null) {
+      this.#child.kill('SIGTERM')
+      await once(this.#child, 'exit')
+    }
+    if (this.#child.exitCode !== 0) throw new Error(`${this.#name} did not stop cleanly:\n${this.#said}`)
+  }
+}

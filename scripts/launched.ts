@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+
+/** A command that goes on until it is stopped, and what it says. */
+export class Launched {
+  readonly process: ChildProcess
+  output = ''
+  /** In the environment of all that it starts, whatever group or parent they choose. */
+  readonly #mark = `ONCUE_LAUNCH=${randomUUID()}`
+  readonly #closed: Promise<unknown>
+
+  /** In a process group of its own, as a shell would start it. */
+  constructor(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+    const [name = '', value] = this.#mark.split('=')
+    this.process = spawn(command, args, {
+      ...{ cwd: options.cwd, env: { ...options.env, [name]: value } },
+      ...{ detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    })
+    this.#closed = once(this.process, 'close')
+    for (const stream of [this.process.stdout, this.process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text
+        this.process.emit('output')
+      })
+    }
+  }
+
+  /** Waits until it has printed this. If it ends without, what it printed is the error. */
+  async says(pattern: RegExp): Promise<void> {
+    let isOver = false
+    const over = this.#closed.then(() => {
+      isOver = true
+    })
+    while (!pattern.test(this.output)) {
+      if (isOver) throw new Error(`it ended without ${pattern}:\n${this.output}`)
+      await Promise.race([over, once(this.process, 'output')])
+    }
+  }
+
+  /** Waits for its end. Answers the exit code, and all that it said. */
+  async ends(): Promise<{ code: number | null; output: string }> {
+    await this.#closed
+    return { code: this.process.exitCode, output: this.output }
+  }
+
+  /** To all of its group, as a terminal sends Ctrl-C. */
+  signal(name: NodeJS.Signals | 0): boolean {
+    try {
+      return process.kill(-(this.process.pid ?? 0), name)
+    } catch {
+      return false
+    }
+  }
+
+  /** What of it still runs. */
+  left(): string[] {
+    if (!existsSync('/proc/self/environ')) return this.signal(0) ? ['its process group'] : []
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    const marked = pids.filter((pid) => read(pid, 'environ').split('\0').includes(this.#mark))
+    return marked.map((pid) => read(pid, 'cmdline').replaceAll('\0', ' '))
+  }
+}
+
+/** Of a process that may be gone, or somebody else's. */
+function read(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,54 @@
+import { access, constants, mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname } from 'node:path'
+import { isOncueError, OncueError } from '@oncue/core'
+import { dialectOf, migrate, sqliteFile, withoutPassword } from '@oncue/db'
+
+/** What would go wrong later is found out before anybody waits for a build. */
+
+export async function assertPortIsFree({ host, port }: { host: string; port: number }): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen({ host, port, exclusive: true }, resolve)
+  }).catch((cause: NodeJS.ErrnoException) => {
+    const used = cause.code === 'EADDRINUSE'
+    const reason = used ? 'something listens there already' : cause.message
+    throw new OncueError('INVALID_INPUT', `Cannot listen on ${host}:${port}: ${reason}`, {
+      cause,
+      hint: used
+        ? 'Is Oncue running already? Otherwise take another port: --port 4401'
+        : 'Set ONCUE_HOST and ONCUE_PORT to an address of this machine.',
+    })
+  })
+  await new Promise((resolve) => server.close(resolve))
+}
+
+export async function assertWritable(url: string): Promise<void> {
+  if (url === ':memory:' || dialectOf(url) === 'postgres') return
+  const folder = dirname(sqliteFile(url))
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new OncueError('DATABASE_READ_ONLY', `Cannot write in ${folder}: ${code}`, {
+      cause,
+      hint: 'Make that folder writable, or keep the database elsewhere: DATABASE_URL=file:/some/folder/oncue.db',
+    })
+  }
+}
+
+/** Whatever is wrong with the database comes to light here; then it says which one it was. */
+export async function migrateDatabase(url: string): Promise<void> {
+  if (url === ':memory:') return
+  try {
+    await migrate(url)
+  } catch (cause) {
+    if (!isOncueError(cause)) throw cause
+    const { code, message, hint } = cause
+    throw new OncueError(code, `${message}\nThis is about DATABASE_URL=${withoutPassword(url)}`, {
+      cause,
+      hint,
+    })
+  }
+}

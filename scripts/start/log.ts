@@ -1,0 +1,35 @@
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { createLogger, type Logger } from '@oncue/api'
+import { OncueError } from '@oncue/core'
+import { pino } from 'pino'
+import pretty from 'pino-pretty'
+
+export interface Log extends Logger {
+  /** Where it is; null: in the terminal. */
+  readonly file: string | null
+}
+
+/** In a file, so that the terminal stays calm: one of this start, and one of the last. */
+export function openLog(folder: string, level: string, isTerminal: boolean): Log {
+  if (isTerminal) return Object.assign(createLogger({ level }), { file: null })
+  const file = join(folder, 'start.log')
+  try {
+    mkdirSync(folder, { recursive: true })
+    if (existsSync(file)) renameSync(file, `${file}.1`)
+    const destination = pino.destination({ dest: file, sync: true })
+    const format = pretty({
+      destination,
+      colorize: false,
+      singleLine: true,
+      translateTime: 'SYS:isoDateTime',
+    })
+    return Object.assign(pino({ level, base: null }, format), { file })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new OncueError('INVALID_INPUT', `Cannot write ${file}: ${code}`, {
+      cause,
+      hint: 'Make that folder writable, or let the log go to the terminal: --logs',
+    })
+  }
+}

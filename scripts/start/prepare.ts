@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { OncueError } from '@oncue/core'
+import { step } from './progress.ts'
+import { ROOT } from './root.ts'
+
+const LAST_LINES = 30
+
+/** The Prisma clients, without which nothing of ours can be imported. */
+export async function generateClients(signal: AbortSignal): Promise<void> {
+  await step('Generating the database clients', () => runTask('generate', '@oncue/prisma', signal))
+}
+
+/** The app's web build. */
+export async function buildApp(signal: AbortSignal): Promise<void> {
+  await step('Building the app (about a minute, when it has changed)', () =>
+    runTask('export:web', '@oncue/mobile', signal, 'Or start without the app: --no-app'),
+  )
+}
+
+/** Turbo knows what a task is made from, and does it only when that has changed. */
+async function runTask(task: string, filter: string, signal: AbortSignal, advice = ''): Promise<void> {
+  const turbo = createRequire(join(ROOT, 'package.json')).resolve('turbo/bin/turbo')
+  const args = [turbo, 'run', task, `--filter=${filter}`, '--output-logs=new-only', '--no-color']
+  const child = spawn(process.execPath, args, { cwd: ROOT, signal, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => output.push(text))
+  }
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject).once('close', resolve)
+  })
+  if (code === 0) return
+  const end = output.join('').trimEnd().split('\n').slice(-LAST_LINES).join('\n')
+  throw new OncueError('INTERNAL', `${filter} could not ${task}:\n\n${end}\n`, {
+    hint: `See it alone: npx -y pnpm@12.18.0 --filter ${filter} ${task}\n${advice}`.trimEnd(),
+  })
+}

@@ -1,0 +1,33 @@
+/** Quicker than this, nobody needs to hear of it. */
+const QUIET_MS = 1_000
+const REDRAW_MS = 500
+/** Without a terminal each word is a line that stays. */
+const REMIND_MS = 15_000
+
+export const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+/** Does something that may take minutes, and lets whoever waits see that it goes on. */
+export async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
+  const began = performance.now()
+  const seconds = () => `${Math.round((performance.now() - began) / 1_000)} s`
+  const terminal = process.stdout.isTTY ? process.stdout : undefined
+  let isShown = false
+  const show = () => {
+    isShown = true
+    if (terminal) terminal.write(`\r\x1b[2K  ${title} … ${seconds()}`)
+    else say(`  ${title} …`)
+  }
+  const first = setTimeout(show, QUIET_MS)
+  const next = setInterval(show, terminal ? REDRAW_MS : REMIND_MS)
+  try {
+    const result = await work()
+    if (isShown) say(`${terminal ? '\r\x1b[2K' : ''}  ${title}: ${seconds()}`)
+    return result
+  } catch (error) {
+    if (isShown && terminal) say('')
+    throw error
+  } finally {
+    clearTimeout(first)
+    clearInterval(next)
+  }
+}

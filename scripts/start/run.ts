@@ -1,0 +1,63 @@
+import { playThePast } from '../../examples/demo/demo.ts'
+import { assertPortIsFree, assertWritable, migrateDatabase } from './check.ts'
+import { hasOwnApp, readSettings, type Settings } from './config.ts'
+import { aborted, type End } from './end.ts'
+import { greeting } from './greeting.ts'
+import { type Log, openLog } from './log.ts'
+import { EXIT, type Options } from './options.ts'
+import { buildApp } from './prepare.ts'
+import { say, step } from './progress.ts'
+import { type Oncue, serve } from './serve.ts'
+
+/** How long the end may take after somebody insisted on it. */
+const LAST_MS = 3_000
+
+/** From the first check to the last word. Answers the exit code. */
+export async function run(options: Options, end: End): Promise<number> {
+  const settings = readSettings(options)
+  const { databaseUrl, appDir, adminToken } = settings.api
+  // First what may be wrong, then what takes long.
+  await assertPortIsFree(settings.api)
+  await assertWritable(databaseUrl)
+  const log = openLog(settings.folder, settings.api.logLevel, options.logs)
+  await step('Migrating the database', () => migrateDatabase(databaseUrl))
+  if (options.app && !hasOwnApp()) await buildApp(end.asked)
+  if (options.demo) await preparePast(settings, end)
+
+  end.asked.throwIfAborted()
+  const oncue = await serve(settings, log, options.demo)
+  const newToken = settings.newToken ?? oncue.api.adminToken
+  const { url } = oncue.api
+  const shown = { url, databaseUrl, appDir, logFile: log.file, newToken, isBrief: options.logs }
+  say(greeting({ ...shown, givenToken: adminToken }))
+  await aborted(end.asked)
+  return stop(oncue, log, end)
+}
+
+async function preparePast({ api: { databaseUrl } }: Settings, { asked }: End): Promise<void> {
+  // Each store on `:memory:` has a file of its own.
+  if (databaseUrl === ':memory:') return
+  await step('Playing half an hour of traffic', () => playThePast(databaseUrl, asked))
+}
+
+async function stop(oncue: Oncue, log: Log, end: End): Promise<number> {
+  if (end.error !== undefined) {
+    log.error({ err: end.error }, 'an error was thrown and nobody caught it: stopping')
+    say(`\nStopping because of an error: ${end.error}`)
+  } else {
+    say('\nStopping. Ctrl-C again stops at once.')
+  }
+  const insisted = aborted(end.insisted).then(() => {
+    setTimeout(() => process.exit(EXIT.interrupted), LAST_MS).unref()
+    return oncue.stop({ graceMs: 0 })
+  })
+  try {
+    await Promise.race([oncue.stop(), insisted])
+  } catch (error) {
+    log.error({ err: error }, 'it did not stop as it should')
+    say(`It did not stop as it should: ${error}`)
+    return EXIT.failed
+  }
+  say('Stopped.')
+  return end.error === undefined ? EXIT.done : EXIT.failed
+}

@@ -1,0 +1,36 @@
+import { isOncueError } from '@oncue/core'
+import { watchForEnd } from './end.ts'
+import { EXIT, HELP, type Options, readOptions } from './options.ts'
+import { generateClients } from './prepare.ts'
+import { say } from './progress.ts'
+
+/** Answers the exit code, when it is over. */
+export async function start(args: readonly string[]): Promise<number> {
+  let options: Options
+  try {
+    options = readOptions(args)
+  } catch (error) {
+    return fail(error, EXIT.usage)
+  }
+  if (options.help) {
+    say(HELP)
+    return EXIT.done
+  }
+  const end = watchForEnd()
+  try {
+    await generateClients(end.asked)
+    // Only now: it imports what needs the clients.
+    const { run } = await import('./run.ts')
+    return await run(options, end)
+  } catch (error) {
+    // Whatever was under way when somebody interrupted it, failed because of that.
+    if (end.asked.aborted && end.error === undefined) return EXIT.interrupted
+    return fail(end.error ?? error, EXIT.failed)
+  }
+}
+
+function fail(error: unknown, code: number): number {
+  const text = isOncueError(error) ? `${error.message}\n${error.hint}` : ((error as Error)?.stack ?? error)
+  process.stderr.write(`\n${text}\n`)
+  return code
+}
