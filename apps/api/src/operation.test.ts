@@ -19,7 +19,8 @@ describe('a stream', () => {
     const ctx = {
       principal: ANONYMOUS,
       auth: { whileValid: () => ({ signal: never, release() {} }) },
-      live: { closing: never },
+      live: { closing: never, enter: () => () => {} },
+      request: { ip: '127.0.0.1' },
     } as unknown as ApiContext
     let hadTurn = false
     setImmediate(() => {

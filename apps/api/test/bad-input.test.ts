@@ -144,7 +144,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
         ],
       ]
       if (isChange) {
-        if (call.required) rows.push(['nothing', () => raw(''), WRONG_FIELD])
+        if (!call.needsNothing) rows.push(['nothing', () => raw(''), WRONG_FIELD])
         rows.push(
           ['eleven megabytes', () => raw(`{"json":"${'x'.repeat(11 * 1_048_576)}"}`), ['PAYLOAD_TOO_LARGE']],
           [

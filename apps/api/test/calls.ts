@@ -10,6 +10,8 @@ export interface ProcedureCall {
   readonly also?: (world: World) => readonly unknown[]
   /** Fields without which it is refused. */
   readonly required?: readonly string[]
+  /** A change that works without any input. */
+  readonly needsNothing?: true
   /** Texts that may be anything, by the ends of their paths: stored or compared as they are. */
   readonly free?: readonly string[]
 }
@@ -264,7 +266,7 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     also: () => [{ pushToken: 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]' }],
     required: ['pushToken'],
   },
-  'devices.testPush': { access: 'read', input: () => ({}) },
+  'devices.testPush': { access: 'read', input: () => ({}), needsNothing: true },
   'alerts.list': { access: 'read', input: () => ({ state: 'open', queue: 'default', limit: 10 }) },
   'alerts.get': { access: 'read', input: anAlert, required: ['id'] },
   'alerts.ack': { access: 'act', input: anAlert, required: ['id'] },
@@ -313,7 +315,11 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     input: async (world) => ({ id: await world.channel() }),
     required: ['id'],
   },
-  'pairings.create': { access: 'act', input: () => ({ role: 'viewer', validSeconds: 60 }) },
+  'pairings.create': {
+    access: 'act',
+    input: () => ({ role: 'viewer', validSeconds: 60 }),
+    needsNothing: true,
+  },
   'pairings.exchange': {
     access: 'anyone',
     input: async (world) => ({ code: await world.pairingCode(), name: 'phone' }),

@@ -367,6 +367,31 @@ describe('what health costs', () => {
   })
 })
 
+it('health takes a rest after a look that took long', async () => {
+  const here = await Installation.on('sqlite')
+  let time = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => time)
+  onTestFinished(() => clock.mockRestore())
+  let tookMs = 500
+  const queues = vi.spyOn(here.store, 'queues').mockImplementation(async () => {
+    time += tookMs
+    return []
+  })
+  const board = new HealthBoard(here.store, null)
+  const looksAt = async (ms: number) => {
+    time = ms
+    await board.get()
+    return queues.mock.calls.length
+  }
+  expect([await looksAt(0), await looksAt(2_499), await looksAt(2_500)]).toEqual([1, 1, 2])
+  // Never longer than ten seconds, and a second where nothing is slow.
+  tookMs = 60_000
+  expect(await looksAt(5_000)).toBe(3)
+  tookMs = 1
+  expect([await looksAt(14_999), await looksAt(15_000)]).toEqual([3, 4])
+  expect([await looksAt(15_999), await looksAt(16_000)]).toEqual([4, 5])
+})
+
 it('the environment has the name that it was given', async () => {
   const api = await startTestApi('sqlite', { env: { ONCUE_ENVIRONMENT: 'staging' } })
   expect((await api.client().health.get.query()).environment).toBe('staging')

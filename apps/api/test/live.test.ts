@@ -231,7 +231,7 @@ describe('500 subscribers', () => {
     const database = await createDatabase('postgres')
     const counter = new StatementCounter()
     const proxy = await startProxy(database.url, counter.listen)
-    const api = await startTestApi('postgres', { databaseUrl: proxy.url })
+    const api = await startTestApi('postgres', { databaseUrl: proxy.url, background: false })
     const ids = await Promise.all(Array.from({ length: 500 }, () => api.enqueue()))
     const notebooks = ids.map((id) => new Notebook().watch(api.client(), id))
     await until(() => {

@@ -33,7 +33,8 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     expect(await client.schedules.list()).toMatchObject([{ name: 'nightly', nextAt: expect.any(Date) }])
     await client.schedules.remove({ name: 'nightly' })
 
-    expect(await client.jobs.series({ from, to: new Date() })).toBeInstanceOf(Array)
+    expect(await client.jobs.series({ from, to: new Date(), stepMinutes: 5 })).toBeInstanceOf(Array)
+    expect(await client.jobs.gauges({ from, to: new Date() })).toBeInstanceOf(Array)
     expect(await client.jobs.failures()).toEqual([])
     expect(await client.jobs.stats()).toMatchObject({ completed: 1 })
 

@@ -1,7 +1,7 @@
 import { type AlertKind, FAILURE_MIN_RUNS, FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core'
 import type { AlertRuleRow } from '@oncue/db'
 import { counted, inPercent, inWords } from '../health/words.ts'
-import type { Facts, QueueFacts, Workforce } from './facts.ts'
+import type { Facts, QueueFacts, Staffing } from './facts.ts'
 
 /**
  * How a condition stands. Between holding and being clearly false it neither begins nor ends anything: so what
@@ -76,7 +76,7 @@ const CONDITIONS: Readonly<
 }
 
 /** Where nothing waits and nothing was done for a day, nobody misses them. */
-function noWorkers({ workers, waiting, wasBusy }: Workforce, threshold: number, name: string): Reading {
+function noWorkers({ workers, waiting, wasBusy }: Staffing, threshold: number, name: string): Reading {
   if (workers > threshold || (waiting === 0 && !wasBusy)) return CLEAR
   const none = name ? 'no workers' : 'No workers'
   const few = `${name ? 'only' : 'Only'} ${counted(workers, 'worker')}`

@@ -2,14 +2,14 @@ import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core'
 import type { AlertRuleRow, QueueOverview, Store } from '@oncue/db'
 import { Ended, minuteOf } from '../health/ended.ts'
 import { readLoad } from '../health/facts.ts'
-import { isAlive } from '../health/workforce.ts'
+import { Workforce } from '../health/workforce.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const FAILURE_MINUTES = FAILURE_WINDOW_MS / MINUTE_MS
 const STALL_MINUTES = STALL_WINDOW_MS / MINUTE_MS
 
-export interface Workforce {
+export interface Staffing {
   /** Ready to run. */
   readonly waiting: number
   /** How many of those that serve it are alive. */
@@ -18,7 +18,7 @@ export interface Workforce {
   readonly wasBusy: boolean
 }
 
-export interface QueueFacts extends Workforce, Pick<QueueOverview, 'oldestWaiting' | 'paused'> {
+export interface QueueFacts extends Staffing, Pick<QueueOverview, 'oldestWaiting' | 'paused'> {
   /** How many failed, and how many ran, of late. */
   readonly ended: { readonly failed: number; readonly ran: number }
   /** Nothing was done of late. */
@@ -28,7 +28,7 @@ export interface QueueFacts extends Workforce, Pick<QueueOverview, 'oldestWaitin
 /** Everything that rules look at, read once. Our own queue, and those who serve nothing else, are left out. */
 export interface Facts {
   readonly now: Date
-  readonly whole: Workforce
+  readonly whole: Staffing
   readonly queues: ReadonlyMap<string, QueueFacts>
 }
 
@@ -42,13 +42,12 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
       to: new Date(minute + MINUTE_MS),
     }),
   ])
-  const alive = load.workers.filter((worker) => isAlive(worker, now))
-  const serving = (queue: string) => alive.filter((worker) => worker.queues.includes(queue)).length
+  const workforce = new Workforce(load.workers, now)
 
   const busy = new Map<string | null, boolean>()
   for (const { kind, queue, threshold, enabled } of rules) {
-    const workersOf = queue === null ? alive.length : serving(queue)
-    if (kind === 'no_workers' && enabled && workersOf <= threshold)
+    const { workers } = queue === null ? workforce.whole : workforce.of(queue)
+    if (kind === 'no_workers' && enabled && workers <= threshold)
       busy.set(queue, await store.alerts.wasBusy(new Date(now.getTime() - DAY_MS), queue))
   }
 
@@ -57,10 +56,11 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
 
   const queues = load.queues.map(({ queue, waiting, oldestWaiting, paused }): [string, QueueFacts] => {
     const ended = endedOf.get(queue) ?? new Ended()
+    const { workers } = workforce.of(queue)
     return [
       queue,
       {
-        ...{ waiting, oldestWaiting, paused, workers: serving(queue), wasBusy: busy.get(queue) ?? false },
+        ...{ waiting, oldestWaiting, paused, workers, wasBusy: busy.get(queue) ?? false },
         ended: ended.last(FAILURE_MINUTES),
         // The minute that runs has only just begun, so as many whole ones before it.
         isStill: ended.last(STALL_MINUTES + 1).ran === 0,
@@ -68,6 +68,6 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
     ]
   })
   const waiting = load.queues.reduce((sum, overview) => sum + overview.waiting, 0)
-  const whole = { waiting, workers: alive.length, wasBusy: busy.get(null) ?? false }
+  const whole = { waiting, workers: workforce.whole.workers, wasBusy: busy.get(null) ?? false }
   return { now, whole, queues: new Map(queues) }
 }

@@ -1,12 +1,17 @@
 import { Inbox } from './inbox.ts'
 
+/** What is slow to read may take a fifth of the time, up to a limit. */
+const REST_FACTOR = 5
+const MAX_REST_MS = 10_000
+
 /** What many want to know, read at most once a second for all who ask and all who watch. */
 export class Board<T> {
   readonly #read: () => Promise<T>
   readonly #tellTaleOf: (value: T) => string
   readonly #maxAgeMs: number
   readonly #watchers = new Set<(value: T) => void>()
-  #latest: { readonly at: number; readonly value: Promise<T> } | undefined
+  #restMs: number
+  #latest: { readonly value: Promise<T>; until: number } | undefined
   #poll: NodeJS.Timeout | undefined
 
   /** Two values with the same tell-tale are the same to those who watch. */
@@ -14,6 +19,7 @@ export class Board<T> {
     this.#read = read
     this.#tellTaleOf = tellTaleOf
     this.#maxAgeMs = maxAgeMs
+    this.#restMs = maxAgeMs
   }
 
   /** How many watch. */
@@ -21,16 +27,24 @@ export class Board<T> {
     return this.#watchers.size
   }
 
-  /** At most a second old. */
+  /** At most a second old, if it can be had that fast. */
   get(): Promise<T> {
-    const now = performance.now()
-    if (this.#latest && now - this.#latest.at < this.#maxAgeMs) return this.#latest.value
-    const value = this.#read()
-    this.#latest = { at: now, value }
-    value.catch(() => {
-      this.#latest = undefined
-    })
-    return value
+    if (this.#latest && performance.now() < this.#latest.until) return this.#latest.value
+    const start = performance.now()
+    // Nobody begins another while it is under way.
+    const latest = { value: this.#read(), until: Number.POSITIVE_INFINITY }
+    this.#latest = latest
+    latest.value.then(
+      () => {
+        const restMs = (performance.now() - start) * REST_FACTOR
+        this.#restMs = Math.max(this.#maxAgeMs, Math.min(restMs, MAX_REST_MS))
+        latest.until = start + this.#restMs
+      },
+      () => {
+        this.#latest = undefined
+      },
+    )
+    return latest.value
   }
 
   /** As it is now, and again whenever it has changed: at most once a second, and never as it was before. */
@@ -44,7 +58,7 @@ export class Board<T> {
     }
     this.#watchers.add(watcher)
     signal.addEventListener('abort', inbox.ring, { once: true })
-    this.#poll ??= setTimeout(() => void this.#look(), this.#maxAgeMs)
+    this.#poll ??= setTimeout(() => void this.#look(), this.#restMs)
     try {
       watcher(await this.get())
       for (;;) {
@@ -74,6 +88,6 @@ export class Board<T> {
     } catch {
       // A database that is away comes back; until then it stays what it was.
     }
-    this.#poll = this.#watchers.size > 0 ? setTimeout(() => void this.#look(), this.#maxAgeMs) : undefined
+    this.#poll = this.#watchers.size > 0 ? setTimeout(() => void this.#look(), this.#restMs) : undefined
   }
 }
