@@ -12,9 +12,8 @@ RUN pnpm fetch
 COPY . .
 RUN mkdir /packages && pnpm install --offline --frozen-lockfile \
   && pnpm exec turbo run build --filter @oncue/worker --filter @oncue/api \
+  && pnpm exec node packages/sdk/scripts/bundle-app.ts \
   && for name in core db worker api; do pnpm --filter "@oncue/$name" pack --pack-destination /packages; done
-# The app, which the API serves.
-RUN pnpm --filter @oncue/mobile run --if-present export:web && mkdir -p apps/mobile/dist
 
 # As a team would install it: the packages, and what they need at run time.
 FROM node:24-slim AS install
@@ -29,10 +28,8 @@ WORKDIR /app
 ENV NODE_ENV=production \
   PATH=/app/node_modules/.bin:$PATH \
   ONCUE_HOST=0.0.0.0 \
-  ONCUE_PORT=4400 \
-  ONCUE_APP_DIR=/app/app
+  ONCUE_PORT=4400
 COPY --from=install /app/node_modules ./node_modules
-COPY --from=build /repo/apps/mobile/dist ./app
 USER node
 EXPOSE 4400
 # For the API. Workers serve nothing: they end themselves when they hang, and are started again.

@@ -7,9 +7,11 @@ module.exports = {
   preset: 'jest-expo',
   // Vitest has what needs no device: *.test.ts.
   testMatch: ['<rootDir>/src/**/*.test.tsx'],
+  // The first test of a file compiles what it imports.
+  testTimeout: 60_000,
   setupFilesAfterEnv: ['<rootDir>/src/testing/setup.ts'],
-  moduleNameMapper: { ...preset.moduleNameMapper, '^(\\.{1,2}/.*)\\.tsx?$': '$1' },
-  transform: { ...preset.transform, '\\.mjs$': preset.transform['\\.[jt]sx?$'] },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.tsx?$': '$1' },
+  transform: { '\\.mjs$': preset.transform['\\.[jt]sx?$'] },
   transformIgnorePatterns: preset.transformIgnorePatterns.map((pattern) =>
     pattern.replace('(?!(', `(?!(${MODULES.join('|')}|`),
   ),

@@ -6,13 +6,18 @@ const SOURCE = join(__dirname, 'src/')
 /** Made by scripts/bundle-sdk.mts. */
 const SDK = join(__dirname, 'node_modules/.cache/oncue/sdk.js')
 
+/** Parts of the router that come along and that nobody here uses: other tab bars, the site map, its error page. */
+const UNUSED =
+  /expo-router\/build\/(layouts\/Tabs|react-navigation\/bottom-tabs\/index|views\/(Sitemap|useSitemap|ErrorBoundary|Toast))\.js$/
+
 const config = getDefaultConfig(__dirname)
 
 config.resolver.resolveRequest = (context, name, platform) => {
   if (name === '@oncue/sdk' && !context.dev && existsSync(SDK)) return { type: 'sourceFile', filePath: SDK }
   // Metro looks for `x.web.ts` only where an import leaves the extension away, which ours do not.
   const isOurs = name.startsWith('.') && context.originModulePath.startsWith(SOURCE)
-  return context.resolveRequest(context, isOurs ? name.replace(/\.tsx?$/, '') : name, platform)
+  const found = context.resolveRequest(context, isOurs ? name.replace(/\.tsx?$/, '') : name, platform)
+  return found.type === 'sourceFile' && UNUSED.test(found.filePath) ? { type: 'empty' } : found
 }
 
 module.exports = config

@@ -7,6 +7,8 @@ import {
   startWorker,
   type WorkerOptions,
 } from '@oncue/worker'
+import { readLoad } from '../../apps/api/src/health/facts.ts'
+import { lookAt } from '../../apps/api/src/health/looks.ts'
 import { fastForward, type Pace, realTime } from './pace.ts'
 import { Services } from './services.ts'
 import { SLOTS, sendTraffic } from './traffic.ts'
@@ -54,11 +56,27 @@ export async function playThePast(url: string, signal: AbortSignal, pastMs = PAS
     const demo = await run(store, pace, silentLogger, [createWorkers(services)], {
       ...{ maintenance: false, pollMs: 10, leaseMs: DAY_MS },
     })
-    await pace.sleep(pastMs, signal).finally(() => demo.stop({ graceMs: 0 }))
+    try {
+      for (let minute = 0; minute * MINUTE_MS < pastMs; minute++) {
+        await pace.sleep(MINUTE_MS, signal)
+        await recordGauges(store, pace)
+      }
+    } finally {
+      await demo.stop({ graceMs: 0 })
+    }
     return true
   } finally {
     await store.close()
   }
+}
+
+/** How full everything is, as the API writes it down once a minute. */
+async function recordGauges(store: Store, pace: Pace): Promise<void> {
+  const now = pace.now()
+  const { queues, workers } = await readLoad(store)
+  // They live in this process, and beat by the clock on the wall, which is far too slow here.
+  const alive = workers.map((worker) => ({ ...worker, lastBeat: now }))
+  await store.gauges.record(lookAt(now, queues, alive))
 }
 
 async function run(

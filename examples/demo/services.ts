@@ -35,10 +35,10 @@ export class Services {
     return id('msg')
   }
 
-  /** One in seven gets no answer. Who asks again does. */
+  /** About one in seven gets no answer. Who asks again does. */
   async capture(isFirstTry: boolean, signal: AbortSignal): Promise<string> {
     await this.work(450, signal)
-    if (isFirstTry && Math.random() < 1 / 7) {
+    if (isFirstTry && Math.random() < 0.15) {
       throw new GatewayTimeoutError('the payment gateway did not answer within 5000 ms')
     }
     return id('cap')

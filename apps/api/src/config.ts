@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { allowedTopicsSchema, OncueError, ruleSchema, type Settings, settingsSchema } from '@oncue/core'
 import { z } from 'zod'
 
@@ -45,6 +46,11 @@ function whole(min: number, max: number) {
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const MAX_RATE = 1_000_000_000
+
+/** The published package has the app inside; in the repository it is where its own build puts it. */
+const APP_DIR = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../mobile/dist' : '../app', import.meta.url),
+)
 
 /** Everything that the API reads from its environment. */
 const schema = z.object({
@@ -104,7 +110,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     host: values.ONCUE_HOST ?? '127.0.0.1',
     port: values.ONCUE_PORT ?? 4400,
     adminToken: values.ONCUE_ADMIN_TOKEN,
-    appDir: resolve(cwd, values.ONCUE_APP_DIR ?? 'apps/mobile/dist'),
+    appDir: values.ONCUE_APP_DIR === undefined ? APP_DIR : resolve(cwd, values.ONCUE_APP_DIR),
     environment: values.ONCUE_ENVIRONMENT ?? null,
     corsOrigins: values.ONCUE_CORS_ORIGINS ?? [],
     publicUrl: values.ONCUE_PUBLIC_URL?.replace(/\/+$/, '') ?? null,

@@ -10,7 +10,7 @@ const sparkSchema = z.array(z.number()).length(SPARK_MINUTES)
 
 /** What is wrong with a queue, the worst first. */
 export const QUEUE_STATES = ['stalled', 'late', 'failing', 'paused', 'ok', 'idle'] as const
-export const queueStateSchema = z.enum(QUEUE_STATES)
+const queueStateSchema = z.enum(QUEUE_STATES)
 export type QueueState = z.output<typeof queueStateSchema>
 
 export const queueHealthSchema = queueOverviewSchema.extend({

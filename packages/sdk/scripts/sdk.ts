@@ -43,9 +43,15 @@ async function main(): Promise<void> {
 
 async function build(): Promise<void> {
   const filters = ['worker', 'api', 'sdk'].flatMap((name) => ['--filter', `@oncue/${name}`])
-  await run('pnpm', ['exec', 'turbo', 'run', 'build', ...filters], { cwd: ROOT }).catch((error) => {
-    throw new Error(`the build failed:\n${error.stdout}${error.stderr}`)
-  })
+  const steps = [
+    ['pnpm', 'exec', 'turbo', 'run', 'build', ...filters],
+    ['node', join(HOME, 'scripts/bundle-app.ts')],
+  ]
+  for (const [command = '', ...args] of steps) {
+    await run(command, args, { cwd: ROOT }).catch((error) => {
+      throw new Error(`the build failed:\n${error.stdout}${error.stderr}`)
+    })
+  }
 }
 
 async function checkSize(): Promise<void> {
@@ -69,9 +75,10 @@ async function tryAll(packages: readonly Packed[], folder: string): Promise<void
 
   const sdk = packages.find(({ manifest }) => manifest.name === SDK)
   if (!sdk) throw new Error('The SDK is not among the packages')
-  await tryTeam(team, `file:${join(team, 'oncue.db')}`, (server) =>
-    tryClient(sdk, join(folder, 'client'), server, say),
-  )
+  await tryTeam(team, `file:${join(team, 'oncue.db')}`, async (server) => {
+    await assertApp(server.url)
+    await tryClient(sdk, join(folder, 'client'), server, say)
+  })
   say('SQLite: migrated, served, worked and enqueued')
 
   const postgres = await startPostgres()
@@ -81,6 +88,13 @@ async function tryAll(packages: readonly Packed[], folder: string): Promise<void
   } finally {
     await postgres.stop()
   }
+}
+
+async function assertApp(url: string): Promise<void> {
+  const page = await (await fetch(url)).text()
+  const [script] = /(?<=<script src=")[^"]+/.exec(page) ?? []
+  const answer = script === undefined ? undefined : await fetch(new URL(script, url))
+  if (!answer?.ok) throw new Error(`The API does not serve the app:\n${page}`)
 }
 
 await main()

@@ -3,7 +3,7 @@ import type { ActivityPoint } from '@oncue/db'
 const MINUTE_MS = 60_000
 
 /** How far back it is looked. */
-export const MINUTES = 60
+const MINUTES = 60
 
 export function minuteOf(time: Date): Date {
   return new Date(time.getTime() - (time.getTime() % MINUTE_MS))

@@ -3,7 +3,7 @@ import type { Gauge, WorkerRow } from '@oncue/db'
 /** Behind a transaction pooler a death cannot be seen: a worker that is silent for this long is dead. */
 const SILENT_MS = 60_000
 
-export function isAlive({ missingSince, lastBeat }: WorkerRow, now: Date): boolean {
+function isAlive({ missingSince, lastBeat }: WorkerRow, now: Date): boolean {
   return missingSince === null && now.getTime() - lastBeat.getTime() < SILENT_MS
 }
 

@@ -1,5 +1,4 @@
-import { Stack } from 'expo-router'
-import { DarkTheme, DefaultTheme, ThemeProvider } from 'expo-router/react-navigation'
+import { DarkTheme, DefaultTheme, Stack, ThemeProvider } from 'expo-router'
 import { StatusBar } from 'expo-status-bar'
 import { Gate } from '../components/shell/gate.tsx'
 import { Providers } from '../components/shell/providers.tsx'

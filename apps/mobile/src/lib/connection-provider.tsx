@@ -31,6 +31,7 @@ export function ConnectionProvider({ children }: { readonly children: ReactNode 
       onMessage(health) {
         syncClock(health.now)
         queries.setQueryData(HEALTH_KEY, health)
+        void session.recognise()
       },
       onRefused: () => session.expire(),
     })

@@ -99,6 +99,16 @@ describe('a connection', () => {
     )
   })
 
+  it('says nothing of a restart of the server', async () => {
+    connection.start()
+    await pass(0)
+    const said: string[] = []
+    connection.state.subscribe(() => said.push(phase()))
+    server.cut()
+    await pass(1_000)
+    expect([server.opened, new Set(said)]).toEqual([2, new Set(['live'])])
+  })
+
   it('comes back by itself', async () => {
     server.isUp = false
     connection.start()

@@ -90,15 +90,18 @@ export class Connection<Message> {
         if (isOncueError(error, 'UNAUTHORIZED')) return this.#source.onRefused()
       }
       this.#lost()
-      const isAnswered = await this.#ask(signal)
+      // What was live a moment ago may be so again: a restart of the server is not worth a word.
+      const isAnswered = await this.#ask(signal, attempt === 0)
       if (signal.aborted) return
-      await this.#sleep(isAnswered ? POLL_MS : Math.min(FIRST_PAUSE_MS * 2 ** attempt, POLL_MS), signal)
+      const pause = isAnswered && attempt > 0 ? POLL_MS : FIRST_PAUSE_MS * 2 ** attempt
+      await this.#sleep(Math.min(pause, POLL_MS), signal)
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<boolean> {
+  async #ask(signal: AbortSignal, isFirst: boolean): Promise<boolean> {
     try {
-      this.#got(await this.#source.get(signal), 'polling')
+      const message = await this.#source.get(signal)
+      this.#got(message, isFirst && this.state.get().phase === 'live' ? 'live' : 'polling')
       return true
     } catch (error) {
       if (isOncueError(error, 'UNAUTHORIZED') && !signal.aborted) this.#source.onRefused()

@@ -3,7 +3,7 @@ import { createClient, isOncueError, type Outputs } from '@oncue/sdk'
 export type Me = Outputs['tokens']['me']
 
 /** What stood in the way of a connection. Each has a name, since each has another remedy. */
-export type Trouble = 'no-network' | 'not-oncue' | 'token-refused' | 'too-old' | 'not-allowed'
+export type Trouble = 'no-network' | 'not-oncue' | 'token-refused' | 'too-old' | 'not-allowed' | 'refused'
 
 export type Probed =
   | { readonly ok: true; readonly me: Me }
@@ -26,7 +26,7 @@ export async function probe(url: string, token: string | undefined): Promise<Pro
     if (typeof health.version !== 'string') return { ok: false, trouble: 'too-old', detail: '' }
     return { ok: true, me }
   } catch (error) {
-    return { ok: false, ...nameOf(error) }
+    return troubleOf(error)
   }
 }
 
@@ -47,12 +47,15 @@ async function reach(url: string): Promise<'oncue' | { trouble: Trouble; detail:
   }
 }
 
-function nameOf(error: unknown): { trouble: Trouble; detail: string } {
-  if (isOncueError(error, 'UNAUTHORIZED')) return { trouble: 'token-refused', detail: '' }
+export function troubleOf(error: unknown): Probed {
+  const detail = error instanceof Error ? error.message : ''
+  if (isOncueError(error, 'UNAUTHORIZED')) return { ok: false, trouble: 'token-refused', detail: '' }
   if (isOncueError(error, 'FORBIDDEN') || isOncueError(error, 'HTTP_DISABLED'))
-    return { trouble: 'not-allowed', detail: error.message }
-  if (isOncueError(error, 'NOT_FOUND')) return { trouble: 'too-old', detail: '' }
-  return { trouble: 'no-network', detail: error instanceof Error ? error.message : '' }
+    return { ok: false, trouble: 'not-allowed', detail }
+  if (isOncueError(error, 'NOT_FOUND')) return { ok: false, trouble: 'too-old', detail: '' }
+  if (isOncueError(error, 'NETWORK_ERROR') || isOncueError(error, 'REQUEST_TIMEOUT'))
+    return { ok: false, trouble: 'no-network', detail }
+  return { ok: false, trouble: 'refused', detail }
 }
 
 /** What to tell, and what to do. */
@@ -76,5 +79,9 @@ export const TROUBLES: Readonly<Record<Trouble, { readonly title: string; readon
   'not-allowed': {
     title: 'This token may not look at anything',
     remedy: 'Use a token whose role is viewer, operator or admin.',
+  },
+  refused: {
+    title: 'The server refused',
+    remedy: 'It says why:',
   },
 }

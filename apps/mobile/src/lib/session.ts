@@ -2,7 +2,7 @@ import { type Client, createClient, isOncueError, OncueError } from '@oncue/sdk'
 import { createContext, useContext } from 'react'
 import { HOME_SERVER } from './home-server.ts'
 import { Observable, useObservable } from './observable.ts'
-import { type Me, type Probed, probe } from './probe.ts'
+import { type Me, type Probed, probe, troubleOf } from './probe.ts'
 import { addServer, chooseServer, forgetServer, loadServers, type Server, type Servers } from './servers.ts'
 import { readToken } from './token.ts'
 
@@ -32,20 +32,8 @@ export class Session {
     await this.#openCurrent()
   }
 
-  /** On the web a token becomes a cookie, and is forgotten. */
   async signIn(url: string, token: string): Promise<Probed> {
-    if (HOME_SERVER) {
-      const home = clientOf(HOME_SERVER)
-      const started = await home.session.start(token).then(
-        () => null,
-        (error: unknown) => error,
-      )
-      if (started && !isOncueError(started, 'UNAUTHORIZED')) return troubleOf(started)
-      if (started) return { ok: false, trouble: 'token-refused', detail: '' }
-      const probed = await probe(HOME_SERVER.url, undefined)
-      if (probed.ok) this.#enter(HOME_SERVER, probed.me)
-      return probed
-    }
+    if (HOME_SERVER) return this.#signInHome(HOME_SERVER, token)
     const probed = await probe(url, token)
     if (!probed.ok) return probed
     this.servers.set(await addServer(this.servers.get(), url, token))
@@ -78,6 +66,15 @@ export class Session {
     if (state.status !== 'signed-in' || state.server.id === leaving) await this.#openCurrent()
   }
 
+  /** The server answers, and who we are could not be asked yet. */
+  async recognise(): Promise<void> {
+    const state = this.state.get()
+    if (state.status !== 'signed-in' || state.me) return
+    const me = await state.client.tokens.me().catch(() => null)
+    const now = this.state.get()
+    if (me && now.status === 'signed-in' && now.client === state.client) this.state.set({ ...now, me })
+  }
+
   /** The server knows us no longer: sign in again, and go on where one was. */
   expire(): void {
     if (this.state.get().status === 'signed-in')
@@ -85,6 +82,18 @@ export class Session {
         status: 'signed-out',
         why: 'Your session has ended. Sign in to go on where you were.',
       })
+  }
+
+  /** A token becomes a cookie, and is forgotten. */
+  async #signInHome(home: Server, token: string): Promise<Probed> {
+    try {
+      await clientOf(home).session.start(token)
+    } catch (error) {
+      return troubleOf(error)
+    }
+    const probed = await probe(home.url, undefined)
+    if (probed.ok) this.#enter(home, probed.me)
+    return probed
   }
 
   async #openCurrent(): Promise<void> {
@@ -120,10 +129,6 @@ function clientOf(server: Server, options: { retries?: number; timeoutMs?: numbe
   if (HOME_SERVER) return createClient({ url: server.url, ...options })
   const token = async () => (await readToken(server.id)) ?? ''
   return createClient({ url: server.url, token, ...options })
-}
-
-function troubleOf(error: unknown): Probed {
-  return { ok: false, trouble: 'no-network', detail: error instanceof Error ? error.message : '' }
 }
 
 export const SessionContext = createContext<Session | null>(null)

@@ -1,4 +1,7 @@
 import { format } from 'node:util'
+import { configure } from '@testing-library/react-native'
+
+configure({ asyncUtilTimeout: 20_000 })
 
 jest.mock('@react-native-async-storage/async-storage', () =>
   require('@react-native-async-storage/async-storage/jest/async-storage-mock'),

@@ -24,16 +24,18 @@ export interface TileProps {
 export function Tile(props: TileProps) {
   const { label, value, unit, trend, isBad = false, spark, threshold, onPress, size = 'large' } = props
   const { colors } = useTheme()
+  // Every digit of a large number, rather than some of it in large.
+  const isLarge = size === 'large' && value.length <= 6
   const content = (
     <View style={styles.content}>
       <Text variant="label" color="textMuted">
         {label}
       </Text>
       <View style={styles.number}>
-        <Text variant={size === 'large' ? 'hero' : 'display'} style={styles.value}>
+        <Text variant={isLarge ? 'hero' : 'display'} style={styles.value}>
           {value}
           {unit !== undefined && (
-            <Text variant={size === 'large' ? 'title' : 'heading'} color="textMuted" style={styles.unit}>
+            <Text variant={isLarge ? 'title' : 'heading'} color="textMuted" style={styles.unit}>
               {'\u202f'}
               {unit}
             </Text>

@@ -1,10 +1,217 @@
+import { useRouter } from 'expo-router'
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Badge } from '../../components/ui/badge.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Chart } from '../../components/ui/chart.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { Row } from '../../components/ui/row.tsx'
+import { Segmented } from '../../components/ui/segmented.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Ago } from '../../components/ui/ticking.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
+import { serverNow } from '../../lib/clock.ts'
+import { moment, number, shortId, timeOfDay } from '../../lib/format.ts'
+import { useKeyboard } from '../../lib/use-keyboard.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { ConfirmSheet } from '../operations/confirm-sheet.tsx'
+import { type Action, many } from '../operations/words.ts'
+import { ErrorView } from './error-view.tsx'
+import { useFailureFilter, WINDOW_OPTIONS, WINDOWS, type WindowName } from './filter.ts'
+import {
+  errorOf,
+  type FailedJobs,
+  type FailureGroup,
+  failedJobs,
+  failedOf,
+  failureGroup,
+  retryingOf,
+} from './queries.ts'
 
+/** One cause of failures: what was thrown, how often, by which jobs, and what to do about all of them. */
 export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: string }) {
+  const { filter } = useFailureFilter()
+  const [window, setWindow] = useState<WindowName>(filter.window)
+  const group = useRead(failureGroup(fingerprint, window))
+  const jobs = useRead(failedJobs(fingerprint))
+  const [asked, setAsked] = useState<Action | null>(null)
+  const lock = useLock()
+  useKeyboard({ r: () => lock === null && setAsked('requeue') })
+  const failed = jobs.data
+
   return (
-    <Page title={fingerprint} parent="/failures">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page
+      title={group.data ? errorOf(group.data).class : 'Failure'}
+      parent="/failures"
+      badge={group.data?.isNew && <Badge label="new" tone="warn" />}
+      onRefresh={() => {
+        void group.refetch()
+        void jobs.refetch()
+      }}
+      bar={
+        <ActionBar>
+          <Button
+            label={failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'}
+            icon="requeue"
+            variant="primary"
+            lock={failed?.count === 0 ? 'None of them is left to retry.' : lock}
+            onPress={() => setAsked('requeue')}
+          />
+          <Button label="Delete these" icon="remove" lock={lock} onPress={() => setAsked('delete')} />
+          <Button
+            label="Cancel retries"
+            icon="cancel"
+            lock={lock}
+            hint="Jobs that failed like this and will be tried again by themselves"
+            onPress={() => setAsked('cancel')}
+          />
+        </ActionBar>
+      }
+    >
+      <ReadState read={group}>
+        {(shown) =>
+          shown ? (
+            <Shown {...{ group: shown, window }} onWindow={setWindow} />
+          ) : (
+            <NoneLeft {...{ window }} onWindow={setWindow} />
+          )
+        }
+      </ReadState>
+      {failed && failed.count > 0 && <Jobs {...{ fingerprint, failed }} />}
+      {asked && (
+        <ConfirmSheet
+          action={asked}
+          filter={asked === 'cancel' ? retryingOf(fingerprint) : failedOf(fingerprint)}
+          scope={scopeOf(asked, group.data)}
+          {...(asked !== 'cancel' && failed && { count: failed.count })}
+          onClose={() => setAsked(null)}
+        />
+      )}
     </Page>
   )
 }
+
+function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
+  const what = action === 'cancel' ? 'jobs that wait to be tried again after' : 'failed jobs with'
+  return group ? `${what} ${errorOf(group).class}, ${group.topics.join(', ')}` : `${what} this error`
+}
+
+interface WindowProps {
+  readonly window: WindowName
+  readonly onWindow: (window: WindowName) => void
+}
+
+function Shown({ group, window, onWindow }: WindowProps & { readonly group: FailureGroup }) {
+  const { colors } = useTheme()
+  const { sample, topics, queues, firstSeen, lastSeen, trend } = group
+  return (
+    <View style={styles.content}>
+      <View style={styles.facts}>
+        <Fact name={`failed in ${WINDOWS[window].words}`}>{number(group.count)}</Fact>
+        <Fact name="last seen">
+          <Ago from={lastSeen} />
+        </Fact>
+        <Fact name="first seen">
+          <Ago from={firstSeen} />
+        </Fact>
+        <Fact name={topics.length === 1 ? 'topic' : 'topics'}>{topics.join(', ')}</Fact>
+        <Fact name={queues.length === 1 ? 'queue' : 'queues'}>{queues.join(', ')}</Fact>
+      </View>
+      {sample.error ? (
+        <ErrorView error={sample.error} />
+      ) : (
+        <Text color="textMuted">No error was kept with its jobs.</Text>
+      )}
+      <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
+        <Segmented label="Since when" options={WINDOW_OPTIONS} value={window} onChange={onWindow} />
+        <Chart
+          title="Failed"
+          series={[{ name: 'jobs', values: trend, color: 'bad', isArea: true }]}
+          times={timesOf(trend.length, WINDOWS[window].ms)}
+          format={number}
+          formatTime={window === '7d' ? (at) => moment(at).slice(0, -3) : timeOfDay}
+          height={140}
+        />
+      </View>
+    </View>
+  )
+}
+
+/** When each part of the trend began. */
+function timesOf(parts: number, ms: number): Date[] {
+  const start = serverNow() - ms
+  return Array.from({ length: parts }, (_, index) => new Date(start + (index * ms) / parts))
+}
+
+function NoneLeft({ window, onWindow }: WindowProps) {
+  return (
+    <EmptyState
+      title="None left"
+      text={`No job that failed like this in ${WINDOWS[window].words} is still failed: they were retried, deleted, or removed by retention.`}
+      {...(window !== '7d' && {
+        action: { label: 'Look at the last 7 days', onPress: () => onWindow('7d') },
+      })}
+    />
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <View style={styles.fact}>
+      <Text variant="title">{children}</Text>
+      <Text variant="small" color="textMuted">
+        {name}
+      </Text>
+    </View>
+  )
+}
+
+/** The newest of them, and the way to all. */
+function Jobs({ fingerprint, failed }: { readonly fingerprint: string; readonly failed: FailedJobs }) {
+  const router = useRouter()
+  const open = useOpen('jobId')
+  const all = `All ${many(failed.count, failed.countIsExact)} jobs`
+  return (
+    <View style={styles.jobs}>
+      <View style={styles.heading}>
+        <Text variant="heading" level={2}>
+          Jobs
+        </Text>
+      </View>
+      {failed.sample.slice(0, 5).map(({ id, topic, queue }) => (
+        <Row key={id} label={`Job ${id}, ${topic} in ${queue}`} onPress={() => open(id)}>
+          <Text variant="label">
+            {topic} <Text variant="code">{shortId(id)}</Text>
+          </Text>
+          <Text variant="small" color="textMuted">
+            in {queue}
+          </Text>
+        </Row>
+      ))}
+      {failed.count > 1 && (
+        <Row
+          label={all}
+          onPress={() => router.push({ pathname: '/jobs', params: { status: 'failed', fingerprint } })}
+        >
+          <Text variant="heading" color="accent">
+            {all}
+          </Text>
+        </Row>
+      )}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  content: { paddingHorizontal: space.l, gap: space.l },
+  facts: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.xl, rowGap: space.m },
+  fact: { gap: 2 },
+  card: { borderWidth: 1, borderRadius: radius.l, padding: space.l, gap: space.m },
+  jobs: { paddingTop: space.xl },
+  heading: { paddingHorizontal: space.l, paddingBottom: space.s },
+})

@@ -1,10 +1,164 @@
+import { useRouter } from 'expo-router'
+import type { ReactNode } from 'react'
+import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Icon } from '../../components/ui/icon.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import type { Health } from '../../lib/connection-provider.tsx'
+import { count } from '../../lib/format.ts'
+import { useHealth } from '../../lib/use-health.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { radius, space, toneOf } from '../../theme/tokens.ts'
+import { useIsWide, useTheme } from '../../theme/use-theme.ts'
+import { FailureRow } from '../failures/failure-row.tsx'
+import { NowTiles, TileSkeletons } from './now-tiles.tsx'
+import { Spoken } from './spoken.tsx'
+import { TroubleRow, troubledOf } from './trouble-row.tsx'
 
+/** Whether something is wrong, and where to look first. One request, and then the stream. */
 export function NowScreen() {
+  const read = useHealth()
   return (
-    <Page title="Now">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page title="Now" onRefresh={() => void read.refetch()}>
+      <ReadState read={read} skeleton={<TileSkeletons />}>
+        {(health) => (
+          <View style={styles.content}>
+            <Sentence health={health} />
+            <NowTiles health={health} />
+            <Below health={health} />
+          </View>
+        )}
+      </ReadState>
     </Page>
   )
 }
+
+const LOOKS = {
+  good: { icon: 'good', tone: 'good' },
+  warn: { icon: 'warn', tone: 'warn' },
+  bad: { icon: 'failures', tone: 'bad' },
+} as const
+
+/** Everything in one sentence, and the alerts that it woke somebody with. */
+function Sentence({ health: { summary, alerts } }: { readonly health: Health }) {
+  const { colors } = useTheme()
+  const router = useRouter()
+  const { icon, tone } = LOOKS[summary.level]
+  const { ink, wash } = toneOf(colors, tone)
+  const known = [
+    alerts.acked > 0 && `${alerts.acked} acknowledged`,
+    alerts.snoozed > 0 && `${alerts.snoozed} snoozed`,
+  ].filter(Boolean)
+  return (
+    <View style={[styles.sentence, { backgroundColor: wash }]}>
+      <Icon name={icon} size={28} ink={ink} />
+      <View style={styles.words}>
+        <Text variant="title" level={2}>
+          {summary.text}
+        </Text>
+        {known.length > 0 && (
+          <Text variant="small" color="text">
+            Alerts: {known.join(', ')}
+          </Text>
+        )}
+      </View>
+      {alerts.firing > 0 && (
+        <Button
+          label={`${count(alerts.firing, 'alert')} firing`}
+          icon="alerts"
+          onPress={() => router.navigate('/alerts')}
+        />
+      )}
+      <Spoken text={summary.text} />
+    </View>
+  )
+}
+
+function Below({ health }: { readonly health: Health }) {
+  const isWide = useIsWide()
+  const openGroup = useOpen('fingerprint')
+  const troubled = troubledOf(health.queues)
+  const { failures, queues } = health
+  if (queues.length === 0 && failures.length === 0)
+    return <Calm icon="idle" text="No job has come in yet. Enqueue one, and it shows here." />
+  if (troubled.length === 0 && failures.length === 0)
+    return (
+      <Calm
+        icon="good"
+        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine, and nothing failed in the last hour.`}
+      />
+    )
+  return (
+    <View style={isWide && styles.columns}>
+      <Section title="Queues in trouble" fine={troubled.length === 0 && 'Every queue is fine.'}>
+        {troubled.map((queue) => (
+          <TroubleRow key={queue.queue} queue={queue} />
+        ))}
+      </Section>
+      <Section
+        title="Failures of the last hour"
+        fine={failures.length === 0 && 'Nothing failed in the last hour.'}
+      >
+        {failures.map((group) => (
+          <FailureRow key={group.fingerprint} group={group} onPress={() => openGroup(group.fingerprint)} />
+        ))}
+      </Section>
+    </View>
+  )
+}
+
+interface SectionProps {
+  readonly title: string
+  /** Said instead, when there is nothing to list. */
+  readonly fine: string | false
+  readonly children: ReactNode
+}
+
+function Section({ title, fine, children }: SectionProps) {
+  return (
+    <View style={styles.section}>
+      <View style={styles.heading}>
+        <Text variant="heading" level={2}>
+          {title}
+        </Text>
+        {fine !== false && (
+          <Text variant="label" color="textMuted">
+            {fine}
+          </Text>
+        )}
+      </View>
+      {children}
+    </View>
+  )
+}
+
+function Calm({ icon, text }: { readonly icon: 'good' | 'idle'; readonly text: string }) {
+  return (
+    <View style={styles.calm}>
+      <Icon name={icon} color="textMuted" />
+      <Text color="textMuted" style={styles.words}>
+        {text}
+      </Text>
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  content: { gap: space.l },
+  sentence: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    gap: space.m,
+    marginHorizontal: space.l,
+    padding: space.l,
+    borderRadius: radius.l,
+  },
+  words: { flex: 1, minWidth: 160, gap: 2 },
+  columns: { flexDirection: 'row', gap: space.l },
+  section: { flex: 1, minWidth: 0, paddingTop: space.s },
+  heading: { paddingHorizontal: space.l, paddingBottom: space.s, gap: space.xs },
+  calm: { flexDirection: 'row', alignItems: 'center', gap: space.m, paddingHorizontal: space.xl },
+})

@@ -1,10 +1,211 @@
+import { useRouter } from 'expo-router'
+import { StyleSheet, View } from 'react-native'
+import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Age } from '../../components/ui/ticking.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { useAct, useLock, useRead } from '../../lib/api.tsx'
+import { duration, moment, number, percent, timeOfDay } from '../../lib/format.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { OperationRow } from './operation-row.tsx'
+import { ProgressBar } from './progress-bar.tsx'
+import { recentOperations, useOperation } from './queries.ts'
+import {
+  headlineOf,
+  type Operation,
+  outcomeInWords,
+  progressOf,
+  reasonInWords,
+  scopeOf,
+  skippedOf,
+  spreadInWords,
+  VERBS,
+} from './words.ts'
 
+/** How many jobs a retry, cancel or delete has been through, and how it went. */
 export function OperationScreen({ operationId }: { readonly operationId: string }) {
+  const read = useOperation(operationId)
+  const operation = read.data
   return (
-    <Page title={operationId} parent="/">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page
+      title={operation ? VERBS[operation.action].verb : 'Operation'}
+      parent="/"
+      badge={operation && <StateWord state={operation.status} />}
+      onRefresh={() => void read.refetch()}
+      bar={operation && <Bar operation={operation} />}
+    >
+      <ReadState read={read}>{(shown) => <Shown operation={shown} />}</ReadState>
+      <Recent exceptId={operationId} />
     </Page>
   )
 }
+
+function Shown({ operation }: { readonly operation: Operation }) {
+  const { colors } = useTheme()
+  const { action, status, done, total, by, created, finishedAt, stoppedBy, error } = operation
+  const left = Math.max(0, total - done - skippedOf(operation))
+  return (
+    <View style={styles.content}>
+      <View aria-live="polite">
+        <Text variant="title" level={2}>
+          {headlineOf(operation)}
+        </Text>
+      </View>
+      <Text color="textMuted">{scopeOf(operation.filter)}</Text>
+
+      <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
+        <View style={styles.numbers}>
+          <Figure name={VERBS[action].done} value={done} isLarge />
+          <Figure name="skipped" value={skippedOf(operation)} />
+          {status !== 'completed' && <Figure name="left" value={left} />}
+        </View>
+        <ProgressBar
+          label={`${percent(progressOf(operation))} done`}
+          share={progressOf(operation)}
+          tone={TONES[status]}
+        />
+        {Object.entries(operation.skipped).map(([reason, many]) => (
+          <Text key={reason} variant="small" color="textMuted">
+            {number(many)} skipped: {reasonInWords(reason, action)}
+          </Text>
+        ))}
+      </View>
+
+      {error && <Banner tone="bad" icon="bad" text={error.message} detail={`Error ${error.code}`} />}
+
+      <View style={styles.facts}>
+        <Fact name="Asked for by">{by.name}</Fact>
+        <Fact name="Begun">{moment(created)}</Fact>
+        <Fact name="As of">{moment(operation.asOf)}</Fact>
+        <Fact name="Pace">{paceOf(operation)}</Fact>
+        {stoppedBy !== null && <Fact name="Stopped by">{stoppedBy}</Fact>}
+        <Fact name={finishedAt ? 'Took' : 'Running for'}>
+          {finishedAt ? duration(finishedAt.getTime() - created.getTime()) : <Age from={created} />}
+        </Fact>
+      </View>
+    </View>
+  )
+}
+
+const TONES = { running: 'accent', completed: 'good', stopped: 'warn', failed: 'bad' } as const
+
+/** "spread over 10 min, until about 03:22". */
+function paceOf({ spreadSeconds, created, status }: Operation): string {
+  const pace = spreadInWords(spreadSeconds)
+  if (spreadSeconds === 0 || status !== 'running') return pace
+  return `${pace}, until about ${timeOfDay(new Date(created.getTime() + spreadSeconds * 1_000))}`
+}
+
+function Figure({
+  name,
+  value,
+  isLarge = false,
+}: {
+  readonly name: string
+  readonly value: number
+  readonly isLarge?: boolean
+}) {
+  return (
+    <View accessible aria-label={`${number(value)} ${name}`}>
+      <Text variant={isLarge ? 'hero' : 'display'}>{number(value)}</Text>
+      <Text variant="label" color="textMuted">
+        {name}
+      </Text>
+    </View>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <View style={styles.fact}>
+      <Text variant="label" color="textMuted" style={styles.name}>
+        {name}
+      </Text>
+      <Text variant="label" style={styles.value}>
+        {children}
+      </Text>
+    </View>
+  )
+}
+
+/** The brake is pulled at once: what is done stays done, and asking first would only cost jobs. */
+function Bar({ operation }: { readonly operation: Operation }) {
+  const router = useRouter()
+  const toast = useToast()
+  const openGroup = useOpen('fingerprint')
+  const lock = useLock()
+  const stop = useAct((client, id: string) => client.operations.stop({ id }), {
+    touches: ['operations.get', 'operations.list'],
+  })
+  const onStop = () =>
+    stop.run(operation.id).then(
+      (stopped) => toast.show({ text: `Stopped: ${outcomeInWords(stopped)}`, icon: 'stop' }),
+      (error: unknown) => toast.show({ text: describeProblem(error).text, icon: 'warn' }),
+    )
+  if (operation.status === 'running')
+    return (
+      <ActionBar>
+        <Button
+          label="Stop"
+          icon="stop"
+          variant="danger"
+          lock={lock}
+          isBusy={stop.isRunning}
+          onPress={() => void onStop()}
+        />
+      </ActionBar>
+    )
+  const { fingerprint } = operation.filter
+  return (
+    <ActionBar>
+      {typeof fingerprint === 'string' && (
+        <Button label="Back to the failure" icon="failures" onPress={() => openGroup(fingerprint)} />
+      )}
+      <Button label="Now" icon="now" onPress={() => router.dismissTo('/')} />
+    </ActionBar>
+  )
+}
+
+function Recent({ exceptId }: { readonly exceptId: string }) {
+  const { data } = useRead(recentOperations)
+  const others = data?.items.filter(({ id }) => id !== exceptId) ?? []
+  if (others.length === 0) return null
+  return (
+    <View style={styles.recent}>
+      <View style={styles.heading}>
+        <Text variant="heading" level={2}>
+          Recent operations
+        </Text>
+      </View>
+      {others.map((operation) => (
+        <OperationRow key={operation.id} operation={operation} />
+      ))}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  content: { paddingHorizontal: space.l, gap: space.m, maxWidth: 760 },
+  card: { borderRadius: radius.l, borderWidth: 1, padding: space.l, gap: space.m },
+  numbers: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'flex-end',
+    columnGap: space.xxl,
+    rowGap: space.s,
+  },
+  facts: { gap: space.s },
+  fact: { flexDirection: 'row', gap: space.m },
+  name: { width: 104 },
+  value: { flex: 1 },
+  recent: { paddingTop: space.xl, maxWidth: 760 },
+  heading: { paddingHorizontal: space.l, paddingBottom: space.s },
+})

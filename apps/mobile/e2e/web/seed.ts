@@ -1,0 +1,41 @@
+import type { World } from './world.ts'
+
+class SmtpTimeout extends Error {
+  override readonly name = 'SmtpTimeout'
+}
+
+/** A night with something to do: mail fails, reports wait, imports are paused, the rest is fine. */
+export async function seed(world: World): Promise<void> {
+  const { client } = world
+  const enqueue = (topic: string, queue: string, many: number) =>
+    client.jobs.enqueueMany(
+      Array.from({ length: many }, (_, index) => ({
+        ...{ topic, queue, payload: { userId: `u_${index}`, amount: 1_000 + index }, maxRetries: 0 },
+      })),
+    )
+  await enqueue('mail_digest', 'mail', 24)
+  await enqueue('charge_card', 'high', 12)
+  await enqueue('resize_image', 'default', 40)
+  await world.work({
+    async mail_digest() {
+      throw new SmtpTimeout('smtp.example.com:587 did not answer within 10 s')
+    },
+    async charge_card(job: { payload: unknown }) {
+      return { charged: job.payload }
+    },
+    async resize_image() {
+      return { width: 640 }
+    },
+  })
+  await until(async () => {
+    const { failed, completed } = await client.jobs.stats({})
+    return failed === 24 && completed === 52
+  })
+  await enqueue('nightly_report', 'reports', 7)
+  await enqueue('import_rows', 'imports', 3)
+  await client.queues.pause({ queue: 'imports' })
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50))
+}

@@ -1,0 +1,16 @@
+import { useServerNow } from '../../lib/clock.ts'
+import { age, ago } from '../../lib/format.ts'
+
+interface Since {
+  readonly from: Date
+}
+
+/** `4 min 10 s`, each second anew: put it inside a text, so that nothing else is drawn again. */
+export function Age({ from }: Since) {
+  return age(from, useServerNow())
+}
+
+/** `4 min ago`. */
+export function Ago({ from }: Since) {
+  return ago(from, useServerNow())
+}

@@ -1,0 +1,116 @@
+import type { JobError } from '@oncue/sdk'
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { CopyButton } from '../../components/ui/copy-button.tsx'
+import { Icon } from '../../components/ui/icon.tsx'
+import { Pressable } from '../../components/ui/pressable.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { count } from '../../lib/format.ts'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { framesOf } from './stack.ts'
+
+/** What was thrown: own frames in sight, those of libraries folded, and what caused it. */
+export function ErrorView({ error }: { readonly error: JobError }) {
+  const { colors } = useTheme()
+  const { causes = [] } = error
+  return (
+    <View style={[styles.error, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
+      <View style={styles.head}>
+        <View style={styles.words}>
+          <Text variant="heading">
+            {error.class}
+            {error.code !== undefined && (
+              <Text variant="label" color="textMuted">
+                {' '}
+                {error.code}
+              </Text>
+            )}
+          </Text>
+          <Text selectable>{error.message}</Text>
+        </View>
+        <CopyButton label="Copy the error" text={textOf(error)} />
+      </View>
+      <Stack stack={error.stack} />
+      {causes.map((cause, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they never change their order.
+        <View key={index} style={[styles.cause, { borderTopColor: colors.line }]}>
+          <Text variant="label" color="textMuted">
+            Caused by
+          </Text>
+          <Text variant="heading">{cause.class}</Text>
+          <Text selectable>{cause.message}</Text>
+          <Stack stack={cause.stack} />
+        </View>
+      ))}
+    </View>
+  )
+}
+
+function Stack({ stack }: { readonly stack: string | undefined }) {
+  const runs = framesOf(stack ?? '')
+  if (runs.length === 0)
+    return (
+      <Text variant="small" color="textMuted">
+        No stack was kept.
+      </Text>
+    )
+  return (
+    <View style={styles.stack}>
+      {runs.map(({ isOwn, lines }) =>
+        isOwn ? <Lines key={lines[0]} lines={lines} /> : <Folded key={lines[0]} lines={lines} />,
+      )}
+    </View>
+  )
+}
+
+function Lines({
+  lines,
+  isMuted = false,
+}: {
+  readonly lines: readonly string[]
+  readonly isMuted?: boolean
+}) {
+  return (
+    <Text variant="code" selectable color={isMuted ? 'textMuted' : 'text'} style={styles.lines}>
+      {lines.join('\n')}
+    </Text>
+  )
+}
+
+function Folded({ lines }: { readonly lines: readonly string[] }) {
+  const [isOpen, setOpen] = useState(false)
+  const words = count(lines.length, 'library frame')
+  return (
+    <View>
+      <Pressable
+        role="button"
+        aria-expanded={isOpen}
+        aria-label={words}
+        onPress={() => setOpen(!isOpen)}
+        style={styles.fold}
+      >
+        <Icon name={isOpen ? 'down' : 'open'} size={16} color="textMuted" />
+        <Text variant="label" color="textMuted">
+          {words}
+        </Text>
+      </Pressable>
+      {isOpen && <Lines lines={lines} isMuted />}
+    </View>
+  )
+}
+
+function textOf(error: JobError): string {
+  const all = [error, ...(error.causes ?? [])]
+  return all.map(({ class: name, message, stack }) => stack ?? `${name}: ${message}`).join('\n\ncaused by ')
+}
+
+const styles = StyleSheet.create({
+  error: { borderWidth: 1, borderRadius: radius.l, padding: space.l, gap: space.s },
+  head: { flexDirection: 'row', alignItems: 'flex-start', gap: space.s },
+  words: { flex: 1, gap: 2 },
+  stack: { gap: 2 },
+  lines: { overflowWrap: 'anywhere' } as object,
+  fold: { flexDirection: 'row', alignItems: 'center', gap: space.xs, borderRadius: radius.s },
+  cause: { borderTopWidth: StyleSheet.hairlineWidth, paddingTop: space.m, gap: 2 },
+})

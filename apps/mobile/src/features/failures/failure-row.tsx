@@ -1,0 +1,87 @@
+import { StyleSheet, View } from 'react-native'
+import { Badge } from '../../components/ui/badge.tsx'
+import { Row } from '../../components/ui/row.tsx'
+import { Sparkline } from '../../components/ui/sparkline.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Ago } from '../../components/ui/ticking.tsx'
+import { serverNow } from '../../lib/clock.ts'
+import { ago, count, number } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+
+export interface FailureRowProps {
+  readonly group: {
+    readonly class: string
+    readonly message: string
+    readonly topics: readonly string[]
+    readonly queues: readonly string[]
+    readonly count: number
+    readonly firstSeen?: Date
+    readonly lastSeen: Date
+    readonly isNew: boolean
+    readonly trend?: readonly number[]
+  }
+  readonly onPress: () => void
+  readonly isCurrent?: boolean
+  /** All of it was retried or removed meanwhile. */
+  readonly isGone?: boolean
+}
+
+/** What fails, how often, since when. */
+export function FailureRow({ group, onPress, isCurrent = false, isGone = false }: FailureRowProps) {
+  const { message, topics, queues, firstSeen, lastSeen, isNew, trend } = group
+  const place = [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
+  const label = `${group.class}: ${message}. ${isGone ? 'None left' : count(group.count, 'failed job')}, ${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
+  return (
+    <Row
+      label={label}
+      onPress={onPress}
+      isCurrent={isCurrent}
+      trailing={
+        <View style={styles.count}>
+          <Text variant="title" color={isGone ? 'textMuted' : 'text'}>
+            {isGone ? '0' : number(group.count)}
+          </Text>
+          {isGone ? (
+            <Text variant="small" color="textMuted">
+              none left
+            </Text>
+          ) : (
+            trend && (
+              <View style={styles.spark}>
+                <Sparkline values={trend} height={22} isBad />
+              </View>
+            )
+          )}
+        </View>
+      }
+    >
+      <View style={styles.name}>
+        <Text variant="heading" numberOfLines={1} style={styles.shrink} color={isGone ? 'textMuted' : 'text'}>
+          {group.class}
+        </Text>
+        {isNew && <Badge label="new" tone="warn" />}
+      </View>
+      <Text variant="label" numberOfLines={1} color={isGone ? 'textMuted' : 'text'}>
+        {message}
+      </Text>
+      <Text variant="small" color="textMuted" numberOfLines={1}>
+        {place}
+      </Text>
+      <Text variant="small" color="textMuted" numberOfLines={1}>
+        last <Ago from={lastSeen} />
+        {firstSeen && (
+          <>
+            , first <Ago from={firstSeen} />
+          </>
+        )}
+      </Text>
+    </Row>
+  )
+}
+
+const styles = StyleSheet.create({
+  name: { flexDirection: 'row', alignItems: 'center', gap: space.s },
+  shrink: { flexShrink: 1 },
+  count: { alignItems: 'flex-end', gap: 2 },
+  spark: { width: 72 },
+})

@@ -1,0 +1,47 @@
+import type { Outputs } from '@oncue/sdk'
+import type { Read } from '../../lib/api.tsx'
+import { serverNow } from '../../lib/clock.ts'
+import { type FailureFilter, WINDOWS, type WindowName } from './filter.ts'
+
+export type FailureGroup = Outputs['jobs']['failures'][number]
+export type FailedJobs = Outputs['operations']['preview']
+
+/** What was thrown last. */
+export function errorOf({ sample }: FailureGroup): { class: string; message: string } {
+  const { class: name = 'Unknown error', message = 'No error was kept.' } = sample.error ?? {}
+  return { class: name, message }
+}
+
+const since = (window: WindowName) => new Date(serverNow() - WINDOWS[window].ms)
+
+export const failureGroups = ({ window, queue, topic }: FailureFilter): Read<FailureGroup[]> => ({
+  key: ['jobs.failures', { window, queue, topic }],
+  call: (client, options) =>
+    client.jobs.failures(
+      { since: since(window), ...(queue !== undefined && { queue }), ...(topic !== undefined && { topic }) },
+      options,
+    ),
+  everyMs: 10_000,
+})
+
+/** Null: nothing failed like this in that time. */
+export const failureGroup = (fingerprint: string, window: WindowName): Read<FailureGroup | null> => ({
+  key: ['jobs.failures', { fingerprint, window }],
+  call: async (client, options) =>
+    (await client.jobs.failures({ fingerprint, since: since(window) }, options))[0] ?? null,
+  everyMs: 10_000,
+})
+
+/** All that failed like this, whenever: what can be retried. */
+export const failedOf = (fingerprint: string) => ({ fingerprint, status: 'failed' }) as const
+
+/** Those that failed like this and will be tried again by themselves: what can be cancelled. */
+export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'pending' }) as const
+
+/** How many that are, and the newest of them. */
+export const failedJobs = (fingerprint: string): Read<FailedJobs> => ({
+  key: ['operations.preview', 'group', fingerprint],
+  call: (client, options) =>
+    client.operations.preview({ action: 'requeue', filter: failedOf(fingerprint) }, options),
+  everyMs: 10_000,
+})

@@ -1,0 +1,144 @@
+import { useRouter } from 'expo-router'
+import { StyleSheet, View } from 'react-native'
+import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { Tile } from '../../components/ui/tile.tsx'
+import { useServerNow } from '../../lib/clock.ts'
+import type { Health } from '../../lib/connection-provider.tsx'
+import { ageParts, count, duration, number, percent, rate } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import { useIsWide } from '../../theme/use-theme.ts'
+import { trendOf } from './trend.ts'
+
+/** Five numbers in five places that never change: oldest waiting, backlog, throughput, failure rate, workers. */
+export function NowTiles({ health }: { readonly health: Health }) {
+  const router = useRouter()
+  const { backlog, throughput, failureRate, workers, thresholds } = health
+  const [failing, failingUnit] = splitUnit(percent(failureRate.value ?? 0))
+  const isFailing = (failureRate.value ?? 0) >= thresholds.failureRate
+  const isStill = throughput.value === 0 && backlog.value > 0
+  return (
+    <View style={styles.tiles}>
+      <Place isFirst>
+        <OldestWaiting health={health} onPress={() => router.navigate('/queues')} />
+      </Place>
+      <Place>
+        <Tile
+          label="Backlog"
+          value={number(backlog.value)}
+          trend={trendOf(backlog.spark)}
+          spark={backlog.spark}
+          onPress={() => router.push({ pathname: '/jobs', params: { status: 'pending' } })}
+        />
+      </Place>
+      <Place>
+        <Tile
+          label="Throughput"
+          value={rate(throughput.value)}
+          unit="/min"
+          trend={isStill ? 'nothing is done' : trendOf(throughput.spark)}
+          isBad={isStill}
+          spark={throughput.spark}
+          onPress={() => router.push('/jobs')}
+        />
+      </Place>
+      <Place>
+        <Tile
+          label="Failure rate"
+          value={failureRate.value === null ? '–' : failing}
+          {...(failureRate.value !== null && { unit: failingUnit })}
+          trend={failureTrend(health)}
+          isBad={isFailing}
+          spark={failureRate.spark}
+          threshold={thresholds.failureRate}
+          onPress={() => router.navigate('/failures')}
+        />
+      </Place>
+      <Place>
+        <Tile
+          label="Workers alive"
+          value={number(workers.alive)}
+          trend={workersTrend(workers)}
+          isBad={workers.alive === 0 || workers.missing > 0}
+          spark={workers.spark}
+          onPress={() => router.push('/workers')}
+        />
+      </Place>
+    </View>
+  )
+}
+
+/** Ticks by itself, so that nothing around it is drawn again each second. */
+function OldestWaiting({ health, onPress }: { readonly health: Health; readonly onPress: () => void }) {
+  const now = useServerNow()
+  const { oldestWaiting, thresholds } = health
+  const limit = duration(thresholds.oldestWaitingSeconds * 1_000)
+  const tile = { label: 'Oldest waiting', spark: oldestWaiting.spark, onPress }
+  const threshold = thresholds.oldestWaitingSeconds
+  if (oldestWaiting.value === null)
+    return <Tile {...tile} threshold={threshold} value="–" trend={`nothing waits, limit ${limit}`} />
+  const { value, unit } = ageParts(oldestWaiting.value, now)
+  const [first, ...rest] = `${value}\u202f${unit}`.split('\u202f')
+  const isLate = now - oldestWaiting.value.getTime() > threshold * 1_000
+  const trend = trendOf(oldestWaiting.spark)
+  return (
+    <Tile
+      {...tile}
+      threshold={threshold}
+      value={first ?? ''}
+      unit={rest.join('\u202f')}
+      isBad={isLate}
+      trend={isLate ? `over ${limit}, ${trend}` : `${trend}, limit ${limit}`}
+    />
+  )
+}
+
+function failureTrend({ failureRate, thresholds }: Health): string {
+  const limit = percent(thresholds.failureRate)
+  if (failureRate.value === null) return `nothing ran, limit ${limit}`
+  const trend = trendOf(failureRate.spark)
+  return failureRate.value >= thresholds.failureRate ? `over ${limit}, ${trend}` : `${trend}, limit ${limit}`
+}
+
+function workersTrend({ alive, missing, running, slots }: Health['workers']): string {
+  if (missing > 0) return `${number(missing)} missing`
+  if (alive === 0) return 'nobody works'
+  return `${number(running)} of ${count(slots, 'slot')} busy`
+}
+
+/** `14 %` in two sizes. */
+function splitUnit(text: string): readonly [string, string] {
+  const at = text.lastIndexOf('\u202f')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** On a phone the oldest waiting across, and two by two below; five in a row where there is room. */
+function Place({
+  isFirst = false,
+  children,
+}: {
+  readonly isFirst?: boolean
+  readonly children: React.ReactNode
+}) {
+  const isWide = useIsWide()
+  return <View style={[styles.place, isWide ? styles.fifth : isFirst && styles.across]}>{children}</View>
+}
+
+export function TileSkeletons() {
+  return (
+    <View style={styles.tiles} role="progressbar" aria-label="Loading" aria-busy>
+      {[0, 1, 2, 3, 4].map((place) => (
+        <Place key={place} isFirst={place === 0}>
+          <Skeleton height={158} />
+        </Place>
+      ))}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m, paddingHorizontal: space.l },
+  // As wide as the largest number needs; with large text one stands below the other.
+  place: { flexGrow: 1, flexShrink: 1, flexBasis: 150 },
+  across: { flexBasis: '100%' },
+  fifth: { flexBasis: 0, minWidth: 150 },
+})

@@ -1,0 +1,287 @@
+import { isOncueError, type Outputs } from '@oncue/sdk'
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { EnvironmentBadge, isProduction } from '../../components/shell/environment-badge.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { HoldButton } from '../../components/ui/hold-button.tsx'
+import { Segmented } from '../../components/ui/segmented.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useAct, useLock, useRead } from '../../lib/api.tsx'
+import { moment, number } from '../../lib/format.ts'
+import { felt } from '../../lib/haptics.ts'
+import { useHealth } from '../../lib/use-health.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { preview, TOUCHED } from './queries.ts'
+import { type Action, type Filter, jobs, many, type Operation, scopeOf, VERBS } from './words.ts'
+
+/** From here on a slip of the thumb hurts. */
+const HOLD_FROM = 100
+const SPREAD_SECONDS = 600
+
+type Preview = Outputs['operations']['preview']
+
+export interface ConfirmSheetProps {
+  readonly action: Action
+  readonly filter: Filter
+  /** Which jobs, where the filter alone does not say it well. */
+  readonly scope?: string
+  /** How many were on the screen when it was pressed. */
+  readonly count?: number
+  readonly onClose: () => void
+  /** It has begun; its own page is open. */
+  readonly onDone?: (operation: Operation) => void
+}
+
+/**
+ * What is about to happen to many jobs: verb, count, scope, environment, as of which moment. Shown while it is
+ * mounted. Confirmed, it begins on the server and its page opens.
+ */
+export function ConfirmSheet(props: ConfirmSheetProps) {
+  const { action, filter, scope = scopeOf(filter), count, onClose, onDone } = props
+  // Of one look: whoever presses twice, or again after no answer came, begins it once.
+  const [look, setLook] = useState(newKey)
+  const [spread, setSpread] = useState<'once' | 'spread'>('once')
+  const [problem, setProblem] = useState<unknown>(null)
+  const read = useRead(preview(action, filter, look))
+  const open = useOpen('operationId')
+  const begin = useAct(
+    (client, { asOf, count: expectedCount }: Preview) =>
+      client.operations.run({
+        ...{ action, filter, asOf, expectedCount, idempotencyKey: look },
+        spreadSeconds: spread === 'spread' ? SPREAD_SECONDS : 0,
+      }),
+    { touches: TOUCHED },
+  )
+  const lookAgain = () => {
+    setProblem(null)
+    setLook(newKey())
+  }
+  const confirm = async (seen: Preview) => {
+    setProblem(null)
+    try {
+      const operation = await begin.run(seen)
+      felt('done')
+      onClose()
+      onDone?.(operation)
+      open(operation.id)
+    } catch (error) {
+      felt('refused')
+      setProblem(error)
+    }
+  }
+  const { verb } = VERBS[action]
+  const found = read.data
+  const title = found
+    ? `${verb} ${many(found.count, found.countIsExact)} ${nounOf(found.count)}?`
+    : `${verb}…`
+
+  return (
+    <Sheet
+      isOpen
+      title={title}
+      onClose={onClose}
+      footer={
+        found &&
+        found.count > 0 && (
+          <ConfirmButton
+            verb={verb}
+            count={found.count}
+            isDanger={action !== 'requeue'}
+            isBusy={begin.isRunning}
+            onConfirm={() => void confirm(found)}
+          />
+        )
+      }
+    >
+      <ReadState read={read} skeleton={<Loading />}>
+        {(seen) => (
+          <>
+            <Facts {...{ action, scope, seen, count }} />
+            {action === 'requeue' && seen.count > 1 && (
+              <View style={styles.spread}>
+                <Segmented
+                  label="How fast"
+                  options={[
+                    { value: 'once', label: 'At once' },
+                    { value: 'spread', label: 'Spread over 10 min' },
+                  ]}
+                  value={spread}
+                  onChange={setSpread}
+                />
+                <Text variant="small" color="textMuted">
+                  {spread === 'once'
+                    ? 'All of them are due now.'
+                    : 'A few at a time, so that whatever broke is not hit by all of them.'}
+                </Text>
+              </View>
+            )}
+          </>
+        )}
+      </ReadState>
+      {problem !== null && <Refused problem={problem} onLookAgain={lookAgain} />}
+    </Sheet>
+  )
+}
+
+function Facts({
+  action,
+  scope,
+  seen,
+  count,
+}: {
+  readonly action: Action
+  readonly scope: string
+  readonly seen: Preview
+  readonly count: number | undefined
+}) {
+  if (seen.count === 0)
+    return <Text>Nothing matches any more: somebody was faster, or retention removed them.</Text>
+  return (
+    <>
+      <Fact name="What">
+        <Text strong>{scope}</Text>
+        {seen.byError.length > 1 &&
+          seen.byError.slice(0, 3).map((error) => (
+            <Text key={`${error.class} ${error.message}`} variant="small" color="textMuted" numberOfLines={1}>
+              {number(error.count)} × {error.class}
+            </Text>
+          ))}
+      </Fact>
+      <Fact name="Where">
+        <EnvironmentBadge />
+      </Fact>
+      <Fact name="As of">
+        <Text>{moment(seen.asOf)}</Text>
+        <Text variant="small" color="textMuted">
+          {count !== undefined && count !== seen.count && `You saw ${number(count)}. `}
+          What matches only later is left alone.
+        </Text>
+      </Fact>
+      <Text variant="small" color="textMuted">
+        {CONSEQUENCES[action]}
+      </Text>
+    </>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  const { colors } = useTheme()
+  return (
+    <View style={[styles.fact, { borderBottomColor: colors.line }]}>
+      <Text variant="label" color="textMuted" style={styles.name}>
+        {name}
+      </Text>
+      <View style={styles.value}>{children}</View>
+    </View>
+  )
+}
+
+const CONSEQUENCES: Readonly<Record<Action, string>> = {
+  requeue: 'They run again from the start, with all their retries. You can stop it on the next page.',
+  cancel: 'They will not run again unless somebody retries them. You can stop it on the next page.',
+  delete: 'They are gone for good, with their payloads and errors.',
+}
+
+export interface ConfirmButtonProps {
+  /** "Retry". */
+  readonly verb: string
+  readonly count: number
+  readonly isDanger?: boolean
+  readonly isBusy?: boolean
+  readonly onConfirm: () => void
+}
+
+/** At the foot of a sheet that touches jobs: to be held where it is many of them, or production. */
+export function ConfirmButton({ verb, count, isDanger = false, isBusy, onConfirm }: ConfirmButtonProps) {
+  const { data } = useHealth()
+  const lock = useLock()
+  const variant = isDanger ? 'danger' : 'primary'
+  const what = `${verb.toLowerCase()} ${jobs(count)}`
+  if (lock !== null)
+    return (
+      <>
+        <Text variant="label" color="textMuted" role="status">
+          {lock}
+        </Text>
+        <Button label={`${verb} ${jobs(count)}`} lock={lock} onPress={onConfirm} wide />
+      </>
+    )
+  // Nothing known about where this is: better slow than sorry.
+  const isDelicate = count >= HOLD_FROM || !data || isProduction(data.environment)
+  if (isDelicate && !isBusy)
+    return <HoldButton label={`Hold to ${what}`} variant={variant} onConfirm={onConfirm} />
+  return (
+    <Button
+      label={`${verb} ${jobs(count)}`}
+      variant={variant}
+      isBusy={isBusy ?? false}
+      onPress={onConfirm}
+      wide
+    />
+  )
+}
+
+/** Nothing was done, and why; or nobody knows, and pressing again is safe. */
+function Refused({ problem, onLookAgain }: { readonly problem: unknown; readonly onLookAgain: () => void }) {
+  const { colors } = useTheme()
+  const mismatch = isOncueError(problem, 'COUNT_MISMATCH') ? problem.details : undefined
+  const { title, text, icon } = describeProblem(problem)
+  const { count, countIsExact, expectedCount } = mismatch ?? {}
+  return (
+    <View style={[styles.refused, { borderColor: colors.line }]}>
+      {mismatch ? (
+        <Banner
+          tone="warn"
+          icon="warn"
+          text={`${capital(many(Number(count), countIsExact !== false))} match now, ${number(Number(expectedCount))} were shown here`}
+          detail="Nothing was touched. Look again before you decide."
+          action={<Button label="Look again" icon="refresh" onPress={onLookAgain} />}
+        />
+      ) : (
+        <Banner tone="bad" icon={icon} text={title} detail={`${text} ${SAFE}`} />
+      )}
+    </View>
+  )
+}
+
+const SAFE = 'If it had begun after all, pressing again does not begin it twice.'
+
+function Loading() {
+  return (
+    <View role="progressbar" aria-label="Counting" style={styles.loading}>
+      <Skeleton height={20} width="72%" />
+      <Skeleton height={20} width="44%" />
+      <Skeleton height={20} width="58%" />
+    </View>
+  )
+}
+
+/** Random enough to be nobody else's; no secret. */
+function newKey(): string {
+  const part = () => Math.random().toString(36).slice(2, 12)
+  return `app-${Date.now().toString(36)}-${part()}${part()}`
+}
+
+const nounOf = (count: number) => (count === 1 ? 'job' : 'jobs')
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+const styles = StyleSheet.create({
+  fact: {
+    flexDirection: 'row',
+    gap: space.m,
+    paddingBottom: space.m,
+    borderBottomWidth: StyleSheet.hairlineWidth,
+  },
+  name: { width: 56, paddingTop: 2 },
+  value: { flex: 1, gap: 2 },
+  spread: { gap: space.s },
+  refused: { borderRadius: radius.m, borderWidth: 1, overflow: 'hidden' },
+  loading: { gap: space.m, paddingVertical: space.s },
+})

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { headlineOf, many, outcomeInWords, progressOf, reasonInWords, scopeOf } from './words.ts'
+
+const base = { action: 'requeue', total: 312, totalIsExact: true, done: 309, skipped: {} } as const
+
+describe('how an operation went, in words', () => {
+  it.each([
+    [{}, 'requeued 309'],
+    [{ skipped: { INVALID_STATE: 3 } }, 'requeued 309, skipped 3 (already waiting or running)'],
+    [{ skipped: { JOB_NOT_FOUND: 1, CHANGED: 2 } }, 'requeued 309, skipped 3'],
+    [{ action: 'cancel', skipped: { INVALID_STATE: 3 } }, 'cancelled 309, skipped 3 (already finished)'],
+  ] as const)('%j: %s', (differs, words) => {
+    expect(outcomeInWords({ ...base, status: 'completed', ...differs })).toBe(words)
+  })
+
+  it.each([
+    ['running', 'Requeueing 312 jobs'],
+    ['completed', 'Requeued 309'],
+    ['stopped', 'Stopped: requeued 309 of 312'],
+    ['failed', 'Broke off: requeued 309 of 312'],
+  ] as const)('%s: %s', (status, words) => {
+    expect(headlineOf({ ...base, status })).toBe(words)
+  })
+
+  it('never claims to have counted what it did not', () => {
+    expect(many(100_000, false)).toBe('at least 100\u202f000')
+  })
+
+  it('has a word for a reason that it does not know', () => {
+    expect(reasonInWords('TOO_LATE', 'delete')).toBe('too late')
+  })
+})
+
+describe('how far it is', () => {
+  it.each([
+    [{ done: 0, skipped: {}, total: 312, status: 'running' }, 0],
+    [{ done: 150, skipped: { CHANGED: 6 }, total: 312, status: 'running' }, 0.5],
+    [{ done: 400, skipped: {}, total: 312, status: 'running' }, 1],
+    [{ done: 0, skipped: {}, total: 0, status: 'running' }, 0],
+    [{ done: 300, skipped: {}, total: 312, status: 'completed' }, 1],
+  ] as const)('%j: %d', (operation, share) => {
+    expect(progressOf(operation)).toBe(share)
+  })
+})
+
+describe('which jobs, in words', () => {
+  it.each([
+    [{ status: 'failed', fingerprint: 'ab' }, 'failed jobs with the same error'],
+    [{ status: 'pending', queue: 'mail' }, 'waiting jobs in mail'],
+    [{ topic: 'digest', payloadText: 'u_1' }, 'jobs of digest with “u_1” in the payload'],
+    [
+      { queue: 'a', createdFrom: new Date('2026-11-16T03:12:00Z') },
+      'jobs in a created from 2026-11-16 03:12',
+    ],
+  ])('%j: %s', (filter, words) => {
+    expect(scopeOf(filter)).toBe(words)
+  })
+})

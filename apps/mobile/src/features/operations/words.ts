@@ -1,0 +1,106 @@
+import type { Inputs, Outputs } from '@oncue/sdk'
+import { count, duration, number } from '../../lib/format.ts'
+
+export type Operation = Outputs['operations']['get']
+export type Action = Operation['action']
+export type Filter = Inputs['operations']['preview']['filter']
+
+/** People say retry; what is written down says requeued. */
+export const VERBS = {
+  requeue: { verb: 'Retry', doing: 'Requeueing', done: 'requeued' },
+  cancel: { verb: 'Cancel', doing: 'Cancelling', done: 'cancelled' },
+  delete: { verb: 'Delete', doing: 'Deleting', done: 'deleted' },
+} as const satisfies Record<Action, object>
+
+/** Why a job was left alone, after "skipped 3". */
+const REASONS: Readonly<Record<string, string>> = {
+  BUSY: 'being taken by a worker',
+  CHANGED: 'changed meanwhile',
+  HAS_DEPENDANTS: 'others wait for them',
+  INVALID_STATE: 'already running, waiting or done',
+  JOB_NOT_FOUND: 'no longer there',
+  UNIQUE_KEY_LIVE: 'another with the same key is on its way',
+}
+
+/** What came back runs or waits already: the other states cannot be requeued from. */
+export function reasonInWords(reason: string, action: Action): string {
+  if (reason === 'INVALID_STATE' && action === 'requeue') return 'already waiting or running'
+  if (reason === 'INVALID_STATE' && action === 'cancel') return 'already finished'
+  return REASONS[reason] ?? reason.toLowerCase().replaceAll('_', ' ')
+}
+
+export function skippedOf({ skipped }: Pick<Operation, 'skipped'>): number {
+  return Object.values(skipped).reduce((sum, many) => sum + many, 0)
+}
+
+type Outcome = Pick<Operation, 'action' | 'status' | 'done' | 'skipped' | 'total' | 'totalIsExact'>
+
+/** "requeued 309, skipped 3 (already waiting or running)". */
+export function outcomeInWords({ action, done, skipped }: Outcome): string {
+  const parts = [`${VERBS[action].done} ${number(done)}`]
+  const reasons = Object.entries(skipped)
+  if (reasons.length === 1)
+    parts.push(...reasons.map(([why, many]) => `skipped ${number(many)} (${reasonInWords(why, action)})`))
+  else if (reasons.length > 1) parts.push(`skipped ${number(skippedOf({ skipped }))}`)
+  return parts.join(', ')
+}
+
+/** "312", or "at least 100 000" where nobody counted to the end. */
+export function many(total: number, isExact: boolean): string {
+  return `${isExact ? '' : 'at least '}${number(total)}`
+}
+
+/** As it is told at the top: what is going on, or how it went. */
+export function headlineOf(operation: Outcome): string {
+  const { action, status, total, totalIsExact } = operation
+  const jobs = `${many(total, totalIsExact)} ${total === 1 ? 'job' : 'jobs'}`
+  switch (status) {
+    case 'running':
+      return `${VERBS[action].doing} ${jobs}`
+    case 'completed':
+      return capital(outcomeInWords(operation))
+    case 'stopped':
+      return `Stopped: ${outcomeInWords(operation)} of ${number(total)}`
+    case 'failed':
+      return `Broke off: ${outcomeInWords(operation)} of ${number(total)}`
+  }
+}
+
+/** From 0 to 1. What matched when it was asked for may be less than what is found. */
+export function progressOf(operation: Pick<Operation, 'done' | 'skipped' | 'total' | 'status'>): number {
+  if (operation.status === 'completed') return 1
+  if (operation.total === 0) return 0
+  return Math.min(1, (operation.done + skippedOf(operation)) / operation.total)
+}
+
+/** Which jobs: "failed jobs in mail with the same error". */
+export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
+  const { status, queue, topic, fingerprint, createdFrom, createdTo, idPrefix, payloadText, meta } = filter
+  const state = { pending: 'waiting', processing: 'running' }[String(status)] ?? status
+  const parts = [
+    state === undefined ? 'jobs' : `${state} jobs`,
+    queue !== undefined && `in ${queue}`,
+    topic !== undefined && `of ${topic}`,
+    fingerprint !== undefined && 'with the same error',
+    createdFrom !== undefined && `created from ${dateOf(createdFrom)}`,
+    createdTo !== undefined && `created until ${dateOf(createdTo)}`,
+    idPrefix !== undefined && `whose id begins with ${idPrefix}`,
+    payloadText !== undefined && `with “${payloadText}” in the payload`,
+    meta !== undefined && `with ${JSON.stringify(meta)}`,
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+export function spreadInWords(seconds: number): string {
+  return seconds === 0 ? 'at once' : `spread over ${duration(seconds * 1_000)}`
+}
+
+export const jobs = (total: number) => count(total, 'job')
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** Dates within a filter come back as they were written down. */
+function dateOf(value: unknown): string {
+  const at = new Date(String(value))
+  return Number.isNaN(at.getTime()) ? String(value) : at.toISOString().slice(0, 16).replace('T', ' ')
+}
