@@ -106,8 +106,9 @@ else {
     await step('all of it', () => main(folder))
   } catch (error) {
     process.exitCode = 1
-    for (const { output } of running) say(output)
-    process.stderr.write(`\n${error instanceof Error ? error.message : error}\n`)
+    const reason = error instanceof Error ? error.message : String(error)
+    for (const { output } of running) if (!reason.includes(output)) say(output)
+    process.stderr.write(`\n${reason}\n`)
   } finally {
     for (const launched of running) launched.signal('SIGKILL')
     if (values.keep) say(`kept: ${folder}`)

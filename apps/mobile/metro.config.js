@@ -17,7 +17,9 @@ config.resolver.resolveRequest = (context, name, platform) => {
   // Metro looks for `x.web.ts` only where an import leaves the extension away, which ours do not.
   const isOurs = name.startsWith('.') && context.originModulePath.startsWith(SOURCE)
   const found = context.resolveRequest(context, isOurs ? name.replace(/\.tsx?$/, '') : name, platform)
-  return found.type === 'sourceFile' && UNUSED.test(found.filePath) ? { type: 'empty' } : found
+  const isUnused =
+    platform === 'web' && !context.dev && found.type === 'sourceFile' && UNUSED.test(found.filePath)
+  return isUnused ? { type: 'empty' } : found
 }
 
 module.exports = config

@@ -140,6 +140,16 @@ describe('start ends', () => {
     expect((await launched.ends()).output).toContain('Stopped.')
   })
 
+  test('as a whole when a part of it throws what nobody catches', async () => {
+    const bomb = `process.once('SIGUSR2', () => { throw new Error('out of luck') })`
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(bomb)}`]
+    const launched = start([], { DATABASE_URL: ':memory:' }, node)
+    await facts(launched)
+    launched.process.kill('SIGUSR2')
+    expect(await launched.ends()).toEqual({ code: 1, output: expect.stringContaining('Error: out of luck') })
+    expect(launched.left()).toEqual([])
+  })
+
   test('at once at a second Ctrl-C', async () => {
     const launched = start(['--demo'], { DATABASE_URL: ':memory:' })
     await facts(launched)

@@ -19,8 +19,13 @@ export const queueHealthSchema = queueOverviewSchema.extend({
   ),
   capacity: z.int().describe('slots of the workers that serve it'),
   throughput: z.number().describe('jobs finished a minute, over the last five'),
-  failureRate: z.number().nullable().describe('0 to 1, over the last 15 minutes; null: nothing ran'),
-  failedLastHour: z.int(),
+  failureRate: z
+    .number()
+    .nullable()
+    .describe(
+      'share of the runs that failed, retried ones too, 0 to 1, over the last 15 minutes; null: nothing ran',
+    ),
+  failedLastHour: z.int().describe('jobs that failed for good'),
   spark: z.object({ completed: sparkSchema, failed: sparkSchema, waiting: sparkSchema }),
 })
 export type QueueHealth = z.output<typeof queueHealthSchema>

@@ -198,6 +198,7 @@ export const seriesPointSchema = z.object({
   completed: countSchema,
   failed: countSchema,
   cancelled: countSchema,
+  retried: countSchema.describe('runs that failed while their jobs go on'),
   wait: percentilesSchema.describe('milliseconds from due to start'),
   run: percentilesSchema.describe('milliseconds from start to end'),
 })

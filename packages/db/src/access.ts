@@ -66,7 +66,7 @@ export type NewPairing = {
   readonly validMs: number
 }
 
-export type NewPairingCode = { readonly id: string; readonly code: string; readonly expiresAt: Date }
+type NewPairingCode = { readonly id: string; readonly code: string; readonly expiresAt: Date }
 
 /** Codes that are typed in or scanned, and exchanged once for the token of a device. */
 export interface PairingStore {

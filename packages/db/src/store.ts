@@ -427,6 +427,8 @@ export type ActivityPoint = {
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
+  /** Runs that failed while their jobs go on. */
+  readonly retried: number
 }
 
 export type SeriesPoint = {
@@ -435,6 +437,8 @@ export type SeriesPoint = {
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
+  /** Runs that failed while their jobs go on. */
+  readonly retried: number
   /** Milliseconds from due to start, and from start to end. */
   readonly wait: Durations
   readonly run: Durations

@@ -21,6 +21,7 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
   const spark = sparkOf(latest, facts.looks)
   const queues = measureQueues(facts, spark)
   const ran = whole.completed.map((completed, minute) => completed + (whole.failed[minute] ?? 0))
+  const finished = whole.completed.map((completed, minute) => completed + (whole.lost[minute] ?? 0))
   return {
     now,
     summary: summarize({ now, queues, workersAlive: latest.whole.workers }),
@@ -31,7 +32,7 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
     backlog: { value: latest.whole.waiting, spark: spark((look) => look.whole.waiting) },
     throughput: {
       value: rounded(whole.throughput(THROUGHPUT_MINUTES, now)),
-      spark: ran.slice(-SPARK_MINUTES),
+      spark: finished.slice(-SPARK_MINUTES),
     },
     failureRate: {
       value: whole.failureRate(FAILURE_MINUTES),
@@ -70,7 +71,7 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
       capacity,
       throughput: rounded(ended.throughput(THROUGHPUT_MINUTES, now)),
       failureRate: ended.failureRate(FAILURE_MINUTES),
-      failedLastHour: ended.last(ended.failed.length).failed,
+      failedLastHour: ended.lost.reduce((sum, count) => sum + count, 0),
       spark: {
         completed: ended.completed.slice(-SPARK_MINUTES),
         failed: ended.failed.slice(-SPARK_MINUTES),

@@ -15,14 +15,16 @@ interface Case {
   readonly capacity?: number
   readonly isPaused?: boolean
   /** Minutes ago → what ended then. */
-  readonly ended?: Readonly<Record<number, { completed?: number; failed?: number; cancelled?: number }>>
+  readonly ended?: Readonly<
+    Record<number, { completed?: number; failed?: number; cancelled?: number; retried?: number }>
+  >
 }
 
 function stateIn({ waiting = 0, running = 0, waitedMs, capacity = 10, isPaused, ended = {} }: Case) {
   const counts = new Ended()
-  for (const [ago, { completed = 0, failed = 0, cancelled = 0 }] of Object.entries(ended)) {
+  for (const [ago, { completed = 0, failed = 0, cancelled = 0, retried = 0 }] of Object.entries(ended)) {
     const minute = new Date(minuteOf(NOW).getTime() - Number(ago) * MINUTE)
-    counts.add({ queue: 'mail', minute, completed, failed, cancelled }, NOW)
+    counts.add({ queue: 'mail', minute, completed, failed, cancelled, retried }, NOW)
   }
   const oldestWaiting = waitedMs === undefined ? null : new Date(NOW.getTime() - waitedMs)
   const paused = isPaused ? { at: NOW, by: null } : null
@@ -52,6 +54,7 @@ const CASES: [what: string, given: Case, state: QueueState][] = [
   ['somebody paused it', { ...LATE, isPaused: true, capacity: 0 }, 'paused'],
   ['somebody paused it because all fail', { isPaused: true, ended: { 1: { failed: 50 } } }, 'paused'],
   ['too many fail', { ended: { 14: enough } }, 'failing'],
+  ['all runs fail, and their jobs are retried', { ended: { 1: { retried: FAILURE_MIN_RUNS } } }, 'failing'],
   ['too many failed a while ago', { ended: { 15: enough } }, 'idle'],
   ['one fewer fails', { ended: { 1: { completed: FAILURE_MIN_RUNS - 1, failed: 1 } } }, 'ok'],
   ['all fail, but there are few', { ended: { 1: { failed: FAILURE_MIN_RUNS - 1 } } }, 'ok'],

@@ -19,7 +19,7 @@ export const DESKTOP = { width: 1280, height: 800 }
 let shared: Promise<Browser> | undefined
 
 /** One for all tests of a file. */
-export function browser(): Promise<Browser> {
+function browser(): Promise<Browser> {
   shared ??= launchBrowser()
   return shared
 }

@@ -51,13 +51,13 @@ describe('signing in', () => {
     expectTrouble(/401/)
     const token = await world.tokenOf('viewer', 'short-lived')
     await signIn(page, '/queues', token)
-    await page.getByRole('heading', { name: 'Queues' }).waitFor()
+    await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor()
     for (const { id, name } of await world.client.tokens.list({}))
       if (name === 'short-lived') await world.client.tokens.revoke({ id })
     await page.getByText('Your session has ended').waitFor()
     await page.getByLabel('Token').fill(ADMIN_TOKEN)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Queues' }).waitFor()
+    await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor()
   })
 
   it.each([

@@ -10,7 +10,7 @@ import {
   silentLogger as workerLogger,
 } from '@oncue/worker'
 
-const APP = join(import.meta.dirname, '../../dist')
+export const APP = join(import.meta.dirname, '../../dist')
 
 export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
 

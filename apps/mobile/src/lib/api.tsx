@@ -49,6 +49,8 @@ export interface PagedRead<Item> {
     options: CallOptions & { readonly cursor: string | undefined },
   ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>
   readonly everyMs?: number
+  /** Left as it is: asked again only when something touches it. Many pages would be many requests. */
+  readonly isStill?: boolean
 }
 
 export function usePages<Item>(read: PagedRead<Item>) {
@@ -58,7 +60,8 @@ export function usePages<Item>(read: PagedRead<Item>) {
     queryFn: ({ signal, pageParam }) => read.call(client, { signal, cursor: pageParam }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    refetchInterval: useInterval(read.everyMs),
+    refetchInterval: useInterval(read.isStill ? undefined : read.everyMs),
+    ...(read.isStill && { staleTime: Number.POSITIVE_INFINITY }),
   })
 }
 
@@ -114,7 +117,7 @@ export function ApiProvider({ children }: { readonly children: ReactNode }) {
   return <QueryClientProvider client={queries}>{children}</QueryClientProvider>
 }
 
-export function createQueryClient(session: Pick<Session, 'expire'>): QueryClient {
+function createQueryClient(session: Pick<Session, 'expire'>): QueryClient {
   const onError = (error: unknown) => {
     if (isOncueError(error, 'UNAUTHORIZED')) session.expire()
   }

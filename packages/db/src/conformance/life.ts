@@ -21,13 +21,13 @@ export type Known = {
   fingerprint: string | null
 }
 
-/** A run that ended its job, as the statistics ought to count it. */
+/** A run that ended its job, or failed while the job goes on, as the statistics ought to count it. */
 export type Ended = {
   readonly at: Date
   readonly queue: string
   readonly topic: string
-  readonly status: 'completed' | 'failed' | 'cancelled'
-  /** Null: it was cancelled without ever running. */
+  readonly status: 'completed' | 'failed' | 'cancelled' | 'retried'
+  /** Null: it was cancelled without ever running, or is counted and not measured. */
   readonly run: { readonly waitMs: number; readonly runMs: number } | null
 }
 
@@ -104,6 +104,7 @@ export class Life {
       this.#running.delete(job.id)
       const status = statusAfter(settlement, job)
       this.#change(job.id, status, 'error' in settlement ? settlement.error?.fingerprint : undefined)
+      if (settlement.kind === 'retry' && status === 'pending') this.#end(job, 'retried', null)
       if (!isFinished(status)) continue
       const run = {
         waitMs: since.getTime() - job.runAt.getTime(),

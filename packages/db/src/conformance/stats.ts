@@ -66,6 +66,22 @@ export function describeStats(dialect: Dialect): void {
       },
     )
 
+    it('tell that runs fail while their jobs still have retries', async () => {
+      const store = await bench.openWithClock()
+      const start = bench.clock.now()
+      await store.enqueue(someJobs(3))
+      const { jobs } = await store.claim(claiming())
+      await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: 1_000, error: anError })))
+      const range = { from: start, to: new Date(start.getTime() + MINUTE) }
+      const told = { completed: 0, failed: 0, cancelled: 0, retried: 3 }
+      for (let look = 0; look < 2; look++) {
+        expect(await store.series(range)).toMatchObject([told])
+        expect(await store.activity(range)).toMatchObject([{ queue: 'default', minute: start, ...told }])
+        expect(await store.stats()).toMatchObject({ pending: 3, failed: 0, successRate: 1 })
+        await store.rollUp()
+      }
+    })
+
     it('are the same before and after a roll-up, which takes each note once', async () => {
       const store = await bench.openWithClock()
       const other = await bench.openWithClock()
@@ -194,9 +210,9 @@ export function describeStats(dialect: Dialect): void {
       await end('mail', 'fail')
       const later = new Date(start.getTime() + 2 * MINUTE)
       const points = [
-        { queue: 'mail', minute: start, completed: 3, failed: 1, cancelled: 0 },
-        { queue: 'mail', minute: later, completed: 0, failed: 1, cancelled: 0 },
-        { queue: 'media', minute: start, completed: 0, failed: 0, cancelled: 1 },
+        { queue: 'mail', minute: start, completed: 3, failed: 1, cancelled: 0, retried: 0 },
+        { queue: 'mail', minute: later, completed: 0, failed: 1, cancelled: 0, retried: 0 },
+        { queue: 'media', minute: start, completed: 0, failed: 0, cancelled: 1, retried: 0 },
       ]
       expect(await store.activity({ from: start, to: bench.clock.advance(1) })).toEqual(points)
       expect(await store.activity({ from: later, to: bench.clock.now() })).toEqual([points[1]])
@@ -273,6 +289,7 @@ function seriesFromScratch(life: Life, filter: QueueAndTopic): SeriesPoint[] {
       completed: count('completed'),
       failed: count('failed'),
       cancelled: count('cancelled'),
+      retried: count('retried'),
       wait: durationsOf(runs.map(({ waitMs }) => waitMs)),
       run: durationsOf(runs.map(({ runMs }) => runMs)),
     }

@@ -12,13 +12,15 @@ export async function activity(
 ): Promise<ActivityPoint[]> {
   const within = q`minute >= ${from} and minute < ${to}`
   const sums = raw(
-    ['completed', 'failed', 'cancelled'].map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', '),
+    ['completed', 'failed', 'cancelled', 'retried']
+      .map((name) => `cast(sum(${name}) as bigint) as ${name}`)
+      .join(', '),
   )
   const rows = await sql.all<Row>(q`select queue, minute, ${sums} from (
-      select queue, minute, completed, failed, cancelled from {stats} where ${within}
+      select queue, minute, completed, failed, cancelled, retried from {stats} where ${within}
       union all
-      select queue, minute, completed, failed, cancelled from {stat_deltas}
-      where ${within} and (completed > 0 or failed > 0 or cancelled > 0)) counted
+      select queue, minute, completed, failed, cancelled, retried from {stat_deltas}
+      where ${within} and (completed > 0 or failed > 0 or cancelled > 0 or retried > 0)) counted
     group by queue, minute order by queue, minute`)
   return rows.map((row) => ({ ...row, minute: timeOf(sql, row.minute) }))
 }

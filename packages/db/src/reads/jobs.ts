@@ -1,4 +1,4 @@
-import type { Job, JobError, JobId, RetryPolicy } from '@oncue/core'
+import { DEFAULTS, type Job, type JobError, type JobId, type RetryPolicy } from '@oncue/core'
 import type { History, PrismaClient, Job as Row } from '../generated/postgres/client.ts'
 import { isUuid } from '../uuid.ts'
 
@@ -64,7 +64,7 @@ function common(row: Row | History) {
     maxRetries: row.maxRetries,
     crashes: row.crashes,
     retry: row.retry as RetryPolicy | null,
-    timeoutMs: row.timeoutMs,
+    timeoutMs: row.timeoutMs ?? DEFAULTS.timeoutMs,
     uniqueKey: row.uniqueKey,
     concurrencyKey: row.concurrencyKey,
     concurrencyLimit: row.concurrencyLimit,

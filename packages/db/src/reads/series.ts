@@ -11,6 +11,7 @@ type Row = {
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
+  readonly retried: number
   /** JSON of counts when it was added up already, otherwise a letter for each run. */
   readonly waits: string
   readonly runs: string
@@ -20,7 +21,14 @@ type Row = {
 const MINUTE_MS = 60_000
 
 /** Histograms can be added up, percentiles cannot. */
-type Step = { completed: number; failed: number; cancelled: number; wait: Histogram; run: Histogram }
+type Step = {
+  completed: number
+  failed: number
+  cancelled: number
+  retried: number
+  wait: Histogram
+  run: Histogram
+}
 
 /** From the first moment on, up to and without the last. */
 export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPoint[]> {
@@ -38,6 +46,7 @@ export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPo
       completed: 0,
       failed: 0,
       cancelled: 0,
+      retried: 0,
       wait: emptyHistogram(),
       run: emptyHistogram(),
     }
@@ -45,6 +54,7 @@ export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPo
     step.completed += row.completed
     step.failed += row.failed
     step.cancelled += row.cancelled
+    step.retried += row.retried
     const add = row.added ? addJson : addLetters
     add(step.wait, row.waits)
     add(step.run, row.runs)
@@ -55,23 +65,25 @@ export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPo
 /** One statement, so that what is being added up this moment is counted once. What was taken back still happened. */
 function seriesStatement({ from, to, queue, topic }: SeriesRequest): Fragment {
   const where = q`minute >= ${from} and minute < ${to} and ${inQueueAndTopic({ queue, topic })}`
-  return q`select minute, completed, failed, cancelled, cast(waits as text) as waits, cast(runs as text) as runs, 1 as added
+  return q`select minute, completed, failed, cancelled, retried, cast(waits as text) as waits, cast(runs as text) as runs,
+      1 as added
     from {stats} where ${where}
     union all
-    select minute, completed, failed, cancelled, waits, runs, 0
-    from {stat_deltas} where ${where} and (completed > 0 or failed > 0 or cancelled > 0)`
+    select minute, completed, failed, cancelled, retried, waits, runs, 0
+    from {stat_deltas} where ${where} and (completed > 0 or failed > 0 or cancelled > 0 or retried > 0)`
 }
 
 function addJson(histogram: Histogram, json: string): void {
   addHistogram(histogram, JSON.parse(json))
 }
 
-function toPoint([at, { completed, failed, cancelled, wait, run }]: [number, Step]): SeriesPoint {
+function toPoint([at, { completed, failed, cancelled, retried, wait, run }]: [number, Step]): SeriesPoint {
   return {
     minute: new Date(at),
     completed,
     failed,
     cancelled,
+    retried,
     wait: durations(wait),
     run: durations(run),
   }

@@ -1,9 +1,9 @@
-import type { JobError, JobStatus, JobSummary, RetryPolicy } from '@oncue/core'
+import { DEFAULTS, type JobError, type JobStatus, type JobSummary, type RetryPolicy } from '@oncue/core'
 import type { Sql } from '../sql.ts'
 
 /** Columns that both tables have. Payload and result, which may take a megabyte, are not read for a list. */
 const SHARED = `n.id as id, n.queue, n.topic, cast(n.status as text) as status, n.priority, coalesce(n.run_at, n.created) as run_at, n.locked_by, n.run, n.retries,
-  n.max_retries, n.crashes, n.retry, n.timeout_ms, n.unique_key, n.concurrency_key, n.concurrency_limit, n.parent_id,
+  n.max_retries, n.crashes, n.retry, coalesce(n.timeout_ms, ${DEFAULTS.timeoutMs}) as timeout_ms, n.unique_key, n.concurrency_key, n.concurrency_limit, n.parent_id,
   n.cursor, n.progress, n.last_error, n.trace, n.meta, n.created as created, n.started_at`
 
 export const LIVE_COLUMNS = `${SHARED}, n.visible_at, n.locked_until, n.cancel_at, n.deps_left, n.updated,

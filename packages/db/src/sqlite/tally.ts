@@ -9,6 +9,7 @@ type Delta = {
   completed: number
   failed: number
   cancelled: number
+  retried: number
   waits: string
   runs: string
   runMs: number
@@ -22,8 +23,8 @@ export type EndedRun = {
   readonly started_at: number | null
 }
 
-const INSERT_DELTA = `INSERT INTO oncue_stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
-VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const INSERT_DELTA = `INSERT INTO oncue_stat_deltas (id, minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms)
+VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const MINUTE_MS = 60_000
 
@@ -42,6 +43,11 @@ export class Tally {
     this.#of(queue, topic)[status] += count
   }
 
+  /** A run that failed while its job goes on. */
+  retry({ queue, topic }: EndedRun): void {
+    this.#of(queue, topic).retried += 1
+  }
+
   /** A run that ended: also how long its job waited, and how long it took. */
   run({ queue, topic, run_at, started_at }: EndedRun, status: Finished): void {
     const delta = this.#of(queue, topic)
@@ -58,7 +64,7 @@ export class Tally {
       text: INSERT_DELTA,
       values: [
         ...[minute, delta.queue, delta.topic, delta.completed, delta.failed, delta.cancelled],
-        ...[delta.waits, delta.runs, delta.runMs],
+        ...[delta.retried, delta.waits, delta.runs, delta.runMs],
       ],
     }))
   }
@@ -69,7 +75,8 @@ export class Tally {
     const key = `${queue} ${topic}`
     let delta = this.#deltas.get(key)
     if (!delta) {
-      delta = { queue, topic, completed: 0, failed: 0, cancelled: 0, waits: '', runs: '', runMs: 0 }
+      const counts = { completed: 0, failed: 0, cancelled: 0, retried: 0 }
+      delta = { queue, topic, ...counts, waits: '', runs: '', runMs: 0 }
       this.#deltas.set(key, delta)
     }
     this.#last = delta

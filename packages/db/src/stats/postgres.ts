@@ -37,23 +37,23 @@ export async function rollUpPostgres(client: PostgresClient, limit = ROLL_UP_LIM
 async function takeDeltas(send: Send, limit: number): Promise<Delta[]> {
   const { rows } = await send({
     text: `delete from oncue.stat_deltas where id in (select id from oncue.stat_deltas limit $1)
-      returning minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms`,
+      returning minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms`,
     values: [limit],
   })
-  return rows.map(([minute, queue, topic, completed, failed, cancelled, waits, runs, runMs]) => {
-    return { minute, queue, topic, completed, failed, cancelled, waits, runs, runMs } as Delta
+  return rows.map(([minute, queue, topic, completed, failed, cancelled, retried, waits, runs, runMs]) => {
+    return { minute, queue, topic, completed, failed, cancelled, retried, waits, runs, runMs } as Delta
   })
 }
 
 async function knownMinutes(send: Send, minutes: readonly MinuteRow[]): Promise<MinuteRow[]> {
   const { rows } = await send({
-    text: `select s.minute, s.queue, s.topic, s.completed, s.failed, s.cancelled, s.waits, s.runs
+    text: `select s.minute, s.queue, s.topic, s.completed, s.failed, s.cancelled, s.retried, s.waits, s.runs
       from json_to_recordset($1) as k(minute timestamptz, queue text, topic text)
       join oncue.stats s on s.minute = k.minute and s.queue = k.queue and s.topic = k.topic`,
     values: [JSON.stringify(minutes.map(({ minute, queue, topic }) => ({ minute, queue, topic })))],
   })
-  return rows.map(([minute, queue, topic, completed, failed, cancelled, waits, runs]) => {
-    return { minute, queue, topic, completed, failed, cancelled, waits, runs } as MinuteRow
+  return rows.map(([minute, queue, topic, completed, failed, cancelled, retried, waits, runs]) => {
+    return { minute, queue, topic, completed, failed, cancelled, retried, waits, runs } as MinuteRow
   })
 }
 
@@ -65,12 +65,12 @@ async function saveMinutes(send: Send, minutes: readonly MinuteRow[]): Promise<v
     runs: histogramJson(row.runs),
   }))
   await send({
-    text: `insert into oncue.stats (minute, queue, topic, completed, failed, cancelled, waits, runs)
-      select minute, queue, topic, completed, failed, cancelled, waits, runs
+    text: `insert into oncue.stats (minute, queue, topic, completed, failed, cancelled, retried, waits, runs)
+      select minute, queue, topic, completed, failed, cancelled, retried, waits, runs
       from json_to_recordset($1) as r(minute timestamptz, queue text, topic text, completed integer, failed integer,
-        cancelled integer, waits json, runs json)
+        cancelled integer, retried integer, waits json, runs json)
       on conflict (minute, queue, topic) do update set completed = excluded.completed, failed = excluded.failed,
-        cancelled = excluded.cancelled, waits = excluded.waits, runs = excluded.runs`,
+        cancelled = excluded.cancelled, retried = excluded.retried, waits = excluded.waits, runs = excluded.runs`,
     values: [JSON.stringify(rows)],
   })
 }

@@ -10,14 +10,14 @@ import {
 } from './sum-up.ts'
 
 const TAKE = `DELETE FROM oncue_stat_deltas WHERE id IN (SELECT id FROM oncue_stat_deltas LIMIT ?)
-RETURNING minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms AS runMs`
+RETURNING minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms AS runMs`
 
-const KNOWN = `SELECT completed, failed, cancelled, waits, runs FROM oncue_stats WHERE minute = ? AND queue = ? AND topic = ?`
+const KNOWN = `SELECT completed, failed, cancelled, retried, waits, runs FROM oncue_stats WHERE minute = ? AND queue = ? AND topic = ?`
 
-const SAVE_MINUTE = `INSERT INTO oncue_stats (minute, queue, topic, completed, failed, cancelled, waits, runs)
-VALUES (@minute, @queue, @topic, @completed, @failed, @cancelled, @waits, @runs)
+const SAVE_MINUTE = `INSERT INTO oncue_stats (minute, queue, topic, completed, failed, cancelled, retried, waits, runs)
+VALUES (@minute, @queue, @topic, @completed, @failed, @cancelled, @retried, @waits, @runs)
 ON CONFLICT (minute, queue, topic) DO UPDATE SET completed = excluded.completed, failed = excluded.failed,
-  cancelled = excluded.cancelled, waits = excluded.waits, runs = excluded.runs`
+  cancelled = excluded.cancelled, retried = excluded.retried, waits = excluded.waits, runs = excluded.runs`
 
 const SAVE_TOTAL = `INSERT INTO oncue_totals AS t (queue, topic, completed, failed, cancelled, runs, run_ms)
 VALUES (@queue, @topic, @completed, @failed, @cancelled, @runs, @runMs)
@@ -25,7 +25,10 @@ ON CONFLICT (queue, topic) DO UPDATE SET completed = t.completed + excluded.comp
   cancelled = t.cancelled + excluded.cancelled, runs = t.runs + excluded.runs, run_ms = t.run_ms + excluded.run_ms`
 
 type DeltaRow = Omit<Delta, 'minute'> & { readonly minute: number }
-type KnownRow = { completed: number; failed: number; cancelled: number; waits: string; runs: string }
+type KnownRow = Pick<MinuteRow, 'completed' | 'failed' | 'cancelled' | 'retried'> & {
+  readonly waits: string
+  readonly runs: string
+}
 
 /** As rollUpPostgres does. Synchronous, for the one writer: there is nobody beside it. */
 export function rollUpSqlite(db: Database, limit = ROLL_UP_LIMIT): number {

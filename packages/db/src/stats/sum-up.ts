@@ -19,6 +19,8 @@ export type Delta = {
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
+  /** Runs that failed while their jobs go on. */
+  readonly retried: number
   readonly waits: string
   readonly runs: string
   readonly runMs: number
@@ -32,6 +34,7 @@ export type MinuteRow = {
   completed: number
   failed: number
   cancelled: number
+  retried: number
   readonly waits: Histogram
   readonly runs: Histogram
 }
@@ -54,7 +57,8 @@ export function sumUp(deltas: readonly Delta[]): Sums {
   const totals = new Map<string, TotalRow>()
   for (const delta of deltas) {
     addToTotal(totals, delta)
-    if (delta.completed > 0 || delta.failed > 0 || delta.cancelled > 0) addToMinute(minutes, delta)
+    const { completed, failed, cancelled, retried } = delta
+    if (completed > 0 || failed > 0 || cancelled > 0 || retried > 0) addToMinute(minutes, delta)
   }
   return { minutes: [...minutes.values()], totals: [...totals.values()] }
 }
@@ -74,12 +78,13 @@ function addToTotal(totals: Map<string, TotalRow>, delta: Delta): void {
 function addToMinute(minutes: Map<string, MinuteRow>, delta: Delta): void {
   const { minute, queue, topic } = delta
   const row = at(minutes, [minute.getTime(), queue, topic], () => {
-    const counts = { completed: 0, failed: 0, cancelled: 0 }
+    const counts = { completed: 0, failed: 0, cancelled: 0, retried: 0 }
     return { minute, queue, topic, ...counts, waits: emptyHistogram(), runs: emptyHistogram() }
   })
   row.completed += delta.completed
   row.failed += delta.failed
   row.cancelled += delta.cancelled
+  row.retried += delta.retried
   addLetters(row.waits, delta.waits)
   addLetters(row.runs, delta.runs)
 }
@@ -93,6 +98,7 @@ export function addKnown(minutes: readonly MinuteRow[], known: readonly MinuteRo
     row.completed += old.completed
     row.failed += old.failed
     row.cancelled += old.cancelled
+    row.retried += old.retried
     addHistogram(row.waits, old.waits)
     addHistogram(row.runs, old.runs)
   }

@@ -79,7 +79,8 @@ create table oncue.history (
   locked_by       uuid,
   status          oncue."Status" not null,
   run             integer not null,
-  timeout_ms      integer not null,
+  -- Null: the usual one, 600 000, which most have. It makes every row shorter, as the null run_at does.
+  timeout_ms      integer,
   priority        smallint not null,
   retries         smallint not null,
   max_retries     smallint not null,
@@ -257,6 +258,7 @@ create table oncue.stat_deltas (
   completed integer not null,
   failed    integer not null,
   cancelled integer not null,
+  retried   integer not null default 0,
   waits     text not null,
   runs      text not null,
   run_ms    bigint not null,
@@ -270,6 +272,7 @@ create table oncue.stats (
   completed integer not null,
   failed    integer not null,
   cancelled integer not null,
+  retried   integer not null default 0,
   waits     json not null,
   runs      json not null,
   constraint stats_pkey primary key (minute, queue, topic)

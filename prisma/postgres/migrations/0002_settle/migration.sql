@@ -115,8 +115,8 @@ begin
        concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes, finished_at, status,
        last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload,
-       retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
+       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
+       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
        p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
     from gone
     on conflict (id) do nothing
@@ -244,8 +244,8 @@ begin
        concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes, started_at, finished_at,
        locked_by, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload,
-       retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
+       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
        crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
        case when started_at is null then last_error else oncue.crash_error_v1(topic) end,
        case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
@@ -321,7 +321,7 @@ begin
              unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
              started_at, finished_at, locked_by, status, result, last_error, fingerprint)
           select
-             id, nullif(run_at, created), created, run, timeout_ms, priority, retries, max_retries, queue, topic,
+             id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
              payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
              crashes, coalesce(started_at, v_now), v_now, locked_by, 'completed', result, last_error, fingerprint
           from done
@@ -407,7 +407,11 @@ begin
     where j.id = s.id and j.run = s.run and j.status = 'processing'
       and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
       and j.cancel_at is null
-    returning j.id, j.run
+    returning j.id, j.run, j.queue, j.topic, s.kind
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, 0, 0, count(*)::integer, '', '', 0
+    from back where kind = 'retry' group by queue, topic
   )
   select array_agg(b.id), array_agg(b.run) into v_back, v_runs from back b;
 
@@ -426,8 +430,8 @@ begin
        concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes, started_at, finished_at,
        locked_by, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload,
-       retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
+       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
+       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
        coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
        coalesce(new_fingerprint, fingerprint)
     from ended

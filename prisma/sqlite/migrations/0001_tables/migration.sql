@@ -63,7 +63,7 @@ CREATE TABLE "oncue_history" (
   "locked_by"       TEXT,
   "status"          TEXT NOT NULL,
   "run"             INTEGER NOT NULL,
-  "timeout_ms"      INTEGER NOT NULL,
+  "timeout_ms"      INTEGER,
   "priority"        INTEGER NOT NULL,
   "retries"         INTEGER NOT NULL,
   "max_retries"     INTEGER NOT NULL,
@@ -221,6 +221,7 @@ CREATE TABLE "oncue_stat_deltas" (
   "completed" INTEGER NOT NULL,
   "failed"    INTEGER NOT NULL,
   "cancelled" INTEGER NOT NULL,
+  "retried"   INTEGER NOT NULL DEFAULT 0,
   "waits"     TEXT NOT NULL,
   "runs"      TEXT NOT NULL,
   "run_ms"    BIGINT NOT NULL
@@ -233,6 +234,7 @@ CREATE TABLE "oncue_stats" (
   "completed" INTEGER NOT NULL,
   "failed"    INTEGER NOT NULL,
   "cancelled" INTEGER NOT NULL,
+  "retried"   INTEGER NOT NULL DEFAULT 0,
   "waits"     JSONB NOT NULL,
   "runs"      JSONB NOT NULL,
   PRIMARY KEY ("minute", "queue", "topic")

@@ -4,6 +4,7 @@ import { StyleSheet, View } from 'react-native'
 import { SignInScreen } from '../../features/sign-in/sign-in-screen.tsx'
 import { useSessionState } from '../../lib/session.ts'
 import { Mark } from '../ui/mark.tsx'
+import { CrashGuard } from './crash-guard.tsx'
 
 /**
  * Who is not signed in gets the sign-in in place of the screen. The address stays what it was, so that a link that
@@ -12,7 +13,8 @@ import { Mark } from '../ui/mark.tsx'
 export function Gate({ children }: { readonly children: ReactNode }) {
   const state = useSessionState()
   const pathname = usePathname()
-  if (state.status === 'signed-in' || pathname === '/sign-in' || pathname === '/pair') return children
+  if (state.status === 'signed-in' || pathname === '/sign-in' || pathname === '/pair')
+    return <CrashGuard>{children}</CrashGuard>
   if (state.status === 'signed-out') return <SignInScreen why={state.why} />
   return (
     <View style={styles.wait} role="progressbar" aria-label="Connecting">

@@ -11,15 +11,19 @@ const OPEN_UP_TO = 30
 
 export interface JsonTreeProps {
   readonly value: unknown
-  /** Paths of values that only admins see, as the API names them: `user.password`. */
+  /** Paths of values that only admins see, as the API names them: `payload.users[0].password`. */
   readonly masked?: readonly string[]
+  /** What such a path begins with: `payload`. */
+  readonly root?: string
   /** Only what has this text in its name or value. */
   readonly search?: string
 }
 
 /** Any JSON, folded where it is large. Numbers keep every digit. */
-export function JsonTree({ value, masked = [], search = '' }: JsonTreeProps) {
-  return <Node name={null} value={value} path="" depth={0} masked={masked} search={search.toLowerCase()} />
+export function JsonTree({ value, masked = [], root = '', search = '' }: JsonTreeProps) {
+  return (
+    <Node name={null} value={value} path={root} depth={0} masked={masked} search={search.toLowerCase()} />
+  )
 }
 
 interface NodeProps {
@@ -60,7 +64,7 @@ function Node({ name, value, path, depth, masked, search }: NodeProps) {
               key={key}
               name={key}
               value={child}
-              path={path === '' ? key : `${path}.${key}`}
+              path={pathOf(path, key, Array.isArray(value))}
               depth={depth + 1}
               masked={masked}
               search={search !== '' && key.toLowerCase().includes(search) ? '' : search}
@@ -90,6 +94,13 @@ function Leaf({
       {isMasked && <Badge label="masked" tone="paused" />}
     </View>
   )
+}
+
+/** As one would write it in code. */
+function pathOf(parent: string, key: string, isIndex: boolean): string {
+  if (isIndex) return `${parent}[${key}]`
+  if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `${parent}[${JSON.stringify(key)}]`
+  return parent === '' ? key : `${parent}.${key}`
 }
 
 function childrenOf(value: unknown): [string, unknown][] | null {

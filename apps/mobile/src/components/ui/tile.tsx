@@ -32,15 +32,12 @@ export function Tile(props: TileProps) {
         {label}
       </Text>
       <View style={styles.number}>
-        <Text variant={isLarge ? 'hero' : 'display'} style={styles.value}>
-          {value}
-          {unit !== undefined && (
-            <Text variant={isLarge ? 'title' : 'heading'} color="textMuted" style={styles.unit}>
-              {'\u202f'}
-              {unit}
-            </Text>
-          )}
-        </Text>
+        <Text variant={isLarge ? 'hero' : 'display'}>{value}</Text>
+        {unit !== undefined && (
+          <Text variant={isLarge ? 'title' : 'heading'} color="textMuted">
+            {unit}
+          </Text>
+        )}
       </View>
       <Text variant="label" color={isBad ? 'bad' : 'textMuted'} strong={isBad}>
         {trend ?? ' '}
@@ -69,7 +66,6 @@ export function Tile(props: TileProps) {
 const styles = StyleSheet.create({
   tile: { borderRadius: radius.l, borderWidth: 1, flexGrow: 1, overflow: 'hidden' },
   content: { padding: space.l, gap: space.xs },
-  number: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'baseline' },
-  value: { flexShrink: 1 },
-  unit: { letterSpacing: 0 },
+  /** A unit that has no room beside its number goes below: neither is ever cut. */
+  number: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'baseline', columnGap: space.xs },
 })

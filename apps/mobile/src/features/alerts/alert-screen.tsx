@@ -1,10 +1,175 @@
+import { useRouter } from 'expo-router'
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Fact } from '../../components/ui/fact.tsx'
+import { Icon } from '../../components/ui/icon.tsx'
+import { Row } from '../../components/ui/row.tsx'
+import { StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Age } from '../../components/ui/ticking.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
+import { duration, moment } from '../../lib/format.ts'
+import { useKeyboard } from '../../lib/use-keyboard.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { radius, space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { type Alert, alertRules, oneAlert } from './queries.ts'
+import { SnoozeSheet } from './snooze-sheet.tsx'
+import { useAlertActs } from './use-alert-acts.ts'
+import { conditionOf, KINDS, placeOf } from './words.ts'
 
+/** One alert: how far over its limit, since when, who has seen to it, and where to go. */
 export function AlertScreen({ alertId }: { readonly alertId: string }) {
+  const read = useRead(oneAlert(alertId))
+  const alert = read.data
   return (
-    <Page title={alertId} parent="/alerts">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page
+      title={alert ? KINDS[alert.kind].title : 'Alert'}
+      parent="/alerts"
+      badge={alert && <StateWord state={alert.state} />}
+      onRefresh={() => void read.refetch()}
+      bar={alert && alert.state !== 'resolved' && <Actions alert={alert} />}
+    >
+      <ReadState read={read}>{(shown) => <Shown alert={shown} />}</ReadState>
     </Page>
   )
 }
+
+function Actions({ alert }: { readonly alert: Alert }) {
+  const acts = useAlertActs()
+  const lock = useLock()
+  const [isChoosing, setChoosing] = useState(false)
+  useKeyboard({ a: () => lock === null && !alert.acked && void acts.ack(alert) })
+  return (
+    <ActionBar>
+      {alert.acked ? (
+        <Button
+          label="Take the ack back"
+          icon="requeue"
+          lock={lock}
+          isBusy={acts.isRunning}
+          onPress={() => void acts.unack(alert)}
+        />
+      ) : (
+        <Button
+          label="Acknowledge"
+          icon="acked"
+          variant="primary"
+          lock={lock}
+          isBusy={acts.isRunning}
+          hint="Nobody is told again until it is resolved"
+          onPress={() => void acts.ack(alert)}
+        />
+      )}
+      <Button label="Snooze" icon="snooze" lock={lock} onPress={() => setChoosing(true)} />
+      {alert.state === 'snoozed' && (
+        <Button
+          label="End the snooze"
+          icon="alerts"
+          lock={lock}
+          isBusy={acts.isRunning}
+          onPress={() => void acts.unsnooze(alert)}
+        />
+      )}
+      {isChoosing && (
+        <SnoozeSheet
+          onClose={() => setChoosing(false)}
+          onChoose={(until) => void acts.snooze(alert, until)}
+        />
+      )}
+    </ActionBar>
+  )
+}
+
+function Shown({ alert }: { readonly alert: Alert }) {
+  const { colors } = useTheme()
+  const openQueue = useOpen('queue')
+  const router = useRouter()
+  const { kind, queue, state, summary, value, threshold } = alert
+  const { measure, what } = KINDS[kind]
+  const isOver = state !== 'resolved'
+  return (
+    <View style={styles.content}>
+      <Text variant="title" level={2}>
+        {summary}
+      </Text>
+      <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
+        <View accessible aria-label={`${measure(value)} ${what}, the limit is ${measure(threshold)}`}>
+          <Text variant="hero" color={isOver ? 'bad' : 'text'}>
+            {measure(value)}
+          </Text>
+          <Text variant="label" color="textMuted">
+            {isOver ? what : `${what}, when it was last looked at`}
+          </Text>
+          <Text variant="label">{`The limit is ${measure(threshold)}`}</Text>
+        </View>
+      </View>
+      <View>
+        <Facts alert={alert} />
+        {queue !== null && (
+          <Row
+            label={`Open queue ${queue}`}
+            leading={<Icon name="queues" color="textMuted" />}
+            onPress={() => openQueue(queue)}
+          >
+            <Text variant="heading">{queue}</Text>
+            <Text variant="small" color="textMuted">
+              Open the queue
+            </Text>
+          </Row>
+        )}
+        {kind === 'no_workers' && (
+          <Row
+            label="Open workers"
+            leading={<Icon name="workers" color="textMuted" />}
+            onPress={() => router.push('/workers')}
+          >
+            <Text variant="heading">Workers</Text>
+            <Text variant="small" color="textMuted">
+              Who is alive, and who is missing
+            </Text>
+          </Row>
+        )}
+      </View>
+    </View>
+  )
+}
+
+function Facts({ alert }: { readonly alert: Alert }) {
+  const { firedAt, resolvedAt, acked, snoozed } = alert
+  const rules = useRead(alertRules)
+  const rule = rules.data?.find(({ id }) => id === alert.ruleId)
+  const since = resolvedAt ? (
+    moment(firedAt)
+  ) : (
+    <>
+      {`${moment(firedAt)}, for `}
+      <Age from={firedAt} />
+    </>
+  )
+  const lasted = resolvedAt && duration(resolvedAt.getTime() - firedAt.getTime())
+  return (
+    <>
+      <Fact name="Fires since" value={since} />
+      {resolvedAt && <Fact name="Resolved" value={`${moment(resolvedAt)}, after ${lasted}`} />}
+      {acked && <Fact name="Acknowledged" value={`by ${acked.by}, ${moment(acked.at)}`} />}
+      {snoozed && <Fact name="Snoozed" value={`by ${snoozed.by}, until ${moment(snoozed.until)}`} />}
+      {!acked && !snoozed && !resolvedAt && <Fact name="Seen to by" value="nobody yet" />}
+      {rules.data && (
+        <Fact
+          name="Rule"
+          value={rule ? `${rule.name}: ${conditionOf(rule)} (${placeOf(rule)})` : 'no longer there'}
+        />
+      )}
+    </>
+  )
+}
+
+const styles = StyleSheet.create({
+  content: { paddingHorizontal: space.l, gap: space.l },
+  card: { borderRadius: radius.l, borderWidth: 1, padding: space.xl },
+})

@@ -1,10 +1,104 @@
+import { isFinished } from '@oncue/sdk'
+import { useRouter } from 'expo-router'
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Banner } from '../../components/ui/banner.tsx'
+import { JsonTree } from '../../components/ui/json-tree.tsx'
+import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { percent } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import { ErrorView } from '../failures/error-view.tsx'
+import { ProgressBar } from '../operations/progress-bar.tsx'
+import { changeInWords, JobActions } from './job-actions.tsx'
+import { JobFacts } from './job-facts.tsx'
+import { JobLog } from './job-log.tsx'
+import { stateOf } from './job-row.tsx'
+import { Card, JsonSection, Section } from './section.tsx'
+import { type JobDetails, logOf, shareOf, timelineOf } from './timeline.ts'
+import { TimelineView } from './timeline-view.tsx'
+import { useJob } from './use-job.ts'
 
+/** One job: what went wrong, what happened, what it was given. */
 export function JobScreen({ jobId }: { readonly jobId: string }) {
+  const read = useJob(jobId)
+  const router = useRouter()
+  const job = read.data
+  const leave = () => (router.canGoBack() ? router.back() : router.dismissTo('/jobs'))
   return (
-    <Page title={jobId} parent="/jobs">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page
+      title={job?.topic ?? 'Job'}
+      parent="/jobs"
+      onRefresh={() => void read.refetch()}
+      {...(job && {
+        badge: <StateWord state={stateOf(job)} />,
+        bar: <JobActions job={job} onDeleted={leave} />,
+      })}
+    >
+      <ReadState read={read} skeleton={<Loading />}>
+        {(found) => <Content job={found} />}
+      </ReadState>
     </Page>
   )
 }
+
+function Content({ job }: { readonly job: JobDetails }) {
+  // As it was when it was opened.
+  const [seen] = useState(job.status)
+  const change = isFinished(seen) ? changeInWords(seen, job.status) : undefined
+  const log = logOf(job.events)
+  const { masked, lastError, payload, result, meta, cursor, progress, status } = job
+  return (
+    <>
+      {change !== undefined && <Banner tone="accent" icon="refresh" text={change} />}
+      <View style={styles.content}>
+        {lastError && status !== 'completed' && (
+          <Section title={status === 'failed' ? 'Error' : 'Last error'}>
+            <ErrorView error={lastError} />
+          </Section>
+        )}
+        {progress !== null && progress !== undefined && <Progress job={job} />}
+        <Section title="Timeline">
+          <Card>
+            <TimelineView entries={timelineOf(job)} />
+          </Card>
+        </Section>
+        {log.length > 0 && <JobLog lines={log} />}
+        <JsonSection title="Payload" value={payload} masked={masked} root="payload" />
+        {(result !== null || status === 'completed') && (
+          <JsonSection title="Result" value={result} masked={masked} root="result" />
+        )}
+        {cursor !== null && <JsonSection title="Cursor" value={cursor} masked={masked} root="cursor" />}
+        {meta !== null && <JsonSection title="Meta" value={meta} masked={masked} root="meta" />}
+        <JobFacts job={job} />
+      </View>
+    </>
+  )
+}
+
+function Progress({ job: { progress, masked } }: { readonly job: JobDetails }) {
+  const share = shareOf(progress)
+  return (
+    <Section title="Progress" {...(share !== null && { action: <Text strong>{percent(share)}</Text> })}>
+      {share !== null && <ProgressBar label="Progress" share={share} />}
+      {typeof progress !== 'number' && <JsonTree value={progress} masked={masked} root="progress" />}
+    </Section>
+  )
+}
+
+function Loading() {
+  return (
+    <View role="progressbar" aria-label="Loading" style={styles.content}>
+      <Skeleton height={140} />
+      <Skeleton height={200} />
+      <Skeleton height={120} />
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  content: { paddingHorizontal: space.l, paddingTop: space.s, gap: space.xl },
+})

@@ -1,10 +1,167 @@
+import { useLocalSearchParams, useRouter } from 'expo-router'
+import { useCallback, useMemo, useRef, useState } from 'react'
+import { StyleSheet, type TextInput, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Chip } from '../../components/ui/chip.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { number } from '../../lib/format.ts'
+import { useCursor } from '../../lib/use-cursor.ts'
+import { useKeyboard } from '../../lib/use-keyboard.ts'
+import { space } from '../../theme/tokens.ts'
+import { useIsWide } from '../../theme/use-theme.ts'
+import { ConfirmSheet } from '../operations/confirm-sheet.tsx'
+import { type Action, many } from '../operations/words.ts'
+import { ActSheet } from './act-sheet.tsx'
+import { filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
+import { FilterBar } from './filter-bar.tsx'
+import { JobList } from './job-list.tsx'
+import { SelectionBar } from './selection-bar.tsx'
+import { idOf, type JobList as List, useJobList } from './use-job-list.ts'
+import { useSelection } from './use-selection.ts'
 
+/** Any jobs: which ones is in the address. */
 export function JobsScreen({ openId }: { readonly openId?: string }) {
+  const { filter, change } = useJobFilter()
+  const { selected, ...selection } = useSelection()
+  const list = useJobList(filter, selected !== null)
+  const open = useOpenJob(filter, openId !== undefined)
+  const search = useRef<TextInput>(null)
+  const [acting, setActing] = useState<Acting | null>(null)
+  const cursor = useCursor(list.jobs.map(idOf), { onOpen: open, onSelect: selection.toggle })
+  const ids = selected instanceof Set ? [...selected] : []
+  // Beside an open job the key is the job's, unless some are selected here.
+  const target = ids.length > 0 ? ids : cursor !== null && openId === undefined ? [cursor] : []
+  useKeyboard({
+    '/': () => search.current?.focus(),
+    ...(target.length > 0 && { r: () => setActing({ action: 'requeue', ids: target }) }),
+    ...(selected !== null && { Escape: selection.end }),
+  })
+  const isFiltered = Object.keys(filter).length > 0
+
   return (
-    <Page title="Jobs" parent="/settings" isAside={openId !== undefined}>
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page
+      title="Jobs"
+      parent="/settings"
+      isList
+      isAside={openId !== undefined}
+      actions={
+        selected === null && <Button label="Select" icon="check" variant="quiet" onPress={selection.start} />
+      }
+      bar={
+        selected !== null && (
+          <SelectionBar
+            selected={ids.length}
+            isAll={selected === 'all'}
+            total={list.total}
+            isFiltered={isFiltered}
+            onAll={selection.all}
+            onAct={(action) => setActing(selected === 'all' ? { action, ids: null } : { action, ids })}
+            onClose={selection.end}
+          />
+        )
+      }
+    >
+      <FilterBar filter={filter} onChange={change} onOpen={open} searchRef={search} />
+      <Count list={list} />
+      <ReadState
+        read={list.read}
+        isEmpty={() => list.jobs.length === 0 && list.search === null}
+        empty={{ title: 'No jobs yet', text: 'What is enqueued shows up here.', icon: 'jobs' }}
+        onClearFilter={isFiltered ? () => change({}) : undefined}
+      >
+        {() => (
+          <JobList
+            // Another filter begins at its top.
+            key={JSON.stringify(filter)}
+            {...{ list, selected, cursor, openId }}
+            onOpen={open}
+            onSelect={selection.toggle}
+          />
+        )}
+      </ReadState>
+      {acting && (
+        <ActOn acting={acting} {...{ filter, list }} onClose={() => setActing(null)} onDone={selection.end} />
+      )}
     </Page>
   )
 }
+
+function Count({ list: { total, waiting, restart, read } }: { readonly list: List }) {
+  return (
+    <View style={styles.count}>
+      <Text variant="small" color="textMuted" style={styles.words} role="status">
+        {read.data && total.count > 0
+          ? `${many(total.count, total.isExact)} ${total.count === 1 ? 'job' : 'jobs'}, newest first`
+          : ' '}
+      </Text>
+      {waiting > 0 && (
+        <Chip label={`${number(waiting)} new – tap to show`} icon="refresh" isOn onPress={restart} />
+      )}
+    </View>
+  )
+}
+
+interface Acting {
+  readonly action: Action
+  /** Null: all that match. */
+  readonly ids: readonly string[] | null
+}
+
+interface ActOnProps {
+  readonly acting: Acting
+  readonly filter: JobFilter
+  readonly list: List
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+/** Some are named one by one; all that match are an operation of the server. */
+function ActOn({ acting: { action, ids }, filter, list, onClose, onDone }: ActOnProps) {
+  if (ids === null)
+    return (
+      <ConfirmSheet
+        action={action}
+        filter={filter}
+        {...(list.total.isExact && { count: list.total.count })}
+        onClose={onClose}
+        onDone={onDone}
+      />
+    )
+  const picked = list.jobs.filter(({ id }) => ids.includes(id))
+  const names = [...new Set(picked.map(({ topic, queue }) => `${topic} in ${queue}`))]
+  const scope = names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ')
+  return <ActSheet action={action} ids={ids} scope={scope} onClose={onClose} onDone={onDone} />
+}
+
+/** The filter lives in the address: it survives a reload, a link, and whatever was done in between. */
+function useJobFilter() {
+  const router = useRouter()
+  const text = JSON.stringify(paramsOf(filterOf(useLocalSearchParams())))
+  const filter = useMemo(() => filterOf(JSON.parse(text)), [text])
+  return { filter, change: (next: JobFilter) => router.setParams({ ...NO_PARAMS, ...paramsOf(next) }) }
+}
+
+/** With the filter, which the list beside the job still needs. */
+function useOpenJob(filter: JobFilter, isBeside: boolean): (jobId: string) => void {
+  const router = useRouter()
+  const isWide = useIsWide()
+  return useCallback(
+    (jobId) => {
+      if (isWide && isBeside) router.setParams({ jobId })
+      else router.push({ pathname: '/jobs/[jobId]', params: { jobId, ...(isWide && paramsOf(filter)) } })
+    },
+    [router, isWide, isBeside, filter],
+  )
+}
+
+const styles = StyleSheet.create({
+  count: {
+    flexDirection: 'row',
+    alignItems: 'center',
+    paddingHorizontal: space.l,
+    paddingVertical: space.xs,
+  },
+  words: { flex: 1 },
+})

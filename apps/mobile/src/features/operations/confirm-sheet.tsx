@@ -78,14 +78,11 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
   }
   const { verb } = VERBS[action]
   const found = read.data
-  const title = found
-    ? `${verb} ${many(found.count, found.countIsExact)} ${nounOf(found.count)}?`
-    : `${verb}…`
 
   return (
     <Sheet
       isOpen
-      title={title}
+      title={titleOf(verb, found)}
       onClose={onClose}
       footer={
         found &&
@@ -269,7 +266,12 @@ function newKey(): string {
   return `app-${Date.now().toString(36)}-${part()}${part()}`
 }
 
-const nounOf = (count: number) => (count === 1 ? 'job' : 'jobs')
+function titleOf(verb: string, found: Preview | undefined): string {
+  if (!found) return `${verb}…`
+  if (found.count === 0) return `Nothing to ${verb.toLowerCase()}`
+  return `${verb} ${many(found.count, found.countIsExact)} ${found.count === 1 ? 'job' : 'jobs'}?`
+}
+
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 const styles = StyleSheet.create({

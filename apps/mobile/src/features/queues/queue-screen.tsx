@@ -1,10 +1,185 @@
+import { useRouter } from 'expo-router'
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Chip } from '../../components/ui/chip.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { STATES, StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
+import { useServerNow } from '../../lib/clock.ts'
+import type { Health } from '../../lib/connection-provider.tsx'
+import { age, moment, number } from '../../lib/format.ts'
+import { useHealth } from '../../lib/use-health.ts'
+import { space } from '../../theme/tokens.ts'
+import { limitInWords } from './limit-form.ts'
+import { LimitSheet } from './limit-sheet.tsx'
+import { queueStats } from './queries.ts'
+import { QueueCharts } from './queue-charts.tsx'
+import type { QueueHealth } from './queue-row.tsx'
+import { QueueTiles } from './queue-tiles.tsx'
+import { QueueWorkers } from './queue-workers.tsx'
+import { usePausing } from './use-pausing.ts'
 
+/** One queue: how it is, how it was, and what can be done about it. */
 export function QueueScreen({ queue }: { readonly queue: string }) {
+  const read = useHealth()
+  const found = read.data?.queues.find((each) => each.queue === queue)
   return (
-    <Page title={queue} parent="/queues">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page
+      title={queue}
+      parent="/queues"
+      onRefresh={() => void read.refetch()}
+      {...(found && { badge: <StateWord state={found.state} />, bar: <Actions queue={found} /> })}
+    >
+      <ReadState read={read} skeleton={<Loading />}>
+        {(health) => <Content queue={queue} found={found} health={health} />}
+      </ReadState>
     </Page>
   )
 }
+
+interface ContentProps {
+  readonly queue: string
+  readonly found: QueueHealth | undefined
+  readonly health: Health
+}
+
+function Content({ queue, found, health }: ContentProps) {
+  const [isLimiting, setLimiting] = useState(false)
+  const lock = useLock()
+  if (!found)
+    return (
+      <EmptyState
+        icon="idle"
+        title="Nothing here now"
+        text={`No job waits in ${queue}, and no worker serves it.`}
+      />
+    )
+  return (
+    <>
+      {found.paused && <PausedBanner paused={found.paused} />}
+      <View style={styles.content}>
+        <QueueTiles queue={found} thresholds={health.thresholds} />
+        <Section title="Jobs">
+          <StateChips queue={queue} />
+        </Section>
+        <Section title="Over time">
+          <QueueCharts queue={queue} lateAfterMs={health.thresholds.oldestWaitingSeconds * 1_000} />
+        </Section>
+        <Section title="Limits">
+          <View style={styles.limit}>
+            <Text style={styles.words}>{capital(limitInWords(found.limit))}</Text>
+            <Button label="Change" lock={lock} onPress={() => setLimiting(true)} />
+          </View>
+        </Section>
+        <Text variant="heading" level={2}>
+          Workers
+        </Text>
+      </View>
+      <QueueWorkers queue={queue} />
+      {isLimiting && <LimitSheet queue={queue} limit={found.limit} onClose={() => setLimiting(false)} />}
+    </>
+  )
+}
+
+function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['paused']> }) {
+  const now = useServerNow()
+  const by = paused.by === null ? '' : ` by ${paused.by}`
+  return (
+    <Banner
+      tone="paused"
+      icon="pause"
+      text={`Paused${by}, ${age(paused.at, now)}`}
+      detail={`Since ${moment(paused.at)}. What runs is finished; nothing new is started.`}
+    />
+  )
+}
+
+const SHOWN = ['pending', 'processing', 'failed', 'blocked', 'completed', 'cancelled'] as const
+
+/** How many are in each state; pressed, which. */
+function StateChips({ queue }: { readonly queue: string }) {
+  const router = useRouter()
+  const read = useRead(queueStats(queue))
+  return (
+    <ReadState read={read} skeleton={<Skeleton height={36} />}>
+      {(stats) => (
+        <View style={styles.chips}>
+          {SHOWN.map((status) => (
+            <Chip
+              key={status}
+              label={`${STATES[status].word} ${number(stats[status])}`}
+              icon={STATES[status].icon}
+              onPress={() => router.push({ pathname: '/jobs', params: { queue, status } })}
+            />
+          ))}
+        </View>
+      )}
+    </ReadState>
+  )
+}
+
+function Actions({ queue: { queue, paused } }: { readonly queue: QueueHealth }) {
+  const { pause, resume, isRunning } = usePausing()
+  const lock = useLock()
+  const router = useRouter()
+  return (
+    <ActionBar>
+      {paused ? (
+        <Button
+          label="Resume"
+          icon="resume"
+          variant="primary"
+          lock={lock}
+          isBusy={isRunning}
+          onPress={() => void resume(queue)}
+        />
+      ) : (
+        <Button label="Pause" icon="pause" lock={lock} isBusy={isRunning} onPress={() => void pause(queue)} />
+      )}
+      <Button
+        label="All jobs"
+        icon="jobs"
+        variant="quiet"
+        onPress={() => router.push({ pathname: '/jobs', params: { queue } })}
+      />
+    </ActionBar>
+  )
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: React.ReactNode }) {
+  return (
+    <View style={styles.section}>
+      <Text variant="heading" level={2}>
+        {title}
+      </Text>
+      {children}
+    </View>
+  )
+}
+
+function Loading() {
+  return (
+    <View role="progressbar" aria-label="Loading" style={styles.content}>
+      <Skeleton height={120} />
+      <Skeleton height={36} />
+      <Skeleton height={220} />
+    </View>
+  )
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+const styles = StyleSheet.create({
+  content: { paddingHorizontal: space.l, paddingTop: space.m, gap: space.xl },
+  section: { gap: space.m },
+  chips: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.s },
+  limit: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.m },
+  words: { flex: 1, minWidth: 160 },
+})

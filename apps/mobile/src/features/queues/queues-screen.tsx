@@ -1,6 +1,9 @@
+import { useFocusEffect } from 'expo-router'
+import { useCallback, useRef } from 'react'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
+import { STATES } from '../../components/ui/state-word.tsx'
 import { number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useHealth } from '../../lib/use-health.ts'
@@ -17,6 +20,8 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
   const open = useOpen('queue')
   const { pause, resume } = usePausing()
   const current = useCursor(queues.map(nameOf), { onOpen: open })
+  useOnReturn(show)
+  const hint = waiting > 0 ? `${number(waiting)} new – tap to show` : 'Trouble below – tap to sort'
   const refresh = () => {
     show()
     void read.refetch()
@@ -24,9 +29,9 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
 
   return (
     <Page title="Queues" isAside={openId !== undefined} onRefresh={refresh}>
-      {waiting > 0 && (
+      {(waiting > 0 || isOutOfOrder(queues)) && (
         <Chips>
-          <Chip label={`${number(waiting)} new – tap to show`} icon="refresh" isOn onPress={show} />
+          <Chip label={hint} icon="refresh" isOn onPress={show} />
         </Chips>
       )}
       <ReadState
@@ -56,3 +61,16 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
 }
 
 const nameOf = ({ queue }: QueueHealth) => queue
+
+/** Rows stay where they are while they are looked at, even when one of them turns bad. */
+function isOutOfOrder(queues: readonly QueueHealth[]): boolean {
+  const isBad = queues.map(({ state }) => STATES[state].tone === 'bad')
+  return isBad.some((bad, index) => bad && isBad[index - 1] === false)
+}
+
+/** Whoever comes back finds the worst on top. */
+function useOnReturn(act: () => void): void {
+  const latest = useRef(act)
+  latest.current = act
+  useFocusEffect(useCallback(() => latest.current(), []))
+}

@@ -31,6 +31,7 @@ export interface Series {
   readonly times: readonly Date[]
   /** A minute, whatever the step. */
   readonly completed: readonly number[]
+  /** Runs, also those whose jobs are tried again. */
   readonly failed: readonly number[]
   /** Milliseconds; null where nothing ran. */
   readonly wait: Readonly<Record<Percentile, readonly (number | null)[]>>
@@ -52,7 +53,7 @@ export function seriesOf(points: readonly Point[], { from, to, stepMinutes }: Ra
   return {
     times,
     completed: each((point) => (point?.completed ?? 0) / stepMinutes),
-    failed: each((point) => (point?.failed ?? 0) / stepMinutes),
+    failed: each((point) => ((point?.failed ?? 0) + (point?.retried ?? 0)) / stepMinutes),
     wait: percentiles('wait'),
     run: percentiles('run'),
   }

@@ -1,10 +1,91 @@
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { ReadState } from '../../components/shell/read-state.tsx'
+import { Row } from '../../components/ui/row.tsx'
+import { StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Ago } from '../../components/ui/ticking.tsx'
+import { useRead } from '../../lib/api.tsx'
+import { serverNow, useServerNow } from '../../lib/clock.ts'
+import { ago, moment, until } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import { cronInWords } from './cron-words.ts'
+import { type Schedule, scheduleList } from './queries.ts'
+import { ScheduleSheet } from './schedule-sheet.tsx'
 
+/** What runs by the clock: when next, when last, what is paused. */
 export function SchedulesScreen() {
+  const read = useRead(scheduleList)
+  const [openName, setOpenName] = useState<string | null>(null)
+  const opened = read.data?.find(({ name }) => name === openName)
   return (
-    <Page title="Schedules" parent="/settings">
-      <EmptyState icon="idle" title="Nothing here yet" />
+    <Page title="Schedules" parent="/settings" onRefresh={() => void read.refetch()}>
+      <ReadState
+        read={read}
+        isEmpty={(schedules) => schedules.length === 0}
+        empty={{
+          icon: 'schedules',
+          title: 'No schedules',
+          text: 'Jobs that run by the clock are defined beside their handlers, or saved over the API.',
+        }}
+      >
+        {(schedules) =>
+          schedules.map((schedule) => (
+            <ScheduleRow key={schedule.name} schedule={schedule} onPress={() => setOpenName(schedule.name)} />
+          ))
+        }
+      </ReadState>
+      {opened && <ScheduleSheet schedule={opened} onClose={() => setOpenName(null)} />}
     </Page>
   )
 }
+
+function ScheduleRow({ schedule, onPress }: { readonly schedule: Schedule; readonly onPress: () => void }) {
+  const { name, cron, timezone, topic, nextAt, lastAt, paused } = schedule
+  const when = `${cronInWords(cron) ?? cron} (${timezone})`
+  const next = paused ? 'paused' : nextAt ? `next ${until(nextAt, serverNow())}` : 'no next run'
+  const last = lastAt ? `last ${ago(lastAt, serverNow())}` : 'never ran'
+  return (
+    <Row
+      label={`${name}, ${when}, ${next}, ${last}`}
+      onPress={onPress}
+      trailing={
+        <View style={styles.next}>
+          {paused ? (
+            <StateWord state="paused" />
+          ) : (
+            nextAt && (
+              <>
+                <Text variant="heading">
+                  <Until to={nextAt} />
+                </Text>
+                <Text variant="small" color="textMuted">
+                  {moment(nextAt)}
+                </Text>
+              </>
+            )
+          )}
+        </View>
+      }
+    >
+      <Text variant="heading">{name}</Text>
+      <Text variant="label" color="textMuted">
+        {when}
+      </Text>
+      <Text variant="small" color="textMuted">
+        {topic === name ? '' : `${topic} · `}
+        {lastAt ? 'last ' : 'never ran'}
+        {lastAt && <Ago from={lastAt} />}
+        {paused && `, paused ${paused.by ? `by ${paused.by} ` : ''}`}
+        {paused && <Ago from={paused.at} />}
+      </Text>
+    </Row>
+  )
+}
+
+function Until({ to }: { readonly to: Date }) {
+  return until(to, useServerNow())
+}
+
+const styles = StyleSheet.create({ next: { alignItems: 'flex-end', paddingLeft: space.s } })

@@ -76,6 +76,7 @@ export class Settle {
       const again = current.cancel_at === null ? backOf(settlement, current, now) : undefined
       if (again) {
         this.putBack(id, again, now)
+        if (settlement.kind === 'retry') tally.retry(current)
         back.push(id)
         continue
       }

@@ -1,0 +1,37 @@
+import { Button } from '../../components/ui/button.tsx'
+import { Fact } from '../../components/ui/fact.tsx'
+import { JsonTree } from '../../components/ui/json-tree.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { moment, number } from '../../lib/format.ts'
+import type { Entry } from './queries.ts'
+import { deedOf, deviceOf } from './words.ts'
+
+export interface EntrySheetProps {
+  readonly entry: Entry
+  readonly onClose: () => void
+  /** Only what the same person did. */
+  readonly onFilter: () => void
+}
+
+/** All that was written down. */
+export function EntrySheet({ entry, onClose, onFilter }: EntrySheetProps) {
+  const { actor, at, action, target, count, ip, userAgent, requestId } = entry
+  const who = actor.name || actor.id
+  return (
+    <Sheet
+      isOpen
+      title={`${who} ${deedOf(entry)}`}
+      onClose={onClose}
+      footer={<Button wide label={`Only what ${who} did`} icon="filter" onPress={onFilter} />}
+    >
+      <Fact name="When" value={moment(at)} />
+      <Fact name="From" value={deviceOf(entry)} />
+      {ip !== null && <Fact name="Address" value={ip} />}
+      {count !== null && <Fact name="How many" value={number(count)} />}
+      <Fact name="Action" value={action} />
+      {userAgent !== null && <Fact name="Agent" value={userAgent} />}
+      {requestId !== null && <Fact name="Request" value={requestId} />}
+      {target !== null && <JsonTree value={target} />}
+    </Sheet>
+  )
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { deedOf, deviceOf } from './words.ts'
+
+const plain = (text: string) => text.replaceAll('\u202f', ' ')
+
+describe('what somebody did', () => {
+  it.each([
+    ['queues.pause', { queue: 'mail' }, 1, 'paused mail'],
+    ['jobs.requeue', { ids: ['a'] }, 1, 'retried 1 job'],
+    ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 1, 'enqueued 1 job of mail_digest'],
+    ['operations.run', { action: 'requeue' }, 312, 'began to retry 312 jobs'],
+    ['operations.end', { action: 'requeue' }, 309, 'retried 309 jobs in bulk'],
+    ['operations.stop', { action: 'cancel' }, 12, 'stopped, after 12 jobs, a bulk action'],
+    ['alerts.ack', { id: 'a' }, 1, 'acknowledged an alert'],
+    ['alerts.updateRule', { id: 'a' }, 1, 'changed a rule'],
+    ['session.create', { id: 'a' }, 1, 'signed in'],
+    ['moons.land', null, null, 'moons.land'],
+  ])('%s', (action, target, many, words) => {
+    expect(plain(deedOf({ action, target, count: many }))).toBe(words)
+  })
+})
+
+describe('from where', () => {
+  const agent =
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36'
+  const actor = (kind: string) => ({ id: 'a', name: 'ada', kind })
+
+  it('is the browser of a session', () => {
+    expect(deviceOf({ actor: actor('session'), userAgent: agent })).toBe('Chrome on Linux')
+  })
+
+  it('is what was proven, where nothing else is known', () => {
+    expect(deviceOf({ actor: actor('token'), userAgent: 'node' })).toBe('a token')
+    expect(deviceOf({ actor: actor('device'), userAgent: null })).toBe('a paired device')
+  })
+})

@@ -1,0 +1,114 @@
+import { count } from '../../lib/format.ts'
+import type { Entry } from './queries.ts'
+
+/** What the actions are about, as the filter names it. */
+export const GROUPS = {
+  operations: 'Bulk actions',
+  jobs: 'Jobs',
+  queues: 'Queues',
+  schedules: 'Schedules',
+  alerts: 'Alerts',
+  channels: 'Channels',
+  devices: 'Devices',
+  pairings: 'Pairing',
+  tokens: 'Tokens',
+  session: 'Sign-ins',
+  settings: 'Settings',
+} as const
+
+/** The verb, and which part of the target it was done to. */
+const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = {
+  'alerts.ack': ['acknowledged an alert'],
+  'alerts.createRule': ['added the rule', 'name'],
+  'alerts.deleteRule': ['deleted a rule'],
+  'alerts.snooze': ['snoozed an alert'],
+  'alerts.unack': ['took back the ack of an alert'],
+  'alerts.unsnooze': ['ended the snooze of an alert'],
+  'alerts.updateRule': ['changed a rule', 'name'],
+  'channels.create': ['added the channel', 'name'],
+  'channels.delete': ['removed a channel'],
+  'channels.test': ['tested a channel'],
+  'channels.update': ['changed a channel', 'name'],
+  'devices.registerPush': ['changed its own notifications'],
+  'devices.rename': ['renamed a device to', 'name'],
+  'devices.revoke': ['revoked a device'],
+  'devices.testPush': ['sent itself a test'],
+  'pairings.create': ['made a pairing code for', 'role'],
+  'pairings.exchange': ['paired the device', 'name'],
+  'queues.configure': ['configured', 'queue'],
+  'queues.limit': ['changed the limit of', 'queue'],
+  'queues.pause': ['paused', 'queue'],
+  'queues.resume': ['resumed', 'queue'],
+  'schedules.pause': ['paused the schedule', 'name'],
+  'schedules.remove': ['removed the schedule', 'name'],
+  'schedules.resume': ['resumed the schedule', 'name'],
+  'schedules.runNow': ['ran the schedule', 'name'],
+  'schedules.save': ['saved the schedule', 'name'],
+  'session.create': ['signed in'],
+  'session.end': ['signed out'],
+  'settings.set': ['changed settings'],
+  'tokens.create': ['made the token', 'name'],
+  'tokens.revoke': ['revoked a token'],
+}
+
+const JOBS: Readonly<Record<string, string>> = {
+  'jobs.cancel': 'cancelled',
+  'jobs.delete': 'deleted',
+  'jobs.enqueue': 'enqueued',
+  'jobs.enqueueMany': 'enqueued',
+  'jobs.requeue': 'retried',
+}
+
+const DONE: Readonly<Record<string, string>> = { cancel: 'cancelled', delete: 'deleted', requeue: 'retried' }
+
+/** "paused mail", "retried 312 jobs"; an action that this app does not know stays as it is written. */
+export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | 'target' | 'count'>): string {
+  const jobs = JOBS[action]
+  if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}`
+  if (action.startsWith('operations.')) return bulkDeed(action, target, many ?? 0)
+  const [verb = action, of] = ACTIONS[action] ?? []
+  return verb + (of === undefined ? '' : about(target, of, ''))
+}
+
+function bulkDeed(action: string, target: unknown, many: number): string {
+  const verb = part(target, 'action')
+  const jobs = count(many, 'job')
+  if (action === 'operations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
+  const what = `to ${verb === 'requeue' ? 'retry' : (verb ?? 'act on')}`
+  return action === 'operations.stop' ? `stopped, after ${jobs}, a bulk action` : `began ${what} ${jobs}`
+}
+
+function about(target: unknown, name: string, before: string): string {
+  const value = part(target, name)
+  return value === undefined ? '' : `${before} ${value}`
+}
+
+function part(target: unknown, name: string): string | undefined {
+  if (typeof target !== 'object' || target === null || !(name in target)) return undefined
+  const value = (target as Record<string, unknown>)[name]
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  anonymous: 'without signing in',
+  device: 'a paired device',
+  jwt: 'a signed token',
+  session: 'a browser',
+  token: 'a token',
+}
+
+/** By what they call themselves; the first that fits, since later ones claim to be the earlier as well. */
+const BROWSERS = { 'Edg/': 'Edge', 'Firefox/': 'Firefox', 'Chrome/': 'Chrome', 'Safari/': 'Safari' }
+const SYSTEMS = {
+  ...{ iPhone: 'iPhone', iPad: 'iPad', Android: 'Android' },
+  ...{ Windows: 'Windows', 'Mac OS': 'Mac', Linux: 'Linux' },
+}
+
+/** From where: "Firefox on Linux", "a paired device". */
+export function deviceOf({ actor, userAgent }: Pick<Entry, 'actor' | 'userAgent'>): string {
+  const kind = KINDS[actor.kind] ?? actor.kind
+  const named = (names: object) => Object.entries(names).find(([sign]) => userAgent?.includes(sign))?.[1]
+  const place = [named(BROWSERS), named(SYSTEMS)].filter((word) => word !== undefined).join(' on ')
+  if (place === '') return kind
+  return actor.kind === 'session' ? place : `${kind}, ${place}`
+}

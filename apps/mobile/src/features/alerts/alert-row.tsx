@@ -1,0 +1,66 @@
+import { StyleSheet, View } from 'react-native'
+import { Row } from '../../components/ui/row.tsx'
+import { STATES, StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Age } from '../../components/ui/ticking.tsx'
+import { serverNow } from '../../lib/clock.ts'
+import { ago, duration, moment, timeOfDay } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import type { Alert } from './queries.ts'
+
+export interface AlertRowProps {
+  readonly alert: Alert
+  readonly isCurrent: boolean
+  readonly onPress: () => void
+}
+
+/** What, since when, and who has seen to it. */
+export function AlertRow({ alert, isCurrent, onPress }: AlertRowProps) {
+  const { state, summary, firedAt } = alert
+  const told = `${STATES[state].word}: ${summary}, since ${ago(firedAt, serverNow())}`
+  return (
+    <Row label={told} isCurrent={isCurrent} onPress={onPress}>
+      <View style={styles.head}>
+        <StateWord state={state} />
+        <Text variant="small" color="textMuted">
+          <Since alert={alert} />
+        </Text>
+      </View>
+      <Text variant="heading" color={state === 'firing' ? 'text' : 'textMuted'}>
+        {summary}
+      </Text>
+      <Who alert={alert} />
+    </Row>
+  )
+}
+
+function Since({ alert: { firedAt, resolvedAt } }: { readonly alert: Alert }) {
+  if (resolvedAt) return `${moment(firedAt)}, lasted ${duration(resolvedAt.getTime() - firedAt.getTime())}`
+  return (
+    <>
+      for <Age from={firedAt} />
+    </>
+  )
+}
+
+function Who({ alert: { acked, snoozed } }: { readonly alert: Alert }) {
+  const words = acked
+    ? `by ${acked.by} at ${timeOfDay(acked.at)}`
+    : snoozed && `by ${snoozed.by} until ${timeOfDay(snoozed.until)}`
+  if (!words) return null
+  return (
+    <Text variant="small" color="textMuted">
+      {words}
+    </Text>
+  )
+}
+
+const styles = StyleSheet.create({
+  head: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    gap: space.s,
+    paddingBottom: 2,
+  },
+})

@@ -1,0 +1,179 @@
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
+import { Chip } from '../../components/ui/chip.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { Field } from '../../components/ui/field.tsx'
+import { HoldButton } from '../../components/ui/hold-button.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { Toggle } from '../../components/ui/toggle.tsx'
+import { useAct, useLock } from '../../lib/api.tsx'
+import { moment } from '../../lib/format.ts'
+import { felt } from '../../lib/haptics.ts'
+import { space } from '../../theme/tokens.ts'
+import type { NewRule, Rule } from './queries.ts'
+import { conditionOf, fromEntered, KINDS, type Kind, placeOf, toEntered } from './words.ts'
+
+const KIND_NAMES = Object.keys(KINDS) as Kind[]
+const MINUTE = 60
+const TOUCHES = ['alerts.rules', 'alerts.list', 'alerts.get']
+
+interface Entered {
+  readonly name: string
+  readonly kind: Kind
+  readonly queue: string
+  readonly limit: string
+  readonly minutes: string
+  readonly enabled: boolean
+}
+
+export interface RuleSheetProps {
+  /** Null: a new one. */
+  readonly rule: Rule | null
+  readonly onClose: () => void
+}
+
+/** One rule: its limit, for how long it must hold, whether it counts. */
+export function RuleSheet({ rule, onClose }: RuleSheetProps) {
+  const lock = useLock('admin')
+  const toast = useToast()
+  const [entered, setEntered] = useState(() => enteredOf(rule))
+  const [isAsked, setAsked] = useState(false)
+  const change = (part: Partial<Entered>) => setEntered({ ...entered, ...part })
+  const save = useAct(
+    (client, next: NewRule) => {
+      const { name, threshold, forSeconds, enabled } = next
+      if (!rule) return client.alerts.createRule(next)
+      return client.alerts.updateRule({ id: rule.id, name, threshold, forSeconds, enabled })
+    },
+    { touches: TOUCHES },
+  )
+  const remove = useAct((client, id: string) => client.alerts.deleteRule({ id }), { touches: TOUCHES })
+  const { unit, isOfAll } = KINDS[entered.kind]
+  const read = readEntered(entered)
+
+  async function done(what: () => Promise<unknown>, text: string) {
+    try {
+      await what()
+      felt('done')
+      onClose()
+      toast.show({ text, icon: 'check' })
+    } catch (error) {
+      felt('refused')
+      toast.show({ text: describeProblem(error).text, icon: 'warn' })
+    }
+  }
+
+  function submit() {
+    setAsked(true)
+    if (read) void done(() => save.run(read), rule ? 'The rule is changed' : 'The rule is there')
+  }
+
+  return (
+    <Sheet
+      isOpen
+      title={rule ? rule.name : 'New rule'}
+      onClose={onClose}
+      footer={
+        <>
+          {lock !== null && (
+            <Text variant="label" color="textMuted">
+              {lock}
+            </Text>
+          )}
+          <Button wide variant="primary" label="Save" lock={lock} isBusy={save.isRunning} onPress={submit} />
+          {rule && rule.builtIn === null && lock === null && (
+            <HoldButton
+              label="Hold to delete this rule"
+              variant="danger"
+              onConfirm={() => void done(() => remove.run(rule.id), `${rule.name} is deleted`)}
+            />
+          )}
+        </>
+      }
+    >
+      {!rule && <KindChoice kind={entered.kind} onChange={(kind) => change({ kind })} />}
+      {read && (
+        <Text color="textMuted">{`Somebody is told when ${conditionOf(read)} (${placeOf(read)}).`}</Text>
+      )}
+      <Field
+        label="Name"
+        value={entered.name}
+        onChangeText={(name) => change({ name })}
+        maxLength={100}
+        editable={lock === null}
+        error={isAsked && entered.name.trim() === '' ? 'Give it a name' : null}
+      />
+      {!rule && !isOfAll && (
+        <Field
+          label="Queue"
+          placeholder="every queue, each for itself"
+          value={entered.queue}
+          onChangeText={(queue) => change({ queue })}
+        />
+      )}
+      <Field
+        label={`Limit, in ${unit}`}
+        value={entered.limit}
+        onChangeText={(limit) => change({ limit })}
+        inputMode="decimal"
+        editable={lock === null}
+        error={limitOf(entered) === null ? 'Enter a number, such as 5' : null}
+      />
+      <Field
+        label="For how long it must hold, in minutes"
+        value={entered.minutes}
+        onChangeText={(minutes) => change({ minutes })}
+        inputMode="decimal"
+        editable={lock === null}
+        error={fromEntered(entered.minutes, MINUTE) === null ? 'Enter a number; 0 tells at once' : null}
+      />
+      <Toggle
+        label="This rule counts"
+        help="Off: it is not looked at, and what it fired is resolved."
+        isOn={entered.enabled}
+        lock={lock}
+        onChange={(enabled) => change({ enabled })}
+      />
+      {rule?.updatedBy && (
+        <Text variant="small" color="textMuted">
+          {`Last changed by ${rule.updatedBy}, ${moment(rule.updated)}`}
+        </Text>
+      )}
+    </Sheet>
+  )
+}
+
+function KindChoice({ kind, onChange }: { readonly kind: Kind; readonly onChange: (kind: Kind) => void }) {
+  return (
+    <View style={styles.kinds} role="group" aria-label="What it is about">
+      {KIND_NAMES.map((name) => (
+        <Chip key={name} label={KINDS[name].title} isOn={name === kind} onPress={() => onChange(name)} />
+      ))}
+    </View>
+  )
+}
+
+function enteredOf(rule: Rule | null): Entered {
+  if (!rule) return { name: '', kind: 'oldest_waiting', queue: '', limit: '5', minutes: '1', enabled: true }
+  const { name, kind, queue, threshold, forSeconds, enabled } = rule
+  const limit = toEntered(threshold, KINDS[kind].scale)
+  return { name, kind, queue: queue ?? '', limit, minutes: toEntered(forSeconds, MINUTE), enabled }
+}
+
+const limitOf = ({ limit, kind }: Entered) => fromEntered(limit, KINDS[kind].scale)
+
+/** Null: something is missing, and its field says so. */
+function readEntered(entered: Entered) {
+  const threshold = limitOf(entered)
+  const forSeconds = fromEntered(entered.minutes, MINUTE)
+  const name = entered.name.trim()
+  if (threshold === null || forSeconds === null || name === '') return null
+  const { kind, enabled } = entered
+  const queue = KINDS[kind].isOfAll ? null : entered.queue.trim() || null
+  return { name, kind, queue, threshold, forSeconds: Math.round(forSeconds), enabled }
+}
+
+const styles = StyleSheet.create({ kinds: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.s } })

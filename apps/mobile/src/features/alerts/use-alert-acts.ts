@@ -1,0 +1,56 @@
+import type { Client } from '@oncue/sdk'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { useToast } from '../../components/ui/toast.tsx'
+import { useAct } from '../../lib/api.tsx'
+import { timeOfDay } from '../../lib/format.ts'
+import { felt } from '../../lib/haptics.ts'
+import type { Alert } from './queries.ts'
+
+type Mark = (client: Client, id: string) => Promise<Alert>
+
+const ack: Mark = (client, id) => client.alerts.ack({ id })
+const unack: Mark = (client, id) => client.alerts.unack({ id })
+const unsnooze: Mark = (client, id) => client.alerts.unsnooze({ id })
+const snoozeUntil =
+  (until: Date): Mark =>
+  (client, id) =>
+    client.alerts.snooze({ id, until })
+
+/** Ack and snooze replace one another: undone is what brings back the mark that was there. */
+function inverseOf(alert: Alert, orElse: Mark): Mark {
+  if (alert.acked) return ack
+  return alert.snoozed ? snoozeUntil(alert.snoozed.until) : orElse
+}
+
+/** At once, and each with its true inverse. */
+export function useAlertActs() {
+  const toast = useToast()
+  const act = useAct((client, { mark, id }: { mark: Mark; id: string }) => mark(client, id), {
+    touches: ['alerts.list', 'alerts.get'],
+  })
+
+  async function run(alert: Alert, mark: Mark, told?: { readonly text: string; readonly inverse: Mark }) {
+    try {
+      await act.run({ mark, id: alert.id })
+      felt('done')
+      if (told) toast.show({ text: told.text, icon: 'check', undo: () => void run(alert, told.inverse) })
+    } catch (error) {
+      felt('refused')
+      toast.show({ text: describeProblem(error).text, icon: 'warn' })
+    }
+  }
+
+  return {
+    isRunning: act.isRunning,
+    ack: (alert: Alert) =>
+      run(alert, ack, { text: 'Acknowledged: nobody is told again', inverse: inverseOf(alert, unack) }),
+    unack: (alert: Alert) => run(alert, unack, { text: 'No longer acknowledged', inverse: ack }),
+    snooze: (alert: Alert, until: Date) =>
+      run(alert, snoozeUntil(until), {
+        text: `Snoozed until ${timeOfDay(until)}`,
+        inverse: inverseOf(alert, unsnooze),
+      }),
+    unsnooze: (alert: Alert) =>
+      run(alert, unsnooze, { text: 'No longer snoozed', inverse: inverseOf(alert, unsnooze) }),
+  }
+}

@@ -1,0 +1,106 @@
+import { count, duration, percent } from '../../lib/format.ts'
+import type { Alert, Rule } from './queries.ts'
+
+export type Kind = Alert['kind']
+
+interface Words {
+  /** What a rule of this kind is about. */
+  readonly title: string
+  /** The value with its unit. */
+  readonly measure: (value: number) => string
+  /** What was measured, under the number. */
+  readonly what: string
+  /** "the oldest job waits over 5 min". */
+  readonly condition: (limit: string) => string
+  /** What a person enters for the limit, and how much of the wire's unit that is. */
+  readonly unit: string
+  readonly scale: number
+  /** Of the whole, not of each queue for itself. */
+  readonly isOfAll?: true
+}
+
+const seconds = (value: number) => duration(value * 1_000)
+
+export const KINDS: Readonly<Record<Kind, Words>> = {
+  oldest_waiting: {
+    ...{ title: 'Jobs wait too long', what: 'the oldest job waits', unit: 'minutes', scale: 60 },
+    ...{ measure: seconds, condition: (limit) => `the oldest job waits over ${limit}` },
+  },
+  failure_rate: {
+    ...{ title: 'Too many jobs fail', what: 'failed in 15 minutes', unit: 'percent', scale: 0.01 },
+    ...{ measure: percent, condition: (limit) => `${limit} or more failed in 15 minutes` },
+  },
+  no_workers: {
+    ...{ title: 'Too few workers', what: 'alive', unit: 'workers', scale: 1, isOfAll: true },
+    measure: (value) => count(value, 'worker'),
+    condition: (limit) => `${limit} or fewer are alive`,
+  },
+  stalled: {
+    ...{ title: 'Jobs wait and none is done', what: 'waiting, none is done', unit: 'jobs', scale: 1 },
+    measure: (value) => count(value, 'job'),
+    condition: (limit) => `${limit} or more wait and none is done`,
+  },
+  paused: {
+    ...{ title: 'A queue is paused for long', what: 'paused', unit: 'minutes', scale: 60 },
+    ...{ measure: seconds, condition: (limit) => `paused for over ${limit}` },
+  },
+}
+
+/** "the oldest job waits over 5 min, for 1 min". */
+export function conditionOf({
+  kind,
+  threshold,
+  forSeconds,
+}: Pick<Rule, 'kind' | 'threshold' | 'forSeconds'>) {
+  const { condition, measure } = KINDS[kind]
+  return condition(measure(threshold)) + (forSeconds === 0 ? '' : `, for ${seconds(forSeconds)}`)
+}
+
+/** Of which queue: "mail", "all queues". */
+export function placeOf({ kind, queue }: Pick<Alert, 'kind' | 'queue'>): string {
+  return queue ?? (KINDS[kind].isOfAll ? 'all workers' : 'all queues')
+}
+
+/** As entered, in the unit that people think in: 300 s are 5 minutes. */
+export function toEntered(value: number, scale: number): string {
+  return String(Number((value / scale).toPrecision(12)))
+}
+
+/** Null: no number, or none that a limit can be. */
+export function fromEntered(text: string, scale: number): number | null {
+  const trimmed = text.trim().replace(',', '.')
+  if (!/^\d+(\.\d+)?$/.test(trimmed)) return null
+  return Number((Number(trimmed) * scale).toPrecision(12))
+}
+
+export interface SnoozeChoice {
+  readonly label: string
+  readonly until: Date
+}
+
+const MINUTE = 60_000
+const MORNING = 9
+/** Before this, people call what comes "this morning". */
+const DAWN = 6
+
+export function snoozeChoices(now: number): readonly SnoozeChoice[] {
+  const morning = new Date(now)
+  const isNight = morning.getHours() < DAWN
+  morning.setDate(morning.getDate() + (isNight ? 0 : 1))
+  morning.setHours(MORNING, 0, 0, 0)
+  return [
+    { label: '15 minutes', until: new Date(now + 15 * MINUTE) },
+    { label: '1 hour', until: new Date(now + 60 * MINUTE) },
+    { label: '8 hours', until: new Date(now + 480 * MINUTE) },
+    { label: isNight ? 'Until 9:00 this morning' : 'Until tomorrow, 9:00', until: morning },
+  ]
+}
+
+const ORDER: Readonly<Record<Alert['state'], number>> = { firing: 0, snoozed: 1, acked: 2, resolved: 3 }
+
+/** What nobody has seen to first; among equals the newest. */
+export function byUrgency(alerts: readonly Alert[]): Alert[] {
+  return [...alerts].sort(
+    (a, b) => ORDER[a.state] - ORDER[b.state] || b.firedAt.getTime() - a.firedAt.getTime(),
+  )
+}

@@ -1,0 +1,156 @@
+import { OncueError } from '@oncue/sdk'
+import type { TestAnswers } from '@oncue/sdk/testing'
+import { fireEvent } from 'expo-router/testing-library'
+import { groupOf, OPERATION_ID, operationOf, previewOf } from '../../testing/failures.ts'
+import { healthOf, NOW } from '../../testing/health.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+type Run = Parameters<NonNullable<TestAnswers['operations.run']>>[0]
+
+function open(differs: TestAnswers = {}, role: 'viewer' | 'operator' = 'operator') {
+  return renderApp('/failures/f00d', {
+    role,
+    answers: {
+      'jobs.failures': () => [groupOf('f00d')],
+      'operations.preview': () => previewOf(12),
+      'operations.get': () => operationOf({ status: 'completed', done: 12 }),
+      'operations.list': () => ({ items: [], nextCursor: null }),
+      ...differs,
+    },
+  })
+}
+
+describe('a group of failures', () => {
+  it('shows what was thrown: own frames at once, those of libraries when asked', async () => {
+    const { screen } = await open()
+    expect(await screen.findByRole('heading', { name: 'SmtpTimeout' })).toBeVisible()
+    expect(screen.getByText('at send (/app/src/mail.ts:12:9)')).toBeVisible()
+    expect(screen.queryByText(/node_modules/)).toBeNull()
+    fireEvent.press(screen.getByLabelText(/^1.library frame$/))
+    expect(screen.getByText(/node_modules/)).toBeVisible()
+  })
+
+  it('says when none is left', async () => {
+    const { screen } = await open({ 'jobs.failures': () => [], 'operations.preview': () => previewOf(0) })
+    expect(await screen.findByText('None left')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Look at the last 7 days'))
+    expect(await screen.findByText(/in the last 7 days/)).toBeVisible()
+  })
+
+  it('shows a viewer what they may not do, and why', async () => {
+    const { screen } = await open({}, 'viewer')
+    const retry = await screen.findByLabelText('Retry these 12')
+    expect(retry).toBeDisabled()
+    fireEvent.press(retry)
+    expect(await screen.findByText('Your role is viewer: only an operator can do this.')).toBeVisible()
+    expect(screen.queryByText('Retry 12 jobs?')).toBeNull()
+  })
+})
+
+describe('retrying a group', () => {
+  it('sends what was seen, as of when it was seen, and opens the operation', async () => {
+    const sent: Run[] = []
+    const { app, screen } = await open({
+      'operations.run': (input) => {
+        sent.push(input)
+        return operationOf({ status: 'completed', done: 12 })
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Retry these 12'))
+    expect(await screen.findByText('Retry 12 jobs?')).toBeVisible()
+    expect(screen.getByText('failed jobs with SmtpTimeout, digest')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Spread over 10 min'))
+    fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
+    expect(await screen.findByText('Requeued 12')).toBeVisible()
+    expect(app.getPathname()).toBe(`/operations/${OPERATION_ID}`)
+    expect(sent).toEqual([
+      {
+        ...{ action: 'requeue', filter: { fingerprint: 'f00d', status: 'failed' }, asOf: NOW },
+        ...{ expectedCount: 12, spreadSeconds: 600, idempotencyKey: expect.stringMatching(/^app-/) },
+      },
+    ])
+  })
+
+  it.each([
+    ['100 jobs', previewOf(100), 'staging'],
+    ['production', previewOf(1), 'production'],
+  ])('has to be held for %s', async (_, preview, environment) => {
+    const run = jest.fn(() => operationOf())
+    const { screen } = await open({
+      'operations.preview': () => preview,
+      'operations.run': run,
+      'health.get': () => healthOf({ environment }),
+    })
+    await screen.findByText(environment.toUpperCase())
+    fireEvent.press(await screen.findByLabelText(/^Retry these/))
+    fireEvent.press(await screen.findByLabelText(/^Hold to retry/))
+    expect(await screen.findByText('Press again to confirm')).toBeVisible()
+    expect(run).not.toHaveBeenCalled()
+  })
+
+  it('explains a count that is off with both numbers, and looks again', async () => {
+    const keys: string[] = []
+    let matching = 12
+    const { screen } = await open({
+      'operations.preview': () => previewOf(matching),
+      'operations.get': () => operationOf({ status: 'completed', done: matching }),
+      'operations.run': ({ expectedCount, idempotencyKey }) => {
+        keys.push(idempotencyKey)
+        if (expectedCount === matching) return operationOf({ status: 'completed', done: matching })
+        throw new OncueError('COUNT_MISMATCH', `${matching} jobs match, and ${expectedCount} were expected`, {
+          details: { count: matching, countIsExact: true, expectedCount },
+        })
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Retry these 12'))
+    const button = await screen.findByLabelText(/^Retry 12.jobs$/)
+    matching = 64
+    fireEvent.press(button)
+    expect(await screen.findByText('64 match now, 12 were shown here')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Look again'))
+    fireEvent.press(await screen.findByLabelText(/^Retry 64.jobs$/))
+    expect(await screen.findByText('Requeued 64')).toBeVisible()
+    expect(new Set(keys).size).toBe(2)
+  })
+
+  it('begins it once, however often it is pressed after no answer came', async () => {
+    const keys: string[] = []
+    const { screen } = await open({
+      'operations.run': ({ idempotencyKey }) => {
+        keys.push(idempotencyKey)
+        if (keys.length > 1) return operationOf({ status: 'completed', done: 12 })
+        throw new OncueError('REQUEST_TIMEOUT', 'No answer within 30 s')
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Retry these 12'))
+    fireEvent.press(await screen.findByLabelText(/^Retry 12.jobs$/))
+    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
+    expect(await screen.findByText('Requeued 12')).toBeVisible()
+    expect(keys).toHaveLength(2)
+    expect(new Set(keys).size).toBe(1)
+  })
+
+  it('says when somebody was faster', async () => {
+    let left = 12
+    const { screen } = await open({ 'operations.preview': () => previewOf(left) })
+    await screen.findByLabelText('Retry these 12')
+    left = 0
+    fireEvent.press(screen.getByLabelText('Retry these 12'))
+    expect(await screen.findByText('Nothing to retry')).toBeVisible()
+    expect(screen.queryByLabelText(/^Retry \d/)).toBeNull()
+  })
+
+  it('cancels only those that would be tried again by themselves', async () => {
+    const asked: unknown[] = []
+    const { screen } = await open({
+      'operations.preview': ({ action, filter }) => {
+        if (action === 'cancel') asked.push(filter)
+        return previewOf(3)
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Cancel retries'))
+    expect(await screen.findByText('Cancel 3 jobs?')).toBeVisible()
+    expect(asked).toEqual([{ fingerprint: 'f00d', status: 'pending' }])
+  })
+})

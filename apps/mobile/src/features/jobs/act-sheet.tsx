@@ -1,0 +1,129 @@
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { EnvironmentBadge } from '../../components/shell/environment-badge.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { useAct } from '../../lib/api.tsx'
+import { felt } from '../../lib/haptics.ts'
+import { space } from '../../theme/tokens.ts'
+import { ConfirmButton } from '../operations/confirm-sheet.tsx'
+import { TOUCHED } from '../operations/queries.ts'
+import { type Action, jobs, outcomeInWords, reasonInWords, VERBS } from '../operations/words.ts'
+
+/** As many as one call may name. */
+const BATCH = 1_000
+
+export interface ActSheetProps {
+  readonly action: Action
+  readonly ids: readonly string[]
+  /** Which: "mail_digest in mail". */
+  readonly scope: string
+  /** What changed since it was opened. */
+  readonly notice?: string | undefined
+  readonly onClose: () => void
+  readonly onDone?: () => void
+}
+
+/** Before something is done to jobs that were picked one by one. Shown while it is mounted. */
+export function ActSheet({ action, ids, scope, notice, onClose, onDone }: ActSheetProps) {
+  const toast = useToast()
+  const [problem, setProblem] = useState<string | null>(null)
+  const acting = useAct(
+    async (client) => {
+      const report: Report = { done: 0, skipped: {} }
+      for (let at = 0; at < ids.length; at += BATCH)
+        add(report, await client.jobs[action](ids.slice(at, at + BATCH)))
+      return report
+    },
+    { touches: [...TOUCHED, 'jobs.get', 'jobs.stats'] },
+  )
+  const confirm = async () => {
+    setProblem(null)
+    try {
+      const report = await acting.run(undefined)
+      felt(report.done > 0 ? 'done' : 'refused')
+      onClose()
+      toast.show({ text: tell(action, report), icon: report.done > 0 ? 'check' : 'warn' })
+      onDone?.()
+    } catch (error) {
+      felt('refused')
+      setProblem(describeProblem(error).text)
+    }
+  }
+  const { verb } = VERBS[action]
+  return (
+    <Sheet
+      isOpen
+      title={`${verb} ${ids.length === 1 ? 'this job' : jobs(ids.length)}?`}
+      onClose={onClose}
+      footer={
+        <ConfirmButton
+          verb={verb}
+          count={ids.length}
+          isDanger={action !== 'requeue'}
+          isBusy={acting.isRunning}
+          onConfirm={() => void confirm()}
+        />
+      }
+    >
+      <View style={styles.scope}>
+        <EnvironmentBadge />
+        <Text strong style={styles.words}>
+          {scope}
+        </Text>
+      </View>
+      {notice !== undefined && (
+        <Text color="warn" strong role="status">
+          {notice}
+        </Text>
+      )}
+      <Text variant="small" color="textMuted">
+        {CONSEQUENCES[action]}
+      </Text>
+      {problem !== null && (
+        <Text color="bad" role="alert">
+          {problem}
+        </Text>
+      )}
+    </Sheet>
+  )
+}
+
+interface Report {
+  done: number
+  skipped: Record<string, number>
+}
+
+function add(report: Report, { done, skipped }: Readonly<Report>): void {
+  report.done += done
+  for (const [why, many] of Object.entries(skipped)) report.skipped[why] = (report.skipped[why] ?? 0) + many
+}
+
+/** "Requeued 3, skipped 1 (already waiting or running)", or why nothing happened. */
+export function tell(action: Action, { done, skipped }: Readonly<Report>): string {
+  const [why] = Object.keys(skipped)
+  if (done === 0 && why !== undefined)
+    return `Nothing was ${VERBS[action].done}: ${reasonInWords(why, action)}`
+  const words = outcomeInWords({
+    action,
+    done,
+    skipped,
+    status: 'completed',
+    total: done,
+    totalIsExact: true,
+  })
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+const CONSEQUENCES: Readonly<Record<Action, string>> = {
+  requeue: 'Runs again from the start, with all retries. What waits or runs already is left alone.',
+  cancel: 'What waits will not run. What runs is asked to stop.',
+  delete: 'Gone for good, with payload and error. Only what waits or failed can be deleted.',
+}
+
+const styles = StyleSheet.create({
+  scope: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.s },
+  words: { flexShrink: 1 },
+})

@@ -1,0 +1,98 @@
+import type { Inputs, JobStatus } from '@oncue/sdk'
+import { moment } from '../../lib/format.ts'
+
+/** As the API takes it. */
+export type JobFilter = Pick<
+  NonNullable<Inputs['jobs']['list']>,
+  'status' | 'queue' | 'topic' | 'fingerprint' | 'createdFrom' | 'createdTo' | 'idPrefix' | 'payloadText'
+>
+
+const NAMES = [
+  'status',
+  'queue',
+  'topic',
+  'fingerprint',
+  'createdFrom',
+  'createdTo',
+  'idPrefix',
+  'payloadText',
+] as const
+
+export type FilterName = (typeof NAMES)[number]
+
+/** As the address has it: `/jobs?status=failed&queue=mail`. */
+export type FilterParams = Readonly<Partial<Record<FilterName, string>>>
+
+/** In the order of what one looks for at night. */
+export const STATUSES = [
+  'failed',
+  'pending',
+  'processing',
+  'blocked',
+  'completed',
+  'cancelled',
+] as const satisfies readonly JobStatus[]
+
+/** Whoever wrote the address by hand may have written anything: what makes no sense is left out. */
+export function filterOf(params: Readonly<Record<string, unknown>>): JobFilter {
+  const filter: Record<string, unknown> = {}
+  for (const name of NAMES) {
+    const value = params[name]
+    if (typeof value !== 'string' || value === '') continue
+    if (name === 'createdFrom' || name === 'createdTo') {
+      const date = new Date(value)
+      if (!Number.isNaN(date.getTime())) filter[name] = date
+    } else if (name !== 'status' || STATUSES.some((status) => status === value)) filter[name] = value
+  }
+  return filter
+}
+
+export function paramsOf(filter: JobFilter): FilterParams {
+  return Object.fromEntries(
+    Object.entries(filter).map(([name, value]) => [
+      name,
+      value instanceof Date ? value.toISOString() : value,
+    ]),
+  )
+}
+
+/** So that what was there before is taken away. */
+export const NO_PARAMS = Object.fromEntries(NAMES.map((name) => [name, undefined])) as Readonly<
+  Record<FilterName, undefined>
+>
+
+const DAY_MS = 86_400_000
+
+/** Payloads are read one by one: without a beginning it would take for ever, so a day is looked at. */
+export function withText(text: string, filter: JobFilter, now: number): JobFilter {
+  return { createdFrom: new Date(now - DAY_MS), ...filter, payloadText: text }
+}
+
+/** Ids are hexadecimal digits; shorter ones are words as well. */
+export function looksLikeId(text: string): boolean {
+  return /^[0-9a-f-]{8,36}$/i.test(text)
+}
+
+/** What is said on the chip of a filter. */
+export function chipOf(name: FilterName, filter: JobFilter): string | null {
+  const value = filter[name]
+  if (value === undefined) return null
+  switch (name) {
+    case 'queue':
+      return `Queue: ${value}`
+    case 'topic':
+      return `Topic: ${value}`
+    case 'fingerprint':
+      return `Error: ${value}`
+    case 'createdFrom':
+      return `From ${moment(value as Date)}`
+    case 'createdTo':
+      return `Until ${moment(value as Date)}`
+    case 'idPrefix':
+      return `Id: ${value}…`
+    case 'payloadText':
+      return `Payload: “${value}”`
+    case 'status':
+      return null
+  }
+}

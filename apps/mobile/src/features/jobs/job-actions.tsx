@@ -1,0 +1,105 @@
+import { isFinished, type JobStatus } from '@oncue/sdk'
+import { setStringAsync } from 'expo-clipboard'
+import { useState } from 'react'
+import { ActionBar } from '../../components/shell/action-bar.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { STATES } from '../../components/ui/state-word.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { useLock } from '../../lib/api.tsx'
+import { useKeyboard } from '../../lib/use-keyboard.ts'
+import type { Action } from '../operations/words.ts'
+import { ActSheet } from './act-sheet.tsx'
+import type { JobDetails } from './timeline.ts'
+
+/** Retry · Cancel · More. What makes no sense now says why. */
+export function JobActions({ job, onDeleted }: { readonly job: JobDetails; readonly onDeleted: () => void }) {
+  const lock = useLock()
+  const [isMore, setMore] = useState(false)
+  // As it was when it was pressed: should it change, whoever confirms is told.
+  const [acting, setActing] = useState<{ readonly action: Action; readonly seen: JobStatus } | null>(null)
+  const { status } = job
+  const begin = (action: Action) => {
+    setMore(false)
+    setActing({ action, seen: status })
+  }
+  const retryLock = lock ?? reasonAgainst('requeue', job)
+  const cancelLock = lock ?? reasonAgainst('cancel', job)
+  useKeyboard({ r: () => retryLock === null && begin('requeue') })
+
+  return (
+    <>
+      <ActionBar>
+        <Button
+          label="Retry"
+          icon="requeue"
+          variant={status === 'failed' ? 'primary' : 'secondary'}
+          lock={retryLock}
+          onPress={() => begin('requeue')}
+        />
+        <Button label="Cancel" icon="cancel" lock={cancelLock} onPress={() => begin('cancel')} />
+        <Button label="More" icon="more" variant="quiet" onPress={() => setMore(true)} />
+      </ActionBar>
+      {isMore && <More job={job} onDelete={() => begin('delete')} onClose={() => setMore(false)} />}
+      {acting && (
+        <ActSheet
+          action={acting.action}
+          ids={[job.id]}
+          scope={`${job.topic} in ${job.queue}`}
+          notice={changeInWords(acting.seen, status)}
+          onClose={() => setActing(null)}
+          {...(acting.action === 'delete' && { onDone: onDeleted })}
+        />
+      )}
+    </>
+  )
+}
+
+interface MoreProps {
+  readonly job: JobDetails
+  readonly onDelete: () => void
+  readonly onClose: () => void
+}
+
+function More({ job, onDelete, onClose }: MoreProps) {
+  const toast = useToast()
+  const lock = useLock()
+  const copy = (text: string) => {
+    onClose()
+    setStringAsync(text).then(
+      () => toast.show({ text: 'Copied', icon: 'copy' }),
+      () => toast.show({ text: 'This browser does not let the page copy.', icon: 'warn' }),
+    )
+  }
+  return (
+    <Sheet isOpen title={job.topic} onClose={onClose}>
+      <Button label="Copy id" icon="copy" wide onPress={() => copy(job.id)} />
+      <Button label="Copy as JSON" icon="copy" wide onPress={() => copy(JSON.stringify(job, null, 2))} />
+      <Button
+        label="Delete"
+        icon="remove"
+        wide
+        lock={lock ?? reasonAgainst('delete', job)}
+        onPress={onDelete}
+      />
+    </Sheet>
+  )
+}
+
+/** Why an action makes no sense for a job as it is; null: go ahead. */
+export function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
+  const word = STATES[status].word.toLowerCase()
+  if (action === 'requeue')
+    return isFinished(status) ? null : `Only finished jobs can be retried: this one is ${word}.`
+  if (action === 'cancel') {
+    if (isFinished(status)) return `There is nothing left to cancel: this job is ${word}.`
+    return cancelAt === null ? null : 'It was asked to stop already.'
+  }
+  const canDelete = status === 'pending' || status === 'failed'
+  return canDelete ? null : `Only jobs that wait or failed can be deleted: this one is ${word}.`
+}
+
+export function changeInWords(seen: JobStatus, now: JobStatus): string | undefined {
+  if (seen === now) return undefined
+  return `It has changed: ${STATES[seen].word.toLowerCase()} when you looked, ${STATES[now].word.toLowerCase()} now.`
+}

@@ -1,0 +1,93 @@
+import { useEffect, useRef, useState } from 'react'
+import { FlatList, StyleSheet, useWindowDimensions, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { count } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import { JobRow, ROW_HEIGHT } from './job-row.tsx'
+import type { JobLine } from './queries.ts'
+import { idOf, type JobList as List } from './use-job-list.ts'
+import { isSelected, type Selected } from './use-selection.ts'
+
+export interface JobListProps {
+  readonly list: List
+  readonly selected: Selected
+  /** The row that the keyboard is at. */
+  readonly cursor: string | null
+  readonly openId: string | undefined
+  readonly onOpen: (id: string) => void
+  readonly onSelect: (id: string) => void
+}
+
+/** Only rows in sight are drawn, however many there are. */
+export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: JobListProps) {
+  const { jobs } = list
+  const { fontScale } = useWindowDimensions()
+  const height = Math.round(ROW_HEIGHT * Math.max(1, fontScale))
+  const ref = useRef<FlatList<JobLine>>(null)
+  // The list is made anew beside a detail: it opens where one was.
+  const [first] = useState(() => Math.max(0, jobs.findIndex(({ id }) => id === openId) - 3))
+  const index = cursor === null ? -1 : jobs.findIndex(({ id }) => id === cursor)
+  useEffect(() => {
+    if (index >= 0) ref.current?.scrollToIndex({ index, viewPosition: 0.5, animated: false })
+  }, [index])
+
+  return (
+    <FlatList
+      ref={ref}
+      style={styles.list}
+      data={jobs}
+      keyExtractor={idOf}
+      extraData={[selected, cursor, openId]}
+      getItemLayout={(_, at) => ({ length: height, offset: height * at, index: at })}
+      {...(first > 0 && { initialScrollIndex: first })}
+      initialNumToRender={20}
+      windowSize={7}
+      onEndReached={list.more}
+      onEndReachedThreshold={1}
+      renderItem={({ item }) => (
+        <JobRow
+          job={item}
+          height={height}
+          isSelected={isSelected(selected, item.id)}
+          isCurrent={item.id === (cursor ?? openId)}
+          onPress={onOpen}
+          onSelect={onSelect}
+        />
+      )}
+      ListFooterComponent={<Footer list={list} />}
+    />
+  )
+}
+
+function Footer({ list }: { readonly list: List }) {
+  const { search, jobs, read } = list
+  const found = `${count(jobs.length, 'job')} found so far`
+  if (search === 'running')
+    return (
+      <View style={styles.footer} role="status">
+        <Text color="textMuted">Searching… {found}.</Text>
+        <Button label="Stop" icon="stop" onPress={list.stopSearch} />
+      </View>
+    )
+  if (search === 'stopped')
+    return (
+      <View style={styles.footer} role="status">
+        <Text color="textMuted">Stopped. {found}; there may be older ones.</Text>
+        <Button label="Go on" icon="search" onPress={list.goOn} />
+      </View>
+    )
+  if (read.isFetchingNextPage)
+    return (
+      <View style={styles.footer} role="status">
+        <Text color="textMuted">Loading more…</Text>
+      </View>
+    )
+  return <View style={styles.end} />
+}
+
+const styles = StyleSheet.create({
+  list: { flex: 1 },
+  footer: { alignItems: 'center', gap: space.m, padding: space.xl },
+  end: { height: space.xxl },
+})

@@ -1,0 +1,51 @@
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { count, timeOfDay } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import { Card, Section } from './section.tsx'
+import type { LogLine } from './timeline.ts'
+
+/** The newest matter; the others are a press away. */
+const SHOWN = 50
+
+/** What its handler had to say. */
+export function JobLog({ lines }: { readonly lines: readonly LogLine[] }) {
+  const [isAll, setAll] = useState(false)
+  const hidden = isAll ? 0 : Math.max(0, lines.length - SHOWN)
+  return (
+    <Section title="Log">
+      <Card>
+        {hidden > 0 && (
+          <Button
+            label={`Show ${count(hidden, 'earlier line')}`}
+            variant="quiet"
+            onPress={() => setAll(true)}
+          />
+        )}
+        <View role="log" style={styles.lines}>
+          {lines.slice(hidden).map(({ version, at, level, message, fields }) => (
+            <Text key={version} variant="code" selectable color={COLORS[level]}>
+              <Text variant="code" color="textMuted">
+                {timeOfDay(at)}:{String(at.getSeconds()).padStart(2, '0')}{' '}
+              </Text>
+              {level === 'info' || level === 'debug' ? '' : `${level}: `}
+              {message}
+              {fields && (
+                <Text variant="code" color="textMuted">
+                  {' '}
+                  {JSON.stringify(fields)}
+                </Text>
+              )}
+            </Text>
+          ))}
+        </View>
+      </Card>
+    </Section>
+  )
+}
+
+const COLORS = { debug: 'textMuted', info: 'text', warn: 'warn', error: 'bad' } as const
+
+const styles = StyleSheet.create({ lines: { gap: space.xs } })

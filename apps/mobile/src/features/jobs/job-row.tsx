@@ -1,0 +1,71 @@
+import { memo } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { Row } from '../../components/ui/row.tsx'
+import { STATES, StateWord } from '../../components/ui/state-word.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { Ago } from '../../components/ui/ticking.tsx'
+import { serverNow } from '../../lib/clock.ts'
+import { ago, duration, shortId, until } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import type { JobLine } from './queries.ts'
+
+/** All are of one height, so that the list knows where each of ten thousand is. Grows with the size of text. */
+export const ROW_HEIGHT = 72
+
+export interface JobRowProps {
+  readonly job: JobLine
+  readonly height: number
+  /** Null: one does not select now. */
+  readonly isSelected: boolean | null
+  readonly isCurrent: boolean
+  readonly onPress: (id: string) => void
+  readonly onSelect: (id: string) => void
+}
+
+export const JobRow = memo(function JobRow(props: JobRowProps) {
+  const { job, height, isSelected, isCurrent, onPress, onSelect } = props
+  const { id, topic, queue, status, error, created } = job
+  const state = stateOf(job)
+  const about = error !== null && status !== 'completed' ? error : describe(job)
+  return (
+    <View style={{ height }}>
+      <Row
+        label={`${topic} in ${queue}, ${STATES[state].word}, ${about}, created ${ago(created, serverNow())}`}
+        isSelected={isSelected}
+        isCurrent={isCurrent}
+        onPress={() => (isSelected === null ? onPress(id) : onSelect(id))}
+        onLongPress={() => onSelect(id)}
+        trailing={
+          <View style={styles.trailing}>
+            <StateWord state={state} />
+            <Text variant="small" color="textMuted">
+              <Ago from={created} />
+            </Text>
+          </View>
+        }
+      >
+        <Text variant="heading" numberOfLines={1}>
+          {topic}
+        </Text>
+        <Text variant="small" color="textMuted" numberOfLines={1}>
+          {queue} · {about}
+        </Text>
+      </Row>
+    </View>
+  )
+})
+
+/** Those that are due later have a word of their own. */
+export function stateOf({ status, runAt }: Pick<JobLine, 'status' | 'runAt'>) {
+  return status === 'pending' && runAt.getTime() > serverNow() ? 'scheduled' : status
+}
+
+function describe({ id, status, run, runAt, startedAt, finishedAt }: JobLine): string {
+  const parts = [shortId(id)]
+  if (status === 'pending' && runAt.getTime() > serverNow()) parts.push(`due ${until(runAt, serverNow())}`)
+  if (startedAt && finishedAt) parts.push(`took ${duration(finishedAt.getTime() - startedAt.getTime())}`)
+  if (run > 1) parts.push(`run ${run}`)
+  return parts.join(' · ')
+}
+
+const styles = StyleSheet.create({ trailing: { alignItems: 'flex-end', gap: space.xs } })

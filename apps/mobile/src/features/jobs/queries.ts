@@ -1,0 +1,65 @@
+import type { Client, JobStatus, Outputs } from '@oncue/sdk'
+import type { Read } from '../../lib/api.tsx'
+import type { JobFilter } from './filter.ts'
+
+export const PAGE = 100
+
+/** What a row shows, and nothing more: an error alone may take sixteen kilobytes, and there may be 10 000 rows. */
+export interface JobLine {
+  readonly id: string
+  readonly topic: string
+  readonly queue: string
+  readonly status: JobStatus
+  readonly run: number
+  readonly retries: number
+  readonly error: string | null
+  readonly created: Date
+  readonly runAt: Date
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+}
+
+export interface JobLines {
+  readonly items: readonly JobLine[]
+  readonly nextCursor: string | null
+  readonly total: number
+  readonly totalIsExact: boolean
+}
+
+type JobPage = Outputs['jobs']['list']
+
+/** `isStill`: rows are selected, or there are many pages. */
+export const jobPages = (filter: JobFilter, isStill: boolean) => ({
+  key: ['jobs.list', 'pages', filter],
+  async call(client: Client, { cursor, signal }: { cursor: string | undefined; signal: AbortSignal }) {
+    const request = { ...filter, limit: PAGE, ...(cursor !== undefined && { cursor }) }
+    return linesOf(await client.jobs.list(request, { signal }))
+  },
+  everyMs: 10_000,
+  isStill,
+})
+
+/** The newest, to know what came while one is far down. */
+export const newestJobs = (filter: JobFilter, enabled: boolean): Read<JobLines> => ({
+  key: ['jobs.list', 'newest', filter],
+  call: async (client, options) => linesOf(await client.jobs.list({ ...filter, limit: PAGE }, options)),
+  everyMs: 10_000,
+  enabled,
+})
+
+export const topics: Read<Outputs['topics']['list']> = {
+  key: ['topics.list'],
+  call: (client, options) => client.topics.list(undefined, options),
+}
+
+const MAX_ERROR = 200
+
+function linesOf({ items, nextCursor, total, totalIsExact }: JobPage): JobLines {
+  return { items: items.map(lineOf), nextCursor, total, totalIsExact }
+}
+
+function lineOf(job: JobPage['items'][number]): JobLine {
+  const { id, topic, queue, status, run, retries, created, runAt, startedAt, finishedAt, lastError } = job
+  const error = lastError && `${lastError.class}: ${lastError.message}`.slice(0, MAX_ERROR)
+  return { id, topic, queue, status, run, retries, error, created, runAt, startedAt, finishedAt }
+}

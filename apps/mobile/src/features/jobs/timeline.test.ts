@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { jobOf } from '../../testing/job.ts'
+import { logOf, mergeEvents, shareOf, timelineOf, withMessage } from './timeline.ts'
+
+const at = (time: string) => new Date(`2026-11-16T03:${time}Z`)
+const event = (version: number, type: string, created: Date, data: unknown = null) => ({
+  ...{ jobId: jobOf().id, version, type, created, data },
+})
+
+describe('the timeline', () => {
+  it('tells a plain run from the job itself', () => {
+    const times = {
+      created: at('00:00'),
+      runAt: at('00:00'),
+      startedAt: at('00:02'),
+      finishedAt: at('00:05'),
+    }
+    const entries = timelineOf(jobOf({ status: 'completed', run: 1, ...times }))
+    expect(entries).toMatchObject([
+      { kind: 'enqueued', at: at('00:00') },
+      { kind: 'run', run: 1, outcome: 'completed', waitedMs: 2_000, ranMs: 3_000 },
+    ])
+  })
+
+  it('does not count what was due later as waiting', () => {
+    const times = { created: at('00:00'), runAt: at('05:00'), startedAt: at('05:01'), finishedAt: null }
+    const entries = timelineOf(jobOf({ status: 'processing', run: 1, lockedBy: 'w1', ...times }))
+    expect(entries.at(-1)).toMatchObject({ outcome: 'running', waitedMs: 1_000, ranMs: null, worker: 'w1' })
+  })
+
+  it('has every run that failed or crashed, who did what, and when it runs next', () => {
+    const error = { class: 'SmtpTimeout', message: 'no answer', fingerprint: 'f' }
+    const failed = { run: 1, worker: 'w1', startedAt: at('00:01').toISOString(), error }
+    const events = [
+      event(1, 'log', at('00:01'), { level: 'info', message: 'sending' }),
+      event(2, 'run_failed', at('00:04'), failed),
+      event(3, 'step_finished', at('00:04'), { name: 'render' }),
+      event(4, 'run_crashed', at('00:09'), { run: 2, worker: 'w2', startedAt: at('00:06').toISOString() }),
+      event(5, 'requeued', at('01:00'), { by: 'anna' }),
+      event(6, 'sent', at('01:01'), { to: 3 }),
+    ]
+    const job = jobOf({ status: 'pending', run: 2, created: at('00:00'), visibleAt: at('09:00'), events })
+    expect(timelineOf(job)).toMatchObject([
+      { kind: 'enqueued' },
+      { kind: 'run', run: 1, outcome: 'failed', waitedMs: 1_000, ranMs: 3_000, worker: 'w1', error },
+      { kind: 'step', name: 'render' },
+      { kind: 'run', run: 2, outcome: 'crashed', waitedMs: 2_000, ranMs: 3_000, error: null },
+      { kind: 'done-by', what: 'requeued', by: 'anna' },
+      { kind: 'event', type: 'sent', data: { to: 3 } },
+      { kind: 'next', isRetry: true, at: at('09:00') },
+    ])
+  })
+})
+
+it('finds the lines that were logged', () => {
+  const lines = logOf([
+    event(1, 'log', at('00:01'), { level: 'warn', message: 'slow', fields: { ms: 900 } }),
+    event(2, 'sent', at('00:02')),
+  ])
+  expect(lines).toEqual([
+    { version: 1, at: at('00:01'), level: 'warn', message: 'slow', fields: { ms: 900 } },
+  ])
+})
+
+it.each([
+  { progress: 0.4, share: 0.4 },
+  { progress: 40, share: 0.4 },
+  { progress: { percent: 40 }, share: 0.4 },
+  { progress: { done: 4, total: 10 }, share: 0.4 },
+  { progress: { current: 12, total: 10 }, share: 1 },
+  { progress: { done: 4, total: 0 }, share: null },
+  { progress: 'half', share: null },
+  { progress: null, share: null },
+])('$progress is a share of $share', ({ progress, share }) => {
+  expect(shareOf(progress)).toBe(share)
+})
+
+describe('events that arrive', () => {
+  const one = event(1, 'a', at('00:01'))
+  const two = event(2, 'b', at('00:02'))
+
+  it.each([
+    { known: [one], others: [two], expected: [one, two] },
+    { known: [one, two], others: [one], expected: [one, two] },
+    { known: [two], others: [one], expected: [one, two] },
+    { known: [], others: [], expected: [] },
+  ])('are kept once, in their order', ({ known, others, expected }) => {
+    expect(mergeEvents(known, others)).toEqual(expected)
+  })
+
+  it('and states change only what they tell', () => {
+    const job = jobOf({ status: 'pending', run: 0, topic: 'mail_digest' })
+    const state = { id: job.id, status: 'processing', run: 1, progress: 0.5, updated: at('00:03') } as const
+    expect(withMessage(job, { type: 'state', state })).toMatchObject({
+      ...{ topic: 'mail_digest', status: 'processing', run: 1, progress: 0.5 },
+    })
+  })
+})

@@ -1,0 +1,144 @@
+import { isFinished, type JobError, type Outputs, type WatchMessage } from '@oncue/sdk'
+
+export type JobDetails = Outputs['jobs']['get']
+type JobEvent = JobDetails['events'][number]
+
+/** What happened to a job, one after the other. */
+export type Entry = { readonly key: string; readonly at: Date } & (
+  | { readonly kind: 'enqueued' }
+  | {
+      readonly kind: 'run'
+      readonly run: number
+      readonly outcome: 'running' | 'completed' | 'failed' | 'crashed' | 'cancelled'
+      /** Since it could have run, or since the last run ended. */
+      readonly waitedMs: number | null
+      readonly ranMs: number | null
+      readonly worker: string | null
+      readonly error: Pick<JobError, 'class' | 'message'> | null
+    }
+  | {
+      readonly kind: 'done-by'
+      readonly what: 'requeued' | 'cancelled' | 'cancel_requested'
+      readonly by: string | null
+    }
+  | { readonly kind: 'step'; readonly name: string }
+  | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
+  | { readonly kind: 'next'; readonly isRetry: boolean }
+)
+
+/** A line that the handler logged. */
+export interface LogLine {
+  readonly version: number
+  readonly at: Date
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>> | null
+}
+
+interface RunData {
+  readonly run?: number
+  readonly worker?: string | null
+  readonly startedAt?: string | null
+  readonly error?: JobError
+}
+
+/** From the first moment to the last. Plain runs leave no event: the latest is told by the job itself. */
+export function timelineOf(job: JobDetails): readonly Entry[] {
+  const entries: Entry[] = [{ key: 'enqueued', kind: 'enqueued', at: job.created }]
+  let freeAt = job.created.getTime()
+  let told = 0
+  for (const event of job.events) {
+    const entry = entryOf(event, freeAt)
+    if (!entry) continue
+    entries.push(entry)
+    if (entry.kind === 'run') told = entry.run
+    if (entry.kind === 'run' || entry.kind === 'done-by') freeAt = event.created.getTime()
+  }
+  if (job.run > told && job.startedAt) entries.push(latestRun(job, job.startedAt, freeAt))
+  if (job.status === 'pending' && job.visibleAt && (job.run > 0 || job.visibleAt.getTime() > freeAt))
+    entries.push({ key: 'next', kind: 'next', at: job.visibleAt, isRetry: job.run > 0 })
+  return entries
+}
+
+function entryOf({ version, type, data, created }: JobEvent, freeAt: number): Entry | null {
+  const key = String(version)
+  switch (type) {
+    case 'log':
+      return null
+    case 'run_failed':
+    case 'run_crashed': {
+      const { run = 0, worker = null, startedAt, error } = (data ?? {}) as RunData
+      const start = startedAt == null ? null : new Date(startedAt).getTime()
+      return {
+        ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
+        outcome: type === 'run_failed' ? 'failed' : 'crashed',
+        waitedMs: start === null ? null : Math.max(0, start - freeAt),
+        ranMs: start === null ? null : created.getTime() - start,
+      }
+    }
+    case 'requeued':
+    case 'cancelled':
+    case 'cancel_requested':
+      return {
+        key,
+        kind: 'done-by',
+        at: created,
+        what: type,
+        by: (data as { by?: string } | null)?.by ?? null,
+      }
+    case 'step_finished':
+      return { key, kind: 'step', at: created, name: (data as { name: string }).name }
+    default:
+      return { key, kind: 'event', at: created, type, data }
+  }
+}
+
+function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
+  const { run, status, finishedAt, lockedBy, runAt } = job
+  const start = startedAt.getTime()
+  const could = Math.max(freeAt, Math.min(runAt.getTime(), start))
+  const outcome = status === 'processing' ? 'running' : isFinished(status) ? status : 'completed'
+  return {
+    ...{ key: `run-${run}`, kind: 'run', run, outcome, worker: lockedBy, error: null },
+    at: finishedAt ?? startedAt,
+    waitedMs: Math.max(0, start - could),
+    ranMs: finishedAt && finishedAt.getTime() - start,
+  }
+}
+
+export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
+  return events
+    .filter(({ type }) => type === 'log')
+    .map(({ version, created, data }) => {
+      const { level = 'info', message = '', fields = null } = (data ?? {}) as Partial<LogLine>
+      return { version, at: created, level, message, fields }
+    })
+}
+
+/** From 0 to 1, where a progress says so: 0.4, 40, { done: 4, total: 10 }. */
+export function shareOf(progress: unknown): number | null {
+  if (typeof progress === 'number') return clamped(progress > 1 ? progress / 100 : progress)
+  if (typeof progress !== 'object' || progress === null) return null
+  const { total, percent, ...rest } = progress as Record<string, unknown>
+  if (typeof percent === 'number') return clamped(percent / 100)
+  const done = rest.done ?? rest.current ?? rest.processed ?? rest.completed
+  return typeof done === 'number' && typeof total === 'number' && total > 0 ? clamped(done / total) : null
+}
+
+const clamped = (share: number) => (Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : null)
+
+/** The job, after what its stream told. */
+export function withMessage(job: JobDetails, message: WatchMessage): JobDetails {
+  if (message.type === 'event') return { ...job, events: mergeEvents(job.events, [message.event]) }
+  const { status, run, progress, updated } = message.state
+  return { ...job, status, run, progress, updated }
+}
+
+/** Each once, in their order. */
+export function mergeEvents(known: JobDetails['events'], others: JobDetails['events']): JobDetails['events'] {
+  const last = known.at(-1)?.version ?? 0
+  const isInOrder = others.every(({ version }, index) => version === last + 1 + index)
+  if (isInOrder) return others.length === 0 ? known : [...known, ...others]
+  const all = new Map([...known, ...others].map((event) => [event.version, event]))
+  return all.size === known.length ? known : [...all.values()].sort((a, b) => a.version - b.version)
+}

@@ -1,0 +1,62 @@
+import { isFinished, type WatchMessage } from '@oncue/sdk'
+import { useQueryClient } from '@tanstack/react-query'
+import { useIsFocused } from 'expo-router'
+import { useEffect, useState } from 'react'
+import { useRead } from '../../lib/api.tsx'
+import { useConnectionState } from '../../lib/connection-provider.tsx'
+import { useSignedIn } from '../../lib/session.ts'
+import { type JobDetails, mergeEvents, withMessage } from './timeline.ts'
+
+const POLL_MS = 5_000
+/** As many events as come with a job; the stream has the rest. */
+const FIRST_EVENTS = 100
+
+/** A job as it goes on: by a stream, and by asking where there is none. */
+export function useJob(id: string) {
+  const { client } = useSignedIn()
+  const queries = useQueryClient()
+  const isLookedAt = useIsFocused()
+  const { phase } = useConnectionState()
+  const [isStreaming, setStreaming] = useState(false)
+  const known = queries.getQueryData<JobDetails>(['jobs.get', id])
+  const isLive = known !== undefined && !isFinished(known.status)
+  const read = useRead<JobDetails>({
+    key: ['jobs.get', id],
+    async call(asked, options) {
+      const job = await asked.jobs.get(id, options)
+      const before = queries.getQueryData<JobDetails>(['jobs.get', id])
+      return before ? { ...job, events: mergeEvents(before.events, job.events) } : job
+    },
+    ...(isLive && !isStreaming && { everyMs: POLL_MS }),
+  })
+  const hasMore = (read.data?.events.length ?? 0) >= FIRST_EVENTS
+  const isWorthIt = read.data !== undefined && (!isFinished(read.data.status) || hasMore)
+  const isFollowed = isWorthIt && isLookedAt && phase !== 'paused' && phase !== 'offline'
+
+  useEffect(() => {
+    if (!isFollowed) return
+    const stopped = new AbortController()
+    const follow = async () => {
+      for await (const message of client.jobs.watch(id, { signal: stopped.signal })) {
+        setStreaming(true)
+        const before = queries.getQueryData<JobDetails>(['jobs.get', id])
+        if (!before) continue
+        queries.setQueryData(['jobs.get', id], withMessage(before, message))
+        // Its times, its worker and its error are not in the stream.
+        if (message.type === 'state' && isElsewhere(before, message.state))
+          void queries.invalidateQueries({ queryKey: ['jobs.get', id] })
+      }
+    }
+    const end = () => setStreaming(false)
+    // A stream that breaks, or cannot be opened, is what the asking is for.
+    follow().then(end, end)
+    return () => stopped.abort()
+  }, [isFollowed, client, queries, id])
+
+  return read
+}
+
+type State = Extract<WatchMessage, { type: 'state' }>['state']
+
+const isElsewhere = (before: JobDetails, state: State) =>
+  before.status !== state.status || before.run !== state.run

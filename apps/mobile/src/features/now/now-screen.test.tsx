@@ -1,0 +1,76 @@
+import { fireEvent } from 'expo-router/testing-library'
+import { healthOf, NOW, queueOf } from '../../testing/health.ts'
+import { offline, renderApp } from '../../testing/render-app.tsx'
+
+const late = queueOf('mail', {
+  ...{ state: 'late', waiting: 1_204_311, oldestWaiting: new Date(NOW.getTime() - 12 * 60_000) },
+})
+const trouble = healthOf({
+  summary: { level: 'bad', text: 'mail is late: oldest waits 12 min' },
+  oldestWaiting: { value: late.oldestWaiting, spark: late.spark.waiting },
+  backlog: { value: 1_204_311, spark: late.spark.waiting },
+  queues: [late, queueOf('default')],
+  failures: [
+    {
+      ...{ fingerprint: 'f00d', class: 'SmtpTimeout', message: 'no answer', topics: ['digest'] },
+      ...{ queues: ['mail'], count: 312, lastSeen: NOW, isNew: true },
+    },
+  ],
+  alerts: { firing: 2, acked: 1, snoozed: 0 },
+})
+const shown = (health: typeof trouble) =>
+  renderApp('/', { answers: { 'health.get': () => ({ ...health, now: new Date() }) } })
+
+describe('Now', () => {
+  it('is calm when all is well', async () => {
+    const { screen } = await shown(healthOf())
+    expect(await screen.findByRole('heading', { name: 'All good' })).toBeVisible()
+    expect(screen.getByText(/All 2.queues are fine, and nothing failed in the last hour/)).toBeVisible()
+    expect(screen.queryByText('Queues in trouble')).toBeNull()
+    expect(screen.getByLabelText(/^Workers alive: 2, 1 of 20.slots busy/)).toBeVisible()
+  })
+
+  it('says in one sentence what is wrong, and lists it', async () => {
+    const { screen } = await shown(trouble)
+    expect(await screen.findByRole('heading', { name: 'mail is late: oldest waits 12 min' })).toBeVisible()
+    expect(screen.getByLabelText(/^mail: Late, 1.204.311.jobs waiting/)).toBeVisible()
+    expect(screen.getByLabelText(/^SmtpTimeout: no answer. 312.failed jobs, digest, in mail/)).toBeVisible()
+    expect(screen.queryByLabelText(/^default:/)).toBeNull()
+  })
+
+  it('shows every digit of a large number, and says when a limit is broken', async () => {
+    const { screen } = await shown(trouble)
+    expect(await screen.findByLabelText(/^Backlog: 1.204.311, steady/)).toBeVisible()
+    expect(screen.getByLabelText(/^Oldest waiting: \d+ .*over 5.min/)).toBeVisible()
+  })
+
+  it('leads to the alerts, the queue and the failure', async () => {
+    const { app, screen } = await shown(trouble)
+    fireEvent.press(await screen.findByLabelText(/^2.alerts firing/))
+    expect(app.getPathname()).toBe('/alerts')
+    fireEvent.press(screen.getByLabelText('Now'))
+    fireEvent.press(await screen.findByLabelText(/^mail: Late/))
+    expect(app.getPathname()).toBe('/queues/mail')
+  })
+
+  it('says what to expect before the first job', async () => {
+    const { screen } = await shown(healthOf({ queues: [] }))
+    expect(await screen.findByText(/No job has come in yet/)).toBeVisible()
+  })
+
+  it('has places for its numbers while they are loaded', async () => {
+    const { screen } = await renderApp('/', {
+      answers: { 'health.get': () => new Promise<never>(() => {}) as never, 'health.watch': silent },
+    })
+    expect(await screen.findByLabelText('Loading')).toBeVisible()
+  })
+
+  it('says when the server does not answer', async () => {
+    const { screen } = await renderApp('/', { answers: { 'health.get': offline, 'health.watch': offline } })
+    expect(await screen.findByText('The server does not answer')).toBeVisible()
+  })
+})
+
+async function* silent() {
+  await new Promise<never>(() => {})
+}

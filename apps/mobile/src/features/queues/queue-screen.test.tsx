@@ -1,0 +1,144 @@
+import type { TestAnswers } from '@oncue/sdk/testing'
+import { fireEvent, within } from 'expo-router/testing-library'
+import { healthOf, NOW, queueOf } from '../../testing/health.ts'
+import { offline, renderApp } from '../../testing/render-app.tsx'
+
+const STATS = { blocked: 0, pending: 7, processing: 1, completed: 52, failed: 24, cancelled: 0 }
+const WORKER = {
+  ...{ id: 'w1', host: 'worker-1', pid: 42, queues: ['mail'], concurrency: 10, version: '1.0.0' },
+  ...{ startedAt: NOW, lastBeat: NOW, missingSince: null, running: 3 },
+}
+
+const ANSWERS: TestAnswers = {
+  'jobs.stats': () => ({ ...STATS, successRate: 0.9, averageRunMs: 12 }),
+  'jobs.series': () => [],
+  'workers.list': () => [WORKER],
+}
+
+const healthWith = (differs: Parameters<typeof queueOf>[1]) => ({
+  'health.get': () => healthOf({ queues: [queueOf('mail', differs)] }),
+})
+
+describe('a queue', () => {
+  it('has its numbers, and says which of them is bad', async () => {
+    const trouble = { waiting: 1_204, failureRate: 0.14, running: 3, capacity: 10 }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ state: 'failing', ...trouble }) },
+    })
+    expect(await screen.findByLabelText(/^Waiting: 1.204, ready to run/)).toBeVisible()
+    expect(screen.getByLabelText(/^Failure rate: 14.%, over 10.%/)).toBeVisible()
+    expect(screen.getByLabelText('Running: 3 of 10, slots free')).toBeVisible()
+    expect(screen.getByLabelText('Oldest waiting: –, nothing waits')).toBeVisible()
+  })
+
+  it('draws throughput and latency, in words too, and looks back further', async () => {
+    const steps: unknown[] = []
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        'jobs.series': ({ stepMinutes }) => {
+          steps.push(stepMinutes)
+          return []
+        },
+      },
+    })
+    expect(await screen.findByLabelText(/^Chart of Runs a minute\. completed: now 0/)).toBeVisible()
+    expect(screen.getByLabelText(/^Chart of Wait to start\. half within: nothing yet/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('24 h'))
+    expect(await screen.findByLabelText(/^Chart of Run time/)).toBeVisible()
+    expect(steps).toEqual([1, 10])
+  })
+
+  it('leads to the jobs in a state', async () => {
+    const { app, screen } = await renderApp('/queues/mail', { answers: ANSWERS })
+    fireEvent.press(await screen.findByLabelText('Failed 24'))
+    expect(app.getPathnameWithParams()).toBe('/jobs?queue=mail&status=failed')
+  })
+
+  it('names its workers', async () => {
+    const { screen } = await renderApp('/queues/mail', { answers: ANSWERS })
+    expect(await screen.findByLabelText('Worker worker-1, process 42, alive, runs 3 of 10')).toBeVisible()
+  })
+
+  it('says that nobody serves it', async () => {
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, 'workers.list': () => [{ ...WORKER, queues: ['other'] }] },
+    })
+    expect(await screen.findByText(/No worker serves this queue/)).toBeVisible()
+  })
+
+  it('has a banner while it is paused, and can be resumed', async () => {
+    const resumed: string[] = []
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        ...healthWith({ state: 'paused', paused }),
+        'queues.resume': ({ queue }) => {
+          resumed.push(queue)
+          return null
+        },
+      },
+    })
+    expect(await screen.findByText(/^Paused by anna, 2.h/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Resume'))
+    expect(await screen.findByText('mail resumed')).toBeVisible()
+    expect(resumed).toEqual(['mail'])
+  })
+
+  it('changes its limits, and takes that back', async () => {
+    const wanted: unknown[] = []
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        ...healthWith({ limit: { maxRunning: 5, rate: null } }),
+        'queues.limit': ({ limit }) => {
+          wanted.push(limit)
+          return null
+        },
+      },
+    })
+    expect(await screen.findByText('At most 5 at once')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Change'))
+    fireEvent.changeText(await screen.findByLabelText('At most so many at once'), 'ten')
+    fireEvent.press(screen.getByLabelText('Save these limits'))
+    expect(await screen.findByText(/A whole number from 0/)).toBeVisible()
+    fireEvent.changeText(screen.getByLabelText('At most so many at once'), '')
+    fireEvent.changeText(screen.getByLabelText('At most so many starts'), '100')
+    fireEvent.changeText(screen.getByLabelText('in so many seconds'), '60')
+    fireEvent.press(screen.getByLabelText('Save these limits'))
+    fireEvent.press(await screen.findByLabelText('Undo'))
+    await screen.findByText('At most 5 at once')
+    expect(wanted).toEqual([
+      { maxRunning: null, rate: { count: 100, intervalMs: 60_000 } },
+      { maxRunning: 5, rate: null },
+    ])
+  })
+
+  it('is to be held in production', async () => {
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, 'health.get': () => healthOf({ environment: 'production' }) },
+    })
+    fireEvent.press(await screen.findByLabelText('Change'))
+    expect(await screen.findByLabelText('Hold to save these limits')).toBeVisible()
+  })
+
+  it('keeps what it knows when one part cannot be read', async () => {
+    const { screen } = await renderApp('/queues/mail', { answers: { ...ANSWERS, 'jobs.series': offline } })
+    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(screen.getByLabelText('Failed 24')).toBeVisible()
+  })
+
+  it('says that there is no such queue', async () => {
+    const { screen } = await renderApp('/queues/nothing', { answers: ANSWERS })
+    expect(await screen.findByText('Nothing here now')).toBeVisible()
+    expect(screen.queryByLabelText('Pause')).toBeNull()
+  })
+
+  it('locks what a viewer may not do', async () => {
+    const { screen } = await renderApp('/queues/mail', { role: 'viewer', answers: ANSWERS })
+    const bar = within(await screen.findByRole('toolbar'))
+    fireEvent.press(bar.getByLabelText('Pause'))
+    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+  })
+})

@@ -1,0 +1,113 @@
+import { StyleSheet, View } from 'react-native'
+import { Tile } from '../../components/ui/tile.tsx'
+import { useServerNow } from '../../lib/clock.ts'
+import type { Health } from '../../lib/connection-provider.tsx'
+import { ageParts, number, percent, rate } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import type { QueueHealth } from './queue-row.tsx'
+
+export interface QueueTilesProps {
+  readonly queue: QueueHealth
+  readonly thresholds: Health['thresholds']
+}
+
+/** The numbers of the home screen, of one queue. */
+export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
+  const { waiting, running, capacity, throughput, failureRate, spark } = queue
+  const isFailing = failureRate !== null && failureRate >= thresholds.failureRate
+  return (
+    <View style={styles.tiles}>
+      <Place>
+        <OldestTile since={queue.oldestWaiting} thresholdSeconds={thresholds.oldestWaitingSeconds} />
+      </Place>
+      <Place>
+        <Tile
+          label="Waiting"
+          value={number(waiting)}
+          trend={laterOf(queue)}
+          spark={spark.waiting}
+          size="small"
+        />
+      </Place>
+      <Place>
+        <Tile
+          label="Throughput"
+          value={rate(throughput)}
+          unit="/min"
+          trend="over 5 min"
+          spark={spark.completed}
+          size="small"
+        />
+      </Place>
+      <Place>
+        <Tile
+          label="Failure rate"
+          value={failureRate === null ? '–' : percent(failureRate)}
+          trend={failureTrend(queue, isFailing, thresholds.failureRate)}
+          isBad={isFailing}
+          spark={spark.failed}
+          size="small"
+        />
+      </Place>
+      <Place>
+        <Tile
+          label="Running"
+          value={number(running)}
+          unit={`of ${number(capacity)}`}
+          trend={
+            capacity === 0 ? 'no worker serves it' : running >= capacity ? 'all slots busy' : 'slots free'
+          }
+          isBad={capacity === 0 && waiting > 0}
+          size="small"
+        />
+      </Place>
+    </View>
+  )
+}
+
+function OldestTile({
+  since,
+  thresholdSeconds,
+}: {
+  readonly since: Date | null
+  readonly thresholdSeconds: number
+}) {
+  const now = useServerNow()
+  const { value, unit } = since ? ageParts(since, now) : { value: '–', unit: '' }
+  const isLate = since !== null && now - since.getTime() >= thresholdSeconds * 1_000
+  return (
+    <Tile
+      label="Oldest waiting"
+      value={value}
+      {...(since && { unit })}
+      trend={since === null ? 'nothing waits' : isLate ? 'late' : 'in time'}
+      isBad={isLate}
+      size="small"
+    />
+  )
+}
+
+/** What else is there that is not ready to run. */
+function laterOf({ scheduled, blocked, held }: QueueHealth): string {
+  const parts = [
+    scheduled > 0 && `${number(scheduled)} due later`,
+    blocked > 0 && `${number(blocked)} blocked`,
+    held > 0 && `${number(held)} held back`,
+  ].filter(Boolean)
+  return parts.join(', ') || 'ready to run'
+}
+
+function failureTrend({ failureRate, failedLastHour }: QueueHealth, isFailing: boolean, limit: number) {
+  if (isFailing) return `over ${percent(limit)}`
+  if (failureRate === null) return 'nothing ran in 15\u202fmin'
+  return `${number(failedLastHour)} in 1\u202fh`
+}
+
+function Place({ children }: { readonly children: React.ReactNode }) {
+  return <View style={styles.place}>{children}</View>
+}
+
+const styles = StyleSheet.create({
+  tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m },
+  place: { flexGrow: 1, flexBasis: 150, minWidth: 150 },
+})

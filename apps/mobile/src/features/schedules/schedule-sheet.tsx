@@ -1,0 +1,115 @@
+import { useState } from 'react'
+import { EnvironmentBadge, isProduction } from '../../components/shell/environment-badge.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { Fact } from '../../components/ui/fact.tsx'
+import { HoldButton } from '../../components/ui/hold-button.tsx'
+import { JsonTree } from '../../components/ui/json-tree.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { useAct, useLock } from '../../lib/api.tsx'
+import { moment } from '../../lib/format.ts'
+import { felt } from '../../lib/haptics.ts'
+import { useHealth } from '../../lib/use-health.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { cronInWords } from './cron-words.ts'
+import type { Schedule } from './queries.ts'
+import { useScheduleActs } from './use-schedule-acts.ts'
+
+const MISSED = {
+  skip: 'ticks that nobody saw are skipped',
+  one: 'of ticks that nobody saw the last is made up for',
+  all: 'all ticks that nobody saw are made up for',
+} as const
+
+export interface ScheduleSheetProps {
+  readonly schedule: Schedule
+  readonly onClose: () => void
+}
+
+/** One schedule, and what can be done with it: pause, resume, run it now. */
+export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
+  const { name, cron, timezone, topic, payload, missed, source, nextAt, lastAt, paused } = schedule
+  const acts = useScheduleActs()
+  const lock = useLock()
+  const [isConfirming, setConfirming] = useState(false)
+  if (isConfirming) return <RunNow schedule={schedule} onClose={onClose} />
+  return (
+    <Sheet
+      isOpen
+      title={name}
+      onClose={onClose}
+      footer={
+        <>
+          <Button
+            wide
+            label={paused ? 'Resume' : 'Pause'}
+            icon={paused ? 'resume' : 'pause'}
+            lock={lock}
+            isBusy={acts.isRunning}
+            onPress={() => {
+              if (paused) acts.resume(name)
+              else acts.pause(name)
+              onClose()
+            }}
+          />
+          <Button wide label="Run now…" icon="requeue" lock={lock} onPress={() => setConfirming(true)} />
+        </>
+      }
+    >
+      <Fact name="When" value={`${cronInWords(cron) ?? cron}, ${timezone}`} />
+      <Fact name="Pattern" value={<Text variant="code">{cron}</Text>} />
+      {paused && <Fact name="Paused" value={`${moment(paused.at)}${paused.by ? ` by ${paused.by}` : ''}`} />}
+      <Fact name="Next run" value={nextAt && !paused ? moment(nextAt) : 'none'} />
+      <Fact name="Last run" value={lastAt ? moment(lastAt) : 'none yet'} />
+      <Fact name="Enqueues" value={topic} />
+      <Fact name="If missed" value={MISSED[missed]} />
+      <Fact name="Defined in" value={source === 'code' ? 'the code of a worker' : 'the database'} />
+      {payload !== null && <JsonTree value={payload} />}
+    </Sheet>
+  )
+}
+
+/** It cannot be taken back, so it is asked. */
+function RunNow({ schedule: { name, topic }, onClose }: ScheduleSheetProps) {
+  const { data } = useHealth()
+  const toast = useToast()
+  const openJob = useOpen('jobId')
+  const run = useAct((client, _: null) => client.schedules.runNow({ name }), { touches: ['schedules.list'] })
+  const confirm = async () => {
+    try {
+      const { id } = await run.run(null)
+      felt('done')
+      onClose()
+      openJob(id)
+    } catch (error) {
+      felt('refused')
+      toast.show({ text: describeProblem(error).text, icon: 'warn' })
+    }
+  }
+  const isDelicate = !data || isProduction(data.environment)
+  return (
+    <Sheet
+      isOpen
+      title={`Run ${name} now?`}
+      onClose={onClose}
+      footer={
+        isDelicate && !run.isRunning ? (
+          <HoldButton label="Hold to run it now" onConfirm={() => void confirm()} />
+        ) : (
+          <Button
+            wide
+            variant="primary"
+            label="Run it now"
+            isBusy={run.isRunning}
+            onPress={() => void confirm()}
+          />
+        )
+      }
+    >
+      <EnvironmentBadge />
+      <Text>{`One job of ${topic} is enqueued, beside those that the schedule makes.`}</Text>
+    </Sheet>
+  )
+}
