@@ -10,6 +10,17 @@ jest.mock('@react-native-async-storage/async-storage', () =>
 // A test says by itself when the network is gone.
 jest.mock('expo-network', () => ({ addNetworkStateListener: () => ({ remove: () => {} }) }))
 
+// A phone that allows notifications, and on which nobody presses one unless a test does.
+jest.mock('expo-notifications', () => ({
+  ...{ AndroidImportance: { MAX: 7 }, setNotificationHandler: jest.fn(), clearLastNotificationResponse: jest.fn() },
+  setNotificationChannelAsync: jest.fn(async () => null),
+  setNotificationCategoryAsync: jest.fn(async () => null),
+  getPermissionsAsync: jest.fn(async () => ({ granted: true })),
+  requestPermissionsAsync: jest.fn(async () => ({ granted: true })),
+  getExpoPushTokenAsync: jest.fn(async () => ({ data: 'ExponentPushToken[test]' })),
+  useLastNotificationResponse: jest.fn(() => null),
+}))
+
 /** What a test lets out to the console fails it, as everywhere here. */
 const said: string[] = []
 

@@ -1,4 +1,5 @@
 import { TabList, TabSlot, Tabs, TabTrigger } from 'expo-router/ui'
+import { StyleSheet, View } from 'react-native'
 import { TABS } from '../../components/shell/destinations.ts'
 import { Gate } from '../../components/shell/gate.tsx'
 
@@ -9,7 +10,12 @@ export default function TabsLayout() {
       options={{
         // As browsers have it: back leads to where one was.
         backBehavior: 'fullHistory',
-        screenLayout: ({ children }) => <Gate>{children}</Gate>,
+        // The slot grows with what is in it: what fills its place instead scrolls.
+        screenLayout: ({ children }) => (
+          <View style={StyleSheet.absoluteFill}>
+            <Gate>{children}</Gate>
+          </View>
+        ),
       }}
     >
       <TabSlot />

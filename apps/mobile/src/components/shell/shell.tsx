@@ -2,6 +2,7 @@ import { usePathname, useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { Notifications } from '../../features/notifications/notifications.tsx'
 import { useSessionState } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { radius, space } from '../../theme/tokens.ts'
@@ -37,6 +38,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       {!isAlone && (isWide ? <Rail /> : <TopBar />)}
       <View style={styles.content}>{children}</View>
       {!isAlone && !isWide && isTab && <TabBar />}
+      {status === 'signed-in' && <Notifications />}
     </View>
   )
 }

@@ -14,6 +14,8 @@ export interface Toast {
   readonly icon?: IconName
   /** The true inverse of what was done, sent to the server like any other call. */
   readonly undo?: () => void
+  /** Where it leads, for what one is told rather than did. */
+  readonly open?: () => void
 }
 
 interface Toaster {
@@ -46,6 +48,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
 function Shown({ toast, onClose }: { readonly toast: Toast | null; readonly onClose: () => void }) {
   const { colors } = useTheme()
   const insets = useSafeAreaInsets()
+  const action = toast?.undo ? 'Undo' : toast?.open && 'Open'
   return (
     <View aria-live="polite" style={[styles.place, { bottom: insets.bottom + space.xxxl + space.xxl }]}>
       {toast && (
@@ -56,16 +59,17 @@ function Shown({ toast, onClose }: { readonly toast: Toast | null; readonly onCl
           </Text>
           <Pressable
             role="button"
-            aria-label={toast.undo ? 'Undo' : 'Close'}
+            aria-label={action ?? 'Close'}
             onPress={() => {
               onClose()
               toast.undo?.()
+              toast.open?.()
             }}
             style={styles.action}
           >
-            {toast.undo ? (
+            {action ? (
               <Text variant="heading" color="surface" style={styles.undo}>
-                Undo
+                {action}
               </Text>
             ) : (
               <Icon name="close" size={18} color="surface" />

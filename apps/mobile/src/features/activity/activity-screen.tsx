@@ -49,7 +49,11 @@ function Entries() {
       <ReadState
         read={read}
         isEmpty={() => latest.length === 0}
-        empty={{ icon: 'activity', title: 'Nobody did anything', text: 'What people change is written down here.' }}
+        empty={{
+          icon: 'activity',
+          title: 'Nobody did anything',
+          text: 'What people change is written down here.',
+        }}
         onClearFilter={isFiltered ? () => setFilter({}) : undefined}
       >
         {() => (

@@ -22,9 +22,7 @@ export function AlertRow({ alert, isCurrent, onPress }: AlertRowProps) {
     <Row label={told} isCurrent={isCurrent} onPress={onPress}>
       <View style={styles.head}>
         <StateWord state={state} />
-        <Text variant="small" color="textMuted">
-          <Since alert={alert} />
-        </Text>
+        <Since alert={alert} />
       </View>
       <Text variant="heading" color={state === 'firing' ? 'text' : 'textMuted'}>
         {summary}
@@ -35,11 +33,12 @@ export function AlertRow({ alert, isCurrent, onPress }: AlertRowProps) {
 }
 
 function Since({ alert: { firedAt, resolvedAt } }: { readonly alert: Alert }) {
-  if (resolvedAt) return `${moment(firedAt)}, lasted ${duration(resolvedAt.getTime() - firedAt.getTime())}`
+  const lasted = resolvedAt && duration(resolvedAt.getTime() - firedAt.getTime())
   return (
-    <>
-      for <Age from={firedAt} />
-    </>
+    <Text variant="small" color="textMuted">
+      {lasted === null ? 'for ' : `${moment(firedAt)}, lasted ${lasted}`}
+      {lasted === null && <Age from={firedAt} />}
+    </Text>
   )
 }
 

@@ -143,13 +143,12 @@ function Facts({ alert }: { readonly alert: Alert }) {
   const { firedAt, resolvedAt, acked, snoozed } = alert
   const rules = useRead(alertRules)
   const rule = rules.data?.find(({ id }) => id === alert.ruleId)
-  const since = resolvedAt ? (
-    moment(firedAt)
-  ) : (
-    <>
-      {`${moment(firedAt)}, for `}
-      <Age from={firedAt} />
-    </>
+  const since = (
+    <Text>
+      {moment(firedAt)}
+      {!resolvedAt && ', for '}
+      {!resolvedAt && <Age from={firedAt} />}
+    </Text>
   )
   const lasted = resolvedAt && duration(resolvedAt.getTime() - firedAt.getTime())
   return (

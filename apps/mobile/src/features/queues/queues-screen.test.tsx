@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/sdk'
-import { act, fireEvent } from 'expo-router/testing-library'
+import { fireEvent } from 'expo-router/testing-library'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
@@ -83,7 +83,7 @@ describe('Queues', () => {
     const { screen } = await renderApp('/queues', {
       answers: { 'health.get': () => healthOf({ queues }), 'queues.pause': () => null },
     })
-    const order = () => screen.getAllByLabelText(/^(default|mail), /).map(({ props }) => props['aria-label'])
+    const order = () => screen.getAllByLabelText(/^(default|mail), /).map(({ props }) => props.accessibilityLabel)
     expect((await screen.findAllByLabelText(/^(default|mail), /)).length).toBe(2)
     queues = [queueOf('mail', { state: 'late' }), queueOf('default')]
     // Whatever is done asks anew.
@@ -96,12 +96,19 @@ describe('Queues', () => {
 
   it('opens a queue whatever its name', async () => {
     const queues = [queueOf('eu/billing.v2')]
-    const { app, screen } = await renderApp('/queues', {
+    const answers = { 'health.get': () => healthOf({ queues }) }
+    const { screen } = await renderApp('/queues', { answers })
+    fireEvent.press(await screen.findByLabelText(/^eu\/billing.v2, Fine/))
+    expect(await screen.findByRole('heading', { name: 'eu/billing.v2' })).toBeVisible()
+    expect(screen.getByLabelText('Pause')).toBeVisible()
+  })
+
+  it('opens a link to a queue whatever its name', async () => {
+    const queues = [queueOf('eu/billing.v2')]
+    const { screen } = await renderApp('/queues/eu%2Fbilling.v2', {
       answers: { 'health.get': () => healthOf({ queues }) },
     })
-    fireEvent.press(await screen.findByLabelText(/^eu\/billing.v2, Fine/))
-    await act(async () => {})
-    expect(app.getPathname()).toBe('/queues/eu%2Fbilling.v2')
     expect(await screen.findByRole('heading', { name: 'eu/billing.v2' })).toBeVisible()
+    expect(await screen.findByLabelText('Pause')).toBeVisible()
   })
 })

@@ -1,0 +1,54 @@
+import { useState } from 'react'
+import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { Toggle } from '../../components/ui/toggle.tsx'
+import { usePreference } from '../../lib/preferences.ts'
+import { useSignedIn } from '../../lib/session.ts'
+import { sendTest, turnOff, turnOn, WHAT_IT_IS } from './push.ts'
+
+/** On, off, and a test: a notification that does not come is noticed by nobody. */
+export function NotificationSettings() {
+  const where = useSignedIn()
+  const toast = useToast()
+  const [isOn, setOn] = usePreference('notifications')
+  const [busy, setBusy] = useState<'turn' | 'test' | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+
+  async function run(what: 'turn' | 'test', call: () => Promise<string | null>): Promise<boolean> {
+    if (busy) return false
+    setBusy(what)
+    setProblem(null)
+    const why = await call()
+    setBusy(null)
+    setProblem(why)
+    return why === null
+  }
+
+  const turn = async (next: boolean) => {
+    if (await run('turn', () => (next ? turnOn(where) : turnOff(where)))) setOn(next)
+  }
+  const test = async () => {
+    if (await run('test', () => sendTest(where))) toast.show({ text: 'A test is on its way', icon: 'alerts' })
+  }
+
+  return (
+    <>
+      <Toggle
+        label="Notify me of alerts"
+        help={WHAT_IT_IS}
+        isOn={isOn}
+        lock={busy === 'turn' ? 'One moment.' : null}
+        onChange={(next) => void turn(next)}
+      />
+      {problem !== null && <Banner tone="warn" icon="warn" text="This did not work" detail={problem} />}
+      {isOn && (
+        <Button label="Send a test" icon="alerts" isBusy={busy === 'test'} onPress={() => void test()} />
+      )}
+      <Text variant="small" color="textMuted">
+        Without them nothing is missing in the app: what fires is shown as long as it is open.
+      </Text>
+    </>
+  )
+}

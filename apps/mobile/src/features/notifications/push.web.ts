@@ -1,0 +1,37 @@
+import type { Client } from '@oncue/sdk'
+import type { Server } from '../../lib/servers.ts'
+
+export const WHAT_IT_IS = 'This browser tells you while Oncue is open in a tab, also in the background.'
+
+export interface Where {
+  readonly client: Client
+  readonly server: Server
+}
+
+export async function prepare(): Promise<void> {}
+
+/** Why not; null: they are on. */
+export async function turnOn(_where: Where): Promise<string | null> {
+  if (!('Notification' in globalThis)) return 'This browser has no notifications.'
+  if (!globalThis.isSecureContext) return 'Browsers notify only over https.'
+  if ((await Notification.requestPermission()) === 'granted') return null
+  return 'Notifications are blocked for this page. Allow them in the settings of your browser.'
+}
+
+export async function turnOff(_where: Where): Promise<string | null> {
+  return null
+}
+
+export async function keep(_where: Where): Promise<void> {}
+
+export async function sendTest(_where: Where): Promise<string | null> {
+  try {
+    new Notification('Oncue', { body: 'Notifications arrive in this browser.' })
+    return null
+  } catch {
+    // Chrome on Android has the name, but lets only service workers use it.
+    return 'This browser lets no page notify.'
+  }
+}
+
+export async function leave(_server: Server): Promise<void> {}

@@ -1,0 +1,7 @@
+import { getPreference } from '../../lib/preferences.ts'
+import type { Alert } from './fresh.ts'
+
+/** Whether the system tells of them: then nobody else has to. With notifications on, the push does. */
+export function tell(_alerts: readonly Alert[], _open: (id: string) => void): boolean {
+  return getPreference('notifications')
+}

@@ -1,0 +1,21 @@
+import { getPreference } from '../../lib/preferences.ts'
+import type { Alert } from './fresh.ts'
+
+/** Whether the system tells of them: then nobody else has to. In a tab that is looked at, the page does. */
+export function tell(alerts: readonly Alert[], open: (id: string) => void): boolean {
+  if (!getPreference('notifications') || !document.hidden) return false
+  if (!('Notification' in globalThis) || Notification.permission !== 'granted') return false
+  try {
+    for (const { id, summary } of alerts) {
+      const shown = new Notification('Oncue', { body: summary, tag: id })
+      shown.onclick = () => {
+        globalThis.focus()
+        open(id)
+        shown.close()
+      }
+    }
+    return true
+  } catch {
+    return false
+  }
+}

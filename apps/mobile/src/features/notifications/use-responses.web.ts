@@ -1,0 +1,2 @@
+/** Browsers answer where they tell: see tell.web.ts. */
+export function useResponses(): void {}
