@@ -21,12 +21,14 @@ export default defineConfig({
         test: { ...shared, name: 'mobile', include: ['apps/mobile/src/**/*.test.ts'] },
       },
       {
-        // The built app in a real browser, against the real API.
+        // The built app in a real browser, against the real API, worker and database.
         test: {
           ...shared,
           name: 'e2e',
           include: ['apps/mobile/e2e/web/**/*.e2e.ts'],
+          globalSetup: ['packages/db/src/testing/global-setup.ts'],
           fileParallelism: false,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {

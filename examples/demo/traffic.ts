@@ -8,7 +8,7 @@ export const SLOTS = 12
 /** Busy and quiet take turns. */
 const WAVE_MS = 9 * 60_000
 /** Enough for a backlog to be seen; a queue that nobody serves does not grow for ever. */
-const MOST_WAITING: Readonly<Record<string, number>> = { media: 40 }
+const MOST_WAITING: Readonly<Record<string, number>> = { media: 70 }
 const MOST_WAITING_ELSEWHERE = 300
 
 interface Flow {
@@ -54,7 +54,7 @@ const FLOWS: readonly Flow[] = [
     queue: 'webhooks',
     perMinute: 40,
     send: (queue) => {
-      const host = Math.random() < 0.07 ? 'northwind' : pick(['contoso', 'fabrikam', 'litware'])
+      const host = Math.random() < 0.035 ? 'northwind' : pick(['contoso', 'fabrikam', 'litware'])
       const payload = { endpoint: `https://hooks.${host}.example/orders`, event: 'order.paid' }
       return queue.enqueue('deliver_webhook', { ...payload, orderId: newOrder() }, { meta: { host } })
     },

@@ -12,6 +12,10 @@ const fault = (error: string, token: string) => ({
   details: { error, expoPushToken: token },
 })
 
+const refused = ({ status, code, headers = {} }: Refusal) => ({
+  ...{ status, headers, body: { errors: [{ code, message: `refused: ${code}` }] } },
+})
+
 /**
  * Expo's push service as its documents describe it: tickets for messages, later receipts for tickets, errors for a
  * message or for a whole request. A test lets Expo's own client talk to it.
@@ -28,6 +32,7 @@ export class FakeExpo {
   isSlow = false
   /** Refuses a whole request; null takes it. */
   refuse: (messages: readonly Message[]) => Refusal | null = () => null
+  refuseReceipts: Refusal | null = null
   readonly #receipts = new Map<string, object>()
   readonly #server: Server
 
@@ -62,6 +67,7 @@ export class FakeExpo {
 
   #answer(path: string, body: unknown): { status: number; headers?: Record<string, string>; body: unknown } {
     if (path === '/--/api/v2/push/getReceipts') {
+      if (this.refuseReceipts) return refused(this.refuseReceipts)
       const { ids } = body as { ids: string[] }
       const found = this.isSlow ? [] : ids.filter((id) => this.#receipts.has(id))
       const data = Object.fromEntries(found.map((id) => [id, this.#receipts.get(id)]))
@@ -70,10 +76,7 @@ export class FakeExpo {
     if (path !== '/--/api/v2/push/send') return { status: 404, body: { errors: [{ code: 'NOT_FOUND' }] } }
     const messages = (Array.isArray(body) ? body : [body]) as Message[]
     const refusal = this.refuse(messages)
-    if (refusal) {
-      const { status, code, headers = {} } = refusal
-      return { status, headers, body: { errors: [{ code, message: `refused: ${code}` }] } }
-    }
+    if (refusal) return refused(refusal)
     return { status: 200, body: { data: messages.map((message) => this.#take(message)) } }
   }
 

@@ -92,6 +92,20 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     )
   })
 
+  it('does not ask for each phone whether its access token is wrong', async () => {
+    const { expo, office } = await open()
+    for (let n = 0; n < 20; n++) await pair(office, `ExponentPushToken[${n}]`)
+    expo.refuse = () => ({ status: 401, code: 'UNAUTHORIZED' })
+    await office.delivery.notify(aNotification())
+    await office.until(async () => {
+      const channels = await office.store.channels.list()
+      expect(new Set(channels.map(({ lastError }) => lastError))).toEqual(
+        new Set(['Expo answered 401 (UNAUTHORIZED)']),
+      )
+    })
+    expect(expo.sends.length).toBeLessThan(10)
+  })
+
   it('reads the receipt a quarter of an hour later', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
@@ -116,6 +130,22 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expo.isSlow = false
     await laterOn(office)
     expect(await receipt()).toMatchObject({ status: 'completed' })
+  })
+
+  it('asks again for a receipt when Expo does not answer, which says nothing about the phone', async () => {
+    const { expo, office } = await open()
+    const device = await pair(office, TOKEN)
+    expo.badReceipts.set(TOKEN, 'DeviceNotRegistered')
+    await office.delivery.notify(aNotification())
+    await office.untilStatus('completed')
+    expo.refuseReceipts = { status: 503, code: 'INTERNAL' }
+    const receipt = async () => (await office.store.list({ topic: 'oncue:receipt' })).items[0]
+    office.advance(15 * MINUTE)
+    await office.until(async () => expect(await receipt()).toMatchObject({ status: 'pending', retries: 1 }))
+    expect(await channelOf(office, device)).toMatchObject({ failingSince: null, lastError: null })
+    expo.refuseReceipts = null
+    await laterOn(office)
+    expect(await channelOf(office, device)).toBeUndefined()
   })
 
   it('shows on the channel what its receipt says', async () => {

@@ -30,15 +30,11 @@ export class Push {
     return ticket.status === 'ok' ? { kind: 'delivered', receiptId: ticket.id } : outcomeOfFault(ticket)
   }
 
-  /** Whether Apple or Google took it. Undefined: nobody knows yet. */
+  /** Whether Apple or Google took it. Undefined: nobody knows yet. Throws where Expo could not be asked. */
   async receipt(id: string, signal: AbortSignal): Promise<Outcome | undefined> {
-    try {
-      const receipt = await this.#receipts.add({ what: id, signal })
-      if (receipt === undefined) return undefined
-      return receipt.status === 'ok' ? { kind: 'delivered' } : outcomeOfFault(receipt)
-    } catch (error) {
-      return outcomeOfError(error)
-    }
+    const receipt = await this.#receipts.add({ what: id, signal })
+    if (receipt === undefined) return undefined
+    return receipt.status === 'ok' ? { kind: 'delivered' } : outcomeOfFault(receipt)
   }
 
   /**
@@ -49,8 +45,8 @@ export class Push {
     try {
       return await this.#expo.send(whats(items), whileAll(items))
     } catch (error) {
-      const isWhole = !(error instanceof ExpoRefusal) || isLater(error.status)
-      if (isWhole || items.length === 1) return items.map(() => error as Error)
+      const isOfSome = error instanceof ExpoRefusal && REFUSES_MESSAGES.includes(error.status)
+      if (!isOfSome || items.length === 1) return items.map(() => error as Error)
       const middle = Math.ceil(items.length / 2)
       const first = await this.#sendBisected(items.slice(0, middle))
       return [...first, ...(await this.#sendBisected(items.slice(middle)))]
@@ -62,6 +58,9 @@ export class Push {
     return items.map(({ what }) => receipts[what])
   }
 }
+
+/** Any other status says nothing about the messages: the access token is wrong, or the service is busy. */
+const REFUSES_MESSAGES = [400, 413]
 
 const whats = <What>(items: readonly Item<What>[]) => items.map(({ what }) => what)
 const whileAll = (items: readonly Item<unknown>[]) => AbortSignal.any(items.map(({ signal }) => signal))

@@ -7,8 +7,8 @@ import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Gone when the test is over, after those who visit it. */
-export async function openWorld(env?: Record<string, string>): Promise<World> {
-  const world = await startWorld(env)
+export async function openWorld(...options: Parameters<typeof startWorld>): Promise<World> {
+  const world = await startWorld(...options)
   onTestFinished(() => world.close())
   return world
 }
@@ -67,6 +67,21 @@ export async function signIn(page: Page, path = '/', token = ADMIN_TOKEN): Promi
   await page.getByLabel('Token').fill(token)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign in' }).waitFor({ state: 'detached' })
+}
+
+interface Entry extends BrowserContextOptions {
+  readonly token?: string
+}
+
+/** Somebody who signed in before: a browser has no more of that than a cookie. */
+export async function enter(world: World, path: string, options: Entry = {}): Promise<Visitor> {
+  const { token = ADMIN_TOKEN, ...context } = options
+  const visitor = await visit(world, context)
+  const answer = await visitor.page.request.post('/api/session', { data: { token } })
+  expect(answer.ok()).toBe(true)
+  await visitor.page.goto(path)
+  await visitor.page.getByRole('button', { name: /^Live/ }).waitFor()
+  return visitor
 }
 
 /** What axe calls serious or worse. */

@@ -1,8 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { expect, it } from 'vitest'
-import { APP } from './world.ts'
+import type { Page } from 'playwright-core'
+import { afterAll, expect, it } from 'vitest'
+import { APP } from './config.ts'
+import { closeBrowser, enter, openWorld } from './harness.ts'
+
+afterAll(closeBrowser)
 
 const MAX_KB = 450
 
@@ -15,3 +19,58 @@ it(`the first view loads at most ${MAX_KB} KB of scripts, all named by the page 
   expect(scripts.length).toBeGreaterThan(0)
   expect(sizes.reduce((sum, size) => sum + size, 0) / 1_000).toBeLessThanOrEqual(MAX_KB)
 })
+
+it('Now costs the API one request and one stream, once it knows who asks', async () => {
+  const world = await openWorld()
+  const { page } = await enter(world, '/alerts')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    asked.push(pathname.endsWith('.js') ? 'script' : pathname)
+  })
+  await page.goto('/')
+  await page.getByRole('button', { name: /^Live/ }).waitFor()
+  await page.waitForLoadState('networkidle').catch(() => {})
+  expect(asked.sort()).toEqual(['/', '/trpc/health.get', '/trpc/health.watch', '/trpc/tokens.me', 'script'])
+})
+
+const MANY = 10_000
+
+it(`${MANY} jobs are scrolled through with a bounded page and heap`, async () => {
+  const world = await openWorld()
+  const batch = Array.from({ length: 1_000 }, () => ({ topic: 'resize_image', payload: { width: 640 } }))
+  await world.client.jobs.enqueue('the_first', null)
+  for (let done = 1; done < MANY; done += batch.length)
+    await world.client.jobs.enqueueMany(batch.slice(0, MANY - done))
+
+  const { page } = await enter(world, '/jobs')
+  await page.getByRole('link', { name: /^resize_image/ }).first().waitFor()
+  const before = await weigh(page)
+  await scrollToEnd(page)
+  await page.getByRole('link', { name: /^the_first/ }).waitFor()
+  const after = await weigh(page)
+  expect(after.nodes).toBeLessThan(before.nodes * 3)
+  expect(after.megabytes - before.megabytes).toBeLessThan(40)
+})
+
+/** As fast as pages come. */
+function scrollToEnd(page: Page): Promise<void> {
+  return page.evaluate(async () => {
+    const list = [...document.querySelectorAll('main *')].find(
+      (each) => each.scrollHeight > each.clientHeight + 100 && getComputedStyle(each).overflowY === 'auto',
+    )
+    const isThere = () => document.querySelector('[aria-label^="the_first"]') !== null
+    while (list && !isThere()) {
+      list.scrollTop = list.scrollHeight
+      await new Promise(requestAnimationFrame)
+    }
+  })
+}
+
+async function weigh(page: Page): Promise<{ nodes: number; megabytes: number }> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  const nodes = await page.evaluate(() => document.querySelectorAll('*').length)
+  return { nodes, megabytes: usedSize / 1_000_000 }
+}

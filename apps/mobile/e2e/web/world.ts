@@ -9,8 +9,7 @@ import {
   type WorkerOptions,
   silentLogger as workerLogger,
 } from '@oncue/worker'
-
-export const APP = join(import.meta.dirname, '../../dist')
+import { APP } from './config.ts'
 
 export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
 
@@ -31,6 +30,10 @@ export class World {
 
   get store() {
     return this.#api.services.store
+  }
+
+  get databaseUrl(): string {
+    return this.#database.url
   }
 
   async work(
@@ -57,10 +60,13 @@ export class World {
   }
 }
 
-export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+export async function startWorld(
+  env: Record<string, string> = {},
+  createDatabase: () => Promise<TestDatabase> = createSqliteDatabase,
+): Promise<World> {
   if (!existsSync(join(APP, 'index.html')))
     throw new Error('Build the app first: pnpm --filter @oncue/mobile export:web')
-  const database = await createSqliteDatabase()
+  const database = await createDatabase()
   const fixed = {
     DATABASE_URL: database.url,
     ONCUE_PORT: '0',

@@ -28,6 +28,8 @@ export interface Read<Data> {
   /** How often it is asked again while its screen is looked at; none: only when something touches it. */
   readonly everyMs?: number
   readonly enabled?: boolean
+  /** Asked once: whatever happens, the answer stays what somebody decides by. */
+  readonly isFixed?: boolean
 }
 
 /** The answer, kept while a newer one is fetched. Give it to `<Screen>`. */
@@ -38,6 +40,7 @@ export function useRead<Data>(read: Read<Data>): UseQueryResult<Data> {
     queryFn: ({ signal }) => read.call(client, { signal }),
     refetchInterval: useInterval(read.everyMs),
     enabled: read.enabled ?? true,
+    ...(read.isFixed && { staleTime: 'static' as const }),
   })
 }
 

@@ -12,7 +12,11 @@ jest.mock('expo-network', () => ({ addNetworkStateListener: () => ({ remove: () 
 
 // A phone that allows notifications, and on which nobody presses one unless a test does.
 jest.mock('expo-notifications', () => ({
-  ...{ AndroidImportance: { MAX: 7 }, setNotificationHandler: jest.fn(), clearLastNotificationResponse: jest.fn() },
+  ...{
+    AndroidImportance: { MAX: 7 },
+    setNotificationHandler: jest.fn(),
+    clearLastNotificationResponse: jest.fn(),
+  },
   setNotificationChannelAsync: jest.fn(async () => null),
   setNotificationCategoryAsync: jest.fn(async () => null),
   getPermissionsAsync: jest.fn(async () => ({ granted: true })),

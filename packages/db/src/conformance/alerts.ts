@@ -202,6 +202,17 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await store.alerts.get(alert.id)).toMatchObject({ status: 'resolved', transitions: 2 })
     })
 
+    it('know when they were last looked at: a look that comes late takes nothing back, a clock may', async () => {
+      const store = await bench.openWithClock()
+      const { id, lookedAt } = await aFiring(store)
+      const last = bench.clock.advance(MINUTE)
+      await store.alerts.record(last, [])
+      await store.alerts.record(new Date(lookedAt.getTime() + 1), [])
+      expect(await store.alerts.get(id)).toMatchObject({ lookedAt: last })
+      await store.alerts.record(bench.clock.advance(-60 * MINUTE), [])
+      expect(await store.alerts.get(id)).toMatchObject({ lookedAt: now() })
+    })
+
     it('are forgotten while nobody has seen them, and only then', async () => {
       const store = await bench.openWithClock()
       const [pending] = await begin(store, { status: 'pending' })

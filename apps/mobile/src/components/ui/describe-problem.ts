@@ -29,6 +29,13 @@ export function describeProblem(error: unknown): Problem {
         icon: 'remove',
         canRetry: false,
       }
+    case 'ALERT_NOT_FOUND':
+      return {
+        title: 'This alert is gone',
+        text: 'There is no alert with this id, or it was removed by retention: resolved alerts are kept for 30 days.',
+        icon: 'remove',
+        canRetry: false,
+      }
     case 'NOT_FOUND':
       // Only a procedure can be missing: whatever else there is has an error of its own.
       return {

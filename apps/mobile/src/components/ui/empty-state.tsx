@@ -24,7 +24,11 @@ export function EmptyState({ title, text, icon = 'good', action }: EmptyStatePro
           {text}
         </Text>
       )}
-      {action && <Button label={action.label} onPress={action.onPress} />}
+      {action && (
+        <View>
+          <Button label={action.label} onPress={action.onPress} />
+        </View>
+      )}
     </View>
   )
 }

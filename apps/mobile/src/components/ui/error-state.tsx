@@ -22,7 +22,11 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
       <Text color="textMuted" center style={styles.text}>
         {text}
       </Text>
-      {canRetry && onRetry && <Button label="Retry" icon="refresh" onPress={onRetry} />}
+      {canRetry && onRetry && (
+        <View>
+          <Button label="Retry" icon="refresh" onPress={onRetry} />
+        </View>
+      )}
     </View>
   )
 }

@@ -17,6 +17,8 @@ export interface RowProps {
   readonly isSelected?: boolean | null
   /** The row that the keyboard is at, or whose detail is open beside. */
   readonly isCurrent?: boolean
+  /** Where all rows of a list are of one height. */
+  readonly height?: number | undefined
 }
 
 /** Two lines in a list, with a fine line below. */
@@ -30,6 +32,7 @@ export function Row(props: RowProps) {
     trailing,
     isSelected = null,
     isCurrent = false,
+    height,
   } = props
   const { colors } = useTheme()
   const isSelectable = isSelected !== null
@@ -45,6 +48,7 @@ export function Row(props: RowProps) {
   const face = [
     styles.row,
     { borderBottomColor: colors.line },
+    height !== undefined && { height },
     (isCurrent || isSelected === true) && { backgroundColor: colors.surfacePressed },
   ]
   if (!onPress)

@@ -1,6 +1,8 @@
-import { StyleSheet, View } from 'react-native'
+import { useState } from 'react'
+import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
+import { numberSize } from './number-size.ts'
 import { Pressable } from './pressable.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { Text } from './text.tsx'
@@ -20,21 +22,30 @@ export interface TileProps {
   readonly size?: 'large' | 'small'
 }
 
+const LARGE = [48, 40, 32, 26, 20] as const
+const SMALL = [30, 26, 22, 18] as const
+
 /** One number that can be read from across the room. */
 export function Tile(props: TileProps) {
   const { label, value, unit, trend, isBad = false, spark, threshold, onPress, size = 'large' } = props
   const { colors } = useTheme()
-  // Every digit of a large number, rather than some of it in large.
-  const isLarge = size === 'large' && value.length <= 6
+  const { fontScale } = useWindowDimensions()
+  const [width, setWidth] = useState<number | null>(null)
+  const sizes = size === 'large' ? LARGE : SMALL
+  const fontSize =
+    width === null ? sizes[0] : numberSize(value, unit ?? '', { width: width / fontScale, sizes })
+  const unitSize = Math.max(14, fontSize * 0.42)
   const content = (
     <View style={styles.content}>
       <Text variant="label" color="textMuted">
         {label}
       </Text>
-      <View style={styles.number}>
-        <Text variant={isLarge ? 'hero' : 'display'}>{value}</Text>
+      <View style={styles.number} onLayout={({ nativeEvent }) => setWidth(nativeEvent.layout.width)}>
+        <Text variant="hero" style={{ fontSize, lineHeight: sizes[0] + 4 }}>
+          {value}
+        </Text>
         {unit !== undefined && (
-          <Text variant={isLarge ? 'title' : 'heading'} color="textMuted">
+          <Text variant="title" color="textMuted" style={{ fontSize: unitSize }}>
             {unit}
           </Text>
         )}
@@ -42,7 +53,11 @@ export function Tile(props: TileProps) {
       <Text variant="label" color={isBad ? 'bad' : 'textMuted'} strong={isBad}>
         {trend ?? ' '}
       </Text>
-      {spark && <Sparkline values={spark} isBad={isBad} {...(threshold !== undefined && { threshold })} />}
+      {spark && (
+        <View style={styles.spark}>
+          <Sparkline values={spark} isBad={isBad} {...(threshold !== undefined && { threshold })} />
+        </View>
+      )}
     </View>
   )
   const face = [
@@ -65,7 +80,9 @@ export function Tile(props: TileProps) {
 
 const styles = StyleSheet.create({
   tile: { borderRadius: radius.l, borderWidth: 1, flexGrow: 1, overflow: 'hidden' },
-  content: { padding: space.l, gap: space.xs },
+  content: { padding: space.l, gap: space.xs, flexGrow: 1 },
+  /** Of tiles side by side all at the foot. */
+  spark: { marginTop: 'auto' },
   /** A unit that has no room beside its number goes below: neither is ever cut. */
   number: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'baseline', columnGap: space.xs },
 })

@@ -1,9 +1,9 @@
 import { OncueError } from '@oncue/sdk'
 import type { TestAnswers } from '@oncue/sdk/testing'
-import { fireEvent } from 'expo-router/testing-library'
+import { act, fireEvent } from 'expo-router/testing-library'
 import { groupOf, OPERATION_ID, operationOf, previewOf } from '../../testing/failures.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
-import { renderApp } from '../../testing/render-app.tsx'
+import { offline, renderApp } from '../../testing/render-app.tsx'
 
 type Run = Parameters<NonNullable<TestAnswers['operations.run']>>[0]
 
@@ -114,21 +114,44 @@ describe('retrying a group', () => {
   })
 
   it('begins it once, however often it is pressed after no answer came', async () => {
-    const keys: string[] = []
+    const sent: Run[] = []
     const { screen } = await open({
-      'operations.run': ({ idempotencyKey }) => {
-        keys.push(idempotencyKey)
-        if (keys.length > 1) return operationOf({ status: 'completed', done: 12 })
+      'operations.preview': () => ({ ...previewOf(12), asOf: new Date() }),
+      'operations.run': (input) => {
+        sent.push(input)
+        if (sent.length > 1) return operationOf({ status: 'completed', done: 12 })
         throw new OncueError('REQUEST_TIMEOUT', 'No answer within 30 s')
       },
     })
     fireEvent.press(await screen.findByLabelText('Retry these 12'))
     fireEvent.press(await screen.findByLabelText(/^Retry 12.jobs$/))
     expect(await screen.findByText('The server does not answer')).toBeVisible()
+    await act(() => jest.advanceTimersByTimeAsync(15_000))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
     expect(await screen.findByText('Requeued 12')).toBeVisible()
-    expect(keys).toHaveLength(2)
-    expect(new Set(keys).size).toBe(1)
+    expect(sent).toHaveLength(2)
+    expect(sent[1]).toEqual(sent[0])
+  })
+
+  it('cannot be begun offline, and does not begin by itself afterwards', async () => {
+    let isAway = false
+    const run = jest.fn(() => operationOf())
+    const health = () => (isAway ? offline() : healthOf())
+    const { screen } = await open({
+      'operations.run': run,
+      'health.get': health,
+      'health.watch': offline,
+    })
+    fireEvent.press(await screen.findByLabelText('Retry these 12'))
+    await screen.findByLabelText(/^Retry 12.jobs$/)
+    isAway = true
+    await act(() => jest.advanceTimersByTimeAsync(40_000))
+    fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
+    expect(screen.getAllByText(/You are offline. Nothing is sent/)[0]).toBeVisible()
+    isAway = false
+    await act(() => jest.advanceTimersByTimeAsync(40_000))
+    expect(screen.queryByText(/You are offline/)).toBeNull()
+    expect(run).not.toHaveBeenCalled()
   })
 
   it('says when somebody was faster', async () => {
@@ -149,8 +172,8 @@ describe('retrying a group', () => {
         return previewOf(3)
       },
     })
-    fireEvent.press(await screen.findByLabelText('Cancel retries'))
+    fireEvent.press(await screen.findByLabelText('Cancel 3 retrying'))
     expect(await screen.findByText('Cancel 3 jobs?')).toBeVisible()
-    expect(asked).toEqual([{ fingerprint: 'f00d', status: 'pending' }])
+    expect(asked.at(-1)).toEqual({ fingerprint: 'f00d', status: 'pending' })
   })
 })

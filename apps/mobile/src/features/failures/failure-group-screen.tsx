@@ -30,6 +30,7 @@ import {
   failedJobs,
   failedOf,
   failureGroup,
+  retryingJobs,
   retryingOf,
 } from './queries.ts'
 
@@ -39,10 +40,12 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
   const [window, setWindow] = useState<WindowName>(filter.window)
   const group = useRead(failureGroup(fingerprint, window))
   const jobs = useRead(failedJobs(fingerprint))
+  const retrying = useRead(retryingJobs(fingerprint)).data
   const [asked, setAsked] = useState<Action | null>(null)
   const lock = useLock()
-  useKeyboard({ r: () => lock === null && setAsked('requeue') })
   const failed = jobs.data
+  const isNoneLeft = failed?.count === 0
+  useKeyboard({ r: () => lock === null && !isNoneLeft && setAsked('requeue') })
 
   return (
     <Page
@@ -59,17 +62,24 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
             label={failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'}
             icon="requeue"
             variant="primary"
-            lock={failed?.count === 0 ? 'None of them is left to retry.' : lock}
+            lock={isNoneLeft ? NONE_LEFT : lock}
             onPress={() => setAsked('requeue')}
           />
-          <Button label="Delete these" icon="remove" lock={lock} onPress={() => setAsked('delete')} />
           <Button
-            label="Cancel retries"
-            icon="cancel"
-            lock={lock}
-            hint="Jobs that failed like this and will be tried again by themselves"
-            onPress={() => setAsked('cancel')}
+            label="Delete"
+            icon="remove"
+            lock={isNoneLeft ? NONE_LEFT : lock}
+            onPress={() => setAsked('delete')}
           />
+          {retrying && retrying.count > 0 && (
+            <Button
+              label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
+              icon="cancel"
+              lock={lock}
+              hint="Jobs that failed like this and will be tried again by themselves"
+              onPress={() => setAsked('cancel')}
+            />
+          )}
         </ActionBar>
       }
     >
@@ -95,6 +105,8 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
     </Page>
   )
 }
+
+const NONE_LEFT = 'None of them is left: they were retried, deleted, or removed by retention.'
 
 function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
   const what = action === 'cancel' ? 'jobs that wait to be tried again after' : 'failed jobs with'
@@ -134,7 +146,7 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
           series={[{ name: 'jobs', values: trend, color: 'bad', isArea: true }]}
           times={timesOf(trend.length, WINDOWS[window].ms)}
           format={number}
-          formatTime={window === '7d' ? (at) => moment(at).slice(0, -3) : timeOfDay}
+          formatTime={window === '1h' ? timeOfDay : (at) => moment(at).slice(0, -3)}
           height={140}
         />
       </View>
@@ -142,10 +154,10 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
   )
 }
 
-/** When each part of the trend began. */
+/** When each part of the trend ended. */
 function timesOf(parts: number, ms: number): Date[] {
   const start = serverNow() - ms
-  return Array.from({ length: parts }, (_, index) => new Date(start + (index * ms) / parts))
+  return Array.from({ length: parts }, (_, index) => new Date(start + ((index + 1) * ms) / parts))
 }
 
 function NoneLeft({ window, onWindow }: WindowProps) {

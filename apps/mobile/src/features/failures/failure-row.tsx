@@ -68,7 +68,7 @@ export function FailureRow({ group, onPress, isCurrent = false, isGone = false }
         {place}
       </Text>
       <Text variant="small" color="textMuted" numberOfLines={1}>
-        last <Ago from={lastSeen} />
+        last seen <Ago from={lastSeen} />
         {firstSeen && (
           <>
             , first <Ago from={firstSeen} />

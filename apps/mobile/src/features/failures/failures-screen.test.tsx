@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/sdk'
 import { act, fireEvent } from 'expo-router/testing-library'
-import { syncClock } from '../../lib/clock.ts'
+import { serverNow } from '../../lib/clock.ts'
 import { groupOf } from '../../testing/failures.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
@@ -23,12 +23,11 @@ describe('Failures', () => {
   })
 
   it('asks for as far back as was chosen', async () => {
-    syncClock(new Date())
     const asked: number[] = []
     const { screen } = await renderApp('/failures', {
       answers: {
-        'jobs.failures': ({ since }) => {
-          asked.push(Math.round((Date.now() - (since?.getTime() ?? 0)) / 3_600_000))
+        'jobs.failures': (input) => {
+          asked.push(Math.round((serverNow() - (input?.since?.getTime() ?? 0)) / 3_600_000))
           return []
         },
       },
@@ -41,7 +40,7 @@ describe('Failures', () => {
 
   it('filters by queue, says when nothing matches, and clears', async () => {
     const { screen } = await renderApp('/failures', {
-      answers: { 'jobs.failures': ({ queue }) => (queue === 'default' ? [] : [groupOf('f00d')]) },
+      answers: { 'jobs.failures': (input) => (input?.queue === 'default' ? [] : [groupOf('f00d')]) },
     })
     await screen.findByLabelText(/^SmtpTimeout/)
     fireEvent.press(screen.getByLabelText('Queue'))

@@ -5,6 +5,7 @@ import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
+import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
@@ -14,7 +15,7 @@ import { useIsWide } from '../../theme/use-theme.ts'
 import { ChoiceChip } from './choice-chip.tsx'
 import { FailureRow } from './failure-row.tsx'
 import { paramsOf, useFailureFilter, WINDOW_OPTIONS, WINDOWS } from './filter.ts'
-import { errorOf, type FailureGroup, failureGroups } from './queries.ts'
+import { errorOf, type FailureGroup, failureGroups, MAX_GROUPS } from './queries.ts'
 import { useSteady } from './steady.ts'
 
 /** What fails, by its cause. */
@@ -74,17 +75,24 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
         }}
         onClearFilter={isFiltered ? clear : undefined}
       >
-        {() =>
-          rows.map(({ item, isGone }) => (
-            <FailureRow
-              key={item.fingerprint}
-              group={{ ...item, ...errorOf(item) }}
-              isGone={isGone}
-              isCurrent={item.fingerprint === (current ?? openId)}
-              onPress={() => open(item.fingerprint)}
-            />
-          ))
-        }
+        {(groups) => (
+          <>
+            {rows.map(({ item, isGone }) => (
+              <FailureRow
+                key={item.fingerprint}
+                group={{ ...item, ...errorOf(item) }}
+                isGone={isGone}
+                isCurrent={item.fingerprint === (current ?? openId)}
+                onPress={() => open(item.fingerprint)}
+              />
+            ))}
+            {groups.length === MAX_GROUPS && (
+              <Text variant="small" color="textMuted" center style={styles.rest}>
+                These are the {MAX_GROUPS} that failed last; there may be more.
+              </Text>
+            )}
+          </>
+        )}
       </ReadState>
     </Page>
   )
@@ -121,4 +129,5 @@ function useVisit(): number {
 const styles = StyleSheet.create({
   filters: { gap: space.xs, paddingBottom: space.s },
   window: { paddingHorizontal: space.l },
+  rest: { padding: space.l },
 })

@@ -12,13 +12,20 @@ export function errorOf({ sample }: FailureGroup): { class: string; message: str
   return { class: name, message }
 }
 
+/** More than anybody reads through. */
+export const MAX_GROUPS = 100
+
 const since = (window: WindowName) => new Date(serverNow() - WINDOWS[window].ms)
 
 export const failureGroups = ({ window, queue, topic }: FailureFilter): Read<FailureGroup[]> => ({
   key: ['jobs.failures', { window, queue, topic }],
   call: (client, options) =>
     client.jobs.failures(
-      { since: since(window), ...(queue !== undefined && { queue }), ...(topic !== undefined && { topic }) },
+      {
+        ...{ since: since(window), limit: MAX_GROUPS },
+        ...(queue !== undefined && { queue }),
+        ...(topic !== undefined && { topic }),
+      },
       options,
     ),
   everyMs: 10_000,
@@ -40,8 +47,15 @@ export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'pend
 
 /** How many that are, and the newest of them. */
 export const failedJobs = (fingerprint: string): Read<FailedJobs> => ({
-  key: ['operations.preview', 'group', fingerprint],
+  key: ['operations.preview', 'failed', fingerprint],
   call: (client, options) =>
     client.operations.preview({ action: 'requeue', filter: failedOf(fingerprint) }, options),
+  everyMs: 10_000,
+})
+
+export const retryingJobs = (fingerprint: string): Read<FailedJobs> => ({
+  key: ['operations.preview', 'retrying', fingerprint],
+  call: (client, options) =>
+    client.operations.preview({ action: 'cancel', filter: retryingOf(fingerprint) }, options),
   everyMs: 10_000,
 })

@@ -1,5 +1,5 @@
 import { isJobId } from '@oncue/sdk'
-import { type RefObject, useState } from 'react'
+import { type ReactNode, type RefObject, useState } from 'react'
 import { StyleSheet, type TextInput, View } from 'react-native'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
 import { Field } from '../../components/ui/field.tsx'
@@ -55,8 +55,9 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
           onSubmitEditing={search}
         />
       </View>
-      <Chips>
-        {(['idPrefix', 'payloadText', 'fingerprint', 'createdTo'] as const).map((name) => {
+      {/* What is chosen comes first, and into sight. */}
+      <Chips key={JSON.stringify(filter)}>
+        {REMOVABLE.map((name) => {
           const label = chipOf(name, filter)
           return (
             label !== null && (
@@ -64,36 +65,67 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
             )
           )
         })}
-        {STATUSES.map((status) => (
-          <Chip
-            key={status}
-            label={STATES[status].word}
-            icon={STATES[status].icon}
-            isOn={filter.status === status}
-            onPress={() => change({ status: filter.status === status ? undefined : status })}
-          />
-        ))}
-        <ChoiceChip
-          label="Queue"
-          options={(health.data?.queues ?? []).map(({ queue }) => queue).sort()}
-          value={filter.queue}
-          onChange={(queue) => change({ queue })}
-        />
-        <ChoiceChip
-          label="Topic"
-          options={(known.data ?? []).map(({ topic }) => topic)}
-          value={filter.topic}
-          onChange={(topic) => change({ topic })}
-        />
-        <TimeChip
-          label={chipOf('createdFrom', filter)}
-          // A text needs a beginning: they go together.
-          onClear={() => change({ createdFrom: undefined, payloadText: undefined })}
-          onChange={(createdFrom) => change({ createdFrom })}
-        />
+        {chosenFirst([
+          ...STATUSES.map((status) => ({
+            isChosen: filter.status === status,
+            chip: (
+              <Chip
+                key={status}
+                label={STATES[status].word}
+                icon={STATES[status].icon}
+                isOn={filter.status === status}
+                onPress={() => change({ status: filter.status === status ? undefined : status })}
+              />
+            ),
+          })),
+          {
+            isChosen: filter.queue !== undefined,
+            chip: (
+              <ChoiceChip
+                key="queue"
+                label="Queue"
+                options={(health.data?.queues ?? []).map(({ queue }) => queue).sort()}
+                value={filter.queue}
+                onChange={(queue) => change({ queue })}
+              />
+            ),
+          },
+          {
+            isChosen: filter.topic !== undefined,
+            chip: (
+              <ChoiceChip
+                key="topic"
+                label="Topic"
+                options={(known.data ?? []).map(({ topic }) => topic)}
+                value={filter.topic}
+                onChange={(topic) => change({ topic })}
+              />
+            ),
+          },
+          {
+            isChosen: filter.createdFrom !== undefined,
+            chip: (
+              <TimeChip
+                key="time"
+                label={chipOf('createdFrom', filter)}
+                // A text needs a beginning: they go together.
+                onClear={() => change({ createdFrom: undefined, payloadText: undefined })}
+                onChange={(createdFrom) => change({ createdFrom })}
+              />
+            ),
+          },
+        ])}
       </Chips>
     </View>
   )
+}
+
+const REMOVABLE = ['idPrefix', 'payloadText', 'fingerprint', 'createdTo'] as const
+
+function chosenFirst(all: readonly { readonly isChosen: boolean; readonly chip: ReactNode }[]): ReactNode[] {
+  const chips = (isChosen: boolean) =>
+    all.filter((each) => each.isChosen === isChosen).map(({ chip }) => chip)
+  return [...chips(true), ...chips(false)]
 }
 
 const HOUR_MS = 3_600_000

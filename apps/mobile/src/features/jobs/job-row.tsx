@@ -28,30 +28,29 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   const state = stateOf(job)
   const about = error !== null && status !== 'completed' ? error : describe(job)
   return (
-    <View style={{ height }}>
-      <Row
-        label={`${topic} in ${queue}, ${STATES[state].word}, ${about}, created ${ago(created, serverNow())}`}
-        isSelected={isSelected}
-        isCurrent={isCurrent}
-        onPress={() => (isSelected === null ? onPress(id) : onSelect(id))}
-        onLongPress={() => onSelect(id)}
-        trailing={
-          <View style={styles.trailing}>
-            <StateWord state={state} />
-            <Text variant="small" color="textMuted">
-              <Ago from={created} />
-            </Text>
-          </View>
-        }
-      >
-        <Text variant="heading" numberOfLines={1}>
+    <Row
+      label={`${topic} in ${queue}, ${STATES[state].word}, ${about}, created ${ago(created, serverNow())}`}
+      height={height}
+      isSelected={isSelected}
+      isCurrent={isCurrent}
+      onPress={() => (isSelected === null ? onPress(id) : onSelect(id))}
+      onLongPress={() => onSelect(id)}
+    >
+      <View style={styles.line}>
+        <Text variant="heading" numberOfLines={1} style={styles.words}>
           {topic}
         </Text>
-        <Text variant="small" color="textMuted" numberOfLines={1}>
+        <StateWord state={state} />
+      </View>
+      <View style={styles.line}>
+        <Text variant="small" color="textMuted" numberOfLines={1} style={styles.words}>
           {queue} · {about}
         </Text>
-      </Row>
-    </View>
+        <Text variant="small" color="textMuted">
+          <Ago from={created} />
+        </Text>
+      </View>
+    </Row>
   )
 })
 
@@ -68,4 +67,7 @@ function describe({ id, status, run, runAt, startedAt, finishedAt }: JobLine): s
   return parts.join(' · ')
 }
 
-const styles = StyleSheet.create({ trailing: { alignItems: 'flex-end', gap: space.xs } })
+const styles = StyleSheet.create({
+  line: { flexDirection: 'row', alignItems: 'center', gap: space.s },
+  words: { flex: 1 },
+})

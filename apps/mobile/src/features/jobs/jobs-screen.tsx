@@ -1,18 +1,19 @@
 import { useLocalSearchParams, useRouter } from 'expo-router'
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react'
 import { StyleSheet, type TextInput, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Chip } from '../../components/ui/chip.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
 import { number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
 import { ConfirmSheet } from '../operations/confirm-sheet.tsx'
-import { type Action, many } from '../operations/words.ts'
+import { type Action, jobs, many } from '../operations/words.ts'
 import { ActSheet } from './act-sheet.tsx'
 import { filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -27,6 +28,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
   const { selected, ...selection } = useSelection()
   const list = useJobList(filter, selected !== null)
   const open = useOpenJob(filter, openId !== undefined)
+  const toast = useToast()
   const search = useRef<TextInput>(null)
   const [acting, setActing] = useState<Acting | null>(null)
   const cursor = useCursor(list.jobs.map(idOf), { onOpen: open, onSelect: selection.toggle })
@@ -39,11 +41,13 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
     ...(selected !== null && { Escape: selection.end }),
   })
   const isFiltered = Object.keys(filter).length > 0
+  const all = many(list.total.count, list.total.isExact)
 
   return (
     <Page
       title="Jobs"
-      parent="/settings"
+      // Where there is a rail, it leads here.
+      {...(!useIsWide() && { parent: '/settings' as const })}
       isList
       isAside={openId !== undefined}
       actions={
@@ -52,19 +56,23 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
       bar={
         selected !== null && (
           <SelectionBar
-            selected={ids.length}
-            isAll={selected === 'all'}
-            total={list.total}
-            isFiltered={isFiltered}
-            onAll={selection.all}
-            onAct={(action) => setActing(selected === 'all' ? { action, ids: null } : { action, ids })}
+            words={selected === 'all' ? `All ${all} that match` : `${jobs(ids.length)} selected`}
+            isNone={selected !== 'all' && ids.length === 0}
+            onAct={(action) => setActing({ action, ids: selected === 'all' ? null : ids })}
             onClose={selection.end}
           />
         )
       }
     >
       <FilterBar filter={filter} onChange={change} onOpen={open} searchRef={search} />
-      <Count list={list} />
+      <Count list={list}>
+        {selected !== null && selected !== 'all' && list.total.count > ids.length && (
+          <Chip
+            label={`Select all ${all} that match`}
+            onPress={isFiltered ? selection.all : () => toast.show({ text: NO_FILTER, icon: 'filter' })}
+          />
+        )}
+      </Count>
       <ReadState
         read={list.read}
         isEmpty={() => list.jobs.length === 0 && list.search === null}
@@ -88,7 +96,14 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
   )
 }
 
-function Count({ list: { total, waiting, restart, read } }: { readonly list: List }) {
+const NO_FILTER = 'Choose a filter first: without one it would be every job there is.'
+
+interface CountProps {
+  readonly list: List
+  readonly children: ReactNode
+}
+
+function Count({ list: { total, waiting, restart, read }, children }: CountProps) {
   return (
     <View style={styles.count}>
       <Text variant="small" color="textMuted" style={styles.words} role="status">
@@ -96,6 +111,7 @@ function Count({ list: { total, waiting, restart, read } }: { readonly list: Lis
           ? `${many(total.count, total.isExact)} ${total.count === 1 ? 'job' : 'jobs'}, newest first`
           : ' '}
       </Text>
+      {children}
       {waiting > 0 && (
         <Chip label={`${number(waiting)} new – tap to show`} icon="refresh" isOn onPress={restart} />
       )}

@@ -3,7 +3,7 @@ import { Icon, type IconName } from '../../components/ui/icon.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { useServerNow } from '../../lib/clock.ts'
-import { duration, moment, until } from '../../lib/format.ts'
+import { duration, moment, shortId, until } from '../../lib/format.ts'
 import { space, type Tone, toneOf } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import type { Entry } from './timeline.ts'
@@ -65,7 +65,7 @@ function RunFacts({ run: { waitedMs, ranMs, worker, outcome, at } }: { readonly 
           <Age from={at} />
         </Text>
       )}
-      {worker !== null && ` · on ${worker}`}
+      {worker !== null && ` · worker ${shortId(worker)}`}
     </>
   )
 }

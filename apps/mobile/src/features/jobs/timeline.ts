@@ -48,7 +48,7 @@ export function timelineOf(job: JobDetails): readonly Entry[] {
   let freeAt = job.created.getTime()
   let told = 0
   for (const event of job.events) {
-    const entry = entryOf(event, freeAt)
+    const entry = entryOf(event, freeAt, job)
     if (!entry) continue
     entries.push(entry)
     if (entry.kind === 'run') told = entry.run
@@ -60,7 +60,7 @@ export function timelineOf(job: JobDetails): readonly Entry[] {
   return entries
 }
 
-function entryOf({ version, type, data, created }: JobEvent, freeAt: number): Entry | null {
+function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job: JobDetails): Entry | null {
   const key = String(version)
   switch (type) {
     case 'log':
@@ -68,7 +68,9 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number): En
     case 'run_failed':
     case 'run_crashed': {
       const { run = 0, worker = null, startedAt, error } = (data ?? {}) as RunData
-      const start = startedAt == null ? null : new Date(startedAt).getTime()
+      // Of the latest run the job itself knows when it began.
+      const begun = startedAt ?? (run === job.run ? job.startedAt : null)
+      const start = begun === null ? null : new Date(begun).getTime()
       return {
         ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
         outcome: type === 'run_failed' ? 'failed' : 'crashed',

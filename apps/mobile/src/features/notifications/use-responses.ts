@@ -24,33 +24,47 @@ export function useResponses(): void {
     clearLastNotificationResponse()
     const { actionIdentifier, notification } = response
     const pressed = readResponse(actionIdentifier, notification.request.content.data)
-    void answer(pressed, session).then((told) => {
+    const refresh = () => {
+      for (const read of ['alerts.list', 'alerts.get']) void queries.invalidateQueries({ queryKey: [read] })
+    }
+    void answer(pressed, session, refresh).then((told) => {
       router.push(pressed.path)
       if (told) toast.show(told)
-      for (const read of ['alerts.list', 'alerts.get']) void queries.invalidateQueries({ queryKey: [read] })
+      refresh()
     })
   }, [response])
 }
 
 /** On the server that sent it, which is then the one that is looked at. */
-async function answer({ action, alertId, url }: PushResponse, session: Session): Promise<Toast | null> {
+async function answer(pressed: PushResponse, session: Session, onUndone: () => void): Promise<Toast | null> {
+  const { action, alertId, url } = pressed
   const { servers, currentId } = session.servers.get()
   const sender = senderOf(servers, url)
   if (sender && sender.id !== currentId) await session.choose(sender.id)
   const state = session.state.get()
   if (alertId === null || action === 'open' || state.status !== 'signed-in') return null
+  const { mark, unmark, told } = MARKS[action]
+  const { client } = state
   try {
-    return await mark(state.client, action, alertId)
+    await mark(client, alertId)
+    // What cannot be undone is still on the alert's page, which is open.
+    return { text: told, icon: 'check', undo: () => void unmark(client, alertId).then(onUndone, onUndone) }
   } catch (error) {
     return { text: describeProblem(error).text, icon: 'warn' }
   }
 }
 
-async function mark(client: Client, action: 'ack' | 'snooze', id: string): Promise<Toast> {
-  if (action === 'ack') {
-    await client.alerts.ack({ id })
-    return { text: 'Acknowledged', icon: 'check', undo: () => void client.alerts.unack({ id }) }
-  }
-  await client.alerts.snooze({ id, until: new Date(serverNow() + SNOOZE_MS) })
-  return { text: 'Snoozed for 1 h', icon: 'snooze', undo: () => void client.alerts.unsnooze({ id }) }
+type Mark = (client: Client, id: string) => Promise<unknown>
+
+const MARKS: Readonly<Record<'ack' | 'snooze', { mark: Mark; unmark: Mark; told: string }>> = {
+  ack: {
+    mark: (client, id) => client.alerts.ack({ id }),
+    unmark: (client, id) => client.alerts.unack({ id }),
+    told: 'Acknowledged: nobody is told again',
+  },
+  snooze: {
+    mark: (client, id) => client.alerts.snooze({ id, until: new Date(serverNow() + SNOOZE_MS) }),
+    unmark: (client, id) => client.alerts.unsnooze({ id }),
+    told: 'Snoozed for 1 h',
+  },
 }

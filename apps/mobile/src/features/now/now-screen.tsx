@@ -91,7 +91,7 @@ function Below({ health }: { readonly health: Health }) {
       />
     )
   return (
-    <View style={isWide && styles.columns}>
+    <View style={[styles.sections, isWide && styles.columns]}>
       <Section title="Queues in trouble" fine={troubled.length === 0 && 'Every queue is fine.'}>
         {troubled.map((queue) => (
           <TroubleRow key={queue.queue} queue={queue} />
@@ -117,8 +117,9 @@ interface SectionProps {
 }
 
 function Section({ title, fine, children }: SectionProps) {
+  const isWide = useIsWide()
   return (
-    <View style={styles.section}>
+    <View style={[styles.section, isWide && styles.column]}>
       <View style={styles.heading}>
         <Text variant="heading" level={2}>
           {title}
@@ -156,9 +157,11 @@ const styles = StyleSheet.create({
     padding: space.l,
     borderRadius: radius.l,
   },
-  words: { flex: 1, minWidth: 160, gap: 2 },
+  words: { flex: 1, minWidth: 120, gap: 2 },
+  sections: { gap: space.xl },
   columns: { flexDirection: 'row', gap: space.l },
-  section: { flex: 1, minWidth: 0, paddingTop: space.s },
+  section: { flexGrow: 1, flexShrink: 1, flexBasis: 'auto', minWidth: 0 },
+  column: { flexBasis: 0 },
   heading: { paddingHorizontal: space.l, paddingBottom: space.s, gap: space.xs },
   calm: { flexDirection: 'row', alignItems: 'center', gap: space.m, paddingHorizontal: space.xl },
 })

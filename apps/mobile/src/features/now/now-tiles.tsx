@@ -32,9 +32,8 @@ export function NowTiles({ health }: { readonly health: Health }) {
       </Place>
       <Place>
         <Tile
-          label="Throughput"
+          label="Throughput/min"
           value={rate(throughput.value)}
-          unit="/min"
           trend={isStill ? 'nothing is done' : trendOf(throughput.spark)}
           isBad={isStill}
           spark={throughput.spark}
@@ -75,7 +74,7 @@ function OldestWaiting({ health, onPress }: { readonly health: Health; readonly 
   const tile = { label: 'Oldest waiting', spark: oldestWaiting.spark, onPress }
   const threshold = thresholds.oldestWaitingSeconds
   if (oldestWaiting.value === null)
-    return <Tile {...tile} threshold={threshold} value="–" trend={`nothing waits, limit ${limit}`} />
+    return <Tile {...tile} threshold={threshold} value="–" trend="nothing waits" />
   const { value, unit } = ageParts(oldestWaiting.value, now)
   const [first, ...rest] = `${value}\u202f${unit}`.split('\u202f')
   const isLate = now - oldestWaiting.value.getTime() > threshold * 1_000
@@ -94,7 +93,7 @@ function OldestWaiting({ health, onPress }: { readonly health: Health; readonly 
 
 function failureTrend({ failureRate, thresholds }: Health): string {
   const limit = percent(thresholds.failureRate)
-  if (failureRate.value === null) return `nothing ran, limit ${limit}`
+  if (failureRate.value === null) return 'nothing ran'
   const trend = trendOf(failureRate.spark)
   return failureRate.value >= thresholds.failureRate ? `over ${limit}, ${trend}` : `${trend}, limit ${limit}`
 }

@@ -12,7 +12,6 @@ import { Age } from '../../components/ui/ticking.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock, useRead } from '../../lib/api.tsx'
 import { duration, moment, number, percent, timeOfDay } from '../../lib/format.ts'
-import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { OperationRow } from './operation-row.tsx'
@@ -140,7 +139,6 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 function Bar({ operation }: { readonly operation: Operation }) {
   const router = useRouter()
   const toast = useToast()
-  const openGroup = useOpen('fingerprint')
   const lock = useLock()
   const stop = useAct((client, id: string) => client.operations.stop({ id }), {
     touches: ['operations.get', 'operations.list'],
@@ -164,10 +162,12 @@ function Bar({ operation }: { readonly operation: Operation }) {
       </ActionBar>
     )
   const { fingerprint } = operation.filter
+  const back = (to: string) =>
+    router.dismissTo({ pathname: '/failures/[fingerprint]', params: { fingerprint: to } })
   return (
     <ActionBar>
       {typeof fingerprint === 'string' && (
-        <Button label="Back to the failure" icon="failures" onPress={() => openGroup(fingerprint)} />
+        <Button label="Back to the failure" icon="failures" onPress={() => back(fingerprint)} />
       )}
       <Button label="Now" icon="now" onPress={() => router.dismissTo('/')} />
     </ActionBar>

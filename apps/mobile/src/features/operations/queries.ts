@@ -20,6 +20,7 @@ export const preview = (
 ): Read<Outputs['operations']['preview']> => ({
   key: ['operations.preview', action, filter, look],
   call: (client, options) => client.operations.preview({ action, filter }, options),
+  isFixed: true,
 })
 
 export const recentOperations: Read<Outputs['operations']['list']> = {

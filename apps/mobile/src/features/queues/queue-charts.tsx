@@ -4,6 +4,7 @@ import { ReadState } from '../../components/shell/read-state.tsx'
 import { Chart } from '../../components/ui/chart.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { duration, rate, timeOfDay } from '../../lib/format.ts'
 import { radius, space } from '../../theme/tokens.ts'
@@ -24,7 +25,12 @@ export function QueueCharts({ queue, lateAfterMs }: QueueChartsProps) {
   const read = useRead(queueSeries(queue, span))
   return (
     <View style={styles.charts}>
-      <Segmented label="Time span" options={OPTIONS} value={span} onChange={setSpan} />
+      <View style={styles.head}>
+        <Text variant="heading" level={2}>
+          Over time
+        </Text>
+        <Segmented label="Time span" options={OPTIONS} value={span} onChange={setSpan} />
+      </View>
       <ReadState read={read} skeleton={<Skeleton height={220} />}>
         {(series) => <Charts series={series} lateAfterMs={lateAfterMs} />}
       </ReadState>
@@ -86,5 +92,12 @@ function Card({ children }: { readonly children: React.ReactNode }) {
 
 const styles = StyleSheet.create({
   charts: { gap: space.m },
+  head: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    justifyContent: 'space-between',
+    gap: space.s,
+  },
   card: { borderWidth: 1, borderRadius: radius.l, padding: space.l },
 })

@@ -27,9 +27,9 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
   const { colors } = useTheme()
   const lock = useLock()
   const { queue: name, state, oldestWaiting, paused, spark } = queue
-  const isBad = STATES[state].tone === 'bad'
+  const isLate = oldestWaiting !== null && (state === 'late' || state === 'stalled')
   return (
-    <View style={[styles.line, { borderBottomColor: colors.line }]}>
+    <View style={styles.line}>
       <View style={styles.row}>
         <Row
           label={spokenOf(queue)}
@@ -37,7 +37,7 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
           isCurrent={isCurrent}
           trailing={
             <View style={styles.trailing}>
-              <Text variant="heading" color={isBad ? 'bad' : 'text'}>
+              <Text variant="heading" color={isLate ? 'bad' : oldestWaiting ? 'text' : 'textMuted'}>
                 {oldestWaiting ? <Age from={oldestWaiting} /> : '–'}
               </Text>
               <View style={styles.spark}>
@@ -63,21 +63,32 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
           </Text>
         </Row>
       </View>
-      <IconButton
-        icon={paused ? 'resume' : 'pause'}
-        label={`${paused ? 'Resume' : 'Pause'} ${name}`}
-        lock={lock}
-        onPress={paused ? onResume : onPause}
-      />
+      <View
+        style={[
+          styles.action,
+          { borderBottomColor: colors.line },
+          isCurrent && { backgroundColor: colors.surfacePressed },
+        ]}
+      >
+        <IconButton
+          icon={paused ? 'resume' : 'pause'}
+          label={`${paused ? 'Resume' : 'Pause'} ${name}`}
+          lock={lock}
+          onPress={paused ? onResume : onPause}
+        />
+      </View>
     </View>
   )
 }
 
-/** "1 204 waiting · 10 of 20 running · 14 failed in 1 h". */
+/** "1 204 waiting · 10/20 running · 14 failed in 1 h". */
 function numbersOf({ waiting, running, capacity, failedLastHour }: QueueHealth): string {
-  const parts = [`${number(waiting)} waiting`, `${number(running)} of ${number(capacity)} running`]
-  if (failedLastHour > 0) parts.push(`${number(failedLastHour)} failed in 1\u202fh`)
-  return parts.join(' · ')
+  const parts = [
+    `${number(waiting)} waiting`,
+    capacity === 0 && running === 0 ? 'no worker' : `${number(running)}/${number(capacity)} running`,
+    ...(failedLastHour > 0 ? [`${number(failedLastHour)} failed in 1 h`] : []),
+  ]
+  return parts.map((part) => part.replaceAll(' ', '\u00a0')).join(' · ')
 }
 
 function spokenOf(queue: QueueHealth): string {
@@ -89,7 +100,9 @@ function spokenOf(queue: QueueHealth): string {
 }
 
 const styles = StyleSheet.create({
-  line: { flexDirection: 'row', alignItems: 'center', borderBottomWidth: StyleSheet.hairlineWidth },
+  line: { flexDirection: 'row' },
+  /** Beside the row, not within: a link cannot have a button inside. */
+  action: { justifyContent: 'center', paddingRight: space.xs, borderBottomWidth: StyleSheet.hairlineWidth },
   row: { flex: 1, minWidth: 0 },
   state: { flexDirection: 'row', alignItems: 'center', gap: space.s, paddingVertical: 2 },
   shrink: { flexShrink: 1 },

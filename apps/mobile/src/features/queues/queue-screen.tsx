@@ -69,9 +69,7 @@ function Content({ queue, found, health }: ContentProps) {
         <Section title="Jobs">
           <StateChips queue={queue} />
         </Section>
-        <Section title="Over time">
-          <QueueCharts queue={queue} lateAfterMs={health.thresholds.oldestWaitingSeconds * 1_000} />
-        </Section>
+        <QueueCharts queue={queue} lateAfterMs={health.thresholds.oldestWaitingSeconds * 1_000} />
         <Section title="Limits">
           <View style={styles.limit}>
             <Text style={styles.words}>{capital(limitInWords(found.limit))}</Text>

@@ -3,18 +3,18 @@ import { fireEvent } from 'expo-router/testing-library'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
-const before = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
+const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
 
 describe('Queues', () => {
   it('says of each how it is, in one sentence', async () => {
     const mail = queueOf('mail', {
       ...{ state: 'late', waiting: 1_204, running: 10, capacity: 20, failedLastHour: 14 },
-      oldestWaiting: before(12),
+      oldestWaiting: minutesAgo(12),
     })
     const { screen } = await renderApp('/queues', {
       answers: { 'health.get': () => healthOf({ queues: [mail] }) },
     })
-    const row = /^mail, Late, 1.204 waiting · 10 of 20 running · 14 failed in 1.h, oldest waits 12.min/
+    const row = /^mail, Late, 1.204.waiting · 10\/20.running · 14.failed.in.1.h, oldest waits 12.min/
     expect(await screen.findByLabelText(row)).toBeVisible()
   })
 
@@ -72,7 +72,7 @@ describe('Queues', () => {
   })
 
   it('says by whom and for how long a queue is paused', async () => {
-    const queues = [queueOf('mail', { state: 'paused', paused: { at: before(120), by: 'anna' } })]
+    const queues = [queueOf('mail', { state: 'paused', paused: { at: minutesAgo(120), by: 'anna' } })]
     const { screen } = await renderApp('/queues', { answers: { 'health.get': () => healthOf({ queues }) } })
     expect(await screen.findByText(/by anna, 2.h/)).toBeVisible()
     expect(screen.getByLabelText('Resume mail')).toBeVisible()
@@ -83,7 +83,8 @@ describe('Queues', () => {
     const { screen } = await renderApp('/queues', {
       answers: { 'health.get': () => healthOf({ queues }), 'queues.pause': () => null },
     })
-    const order = () => screen.getAllByLabelText(/^(default|mail), /).map(({ props }) => props.accessibilityLabel)
+    const order = () =>
+      screen.getAllByLabelText(/^(default|mail), /).map(({ props }) => props.accessibilityLabel)
     expect((await screen.findAllByLabelText(/^(default|mail), /)).length).toBe(2)
     queues = [queueOf('mail', { state: 'late' }), queueOf('default')]
     // Whatever is done asks anew.

@@ -1,16 +1,22 @@
 import { useRouter } from 'expo-router'
-import { StyleSheet, View } from 'react-native'
+import { Platform } from 'react-native'
 import { MORE } from '../../components/shell/destinations.ts'
 import { Page } from '../../components/shell/page.tsx'
-import { Button } from '../../components/ui/button.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { Toggle } from '../../components/ui/toggle.tsx'
+import { felt } from '../../lib/haptics.ts'
+import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePreference } from '../../lib/preferences.ts'
-import { useSession } from '../../lib/session.ts'
-import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
+import { NotificationSettings } from '../notifications/notification-settings.tsx'
+import { About } from './about.tsx'
+import { Devices } from './devices.tsx'
+import { Section } from './section.tsx'
+import { Servers } from './servers.tsx'
+import { SignedInAs } from './signed-in-as.tsx'
 
 const THEMES = [
   { value: 'system', label: 'As the system' },
@@ -18,35 +24,61 @@ const THEMES = [
   { value: 'dark', label: 'Dark' },
 ] as const
 
+/** How the app looks and tells, which servers and devices there are, and the rest of the pages on a phone. */
 export function SettingsScreen() {
-  const router = useRouter()
-  const session = useSession()
   const isWide = useIsWide()
-  const [theme, setTheme] = usePreference('theme')
   return (
     <Page title="Settings" parent="/">
-      {!isWide &&
-        MORE.map(({ href, label, icon }) => (
-          <Row
-            key={href}
-            label={label}
-            leading={<Icon name={icon} color="textMuted" />}
-            onPress={() => router.push(href)}
-          >
-            <Text>{label}</Text>
-          </Row>
-        ))}
-      <View style={styles.section}>
-        <Text variant="heading" level={2}>
-          Appearance
-        </Text>
-        <Segmented label="Theme" options={THEMES} value={theme} onChange={setTheme} />
-      </View>
-      <View style={styles.section}>
-        <Button label="Sign out" onPress={() => void session.signOut()} />
-      </View>
+      {!isWide && <More />}
+      <Section title="Appearance">
+        <Appearance />
+      </Section>
+      <Section title="Notifications">
+        <NotificationSettings />
+      </Section>
+      {!HOME_SERVER && <Servers />}
+      <Devices />
+      <SignedInAs />
+      <About />
     </Page>
   )
 }
 
-const styles = StyleSheet.create({ section: { padding: space.l, gap: space.m } })
+function More() {
+  const router = useRouter()
+  return (
+    <Section title="Also here" isList>
+      {MORE.map(({ href, label, icon }) => (
+        <Row
+          key={href}
+          label={label}
+          leading={<Icon name={icon} color="textMuted" />}
+          onPress={() => router.push(href)}
+        >
+          <Text>{label}</Text>
+        </Row>
+      ))}
+    </Section>
+  )
+}
+
+function Appearance() {
+  const [theme, setTheme] = usePreference('theme')
+  const [haptics, setHaptics] = usePreference('haptics')
+  return (
+    <>
+      <Segmented label="Theme" options={THEMES} value={theme} onChange={setTheme} />
+      {Platform.OS !== 'web' && (
+        <Toggle
+          label="Haptics"
+          help="Felt when something was done, or could not be."
+          isOn={haptics}
+          onChange={(isOn) => {
+            setHaptics(isOn)
+            if (isOn) felt('done')
+          }}
+        />
+      )}
+    </>
+  )
+}

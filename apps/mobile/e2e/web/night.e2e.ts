@@ -1,0 +1,72 @@
+import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
+import type { Page } from 'playwright-core'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { closeBrowser, DESKTOP, openWorld, PHONE, signIn, visit } from './harness.ts'
+import { startWorkerProcess } from './worker-process.ts'
+
+afterAll(closeBrowser)
+
+const PRODUCTION = { ONCUE_ENVIRONMENT: 'production' }
+
+describe('from "something is late" to "requeued", and back to bed', () => {
+  it.each([
+    ['a phone, over SQLite', PHONE, createSqliteDatabase],
+    ['a desk, over Postgres', DESKTOP, () => createPostgresDatabase(inject('postgresUrl'))],
+  ])('on %s', async (_, viewport, createDatabase) => {
+    const world = await openWorld(PRODUCTION, createDatabase)
+    const { client } = world
+    const rule = { kind: 'oldest_waiting', queue: 'mail', threshold: 1, forSeconds: 0 } as const
+    await client.alerts.createRule({ ...rule, name: 'mail is quick' })
+    const digest = (userId: string) => ({ topic: 'mail_digest', queue: 'mail', payload: { userId } })
+
+    // One worker hangs, the other one has a release that fails.
+    const hang = Promise.withResolvers<null>()
+    await world.work({ big_mailing: () => hang.promise }, { queues: ['mail'], concurrency: 1 })
+    await client.jobs.enqueueMany([{ topic: 'big_mailing', queue: 'mail', payload: null }])
+    const stopBroken = startWorkerProcess(world, 'releases/broken.ts')
+    await client.jobs.enqueueMany(['ann', 'bob', 'cat', 'dan', 'eve'].map((user) => ({ ...digest(user), maxRetries: 0 })))
+    await expect.poll(async () => (await client.jobs.stats({})).failed).toBe(5)
+
+    const { page } = await visit(world, { viewport })
+    await signIn(page)
+    await page.getByRole('link', { name: /^SmtpTimeout: smtp.example.com.* 5.failed jobs/ }).waitFor()
+
+    // It is stopped, and what comes now waits for the one that hangs.
+    await stopBroken()
+    await client.jobs.enqueueMany([digest('fay'), digest('gus')])
+    await page.getByRole('heading', { name: /^mail is late: oldest waits/ }).waitFor()
+    await page.getByRole('link', { name: /^mail: Late, 2.jobs waiting/ }).waitFor()
+    await expect.poll(() => page.title()).toMatch(/^\(1\) mail is late/)
+
+    // The fix is out, and what waited is done.
+    startWorkerProcess(world, 'releases/fixed.ts')
+    hang.resolve(null)
+    await page.getByRole('heading', { name: 'All good' }).waitFor()
+
+    await page.getByRole('link', { name: 'Failures', exact: true }).click()
+    await page.getByRole('link', { name: /^SmtpTimeout: .* 5.failed jobs/ }).click()
+    await page.getByRole('heading', { name: 'SmtpTimeout', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Retry these 5' }).click()
+
+    const sheet = page.getByRole('dialog')
+    await sheet.getByRole('heading', { name: 'Retry 5 jobs?' }).waitFor()
+    await sheet.getByText('production').waitFor()
+    await hold(page, /^Hold to retry 5.jobs/)
+    await page.getByRole('heading', { name: 'Requeued 5', exact: true }).waitFor()
+    expect(new URL(page.url()).pathname).toMatch(/^\/operations\//)
+
+    await page.getByRole('button', { name: 'Now', exact: true }).click()
+    await page.getByText(/nothing failed in the last hour/).waitFor()
+    await page.getByRole('heading', { name: 'All good' }).waitFor()
+    const { failed, completed } = await client.jobs.stats({})
+    expect({ failed, completed }).toEqual({ failed: 0, completed: 8 })
+  })
+})
+
+/** With a finger that stays until it has begun. */
+async function hold(page: Page, name: RegExp): Promise<void> {
+  await page.getByRole('button', { name }).hover()
+  await page.mouse.down()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.mouse.up()
+}

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { numberSize } from './number-size.ts'
+
+const sizes = [48, 40, 32, 26, 20]
+
+it.each([
+  ['88', '%', 141, 48],
+  ['12\u202f348', '', 141, 32],
+  ['1\u202f204\u202f311', '', 141, 20],
+  ['1\u202f204\u202f311', '', 326, 48],
+  ['80.8', '/min', 141, 32],
+  ['999\u202f999\u202f999', '', 40, 20],
+])('%s%s in %d px: %d', (value, unit, width, size) => {
+  expect(numberSize(value, unit, { width, sizes })).toBe(size)
+})

@@ -1,0 +1,108 @@
+import { OncueError } from '@oncue/sdk'
+import { fireEvent, waitFor } from 'expo-router/testing-library'
+import { alertOf, minutesAgo, ruleOf } from '../../testing/alerts.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+const ID = alertOf(1).id
+
+/** One alert that takes marks as the server does; `said` is what it was asked to do. */
+function answersFor(alert = alertOf(1)) {
+  let now = alert
+  const said: string[] = []
+  const mark = (name: string, change: Partial<typeof alert>) => {
+    said.push(name)
+    now = { ...now, ...change }
+    return now
+  }
+  const by = 'somebody'
+  return {
+    said,
+    answers: {
+      'alerts.get': () => now,
+      'alerts.list': () => ({ items: [now], nextCursor: null }),
+      'alerts.rules': () => [ruleOf('late')],
+      'alerts.ack': () => mark('ack', { state: 'acked', acked: { at: minutesAgo(0), by }, snoozed: null }),
+      'alerts.unack': () => mark('unack', { state: 'firing', acked: null }),
+      'alerts.snooze': ({ until }: { until: Date }) =>
+        mark('snooze', { state: 'snoozed', snoozed: { until, by }, acked: null }),
+      'alerts.unsnooze': () => mark('unsnooze', { state: 'firing', snoozed: null }),
+    } as const,
+  }
+}
+
+describe('An alert', () => {
+  it('says how far over its limit it is, by which rule, and that nobody has seen to it', async () => {
+    const { screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor().answers })
+    expect(await screen.findByLabelText(/^12.min the oldest job waits, the limit is 5.min/)).toBeVisible()
+    expect(screen.getByText('nobody yet')).toBeVisible()
+    expect(await screen.findByText(/Jobs wait too long: the oldest job waits over/)).toBeVisible()
+  })
+
+  it('leads to its queue', async () => {
+    const { app, screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor().answers })
+    fireEvent.press(await screen.findByLabelText('Open queue mail'))
+    expect(app.getPathname()).toBe('/queues/mail')
+  })
+
+  it('is acknowledged at once, and that is undone', async () => {
+    const { answers, said } = answersFor()
+    const { screen } = await renderApp(`/alerts/${ID}`, { answers })
+    fireEvent.press(await screen.findByLabelText('Acknowledge'))
+    expect(await screen.findByText(/^by somebody/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Undo'))
+    expect(await screen.findByLabelText('Acknowledge')).toBeVisible()
+    expect(said).toEqual(['ack', 'unack'])
+  })
+
+  it('is snoozed, and undone is the mark that it had before', async () => {
+    const { answers, said } = answersFor(
+      alertOf(1, { state: 'acked', acked: { at: minutesAgo(2), by: 'ada' } }),
+    )
+    const { screen } = await renderApp(`/alerts/${ID}`, { answers })
+    fireEvent.press(await screen.findByLabelText('Snooze'))
+    fireEvent.press(await screen.findByLabelText('Snooze: 1 hour'))
+    expect(await screen.findByText(/^Snoozed until/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Undo'))
+    await waitFor(() => expect(said).toEqual(['snooze', 'ack']))
+  })
+
+  it('says what stood in the way', async () => {
+    const { answers } = answersFor()
+    const { screen } = await renderApp(`/alerts/${ID}`, {
+      answers: {
+        ...answers,
+        'alerts.ack': () => {
+          throw new OncueError('INVALID_STATE', 'The alert is resolved')
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Acknowledge'))
+    expect(await screen.findByText(/The alert is resolved/)).toBeVisible()
+  })
+
+  it('is locked for a viewer, with the reason', async () => {
+    const { answers, said } = answersFor()
+    const { screen } = await renderApp(`/alerts/${ID}`, { role: 'viewer', answers })
+    fireEvent.press(await screen.findByLabelText('Acknowledge'))
+    expect(await screen.findByText('Your role is viewer: only an operator can do this.')).toBeVisible()
+    expect(said).toEqual([])
+  })
+
+  it('that is over has nothing to be done about', async () => {
+    const over = alertOf(1, { state: 'resolved', resolvedAt: minutesAgo(2) })
+    const { screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor(over).answers })
+    expect(await screen.findByText(/after 10.min/)).toBeVisible()
+    expect(screen.queryByLabelText('Acknowledge')).toBeNull()
+  })
+
+  it('that is no longer kept says so', async () => {
+    const { screen } = await renderApp(`/alerts/${ID}`, {
+      answers: {
+        'alerts.get': () => {
+          throw new OncueError('ALERT_NOT_FOUND', `There is no alert ${ID}`)
+        },
+      },
+    })
+    expect(await screen.findByText('This alert is gone')).toBeVisible()
+  })
+})

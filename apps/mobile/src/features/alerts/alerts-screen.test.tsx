@@ -1,0 +1,144 @@
+import { OncueError } from '@oncue/sdk'
+import { fireEvent } from 'expo-router/testing-library'
+import { alertOf, channelOf, minutesAgo, ruleOf } from '../../testing/alerts.ts'
+import { offline, renderApp } from '../../testing/render-app.tsx'
+
+const page = (...items: ReturnType<typeof alertOf>[]) => ({ items, nextCursor: null })
+
+describe('Alerts', () => {
+  it('shows what fires before what somebody has seen to', async () => {
+    const acked = alertOf(1, { state: 'acked', summary: 'reports late', acked: { at: minutesAgo(3), by: 'ada' } })
+    const { screen } = await renderApp('/alerts', {
+      answers: { 'alerts.list': () => page(acked, alertOf(2)) },
+    })
+    const rows = await screen.findAllByRole('link', { name: /^(Firing|Acknowledged):/ })
+    expect(rows.map(({ props }) => props.accessibilityLabel)).toEqual([
+      expect.stringMatching(/^Firing: mail: oldest job waits 12 min/),
+      expect.stringMatching(/^Acknowledged: reports late/),
+    ])
+    expect(screen.getByText(/by ada at/)).toBeVisible()
+  })
+
+  it('is calm when nothing fires', async () => {
+    const { screen } = await renderApp('/alerts', { answers: { 'alerts.list': () => page() } })
+    expect(await screen.findByText('No alerts')).toBeVisible()
+  })
+
+  it('says why nothing can be shown', async () => {
+    const { screen } = await renderApp('/alerts', { answers: { 'alerts.list': offline } })
+    expect(await screen.findByText('The server does not answer')).toBeVisible()
+  })
+
+  it('names a server of another version', async () => {
+    const { screen } = await renderApp('/alerts', {
+      answers: {
+        'alerts.list': () => {
+          throw new OncueError('NOT_FOUND', 'No procedure alerts.list')
+        },
+      },
+    })
+    expect(await screen.findByText('The server is of another version')).toBeVisible()
+  })
+
+  it('opens an alert, and keeps what the list shows', async () => {
+    const resolved = alertOf(3, { state: 'resolved', resolvedAt: minutesAgo(1) })
+    const { app, screen } = await renderApp('/alerts', {
+      answers: {
+        'alerts.list': (input) => (input?.state === 'resolved' ? page(resolved) : page()),
+        'alerts.get': () => resolved,
+        'alerts.rules': () => [],
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Resolved'))
+    fireEvent.press(await screen.findByLabelText(/^Resolved: mail/))
+    expect(app.getPathnameWithParams()).toBe(`/alerts/${resolved.id}?view=resolved`)
+  })
+})
+
+describe('Rules', () => {
+  const RULE = '0199a000-0000-7000-8000-00000000000a'
+
+  it('say in words when somebody is told', async () => {
+    const { screen } = await renderApp('/alerts?view=rules', {
+      answers: { 'alerts.rules': () => [ruleOf(RULE, { enabled: false })] },
+    })
+    expect(await screen.findByText(/When the oldest job waits over 5.min, for 1.min/)).toBeVisible()
+    expect(screen.getByText('Off')).toBeVisible()
+  })
+
+  it('are changed by an admin, in the unit that people think in', async () => {
+    const changed: unknown[] = []
+    const { screen } = await renderApp('/alerts?view=rules', {
+      answers: {
+        'alerts.rules': () => [ruleOf(RULE)],
+        'alerts.updateRule': (input) => {
+          changed.push(input)
+          return ruleOf(RULE)
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Rule Jobs wait too long/))
+    fireEvent.changeText(await screen.findByLabelText('Limit, in minutes'), '10')
+    fireEvent.press(screen.getByLabelText('This rule counts'))
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText('The rule is changed')).toBeVisible()
+    expect(changed).toEqual([
+      { id: RULE, name: 'Jobs wait too long', threshold: 600, forSeconds: 60, enabled: false },
+    ])
+  })
+
+  it('are not saved with a limit that is none', async () => {
+    const { screen } = await renderApp('/alerts?view=rules', {
+      answers: { 'alerts.rules': () => [ruleOf(RULE)] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Rule Jobs wait too long/))
+    fireEvent.changeText(await screen.findByLabelText('Limit, in minutes'), 'soon')
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText('Enter a number, such as 5')).toBeVisible()
+  })
+
+  it('are readable to others, locked with the reason', async () => {
+    const { screen } = await renderApp('/alerts?view=rules', {
+      role: 'operator',
+      answers: { 'alerts.rules': () => [ruleOf(RULE)] },
+    })
+    expect(await screen.findByText('Your role is operator: only an admin can do this.')).toBeVisible()
+    expect(screen.getByLabelText('Add a rule')).toBeDisabled()
+  })
+})
+
+describe('Channels', () => {
+  const CHANNEL = '0199a000-0000-7000-8000-00000000000b'
+
+  it('say when something last arrived, and since when nothing does', async () => {
+    const { screen } = await renderApp('/alerts?view=channels', {
+      answers: {
+        'channels.list': () => [
+          channelOf('a'),
+          channelOf('b', { name: 'dead', failingSince: minutesAgo(125), lastError: 'answered 500' }),
+        ],
+      },
+    })
+    expect(await screen.findByText(/^Last delivered .* ago/)).toBeVisible()
+    expect(screen.getByText(/^Failing since .*: answered 500; last delivered/)).toBeVisible()
+  })
+
+  it('are tested, and tell how it went', async () => {
+    const { screen } = await renderApp('/alerts?view=channels', {
+      role: 'operator',
+      answers: {
+        'channels.list': () => [channelOf(CHANNEL)],
+        'channels.test': () => ({ delivered: false, error: 'example.com answered 500' }),
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^webhook pager/))
+    fireEvent.press(await screen.findByLabelText('Send a test'))
+    expect(await screen.findByText('The test was not delivered')).toBeVisible()
+    expect(screen.getByText('example.com answered 500')).toBeVisible()
+  })
+
+  it('say plainly that nobody is told', async () => {
+    const { screen } = await renderApp('/alerts?view=channels', { answers: { 'channels.list': () => [] } })
+    expect(await screen.findByText('Nobody is told')).toBeVisible()
+  })
+})

@@ -1,0 +1,196 @@
+import { type JobError, OncueError, type WatchMessage } from '@oncue/sdk'
+import type { TestAnswers } from '@oncue/sdk/testing'
+import { act, fireEvent } from 'expo-router/testing-library'
+import { NOW } from '../../testing/health.ts'
+import { JOB_ID, jobOf } from '../../testing/job.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+const ERROR: JobError = {
+  ...{ class: 'SmtpTimeout', message: 'smtp.example.com did not answer', fingerprint: 'f00d' },
+  stack:
+    'SmtpTimeout: smtp.example.com did not answer\n    at send (/app/src/mail.ts:3:9)\n    at emit (/app/node_modules/pool/index.js:1:1)',
+}
+
+const FAILED = jobOf({
+  ...{
+    status: 'failed',
+    lastError: ERROR,
+    run: 2,
+    retries: 1,
+    startedAt: NOW,
+    finishedAt: NOW,
+    visibleAt: null,
+  },
+  events: [
+    { jobId: JOB_ID, version: 1, type: 'log', created: NOW, data: { level: 'warn', message: 'slow' } },
+    {
+      ...{ jobId: JOB_ID, version: 2, type: 'run_failed', created: NOW },
+      data: { run: 2, worker: 'w1', startedAt: NOW.toISOString(), error: ERROR },
+    },
+  ],
+})
+
+const open = (job = FAILED, answers: TestAnswers = {}, role: 'viewer' | 'admin' = 'admin') =>
+  renderApp(`/jobs/${JOB_ID}`, {
+    role,
+    answers: { 'jobs.get': () => job, 'jobs.watch': () => stream().messages, ...answers },
+  })
+
+/** A stream that a test speaks into. */
+function stream() {
+  const waiting: WatchMessage[] = []
+  let wake = () => {}
+  return {
+    tell(message: WatchMessage) {
+      waiting.push(message)
+      wake()
+    },
+    messages: (async function* () {
+      for (;;) {
+        const message = waiting.shift()
+        if (message) yield message
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+      }
+    })(),
+  }
+}
+
+describe('a job', () => {
+  it('begins with its error: own frames in sight, those of libraries folded', async () => {
+    const { screen } = await open()
+    expect(await screen.findByText(/at send/)).toBeVisible()
+    expect(screen.queryByText(/at emit/)).toBeNull()
+    fireEvent.press(screen.getByLabelText(/^1.library frame/))
+    expect(screen.getByText(/at emit/)).toBeVisible()
+  })
+
+  it('tells what happened to it, and what was logged', async () => {
+    const { screen } = await open()
+    expect(await screen.findByText('Enqueued')).toBeVisible()
+    expect(screen.getByText('Run 2 failed')).toBeVisible()
+    expect(screen.getByText(/warn: slow/)).toBeVisible()
+  })
+
+  it('shows what it was given, what is masked, and every digit', async () => {
+    const payload = { amount: 1234567890.12, users: [{ password: '[masked]' }] }
+    const { screen } = await open(jobOf({ payload, masked: ['payload.users[0].password'] }))
+    expect(await screen.findByText(/1234567890\.12/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('0, 1 entry'))
+    expect(screen.getByText('masked')).toBeVisible()
+  })
+
+  it('retries, after one has confirmed it', async () => {
+    const asked: unknown[] = []
+    const { screen } = await open(FAILED, {
+      'jobs.requeue': (target) => {
+        asked.push(target)
+        return { done: 1, skipped: {} }
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Retry'))
+    expect(asked).toEqual([])
+    fireEvent.press(await screen.findByLabelText(/^Retry 1.job/))
+    expect(await screen.findByText('Requeued 1')).toBeVisible()
+    expect(asked).toEqual([{ ids: [JOB_ID] }])
+  })
+
+  it('says why nothing was done', async () => {
+    const { screen } = await open(FAILED, {
+      'jobs.requeue': () => ({ done: 0, skipped: { INVALID_STATE: 1 } }),
+    })
+    fireEvent.press(await screen.findByLabelText('Retry'))
+    fireEvent.press(await screen.findByLabelText(/^Retry 1.job/))
+    expect(await screen.findByText('Nothing was requeued: already waiting or running')).toBeVisible()
+  })
+
+  it('says why an action makes no sense', async () => {
+    const { screen } = await open()
+    fireEvent.press(await screen.findByLabelText('Cancel'))
+    expect(await screen.findByText('There is nothing left to cancel: this job is failed.')).toBeVisible()
+  })
+
+  it('appends what happens while one looks', async () => {
+    const live = stream()
+    let job = jobOf({ status: 'processing', run: 1, startedAt: NOW, lockedBy: 'w1' })
+    const { screen } = await open(job, { 'jobs.get': () => job, 'jobs.watch': () => live.messages })
+    expect(await screen.findByText('Run 1 is running')).toBeVisible()
+    await act(async () =>
+      live.tell({
+        type: 'event',
+        event: { jobId: JOB_ID, version: 1, type: 'sent', data: { to: 3 }, created: NOW },
+      }),
+    )
+    expect(await screen.findByText('sent')).toBeVisible()
+    job = { ...job, status: 'completed', finishedAt: NOW, result: { ok: true } }
+    await act(async () =>
+      live.tell({
+        type: 'state',
+        state: { id: JOB_ID, status: 'completed', run: 1, progress: null, updated: NOW },
+      }),
+    )
+    expect(await screen.findByText('Run 1 completed')).toBeVisible()
+    expect(screen.getByText('Result')).toBeVisible()
+    expect(screen.getByText('sent')).toBeVisible()
+  })
+
+  it('says in the sheet that it changed under one’s hands', async () => {
+    const live = stream()
+    let job = jobOf({ status: 'pending' })
+    const { screen } = await open(job, { 'jobs.get': () => job, 'jobs.watch': () => live.messages })
+    fireEvent.press(await screen.findByLabelText('Cancel'))
+    await screen.findByText('Cancel this job?')
+    job = { ...job, status: 'processing', run: 1, startedAt: NOW }
+    await act(async () =>
+      live.tell({
+        type: 'state',
+        state: { id: JOB_ID, status: 'processing', run: 1, progress: null, updated: NOW },
+      }),
+    )
+    expect(await screen.findByText('It has changed: waiting when you looked, running now.')).toBeVisible()
+  })
+
+  it('shows how far it is', async () => {
+    const { screen } = await open(jobOf({ status: 'processing', run: 1, progress: { done: 4, total: 10 } }))
+    expect(await screen.findByText(/^40.%$/)).toBeVisible()
+  })
+
+  it('says that it is gone', async () => {
+    const { screen } = await open(FAILED, {
+      'jobs.get': () => {
+        throw new OncueError('JOB_NOT_FOUND', 'There is no job')
+      },
+    })
+    expect(await screen.findByText('This job is gone')).toBeVisible()
+    expect(screen.getByText(/removed by retention/)).toBeVisible()
+  })
+
+  it('leaves when it was deleted', async () => {
+    const { app, screen } = await open(FAILED, {
+      'jobs.delete': () => ({ done: 1, skipped: {} }),
+      'jobs.list': () => ({
+        items: [],
+        total: 0,
+        totalIsExact: true,
+        nextCursor: null,
+        limit: 100,
+        offset: 0,
+      }),
+      'topics.list': () => [],
+    })
+    fireEvent.press(await screen.findByLabelText('More'))
+    fireEvent.press(await screen.findByLabelText('Delete'))
+    fireEvent.press(await screen.findByLabelText(/^Delete 1.job/))
+    expect(await screen.findByText('No jobs yet')).toBeVisible()
+    expect(app.getPathname()).toBe('/jobs')
+  })
+
+  it('locks what a viewer may not do, and lets them read', async () => {
+    const { screen } = await open(FAILED, {}, 'viewer')
+    fireEvent.press(await screen.findByLabelText('Retry'))
+    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(screen.getByText(/at send/)).toBeVisible()
+  })
+})

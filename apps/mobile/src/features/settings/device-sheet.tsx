@@ -1,0 +1,101 @@
+import { useState } from 'react'
+import { Button } from '../../components/ui/button.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { Fact } from '../../components/ui/fact.tsx'
+import { Field } from '../../components/ui/field.tsx'
+import { HoldButton } from '../../components/ui/hold-button.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
+import { useAct, useLock } from '../../lib/api.tsx'
+import { moment } from '../../lib/format.ts'
+import { felt } from '../../lib/haptics.ts'
+import type { Device } from './queries.ts'
+
+const TOUCHES = ['devices.list']
+
+export interface DeviceSheetProps {
+  readonly device: Device
+  readonly onClose: () => void
+}
+
+/** One device: its name, whether it is reached, and the way to shut it out. */
+export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
+  const { id, role, created, createdBy, lastUsed, isThis, push } = device
+  const toast = useToast()
+  const lock = useLock()
+  const [name, setName] = useState(device.name)
+  const rename = useAct((client, next: string) => client.devices.rename({ id, name: next }), {
+    touches: TOUCHES,
+  })
+  const revoke = useAct((client, _: null) => client.devices.revoke({ id }), { touches: TOUCHES })
+  const isRenamed = name.trim() !== '' && name.trim() !== device.name
+
+  async function done(what: () => Promise<unknown>, text: string) {
+    try {
+      await what()
+      felt('done')
+      onClose()
+      toast.show({ text, icon: 'check' })
+    } catch (error) {
+      felt('refused')
+      toast.show({ text: describeProblem(error).text, icon: 'warn' })
+    }
+  }
+
+  return (
+    <Sheet
+      isOpen
+      title={device.name}
+      onClose={onClose}
+      footer={
+        <>
+          {isRenamed && (
+            <Button
+              wide
+              variant="primary"
+              label="Save the name"
+              lock={lock}
+              isBusy={rename.isRunning}
+              onPress={() => void done(() => rename.run(name.trim()), `It is called ${name.trim()} now`)}
+            />
+          )}
+          {lock === null ? (
+            <HoldButton
+              label={isThis ? 'Hold to revoke this device' : `Hold to revoke ${device.name}`}
+              variant="danger"
+              onConfirm={() => void done(() => revoke.run(null), `${device.name} is shut out`)}
+            />
+          ) : (
+            <Button wide label="Revoke" lock={lock} onPress={() => {}} />
+          )}
+        </>
+      }
+    >
+      <Field
+        label="Name"
+        value={name}
+        onChangeText={setName}
+        maxLength={100}
+        editable={lock === null}
+        error={name.trim() === '' ? 'Give it a name' : null}
+      />
+      <Fact name="Role" value={role} />
+      <Fact name="Paired" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />
+      <Fact name="Last used" value={lastUsed ? moment(lastUsed) : 'never'} />
+      <Fact name="Notifications" value={pushInWords(push)} />
+      <Text variant="small" color="textMuted">
+        {isThis
+          ? 'Revoked, it is signed out at once and has to be paired anew. You are using it.'
+          : 'Revoked, it is signed out at once and has to be paired anew. What it did stays in the activity.'}
+      </Text>
+    </Sheet>
+  )
+}
+
+function pushInWords(push: Device['push']): string {
+  if (!push) return 'off'
+  if (push.failingSince)
+    return `fail since ${moment(push.failingSince)}${push.lastError ? `: ${push.lastError}` : ''}`
+  return push.lastDelivered ? `on, last delivered ${moment(push.lastDelivered)}` : 'on, none was sent yet'
+}

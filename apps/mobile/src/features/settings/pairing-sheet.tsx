@@ -1,0 +1,122 @@
+import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
+import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { CopyButton } from '../../components/ui/copy-button.tsx'
+import { describeProblem } from '../../components/ui/describe-problem.ts'
+import { Segmented } from '../../components/ui/segmented.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useAct } from '../../lib/api.tsx'
+import { useServerNow } from '../../lib/clock.ts'
+import { duration } from '../../lib/format.ts'
+import { useSignedIn } from '../../lib/session.ts'
+import { space } from '../../theme/tokens.ts'
+import { QrCode } from './qr-code.tsx'
+import type { Pairing } from './queries.ts'
+
+const ROLES = [
+  { value: 'viewer', label: 'Viewer' },
+  { value: 'operator', label: 'Operator' },
+  { value: 'admin', label: 'Admin' },
+] as const
+
+type Role = (typeof ROLES)[number]['value']
+
+const MAY: Readonly<Record<Role, string>> = {
+  viewer: 'It may look at everything and change nothing.',
+  operator: 'It may retry, cancel, pause and acknowledge.',
+  admin: 'It may do everything, also change rules, tokens and settings.',
+}
+
+/** A code for one device, drawn for its camera. */
+export function PairingSheet({ onClose }: { readonly onClose: () => void }) {
+  const mine = useSignedIn().me?.role
+  const roles = ROLES.slice(0, ROLES.findIndex(({ value }) => value === mine) + 1 || 2)
+  const [role, setRole] = useState<Role>(
+    roles.some(({ value }) => value === 'operator') ? 'operator' : 'viewer',
+  )
+  const [pairing, setPairing] = useState<Pairing | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+  const make = useAct((client, asked: Role) => client.pairings.create({ role: asked }))
+
+  async function begin() {
+    setProblem(null)
+    try {
+      setPairing(await make.run(role))
+    } catch (error) {
+      setProblem(describeProblem(error).text)
+    }
+  }
+
+  if (pairing)
+    return (
+      <Sheet
+        isOpen
+        title="Scan this with the other device"
+        onClose={onClose}
+        footer={<Button wide label="Make another code" icon="refresh" onPress={() => setPairing(null)} />}
+      >
+        <Shown pairing={pairing} />
+      </Sheet>
+    )
+  return (
+    <Sheet
+      isOpen
+      title="Pair a device"
+      onClose={onClose}
+      footer={
+        <Button
+          wide
+          variant="primary"
+          icon="qr"
+          label="Make a code"
+          isBusy={make.isRunning}
+          onPress={() => void begin()}
+        />
+      }
+    >
+      {problem !== null && <Banner tone="bad" icon="bad" text="No code was made" detail={problem} />}
+      <Text>What may the device do? It is never more than you may yourself.</Text>
+      <Segmented label="Role" options={roles} value={role} onChange={setRole} />
+      <Text variant="small" color="textMuted">
+        {MAY[role]}
+      </Text>
+    </Sheet>
+  )
+}
+
+function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: Pairing }) {
+  const left = expiresAt.getTime() - useServerNow()
+  if (left <= 0)
+    return (
+      <Banner
+        tone="warn"
+        icon="late"
+        text="This code is over"
+        detail="It was good for a few minutes and one device. Make another."
+      />
+    )
+  return (
+    <>
+      <QrCode text={url} label="Pairing code, to be scanned with the other device" />
+      <View style={styles.code}>
+        <Text variant="code" selectable style={styles.letters}>
+          {code}
+        </Text>
+        <CopyButton label="Copy the link" text={url} />
+      </View>
+      <Text color="textMuted" center>
+        {`For one device, as ${role}. Good for ${duration(Math.ceil(left / 1_000) * 1_000)}.`}
+      </Text>
+      <Text variant="small" color="textMuted" center>
+        In the app: Connect, then Scan. In a browser: open the copied link.
+      </Text>
+    </>
+  )
+}
+
+const styles = StyleSheet.create({
+  code: { flexDirection: 'row', alignItems: 'center', justifyContent: 'center', gap: space.s },
+  letters: { flexShrink: 1 },
+})
