@@ -6,13 +6,13 @@ export interface Pace {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Lets this much time pass, and resolves when it has. */
   advance(ms: number, signal?: AbortSignal): Promise<void>
-  /** Whether it stands still until the next `advance`, however long that takes. */
-  readonly waits: boolean
+  /** Then it stands still until the next `advance`, however long that takes. */
+  readonly isFast: boolean
 }
 
 const wait = (ms: number, signal?: AbortSignal): Promise<void> => delay(ms, undefined, signal && { signal })
 
-export const realTime: Pace = { now: () => new Date(), sleep: wait, advance: wait, waits: false }
+export const realTime: Pace = { now: () => new Date(), sleep: wait, advance: wait, isFast: false }
 
 /** How often those who sleep look whether time has moved at all. */
 const LOOK_MS = 1
@@ -27,7 +27,7 @@ export function fastForward(from: Date, speed: number): Pace {
   let since = performance.now()
   const now = () => Math.min(until, began + (performance.now() - since) * speed)
   return {
-    waits: true,
+    isFast: true,
     now: () => new Date(now()),
     async advance(ms, signal) {
       began = until

@@ -3,6 +3,8 @@ import { jobs } from './jobs.ts'
 import type { Pace } from './pace.ts'
 
 const TICK_MS = 2_000
+/** Not at a standstill: Postgres finds some jobs only when time has moved on. */
+const SLOW_TICK_MS = 50
 /** Of the worker that serves all queues but `media`. */
 export const SLOTS = 12
 /** Busy and quiet take turns. */
@@ -111,7 +113,7 @@ export async function sendTraffic(
         Array<Flow>(Math.floor((flow.perMinute * wave * TICK_MS) / 60_000 + Math.random())).fill(flow),
       )
       await Promise.all(due.map((flow) => flow.send(queue)))
-      if (pace.waits) await untilTaken(store, signal)
+      if (pace.isFast) await untilTaken(store, pace, signal)
     } catch (error) {
       if (!signal.aborted) onError(error)
     }
@@ -126,11 +128,12 @@ async function fullQueues(store: Store): Promise<Set<string>> {
   return new Set(full.map(({ queue }) => queue))
 }
 
-/** Until nothing waits that could run: then nothing was late only because this machine is slow. */
-async function untilTaken(store: Store, signal: AbortSignal): Promise<void> {
+/** Goes slowly while something waits that could run: nothing is to be late only because this machine is slow. */
+async function untilTaken(store: Store, pace: Pace, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const queues = (await store.queues()).filter(({ queue }) => queue !== 'media')
     const sum = (count: 'waiting' | 'running') => queues.reduce((total, queue) => total + queue[count], 0)
     if (sum('waiting') === 0 || sum('running') >= SLOTS) return
+    await pace.advance(SLOW_TICK_MS, signal)
   }
 }

@@ -16,12 +16,7 @@ const LAST_MS = 3_000
 export async function run(options: Options, end: End): Promise<number> {
   const settings = readSettings(options)
   const { databaseUrl, appDir, adminToken } = settings.api
-  // First what may be wrong, then what takes long.
-  await assertPortIsFree(settings.api)
-  await assertWritable(databaseUrl)
-  const log = openLog(settings.folder, settings.api.logLevel, options.logs)
-  await step('Migrating the database', () => migrateDatabase(databaseUrl))
-  if (options.app && !hasOwnApp()) await buildApp(end.asked)
+  const log = await Promise.race([prepare(settings, options, end), interrupted(end.asked)])
   if (options.demo) await preparePast(settings, end)
 
   end.asked.throwIfAborted()
@@ -32,6 +27,22 @@ export async function run(options: Options, end: End): Promise<number> {
   say(greeting({ ...shown, givenToken: adminToken }))
   await aborted(end.asked)
   return stop(oncue, log, end)
+}
+
+/** First what may be wrong, then what takes long. */
+async function prepare({ api, folder }: Settings, options: Options, { asked }: End): Promise<Log> {
+  await assertPortIsFree(api)
+  await assertWritable(api.databaseUrl)
+  const log = openLog(folder, api.logLevel, options.logs)
+  await step('Migrating the database', () => migrateDatabase(api.databaseUrl))
+  if (options.app && !hasOwnApp()) await buildApp(asked)
+  return log
+}
+
+/** Nobody who has had enough waits for a server that says nothing, or for a lock that is not let go. */
+async function interrupted(asked: AbortSignal): Promise<never> {
+  await aborted(asked)
+  throw asked.reason
 }
 
 async function preparePast({ api: { databaseUrl } }: Settings, { asked }: End): Promise<void> {

@@ -150,6 +150,18 @@ describe('start ends', () => {
     expect(launched.left()).toEqual([])
   })
 
+  test('at the first Ctrl-C while it prepares, also when the database says nothing', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void silent.close())
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const launched = start([], { DATABASE_URL: `postgres://127.0.0.1:${port}/shop` })
+    await once(silent, 'connection')
+    launched.signal('SIGINT')
+    expect(await launched.ends()).toEqual({ code: 130, output: expect.stringContaining('Interrupted.') })
+    expect(launched.left()).toEqual([])
+  })
+
   test('at once at a second Ctrl-C', async () => {
     const launched = start(['--demo'], { DATABASE_URL: ':memory:' })
     await facts(launched)

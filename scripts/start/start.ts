@@ -24,7 +24,10 @@ export async function start(args: readonly string[]): Promise<number> {
     return await run(options, end)
   } catch (error) {
     // Whatever was under way when somebody interrupted it, failed because of that.
-    if (end.asked.aborted && end.error === undefined) return EXIT.interrupted
+    if (end.asked.aborted && end.error === undefined) {
+      say('\nInterrupted.')
+      return EXIT.interrupted
+    }
     return fail(end.error ?? error, EXIT.failed)
   }
 }

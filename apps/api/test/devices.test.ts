@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { createClient, DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
@@ -96,6 +97,17 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await operator.devices.list.query()).toContainEqual(
       expect.objectContaining({ id: device.id, name: 'old phone' }),
     )
+  })
+
+  it('are revoked however many came after them', async () => {
+    const api = await startTestApi(dialect)
+    const { device } = await paired(api)
+    const others = Array.from({ length: 1_000 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'))
+    await Promise.all(
+      others.map((hash) => api.store.tokens.create({ kind: 'device', name: 'x', role: 'viewer', hash })),
+    )
+    await api.client().devices.revoke.mutate({ id: device.id })
+    expect(await api.store.tokens.usable([device.id])).toEqual(new Set())
   })
 
   it('are no other tokens: those are not renamed or revoked this way', async () => {

@@ -91,7 +91,7 @@ export const channelSchema = z.object({
   id: z.string(),
   kind: z.enum(CHANNEL_KINDS),
   name: z.string(),
-  address: z.string().describe('where to; of Slack and push only its beginning, since it is a secret'),
+  address: z.string().describe('where to: only its beginning, since the rest is a secret'),
   deviceId: z.string().nullable().describe('the device that a push channel belongs to'),
   enabled: z.boolean(),
   created: z.date(),

@@ -40,6 +40,8 @@ export interface TokenStore {
   setAdmin(hash: string): Promise<void>
   /** The token of this hash, if it can be used. */
   find(hash: string): Promise<(TokenRow & { readonly hash: string }) | null>
+  /** Also one that ended; null: nobody has this id. */
+  get(id: string): Promise<TokenRow | null>
   /** Which of these can still be used. */
   usable(ids: readonly string[]): Promise<Set<string>>
   /** Newest first, up to 1 000; those that ended only if asked for. */

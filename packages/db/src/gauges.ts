@@ -20,8 +20,8 @@ export type Look = {
 export type LookRange = {
   readonly from: Date
   readonly to: Date
-  /** Of the queues only this one; all when absent. */
-  readonly queue?: string | undefined
+  /** Of the queues only this one; null: none, only the whole; all when absent. */
+  readonly queue?: string | null | undefined
 }
 
 /** How full everything was, minute by minute. Kept for eight days: a week, and the same day of the week before. */

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
 import { assertMigrated, migrate, migrationStatus, rollback } from '../src/migrate.ts'
@@ -427,6 +429,21 @@ describe('on Postgres', () => {
     const url = new URL(database.url)
     url.port = '1'
     await expect(migrate(url.href)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+  })
+
+  test('a server that says nothing is DATABASE_UNAVAILABLE after ten seconds', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
+    onTestFinished(() => void silent.close())
+    await once(silent, 'listening')
+    const url = new URL(database.url)
+    url.port = String((silent.address() as AddressInfo).port)
+    url.hostname = '127.0.0.1'
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const refused = expect(migrate(url.href)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    await once(silent, 'connection')
+    vi.advanceTimersByTime(10_000)
+    await refused
   })
 })
 

@@ -43,12 +43,12 @@ const CONDITIONS: Readonly<
     })
   },
 
-  // Of too few runs nothing can be said: neither that it fails, nor that it is well again.
+  // Of too few runs it cannot be said that they fail; that they do not, it can.
   failure_rate({ ended: { failed, ran } }, threshold, name) {
     if (ran === 0) return CLEAR
     const value = failed / ran
     return reading(value >= threshold && ran >= FAILURE_MIN_RUNS, value, threshold, () => {
-      const share = `${inPercent(value)} of ${counted(ran, 'job')}`
+      const share = `${inPercent(value)} of ${counted(ran, 'run')}`
       return `${name}${share} failed in ${inWords(FAILURE_WINDOW_MS)} (limit ${inPercent(threshold)})`
     })
   },

@@ -15,6 +15,7 @@ const OWN = [
 /** Refused whatever is allowed: nobody has a webhook there, but a cloud has its metadata. */
 const NEVER = [
   ...['169.254.169.254', 'fe80::1', '0.0.0.0', '::', '224.0.0.1', 'ff02::1', '255.255.255.255', '240.0.0.1'],
+  ...['168.63.129.16', '100.100.100.200', 'fd00:ec2::254', 'fd00:0ec2:0::254', 'fd20:ce::254'],
   ...['192.0.2.1', '198.18.0.1', '2001:db8::1', 'fec0::1', '100::1'],
   // IPv4 in the clothes of IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo.
   ...['::ffff:127.0.0.1', '::ffff:1.1.1.1', '::127.0.0.1', '::ffff:0:127.0.0.1'],

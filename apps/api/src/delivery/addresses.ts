@@ -10,11 +10,14 @@ export type Resolve = (name: string) => Promise<Address[]>
 
 /** What lies within a network of one's own. Link-local is not among it: clouds keep their secrets there. */
 const PRIVATE_RANGES = ['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']
+/** Where clouds keep them elsewhere: Azure, Alibaba, and over IPv6 AWS and Google. */
+const METADATA = ['168.63.129.16', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** Whether an address is in the public internet. What is neither that nor known is not. */
 function rangeOf(text: string): string {
   const address = ipaddr.parse(text)
+  if (METADATA.includes(address.toString())) return 'metadata'
   const range = address.range()
   // Outside of it nothing is handed out, and much of it leads to IPv4 by a detour.
   if (range === 'unicast' && address instanceof ipaddr.IPv6 && !address.match(GLOBAL_IPV6)) return 'reserved'

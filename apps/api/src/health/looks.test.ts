@@ -40,7 +40,7 @@ describe('a sparkline', () => {
 
 describe('the points of a chart', () => {
   it('are the minutes themselves, those without a look left out', () => {
-    const points = pointsOf([look(0, 1), look(2, 3)], undefined, 1)
+    const points = pointsOf([look(0, 1), look(2, 3)], null, 1)
     expect(points).toEqual([
       { minute: at(0), ...gauge(1) },
       { minute: at(2), ...gauge(3) },
@@ -49,7 +49,7 @@ describe('the points of a chart', () => {
 
   it('of several minutes are the worst of each: most that waits, fewest workers', () => {
     const looks = [look(4, 1, {}, 2), look(5, 1, {}, 3), look(6, 9, {}, 3), look(7, 2, {}, 1), look(10, 4)]
-    expect(pointsOf(looks, undefined, 5)).toEqual([
+    expect(pointsOf(looks, null, 5)).toEqual([
       { minute: at(0), ...gauge(1, 2) },
       { minute: at(5), ...gauge(9, 1) },
       { minute: at(10), ...gauge(4) },

@@ -51,16 +51,12 @@ export interface GaugePoint {
 }
 
 /** For a chart: the worst of each step, so that a minute of trouble is not smoothed away. */
-export function pointsOf(
-  looks: readonly Look[],
-  queue: string | undefined,
-  stepMinutes: number,
-): GaugePoint[] {
+export function pointsOf(looks: readonly Look[], queue: string | null, stepMinutes: number): GaugePoint[] {
   const stepMs = stepMinutes * MINUTE_MS
   const points = new Map<number, GaugePoint>()
   for (const look of looks) {
     const at = look.minute.getTime() - (look.minute.getTime() % stepMs)
-    const gauge = queue === undefined ? look.whole : (look.queues.get(queue) ?? UNKNOWN)
+    const gauge = queue === null ? look.whole : (look.queues.get(queue) ?? UNKNOWN)
     const point = points.get(at)
     points.set(at, point ? worse(point, gauge) : { minute: new Date(at), ...gauge })
   }

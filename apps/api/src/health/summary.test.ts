@@ -36,8 +36,8 @@ const CASES: [text: string, level: string, queues: Queue[], workersAlive?: numbe
 
   ['mail is late: oldest waits 12 min', 'bad', [late('mail', 12)]],
   ['2 queues are late: oldest waits 3 h', 'bad', [late('mail', 12), late('media', 185)]],
-  ['mail is failing: 14 % of jobs', 'bad', [failing('mail', 0.1379)]],
-  ['2 queues are failing: up to 40 % of jobs', 'bad', [failing('mail', 0.14), failing('media', 0.4)]],
+  ['mail is failing: 14 % of runs', 'bad', [failing('mail', 0.1379)]],
+  ['2 queues are failing: up to 40 % of runs', 'bad', [failing('mail', 0.14), failing('media', 0.4)]],
   ['media is paused by anna, 2 h', 'warn', [paused('media', 125, 'anna')]],
   ['media is paused, 3 d', 'warn', [paused('media', 3 * 24 * 60, null)]],
   ['2 queues are paused', 'warn', [paused('mail', 1, 'anna'), paused('media', 125, null)]],

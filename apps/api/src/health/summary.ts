@@ -67,7 +67,7 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
     const rate = inPercent(Math.max(...queues.map(({ failureRate }) => failureRate ?? 0)))
     const upTo = queues.length === 1 ? '' : 'up to '
     return {
-      long: `${who} ${be(queues)} failing: ${upTo}${rate} of jobs`,
+      long: `${who} ${be(queues)} failing: ${upTo}${rate} of runs`,
       short: `${who} failing ${upTo}${rate}`,
     }
   },

@@ -55,9 +55,8 @@ export const revoke = changing({
 
 /** A phone that was lost is shut out by whoever notices, unless it may do more than they do. */
 async function assertMayChange({ store, principal }: ApiContext, id: string): Promise<void> {
-  const devices = await store.tokens.list({ kind: 'device', ended: true })
-  const device = devices.find((token) => token.id === id)
-  if (!device) throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
+  const device = await store.tokens.get(id)
+  if (device?.kind !== 'device') throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
   if (!isAtMost(device.role, principal.role ?? 'operator'))
     throw new OncueError('FORBIDDEN', `${JSON.stringify(device.name)} is ${device.role}, and you are not`)
 }

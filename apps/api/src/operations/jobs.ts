@@ -96,8 +96,8 @@ export const gauges = reading({
   access: 'read',
   input: gaugesRequestSchema,
   output: z.array(gaugePointSchema),
-  async run(ctx, { stepMinutes, ...range }) {
-    return pointsOf(await ctx.store.gauges.list(range), range.queue, stepMinutes)
+  async run(ctx, { stepMinutes, queue = null, ...range }) {
+    return pointsOf(await ctx.store.gauges.list({ ...range, queue }), queue, stepMinutes)
   },
 })
 

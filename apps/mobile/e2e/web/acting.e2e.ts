@@ -73,20 +73,23 @@ describe('without a network', () => {
 
 describe('pairing', () => {
   it('makes this browser a device by a link that is good once', async () => {
-    const { url } = await world.client.pairings.create({})
+    const { url } = await world.client.pairings.create()
     const { pathname, search } = new URL(url)
     const { page } = await visit(world)
     await page.goto(pathname + search)
     await page.getByLabel('Name of this device').fill('The kitchen tablet')
     await page.getByRole('button', { name: 'Pair', exact: true }).click()
     await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor()
-    expect((await world.client.devices.list({})).map(({ name }) => name)).toContain('The kitchen tablet')
+    expect((await world.client.devices.list()).map(({ name }) => name)).toContain('The kitchen tablet')
 
     const { page: second, expectTrouble } = await visit(world)
     expectTrouble(/4\d\d/)
     await second.goto(pathname + search)
     await second.getByRole('button', { name: 'Pair', exact: true }).click()
-    await second.getByText(/used|expired|unknown/i).first().waitFor()
+    await second
+      .getByText(/used|expired|unknown/i)
+      .first()
+      .waitFor()
   })
 })
 

@@ -1,16 +1,24 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Gone when the test is over, after those who visit it. */
 export async function openWorld(...options: Parameters<typeof startWorld>): Promise<World> {
   const world = await startWorld(...options)
   onTestFinished(() => world.close())
   return world
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A server to make databases on: see the global setup of @oncue/db/testing. */
+    postgresUrl: string
+  }
 }
 
 export const PHONE = { width: 390, height: 844 }
@@ -86,7 +94,8 @@ export async function enter(world: World, path: string, options: Entry = {}): Pr
 
 /** What axe calls serious or worse. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.addScriptTag({ path: AXE }).catch(() => {})
+  // As the browser's own tools do it: the page's policy would not let in a script of somebody else.
+  await page.evaluate(AXE)
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }
     const { violations } = await axe.run()

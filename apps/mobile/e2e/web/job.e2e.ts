@@ -32,7 +32,10 @@ it('a job is watched from waiting to its result, and retried', async () => {
   await page.getByText('report.pdf').waitFor()
 
   await page.getByRole('button', { name: 'Retry', exact: true }).click()
-  await page.getByRole('dialog').getByRole('button', { name: /^Retry 1.job/ }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Retry 1.job/ })
+    .click()
   await page.getByText('Run 2 completed').waitFor()
   await page.getByText('Retried by admin').waitFor()
   expect((await world.client.jobs.get(id)).run).toBe(2)

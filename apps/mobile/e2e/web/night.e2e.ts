@@ -24,7 +24,9 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     await world.work({ big_mailing: () => hang.promise }, { queues: ['mail'], concurrency: 1 })
     await client.jobs.enqueueMany([{ topic: 'big_mailing', queue: 'mail', payload: null }])
     const stopBroken = startWorkerProcess(world, 'releases/broken.ts')
-    await client.jobs.enqueueMany(['ann', 'bob', 'cat', 'dan', 'eve'].map((user) => ({ ...digest(user), maxRetries: 0 })))
+    await client.jobs.enqueueMany(
+      ['ann', 'bob', 'cat', 'dan', 'eve'].map((user) => ({ ...digest(user), maxRetries: 0 })),
+    )
     await expect.poll(async () => (await client.jobs.stats({})).failed).toBe(5)
 
     const { page } = await visit(world, { viewport })
@@ -56,7 +58,7 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     expect(new URL(page.url()).pathname).toMatch(/^\/operations\//)
 
     await page.getByRole('button', { name: 'Now', exact: true }).click()
-    await page.getByText(/nothing failed in the last hour/).waitFor()
+    await page.getByText(/No failed jobs from the last hour/).waitFor()
     await page.getByRole('heading', { name: 'All good' }).waitFor()
     const { failed, completed } = await client.jobs.stats({})
     expect({ failed, completed }).toEqual({ failed: 0, completed: 8 })

@@ -34,6 +34,19 @@ export async function seed(world: World): Promise<void> {
   await enqueue('nightly_report', 'reports', 7)
   await enqueue('import_rows', 'imports', 3)
   await client.queues.pause({ queue: 'imports' })
+  await cancelOne(world)
+  const rule = { kind: 'paused', queue: 'imports', threshold: 0, forSeconds: 0 } as const
+  await client.alerts.createRule({ ...rule, name: 'imports must run' })
+  await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })
+  await until(async () => (await client.alerts.list({})).items.length > 0)
+}
+
+/** Somebody was here before. */
+async function cancelOne({ client }: World): Promise<void> {
+  const id = await client.jobs.enqueue('import_rows', { file: 'wrong.csv' }, { queue: 'imports' })
+  const what = { action: 'cancel', filter: { idPrefix: id } } as const
+  const { asOf, count } = await client.operations.preview(what)
+  await client.operations.run({ ...what, asOf, expectedCount: count, idempotencyKey: id })
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {

@@ -65,7 +65,7 @@ describe('signing in', () => {
     ['a desk', DESKTOP],
   ])('can be read by everybody, on %s', async (_, viewport) => {
     const world = await openWorld()
-    const { page } = await visit(world, { viewport, bypassCSP: true })
+    const { page } = await visit(world, { viewport })
     await page.goto('/')
     await page.getByLabel('Token').waitFor()
     expect(await seriousFindings(page)).toEqual([])

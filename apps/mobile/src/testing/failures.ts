@@ -5,7 +5,7 @@ type FailureGroup = Outputs['jobs']['failures'][number]
 type Operation = Outputs['operations']['get']
 
 export const OPERATION_ID = '0199a1b2-0000-7000-8000-000000000001'
-export const JOB_ID = '0199a1b2-0000-7000-8000-00000000000a'
+const JOB_ID = '0199a1b2-0000-7000-8000-00000000000a'
 
 /** 312 jobs that failed for the same reason, unless told otherwise. */
 export function groupOf(fingerprint: string, differs: Partial<FailureGroup> = {}): FailureGroup {

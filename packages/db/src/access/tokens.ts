@@ -155,6 +155,13 @@ export function createTokens(sql: Sql): TokenStore {
       return row ? { ...read(row), hash: row.hash } : null
     },
 
+    async get(id) {
+      const [row] = isUuid(id)
+        ? await sql.all<StoredToken>({ text: 'select * from {tokens} where id = ?', values: [id] })
+        : []
+      return row ? read(row) : null
+    },
+
     async usable(ids) {
       const known = ids.filter(isUuid)
       if (known.length === 0) return new Set()

@@ -100,9 +100,11 @@ export function createAlerts(sql: Sql): AlertStore {
         if (after) return begin(newJobId(at.getTime()), after, at)
         return before ? forget(before) : []
       })
+      // What lies between was looked at since, by another; what lies ahead, before the clock was set back.
+      const isOlder = q`looked_at not between ${at} and ${await sql.now()}`
       await sql.run(
         ...statements,
-        q`update {alerts} set looked_at = ${at} where status <> 'resolved' and looked_at <> ${at}`,
+        q`update {alerts} set looked_at = ${at} where status <> 'resolved' and ${isOlder}`,
       )
     },
 

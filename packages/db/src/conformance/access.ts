@@ -105,12 +105,14 @@ export function describeAccess(dialect: Dialect): void {
       const { id } = await store.tokens.create(token)
       await store.tokens.rename(id, 'phone')
       expect(await store.tokens.find(token.hash)).toMatchObject({ id, name: 'phone' })
+      expect(await store.tokens.get(id)).toMatchObject({ id, name: 'phone' })
       await expect(store.tokens.rename(id, '')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
       await expect(store.tokens.rename(id, 'a\0b')).rejects.toMatchObject({ code: 'INVALID_TEXT' })
     })
 
     it.each([randomUUID(), 'no id', "' or 1 = 1 --"])('says that there is no token %s', async (id) => {
       const store = await bench.openWithClock()
+      expect(await store.tokens.get(id)).toBeNull()
       await expect(store.tokens.rename(id, 'phone')).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
       await expect(store.tokens.revoke(id)).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
     })

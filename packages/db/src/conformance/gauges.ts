@@ -28,13 +28,15 @@ export function describeGauges(dialect: Dialect): void {
       expect(await store.gauges.list({ from: at(1), to: at(3) })).toEqual([looks[1]])
     })
 
-    it('can be had of one queue, with the minutes in which it was empty', async () => {
+    it('can be had of one queue, with the minutes in which it was empty, or of none', async () => {
       const store = await bench.open()
       const busy = { ...EMPTY, waiting: 1 }
       await store.gauges.record({ minute: at(0), whole: busy, queues: new Map([['mail', busy]]) })
       await store.gauges.record({ minute: at(1), whole: busy, queues: new Map([['media', busy]]) })
       const looks = await store.gauges.list({ ...ever, queue: 'mail' })
       expect(looks.map(({ queues }) => [...queues.keys()])).toEqual([['mail'], []])
+      const whole = await store.gauges.list({ ...ever, queue: null })
+      expect(whole.map(({ queues }) => queues.size)).toEqual([0, 0])
     })
 
     it('of one minute are the first that came', async () => {

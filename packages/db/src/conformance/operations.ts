@@ -157,6 +157,32 @@ export function describeOperations(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject(stats)
     })
 
+    it.each([
+      ['cancel', { status: 'pending' }],
+      ['cancel', { fingerprint: anError.fingerprint }],
+      ['delete', { status: 'pending' }],
+      ['delete', { fingerprint: anError.fingerprint }],
+    ] as const)('to %s %j leaves alone what came to match after its moment', async (action, filter) => {
+      const store = await bench.openWithClock()
+      const retry = async () => {
+        const { jobs } = await store.claim(claiming())
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: MINUTE, error: anError })))
+      }
+      const requeued = await failSome(store, 1)
+      const [seen] = await store.enqueue(someJobs(1))
+      await retry()
+      const retried = await store.enqueue(someJobs(1))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      await retry()
+      await store.requeue(requeued)
+      const begun = await store.operations.create(anOperation({ action, filter, asOf }))
+      expect(await finish(store, begun)).toMatchObject({ done: 1 })
+      const left = (await store.list({ status: 'pending' })).items.map(({ id }) => id)
+      expect(left.sort()).toEqual([...retried, ...requeued].sort())
+      expect(left).not.toContain(seen)
+    })
+
     it('that matches nothing ends at once', async () => {
       const store = await bench.openWithClock()
       const begun = await store.operations.create(anOperation())

@@ -34,7 +34,7 @@ export function createGauges(sql: Sql): GaugeStore {
 
     async list({ from, to, queue }) {
       const where = [q`minute >= ${from}`, q`minute < ${to}`]
-      if (queue !== undefined) where.push(q`queue in (${WHOLE}, ${queue})`)
+      if (queue !== undefined) where.push(q`queue in (${WHOLE}, ${queue ?? WHOLE})`)
       const rows = await sql.all<StoredGauge>(
         q`select minute, queue, waiting, running, oldest_ms, workers, slots from {gauges}
           where ${all(where)} order by minute, queue`,

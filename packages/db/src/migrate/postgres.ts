@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { CONNECT_TIMEOUT_MS } from '../postgres/client.ts'
 import { toOncueError } from '../postgres/errors.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 
@@ -34,7 +35,11 @@ const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 const NOT_INSTALLED = ['42P01', '3F000']
 
 export async function openPostgres(url: string): Promise<MigrationDatabase> {
-  const client = new pg.Client({ connectionString: url, application_name: 'oncue-migrate' })
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'oncue-migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  })
   // A connection that breaks fails the query that waits on it; without a listener it would end the process.
   client.on('error', () => {})
   await translated(() => client.connect())

@@ -10,7 +10,7 @@ type Rows = unknown[][]
 export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 
 /** Of a new connection, and of a free one in a pool that is used up. */
-const CONNECT_TIMEOUT_MS = 10_000
+export const CONNECT_TIMEOUT_MS = 10_000
 
 /** The pool, and how to ask it again. */
 export class PostgresClient {

@@ -1,5 +1,11 @@
-import { useState } from 'react'
-import { Pressable as NativePressable, Platform, type PressableProps, StyleSheet } from 'react-native'
+import { type RefObject, useEffect, useRef, useState } from 'react'
+import {
+  Pressable as NativePressable,
+  Platform,
+  type PressableProps,
+  StyleSheet,
+  type View,
+} from 'react-native'
 import { TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 
@@ -17,6 +23,7 @@ export function Pressable({ style, isFilled = false, ...rest }: Props) {
   return (
     <NativePressable
       {...rest}
+      ref={useLocked(rest)}
       onFocus={(event) => {
         // Only whoever came by key needs to see where they are.
         setFocused(isByKey(event))
@@ -34,6 +41,26 @@ export function Pressable({ style, isFilled = false, ...rest }: Props) {
       ]}
     />
   )
+}
+
+/**
+ * react-native-web says that something is locked only by making it impossible to press, and says no hint at all. So
+ * the page is told: it can be pressed still, to learn why.
+ */
+function useLocked({ 'aria-disabled': isLocked, accessibilityHint: hint }: PressableProps) {
+  const ref = useRef<View>(null)
+  useEffect(() => {
+    if (Platform.OS !== 'web') return
+    tell(ref, 'aria-disabled', isLocked ? 'true' : null)
+    tell(ref, 'aria-description', hint ?? null)
+  }, [isLocked, hint])
+  return ref
+}
+
+function tell(ref: RefObject<unknown>, name: string, value: string | null): void {
+  const element = ref.current as Element | null
+  if (value === null) element?.removeAttribute(name)
+  else element?.setAttribute(name, value)
 }
 
 function isTouched(state: { readonly pressed: boolean }): boolean {

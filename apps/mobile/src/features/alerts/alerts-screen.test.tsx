@@ -7,7 +7,11 @@ const page = (...items: ReturnType<typeof alertOf>[]) => ({ items, nextCursor: n
 
 describe('Alerts', () => {
   it('shows what fires before what somebody has seen to', async () => {
-    const acked = alertOf(1, { state: 'acked', summary: 'reports late', acked: { at: minutesAgo(3), by: 'ada' } })
+    const acked = alertOf(1, {
+      state: 'acked',
+      summary: 'reports late',
+      acked: { at: minutesAgo(3), by: 'ada' },
+    })
     const { screen } = await renderApp('/alerts', {
       answers: { 'alerts.list': () => page(acked, alertOf(2)) },
     })

@@ -10,6 +10,7 @@ describe('a rule in words', () => {
     ['no_workers', 0, 60, '0 workers or fewer are alive, for 1 min'],
     ['stalled', 1, 300, '1 job or more wait and none is done, for 5 min'],
     ['paused', 3_600, 0, 'paused for over 1 h'],
+    ['paused', 0, 0, 'paused for over 0 s'],
   ] as const)('%s', (kind, threshold, forSeconds, words) => {
     expect(plain(conditionOf({ kind, threshold, forSeconds }))).toBe(words)
   })

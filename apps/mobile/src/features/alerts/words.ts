@@ -19,7 +19,8 @@ interface Words {
   readonly isOfAll?: true
 }
 
-const seconds = (value: number) => duration(value * 1_000)
+/** Whole ones: nobody acts on tenths. */
+const seconds = (value: number) => (value < 1 ? '0 s' : duration(Math.floor(value) * 1_000))
 
 export const KINDS: Readonly<Record<Kind, Words>> = {
   oldest_waiting: {

@@ -72,7 +72,7 @@ function Lines({
   readonly isMuted?: boolean
 }) {
   return (
-    <Text variant="code" selectable color={isMuted ? 'textMuted' : 'text'} style={styles.lines}>
+    <Text variant="code" selectable color={isMuted ? 'textMuted' : 'text'}>
       {lines.join('\n')}
     </Text>
   )
@@ -110,7 +110,6 @@ const styles = StyleSheet.create({
   head: { flexDirection: 'row', alignItems: 'flex-start', gap: space.s },
   words: { flex: 1, gap: 2 },
   stack: { gap: 2 },
-  lines: { overflowWrap: 'anywhere' } as object,
   fold: { flexDirection: 'row', alignItems: 'center', gap: space.xs, borderRadius: radius.s },
   cause: { borderTopWidth: StyleSheet.hairlineWidth, paddingTop: space.m, gap: 2 },
 })

@@ -45,6 +45,7 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
   const lock = useLock()
   const failed = jobs.data
   const isNoneLeft = failed?.count === 0
+  const isRetrying = retrying !== undefined && retrying.count > 0
   useKeyboard({ r: () => lock === null && !isNoneLeft && setAsked('requeue') })
 
   return (
@@ -57,30 +58,31 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
         void jobs.refetch()
       }}
       bar={
-        <ActionBar>
-          <Button
-            label={failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'}
-            icon="requeue"
-            variant="primary"
-            lock={isNoneLeft ? NONE_LEFT : lock}
-            onPress={() => setAsked('requeue')}
-          />
-          <Button
-            label="Delete"
-            icon="remove"
-            lock={isNoneLeft ? NONE_LEFT : lock}
-            onPress={() => setAsked('delete')}
-          />
-          {retrying && retrying.count > 0 && (
-            <Button
-              label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
-              icon="cancel"
-              lock={lock}
-              hint="Jobs that failed like this and will be tried again by themselves"
-              onPress={() => setAsked('cancel')}
-            />
-          )}
-        </ActionBar>
+        (!isNoneLeft || isRetrying) && (
+          <ActionBar>
+            {!isNoneLeft && (
+              <>
+                <Button
+                  label={failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'}
+                  icon="requeue"
+                  variant="primary"
+                  lock={lock}
+                  onPress={() => setAsked('requeue')}
+                />
+                <Button label="Delete" icon="remove" lock={lock} onPress={() => setAsked('delete')} />
+              </>
+            )}
+            {isRetrying && (
+              <Button
+                label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
+                icon="cancel"
+                lock={lock}
+                hint="Jobs that failed like this and will be tried again by themselves"
+                onPress={() => setAsked('cancel')}
+              />
+            )}
+          </ActionBar>
+        )
       }
     >
       <ReadState read={group}>
@@ -105,8 +107,6 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
     </Page>
   )
 }
-
-const NONE_LEFT = 'None of them is left: they were retried, deleted, or removed by retention.'
 
 function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
   const what = action === 'cancel' ? 'jobs that wait to be tried again after' : 'failed jobs with'

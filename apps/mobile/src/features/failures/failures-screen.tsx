@@ -70,8 +70,8 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
         read={read}
         isEmpty={() => waiting === 0 && rows.every(({ isGone }) => isGone)}
         empty={{
-          title: 'Nothing failed',
-          text: `No job has given up in ${WINDOWS[filter.window].words}. Those that will be tried again are not counted.`,
+          title: 'No failed jobs',
+          text: `None that gave up in ${WINDOWS[filter.window].words} is left. Those that will be tried again are not counted.`,
         }}
         onClearFilter={isFiltered ? clear : undefined}
       >

@@ -102,7 +102,7 @@ function add(report: Report, { done, skipped }: Readonly<Report>): void {
 }
 
 /** "Requeued 3, skipped 1 (already waiting or running)", or why nothing happened. */
-export function tell(action: Action, { done, skipped }: Readonly<Report>): string {
+function tell(action: Action, { done, skipped }: Readonly<Report>): string {
   const [why] = Object.keys(skipped)
   if (done === 0 && why !== undefined)
     return `Nothing was ${VERBS[action].done}: ${reasonInWords(why, action)}`

@@ -87,7 +87,7 @@ function More({ job, onDelete, onClose }: MoreProps) {
 }
 
 /** Why an action makes no sense for a job as it is; null: go ahead. */
-export function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
+function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
   const word = STATES[status].word.toLowerCase()
   if (action === 'requeue')
     return isFinished(status) ? null : `Only finished jobs can be retried: this one is ${word}.`

@@ -32,9 +32,20 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
     if (index >= 0) ref.current?.scrollToIndex({ index, viewPosition: 0.5, animated: false })
   }, [index])
 
+  // By ourselves: a list that jumps to its end, as by the End key, is not told that it is there.
+  const seen = useRef({ offset: 0, height: 0 })
+  const { more, read } = list
+  const lookAhead = () => {
+    const { offset, height: shown } = seen.current
+    if (shown > 0 && offset + 3 * shown > jobs.length * height) more()
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looked at again whenever something has arrived.
+  useEffect(lookAhead, [jobs.length, read.isFetching])
+
   return (
     <FlatList
       ref={ref}
+      testID="job-list"
       style={styles.list}
       data={jobs}
       keyExtractor={idOf}
@@ -43,8 +54,15 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
       {...(first > 0 && { initialScrollIndex: first })}
       initialNumToRender={20}
       windowSize={7}
-      onEndReached={list.more}
-      onEndReachedThreshold={1}
+      onLayout={({ nativeEvent }) => {
+        seen.current.height = nativeEvent.layout.height
+        lookAhead()
+      }}
+      onScroll={({ nativeEvent }) => {
+        seen.current.offset = nativeEvent.contentOffset.y
+        lookAhead()
+      }}
+      scrollEventThrottle={50}
       renderItem={({ item }) => (
         <JobRow
           job={item}

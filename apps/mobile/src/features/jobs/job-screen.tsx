@@ -5,11 +5,13 @@ import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Banner } from '../../components/ui/banner.tsx'
+import { Button } from '../../components/ui/button.tsx'
 import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { percent } from '../../lib/format.ts'
+import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
 import { ErrorView } from '../failures/error-view.tsx'
 import { ProgressBar } from '../operations/progress-bar.tsx'
@@ -50,13 +52,23 @@ function Content({ job }: { readonly job: JobDetails }) {
   const [seen] = useState(job.status)
   const change = isFinished(seen) ? changeInWords(seen, job.status) : undefined
   const log = logOf(job.events)
+  const openGroup = useOpen('fingerprint')
   const { masked, lastError, payload, result, meta, cursor, progress, status } = job
   return (
     <>
       {change !== undefined && <Banner tone="accent" icon="refresh" text={change} />}
       <View style={styles.content}>
         {lastError && status !== 'completed' && (
-          <Section title={status === 'failed' ? 'Error' : 'Last error'}>
+          <Section
+            title={status === 'failed' ? 'Error' : 'Last error'}
+            action={
+              <Button
+                label="All like this"
+                variant="quiet"
+                onPress={() => openGroup(lastError.fingerprint)}
+              />
+            }
+          >
             <ErrorView error={lastError} />
           </Section>
         )}

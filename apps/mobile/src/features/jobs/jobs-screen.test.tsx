@@ -10,6 +10,9 @@ const idAt = (index: number) => `019a8b2c-7d10-7000-8000-${String(index).padStar
 const failed = (index: number) =>
   jobOf({ id: idAt(index), status: 'failed', lastError: ERROR, run: 1, startedAt: NOW, finishedAt: NOW })
 
+/** As many as come at once. */
+const PAGE = Array.from({ length: 100 }, (_, index) => failed(index))
+
 const ANSWERS: TestAnswers = { 'topics.list': () => [] }
 
 type Filter = Inputs['jobs']['list']
@@ -135,19 +138,30 @@ describe('Jobs', () => {
   })
 
   it('reads the next page at the end of the first', async () => {
-    const first = Array.from({ length: 100 }, (_, index) => failed(index))
+    const cursors: (string | undefined)[] = []
     const { screen } = await renderApp('/jobs', {
       answers: {
         ...ANSWERS,
-        'jobs.list': (filter) =>
-          filter?.cursor === undefined
-            ? pageOf(first, { nextCursor: 'a', total: 101 })
-            : pageOf([jobOf({ id: idAt(100), topic: 'the_last' })], { total: 101 }),
+        'jobs.list': (filter) => {
+          cursors.push(filter?.cursor)
+          return filter?.cursor === undefined
+            ? pageOf(PAGE, { nextCursor: 'a', total: 101 })
+            : pageOf([jobOf({ id: idAt(100), topic: 'the_last' })], { total: 101 })
+        },
       },
     })
     expect(await screen.findByText('101 jobs, newest first')).toBeVisible()
-    const rows = screen.getAllByLabelText(/^mail_digest/)
-    expect(rows.length).toBeLessThan(60)
+    expect(screen.getAllByLabelText(/^mail_digest/).length).toBeLessThan(60)
+    const list = screen.getByTestId('job-list')
+    fireEvent(list, 'layout', { nativeEvent: { layout: { height: 600 } } })
+    expect(cursors).toEqual([undefined])
+    fireEvent.scroll(list, {
+      nativeEvent: {
+        ...{ contentOffset: { y: 6_000, x: 0 }, contentSize: { height: 7_232, width: 390 } },
+        layoutMeasurement: { height: 600, width: 390 },
+      },
+    })
+    await waitFor(() => expect(cursors).toContain('a'))
   })
 
   describe('selecting', () => {
@@ -155,7 +169,7 @@ describe('Jobs', () => {
       const rendered = await renderApp(path, {
         answers: {
           ...ANSWERS,
-          'jobs.list': () => pageOf([failed(1), failed(2)], { total: 4_210 }),
+          'jobs.list': () => pageOf(PAGE, { total: 4_210, nextCursor: 'a' }),
           ...answers,
         },
       })
@@ -178,7 +192,7 @@ describe('Jobs', () => {
       expect(await screen.findByText('mail_digest in mail')).toBeVisible()
       fireEvent.press(screen.getByRole('button', { name: /^Retry 2.jobs/ }))
       expect(await screen.findByText('Requeued 1, skipped 1 (already waiting or running)')).toBeVisible()
-      expect(asked).toEqual([{ ids: [idAt(1), idAt(2)] }])
+      expect(asked).toEqual([{ ids: [idAt(0), idAt(1)] }])
       expect(screen.queryByText(/selected/)).toBeNull()
     })
 

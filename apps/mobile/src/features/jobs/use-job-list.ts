@@ -24,27 +24,37 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
   const isStopped = stoppedAt === filter
   // A search that takes too long answers with what it has, and from where to go on.
   const gaveUp = last !== undefined && last.nextCursor !== null && last.items.length < PAGE
-  const goesOn = gaveUp && !isStopped && !read.isFetching && !read.error
+  const goesOnFrom = gaveUp && !isStopped && !read.isFetching && !read.error ? last.nextCursor : null
   const { fetchNextPage } = read
   useEffect(() => {
-    if (goesOn) void fetchNextPage()
-  }, [goesOn, fetchNextPage])
+    if (goesOnFrom !== null) void fetchNextPage()
+  }, [goesOnFrom, fetchNextPage])
+
+  // The list says only once that its end is near, whatever is being fetched then.
+  const [isWanted, setWanted] = useState(false)
+  const isNext = isWanted && !read.isFetching && !gaveUp
+  useEffect(() => {
+    if (!isNext) return
+    setWanted(false)
+    void fetchNextPage()
+  }, [isNext, fetchNextPage])
 
   const first = pages?.[0]
   return {
     read,
     jobs,
-    total: {
-      count: Math.max(first?.total ?? 0, jobs.length),
-      isExact: first?.totalIsExact === true && first.total >= jobs.length,
-    },
+    // Whoever has read to the end has counted.
+    total:
+      first && read.hasNextPage
+        ? { count: Math.max(first.total, jobs.length), isExact: first.totalIsExact }
+        : { count: jobs.length, isExact: true },
     /** How many came that are not shown. */
     waiting: isStill ? countNew(jobs, newest.data?.items ?? [], idOf) : 0,
     search: gaveUp ? (isStopped ? ('stopped' as const) : ('running' as const)) : null,
     stopSearch: () => setStoppedAt(filter),
     goOn: () => setStoppedAt(null),
     more: () => {
-      if (read.hasNextPage && !read.isFetching && !gaveUp) void fetchNextPage()
+      if (read.hasNextPage) setWanted(true)
     },
     /** From the newest on. */
     restart: () => void queries.resetQueries({ queryKey: key }),

@@ -15,7 +15,7 @@ export function useSelection() {
   }
 }
 
-export function toggled(before: Selected, id: string): ReadonlySet<string> {
+function toggled(before: Selected, id: string): ReadonlySet<string> {
   const next = new Set(before === 'all' ? [] : before)
   if (!next.delete(id)) next.add(id)
   return next

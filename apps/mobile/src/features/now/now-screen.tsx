@@ -87,7 +87,7 @@ function Below({ health }: { readonly health: Health }) {
     return (
       <Calm
         icon="good"
-        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine, and nothing failed in the last hour.`}
+        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine. No failed jobs from the last hour.`}
       />
     )
   return (
@@ -97,10 +97,7 @@ function Below({ health }: { readonly health: Health }) {
           <TroubleRow key={queue.queue} queue={queue} />
         ))}
       </Section>
-      <Section
-        title="Failures of the last hour"
-        fine={failures.length === 0 && 'Nothing failed in the last hour.'}
-      >
+      <Section title="Failures of the last hour" fine={failures.length === 0 && 'No failed jobs.'}>
         {failures.map((group) => (
           <FailureRow key={group.fingerprint} group={group} onPress={() => openGroup(group.fingerprint)} />
         ))}

@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
   BUSY: 'being taken by a worker',
   CHANGED: 'changed meanwhile',
   HAS_DEPENDANTS: 'others wait for them',
-  INVALID_STATE: 'already running, waiting or done',
+  INVALID_STATE: 'running, or finished otherwise',
   JOB_NOT_FOUND: 'no longer there',
   UNIQUE_KEY_LIVE: 'another with the same key is on its way',
 }

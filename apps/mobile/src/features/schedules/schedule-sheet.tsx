@@ -61,7 +61,7 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
       <Fact name="When" value={`${cronInWords(cron) ?? cron}, ${timezone}`} />
       <Fact name="Pattern" value={<Text variant="code">{cron}</Text>} />
       {paused && <Fact name="Paused" value={`${moment(paused.at)}${paused.by ? ` by ${paused.by}` : ''}`} />}
-      <Fact name="Next run" value={nextAt && !paused ? moment(nextAt) : 'none'} />
+      <Fact name="Next run" value={nextAt && !paused ? `${moment(nextAt)}, your time` : 'none'} />
       <Fact name="Last run" value={lastAt ? moment(lastAt) : 'none yet'} />
       <Fact name="Enqueues" value={topic} />
       <Fact name="If missed" value={MISSED[missed]} />

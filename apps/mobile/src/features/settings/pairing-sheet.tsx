@@ -88,7 +88,7 @@ export function PairingSheet({ onClose }: { readonly onClose: () => void }) {
 
 function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: Pairing }) {
   const left = expiresAt.getTime() - useServerNow()
-  if (left <= 0)
+  if (left < 1_000)
     return (
       <Banner
         tone="warn"
@@ -101,13 +101,13 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
     <>
       <QrCode text={url} label="Pairing code, to be scanned with the other device" />
       <View style={styles.code}>
-        <Text variant="code" selectable style={styles.letters}>
+        <Text variant="title" selectable style={styles.letters}>
           {code}
         </Text>
         <CopyButton label="Copy the link" text={url} />
       </View>
       <Text color="textMuted" center>
-        {`For one device, as ${role}. Good for ${duration(Math.ceil(left / 1_000) * 1_000)}.`}
+        {`For one device, as ${role}. Good for ${duration(Math.floor(left / 1_000) * 1_000)}.`}
       </Text>
       <Text variant="small" color="textMuted" center>
         In the app: Connect, then Scan. In a browser: open the copied link.
@@ -118,5 +118,5 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
 
 const styles = StyleSheet.create({
   code: { flexDirection: 'row', alignItems: 'center', justifyContent: 'center', gap: space.s },
-  letters: { flexShrink: 1 },
+  letters: { flexShrink: 1, letterSpacing: 1 },
 })

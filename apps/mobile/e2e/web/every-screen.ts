@@ -1,0 +1,35 @@
+import type { Client } from '@oncue/sdk'
+import type { Page } from 'playwright-core'
+
+/** Where each screen is: those of one thing need a world that has such a thing. */
+export async function everyScreen(client: Client): Promise<Readonly<Record<string, string>>> {
+  const [group] = await client.jobs.failures({})
+  const [job] = (await client.jobs.list({ status: 'failed', limit: 1 })).items
+  const [operation] = (await client.operations.list({ limit: 1 })).items
+  const [alert] = (await client.alerts.list({ limit: 1 })).items
+  const [queue] = (await client.health.get()).queues
+  return {
+    now: '/',
+    failures: '/failures',
+    failure: `/failures/${group?.fingerprint}`,
+    queues: '/queues',
+    queue: `/queues/${encodeURIComponent(queue?.queue ?? '')}`,
+    alerts: '/alerts',
+    alert: `/alerts/${alert?.id}`,
+    rules: '/alerts?view=rules',
+    channels: '/alerts?view=channels',
+    jobs: '/jobs',
+    job: `/jobs/${job?.id}`,
+    operation: `/operations/${operation?.id}`,
+    workers: '/workers',
+    schedules: '/schedules',
+    activity: '/activity',
+    settings: '/settings',
+  }
+}
+
+/** Until the stream is open and nothing loads any more. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null)
+}

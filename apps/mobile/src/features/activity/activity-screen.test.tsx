@@ -1,0 +1,71 @@
+import { fireEvent } from 'expo-router/testing-library'
+import { entryOf } from '../../testing/admin.ts'
+import { offline, renderApp } from '../../testing/render-app.tsx'
+
+const page = (...items: ReturnType<typeof entryOf>[]) => ({ items, nextCursor: null })
+
+describe('Activity', () => {
+  it('says who did what, from where', async () => {
+    const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entryOf('1')) } })
+    expect(await screen.findByLabelText(/^ada paused mail, from a paired device, /)).toBeVisible()
+  })
+
+  it('is filtered by what it is about, and says when nothing matches', async () => {
+    const { screen } = await renderApp('/activity', {
+      answers: { 'audit.list': (input) => (input?.action === 'alerts.*' ? page() : page(entryOf('1'))) },
+    })
+    await screen.findByLabelText(/^ada paused mail/)
+    fireEvent.press(screen.getByRole('button', { name: 'Alerts' }))
+    expect(await screen.findByText('Nothing matches')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Clear filter'))
+    expect(await screen.findByLabelText(/^ada paused mail/)).toBeVisible()
+  })
+
+  it('shows all that was written down, and leads to what else they did', async () => {
+    const asked: unknown[] = []
+    const { screen } = await renderApp('/activity', {
+      answers: {
+        'audit.list': (input) => {
+          asked.push(input?.actorId)
+          return page(entryOf('1'))
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^ada paused mail/))
+    expect(await screen.findByText('10.0.0.7')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Only what ada did'))
+    expect(await screen.findByLabelText('Remove filter By ada')).toBeVisible()
+    expect(asked.at(-1)).toBe('u1')
+  })
+
+  it('goes on to older pages', async () => {
+    const { screen } = await renderApp('/activity', {
+      answers: {
+        'audit.list': (input) =>
+          input?.cursor === 'next'
+            ? page(entryOf('2', { action: 'queues.resume' }))
+            : { items: [entryOf('1')], nextCursor: 'next' },
+      },
+    })
+    fireEvent(await screen.findByLabelText(/^ada paused mail/), 'endReached')
+    expect(await screen.findByLabelText(/^ada resumed mail/)).toBeVisible()
+  })
+
+  it('explains to a viewer why there is nothing to see, and asks for nothing', async () => {
+    const { screen } = await renderApp('/activity', {
+      role: 'viewer',
+      answers: {
+        'audit.list': () => {
+          throw new Error('must not be asked')
+        },
+      },
+    })
+    expect(await screen.findByText('You may not see this')).toBeVisible()
+    expect(screen.getByText(/Your role is viewer/)).toBeVisible()
+  })
+
+  it('says that the server does not answer', async () => {
+    const { screen } = await renderApp('/activity', { answers: { 'audit.list': offline } })
+    expect(await screen.findByText('The server does not answer')).toBeVisible()
+  })
+})

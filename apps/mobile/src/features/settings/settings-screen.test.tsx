@@ -1,0 +1,98 @@
+import { act, fireEvent, waitFor } from 'expo-router/testing-library'
+import { deviceOf } from '../../testing/admin.ts'
+import { minutesAgo } from '../../testing/alerts.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+const ID = '0199a000-0000-7000-8000-00000000000d'
+const nobody = { 'devices.list': () => [] } as const
+
+describe('Settings', () => {
+  it('lead to the other pages on a phone', async () => {
+    const { app, screen } = await renderApp('/settings', {
+      answers: { ...nobody, 'workers.list': () => [] },
+    })
+    fireEvent.press(await screen.findByLabelText('Workers'))
+    expect(app.getPathname()).toBe('/workers')
+  })
+
+  it('choose a theme', async () => {
+    const { screen } = await renderApp('/settings', { answers: nobody })
+    fireEvent.press(await screen.findByLabelText('Dark'))
+    expect(await screen.findByRole('radio', { name: 'Dark', checked: true })).toBeVisible()
+    fireEvent.press(screen.getByLabelText('As the system'))
+  })
+
+  it('say who one is, and which versions talk', async () => {
+    const { screen } = await renderApp('/settings', { role: 'operator', answers: nobody })
+    expect(await screen.findByText('somebody')).toBeVisible()
+    expect(screen.getByText('operator')).toBeVisible()
+    expect(await screen.findByText('SQLite')).toBeVisible()
+  })
+})
+
+describe('Devices', () => {
+  it('say which is this one, and which is not reached', async () => {
+    const failing = { lastDelivered: null, failingSince: minutesAgo(30), lastError: 'Expo answered 500' }
+    const { screen } = await renderApp('/settings', {
+      answers: {
+        'devices.list': () => [
+          deviceOf('1', { name: 'Tablet', isThis: true }),
+          deviceOf('2', { push: failing }),
+        ],
+      },
+    })
+    expect(await screen.findByLabelText(/^Tablet, this device, operator/)).toBeVisible()
+    expect(screen.getByLabelText(/^Pixel, operator, .*, notifications fail$/)).toBeVisible()
+  })
+
+  it('are renamed', async () => {
+    const renamed: unknown[] = []
+    const { screen } = await renderApp('/settings', {
+      role: 'operator',
+      answers: {
+        'devices.list': () => [deviceOf(ID)],
+        'devices.rename': (input) => {
+          renamed.push(input)
+          return null
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Pixel/))
+    fireEvent.changeText(await screen.findByLabelText('Name'), ' Pixel of the night ')
+    fireEvent.press(screen.getByLabelText('Save the name'))
+    await waitFor(() => expect(renamed).toEqual([{ id: ID, name: 'Pixel of the night' }]))
+  })
+
+  it('are not shown to a viewer, with the reason', async () => {
+    const { screen } = await renderApp('/settings', { role: 'viewer' })
+    expect(await screen.findByText(/The list of devices is for those who may act/)).toBeVisible()
+    expect(screen.getByLabelText('Pair a device')).toBeDisabled()
+  })
+
+  it('are paired by a code for a camera, which ends', async () => {
+    const asked: unknown[] = []
+    const { screen } = await renderApp('/settings', {
+      role: 'operator',
+      answers: {
+        ...nobody,
+        'pairings.create': (input) => {
+          asked.push(input)
+          return {
+            ...{ id: 'p', code: 'YM4-TJS-94K', url: 'https://oncue.test/pair?code=YM4-TJS-94K' },
+            ...{ role: 'viewer', expiresAt: minutesAgo(-5) },
+          }
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Pair a device'))
+    fireEvent.press(await screen.findByLabelText('Viewer'))
+    // An operator makes no admins.
+    expect(screen.queryByLabelText('Admin')).toBeNull()
+    fireEvent.press(screen.getByLabelText('Make a code'))
+    expect(await screen.findByText('YM4-TJS-94K')).toBeVisible()
+    expect(screen.getByLabelText(/^Pairing code, to be scanned/)).toBeVisible()
+    expect(asked).toEqual([{ role: 'viewer' }])
+    await act(() => jest.advanceTimersByTimeAsync(301_000))
+    expect(screen.getByText('This code is over')).toBeVisible()
+  })
+})

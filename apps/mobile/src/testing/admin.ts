@@ -1,0 +1,39 @@
+import type { Outputs } from '@oncue/sdk'
+import { minutesAgo } from './alerts.ts'
+
+type Worker = Outputs['workers']['list'][number]
+type Schedule = Outputs['schedules']['list'][number]
+type Entry = Outputs['audit']['list']['items'][number]
+type Device = Outputs['devices']['list'][number]
+
+export function workerOf(host: string, differs: Partial<Worker> = {}): Worker {
+  return {
+    ...{ id: host, host, pid: 4711, queues: ['default', 'mail'], concurrency: 10, version: '1.2.0' },
+    ...{ running: 3, startedAt: minutesAgo(90), lastBeat: minutesAgo(0), missingSince: null },
+    ...differs,
+  }
+}
+
+export function scheduleOf(name: string, differs: Partial<Schedule> = {}): Schedule {
+  return {
+    ...{ name, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', topic: 'mail_digest', payload: null },
+    ...{ options: {}, missed: 'skip', source: 'code', nextAt: minutesAgo(-348), lastAt: minutesAgo(1_092) },
+    ...{ paused: null, ...differs },
+  }
+}
+
+export function entryOf(id: string, differs: Partial<Entry> = {}): Entry {
+  return {
+    ...{ id, at: minutesAgo(4), actor: { id: 'u1', name: 'ada', kind: 'device' }, action: 'queues.pause' },
+    ...{ target: { queue: 'mail' }, count: 1, ip: '10.0.0.7', userAgent: null, requestId: 'r1' },
+    ...differs,
+  }
+}
+
+export function deviceOf(id: string, differs: Partial<Device> = {}): Device {
+  return {
+    ...{ id, name: 'Pixel', role: 'operator', created: minutesAgo(9_000), createdBy: 'ada' },
+    ...{ lastUsed: minutesAgo(3), revokedAt: null, isThis: false, push: null },
+    ...differs,
+  }
+}
