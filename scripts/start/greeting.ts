@@ -45,7 +45,7 @@ ${newToken ? `  export ONCUE_TOKEN=${newToken}\n` : ''}  curl ${url}/api/jobs/en
     -H "authorization: Bearer $ONCUE_TOKEN" -H 'content-type: application/json' \\
     -d '{"topic":"mail_digest","payload":{"userId":"123"}}'`
 
-const program = ({ url }: Facts) => `or from TypeScript:
+const program = ({ url }: Facts) => `or from TypeScript, in a file below examples/:
 
   import { createClient } from '@oncue/sdk'
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { access, constants } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { OncueError } from '@oncue/core'
@@ -9,6 +10,7 @@ const LAST_LINES = 30
 
 /** The Prisma clients, without which nothing of ours can be imported. */
 export async function generateClients(signal: AbortSignal): Promise<void> {
+  await assertWritableFolder(ROOT)
   await step('Generating the database clients', () => runTask('generate', '@oncue/prisma', signal))
 }
 
@@ -17,6 +19,16 @@ export async function buildApp(signal: AbortSignal): Promise<void> {
   await step('Building the app (about a minute, when it has changed)', () =>
     runTask('export:web', '@oncue/mobile', signal, 'Or start without the app: --no-app'),
   )
+}
+
+/** Turbo would say so, too, at length. */
+export async function assertWritableFolder(folder: string): Promise<void> {
+  await access(folder, constants.W_OK).catch((cause: NodeJS.ErrnoException) => {
+    throw new OncueError('INVALID_INPUT', `Cannot write in ${folder}: ${cause.code}`, {
+      cause,
+      hint: 'Clone the repository into a folder that is yours, and start it there.',
+    })
+  })
 }
 
 /** Turbo knows what a task is made from, and does it only when that has changed. */

@@ -18,17 +18,21 @@ afterAll(async () => {
 it.each([
   ['a phone', PHONE],
   ['a desk', DESKTOP],
-])('on %s every screen opens cold, fits, and can be read by everybody, in light and dark', async (_, viewport) => {
-  const { page } = await enter(world, '/', { viewport })
-  const found: Record<string, unknown> = {}
-  for (const [name, path] of Object.entries(await everyScreen(world.client))) {
-    await page.goto(path)
-    await settled(page)
-    const problems = await problemsOf(page)
-    if (problems.length > 0) found[name] = problems
-  }
-  expect(found).toEqual({})
-}, 240_000)
+])(
+  'on %s every screen opens cold, fits, and can be read by everybody, in light and dark',
+  async (_, viewport) => {
+    const { page } = await enter(world, '/', { viewport })
+    const found: Record<string, unknown> = {}
+    for (const [name, path] of Object.entries(await everyScreen(world.client))) {
+      await page.goto(path)
+      await settled(page)
+      const problems = await problemsOf(page)
+      if (problems.length > 0) found[name] = problems
+    }
+    expect(found).toEqual({})
+  },
+  240_000,
+)
 
 async function problemsOf(page: Page): Promise<string[]> {
   const problems = await page.evaluate(() => {

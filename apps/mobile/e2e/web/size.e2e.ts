@@ -64,7 +64,7 @@ function scrollToEnd(page: Page): Promise<void> {
     const list = [...document.querySelectorAll('main *')].find(
       (each) => each.scrollHeight > each.clientHeight + 100 && getComputedStyle(each).overflowY === 'auto',
     )
-    const isThere = () => document.querySelector('[aria-label^="the_first"]') !== null
+    const isThere = () => list?.textContent?.includes('the_first')
     while (list && !isThere()) {
       list.scrollTop = list.scrollHeight
       await new Promise(requestAnimationFrame)

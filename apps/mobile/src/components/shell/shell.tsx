@@ -110,7 +110,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   return (
     <Pressable
       role="link"
-      aria-label={firing > 0 ? `${to.label}, ${firing} firing` : to.label}
+      spoken={firing > 0 ? `${to.label}, ${firing} firing` : to.label}
       {...(isHere && { 'aria-current': 'page' as const })}
       onPress={() => router.navigate(to.href)}
       style={[isTab ? styles.tab : styles.item, isHere && !isTab && { backgroundColor: colors.accentSoft }]}

@@ -22,10 +22,10 @@ it('keeps a threshold in sight', () => {
   expect(y(100)).toBeGreaterThan(0)
 })
 
-it('leaves a gap where nothing is known', () => {
+it('leaves a gap where nothing is known, and a dot where a value stands alone', () => {
   const values = [1, null, 1, 1]
   const scale = scaleOf([values], { width: 30, height: 10 })
-  expect(lineOf(values, scale)).toBe('M0 0M20 0L30 0')
+  expect(lineOf(values, scale)).toBe('M0 0h0M20 0L30 0')
   expect(areaOf(values, scale)).toBe('M0 10L0 0L0 10ZM20 10L20 0L30 0L30 10Z')
 })
 

@@ -39,7 +39,7 @@ export function niceMax(value: number): number {
   return step * power
 }
 
-/** Broken where nothing is known. */
+/** Broken where nothing is known. A value alone is a dot, with round caps. */
 export function lineOf(values: Values, { x, y }: Scale): string {
   let isDrawing = false
   return values
@@ -48,9 +48,10 @@ export function lineOf(values: Values, { x, y }: Scale): string {
         isDrawing = false
         return ''
       }
+      const isAlone = !isDrawing && (values[index + 1] ?? null) === null
       const move = isDrawing ? 'L' : 'M'
       isDrawing = true
-      return `${move}${round(x(index))} ${round(y(value))}`
+      return `${move}${round(x(index))} ${round(y(value))}${isAlone ? 'h0' : ''}`
     })
     .join('')
 }

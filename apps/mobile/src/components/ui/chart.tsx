@@ -147,6 +147,7 @@ function Drawn({ series, scale }: { readonly series: ChartSeries; readonly scale
         stroke={colors[color]}
         strokeWidth={1.75}
         strokeLinejoin="round"
+        strokeLinecap="round"
         {...(isDashed && { strokeDasharray: '4 3' })}
       />
     </>

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import {
   Pressable as NativePressable,
   Platform,
@@ -8,21 +8,28 @@ import {
 } from 'react-native'
 import { TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
+import { Text } from './text.tsx'
 
-export interface Props extends Omit<PressableProps, 'style'> {
+const IS_WEB = Platform.OS === 'web'
+
+export interface Props extends Omit<PressableProps, 'style' | 'children'> {
   readonly style?: object | undefined
   /** It has a colour of its own, which stays. */
   readonly isFilled?: boolean
+  /** All that it says, in one sentence, where what there is to see is said in other words. */
+  readonly spoken?: string
+  readonly children?: ReactNode
 }
 
 /** Whatever can be pressed: large enough, it shows where the pointer and the focus are. */
-export function Pressable({ style, isFilled = false, ...rest }: Props) {
+export function Pressable({ style, isFilled = false, spoken, children, ...rest }: Props) {
   const { colors } = useTheme()
   const [isFocused, setFocused] = useState(false)
-  const outline = isFocused && Platform.OS === 'web' && { outlineColor: colors.accent, ...FOCUS }
+  const outline = isFocused && IS_WEB && { outlineColor: colors.accent, ...FOCUS }
   return (
     <NativePressable
       {...rest}
+      {...(spoken !== undefined && !IS_WEB && { 'aria-label': spoken })}
       ref={useLocked(rest)}
       onFocus={(event) => {
         // Only whoever came by key needs to see where they are.
@@ -39,7 +46,21 @@ export function Pressable({ style, isFilled = false, ...rest }: Props) {
         isTouched(state) && (isFilled ? styles.touched : { backgroundColor: colors.surfacePressed }),
         outline,
       ]}
-    />
+    >
+      {spoken !== undefined && IS_WEB ? <Named name={spoken}>{children}</Named> : children}
+    </NativePressable>
+  )
+}
+
+/** A label that differs from what is seen would be out of reach of those who speak to their browser: this is text. */
+function Named({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <Text style={styles.unseen}>{name}</Text>
+      <View aria-hidden style={styles.seen}>
+        {children}
+      </View>
+    </>
   )
 }
 
@@ -50,7 +71,7 @@ export function Pressable({ style, isFilled = false, ...rest }: Props) {
 function useLocked({ 'aria-disabled': isLocked, accessibilityHint: hint }: PressableProps) {
   const ref = useRef<View>(null)
   useEffect(() => {
-    if (Platform.OS !== 'web') return
+    if (!IS_WEB) return
     tell(ref, 'aria-disabled', isLocked ? 'true' : null)
     tell(ref, 'aria-description', hint ?? null)
   }, [isLocked, hint])
@@ -77,4 +98,6 @@ const FOCUS = { outlineStyle: 'solid', outlineWidth: 2, outlineOffset: 2 } as co
 const styles = StyleSheet.create({
   target: { minHeight: TARGET, minWidth: TARGET },
   touched: { opacity: 0.9 },
+  unseen: { position: 'absolute', width: 1, height: 1, overflow: 'hidden', opacity: 0 },
+  seen: { display: 'contents' },
 })

@@ -60,7 +60,7 @@ export function Row(props: RowProps) {
   return (
     <Pressable
       role={isSelectable ? 'checkbox' : 'link'}
-      aria-label={label}
+      spoken={label}
       {...(isSelectable && { 'aria-checked': isSelected })}
       {...(isCurrent && { 'aria-current': 'true' as const })}
       onPress={onPress}

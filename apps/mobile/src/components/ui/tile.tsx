@@ -72,7 +72,7 @@ export function Tile(props: TileProps) {
       </View>
     )
   return (
-    <Pressable role="link" aria-label={spoken} onPress={onPress} style={face}>
+    <Pressable role="link" spoken={spoken} onPress={onPress} style={face}>
       {content}
     </Pressable>
   )

@@ -157,7 +157,7 @@ describe('Jobs', () => {
     expect(cursors).toEqual([undefined])
     fireEvent.scroll(list, {
       nativeEvent: {
-        ...{ contentOffset: { y: 6_000, x: 0 }, contentSize: { height: 7_232, width: 390 } },
+        ...{ contentOffset: { y: 20_000, x: 0 }, contentSize: { height: 20_600, width: 390 } },
         layoutMeasurement: { height: 600, width: 390 },
       },
     })

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Banner } from '../../components/ui/banner.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Text } from '../../components/ui/text.tsx'
@@ -6,7 +6,7 @@ import { useToast } from '../../components/ui/toast.tsx'
 import { Toggle } from '../../components/ui/toggle.tsx'
 import { usePreference } from '../../lib/preferences.ts'
 import { useSignedIn } from '../../lib/session.ts'
-import { sendTest, turnOff, turnOn, WHAT_IT_IS } from './push.ts'
+import { sendTest, turnOff, turnOn, WHAT_IT_IS, whyBlocked } from './push.ts'
 
 /** On, off, and a test: a notification that does not come is noticed by nobody. */
 export function NotificationSettings() {
@@ -15,6 +15,10 @@ export function NotificationSettings() {
   const [isOn, setOn] = usePreference('notifications')
   const [busy, setBusy] = useState<'turn' | 'test' | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
+
+  useEffect(() => {
+    if (isOn) whyBlocked().then(setProblem, () => {})
+  }, [isOn])
 
   async function run(what: 'turn' | 'test', call: () => Promise<string | null>): Promise<boolean> {
     if (busy) return false
@@ -42,7 +46,9 @@ export function NotificationSettings() {
         lock={busy === 'turn' ? 'One moment.' : null}
         onChange={(next) => void turn(next)}
       />
-      {problem !== null && <Banner tone="warn" icon="warn" text="This did not work" detail={problem} />}
+      {problem !== null && (
+        <Banner tone="warn" icon="warn" text="Notifications do not arrive" detail={problem} />
+      )}
       {isOn && (
         <Button label="Send a test" icon="alerts" isBusy={busy === 'test'} onPress={() => void test()} />
       )}

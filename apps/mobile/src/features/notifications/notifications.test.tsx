@@ -131,6 +131,14 @@ describe('Turned on', () => {
     expect(await screen.findByText(/Allow them in the settings of your phone/)).toBeVisible()
   })
 
+  it('says so when the phone was told to forbid it later', async () => {
+    await AsyncStorage.setItem('oncue.preferences', JSON.stringify({ notifications: true }))
+    jest.mocked(Native.getPermissionsAsync).mockResolvedValue({ granted: false } as never)
+    const { screen } = await renderApp('/settings', { answers: { 'devices.list': () => [] } })
+    expect(await screen.findByText('Notifications do not arrive')).toBeVisible()
+    jest.mocked(Native.getPermissionsAsync).mockResolvedValue({ granted: true } as never)
+  })
+
   afterEach(async () => {
     Object.assign(Constants.expoConfig ?? {}, { extra: undefined })
     await AsyncStorage.clear()

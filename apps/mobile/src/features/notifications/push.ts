@@ -47,12 +47,18 @@ export function prepare(): Promise<void> {
   return prepared
 }
 
+const FORBIDDEN = 'Notifications are switched off for Oncue. Allow them in the settings of your phone.'
+
+/** Why none can come although they were turned on: whoever forbids it later forgets that they did. */
+export async function whyBlocked(): Promise<string | null> {
+  return (await Native.getPermissionsAsync()).granted ? null : FORBIDDEN
+}
+
 /** Why not; null: they are on. */
 export async function turnOn(where: Where): Promise<string | null> {
   try {
     await prepare()
-    const { granted } = await Native.requestPermissionsAsync()
-    if (!granted) return 'Notifications are switched off for Oncue. Allow them in the settings of your phone.'
+    if (!(await Native.requestPermissionsAsync()).granted) return FORBIDDEN
     return await register(where)
   } catch (error) {
     return describeProblem(error).text
@@ -71,8 +77,7 @@ export async function turnOff({ client, server }: Where): Promise<string | null>
 
 /** Tokens change, and servers are added: whoever turned notifications on keeps getting them. */
 export async function keep(where: Where): Promise<void> {
-  const { granted } = await Native.getPermissionsAsync()
-  if (granted) await register(where)
+  if ((await whyBlocked()) === null) await register(where)
 }
 
 export async function sendTest({ client }: Where): Promise<string | null> {

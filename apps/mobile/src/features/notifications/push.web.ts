@@ -10,12 +10,18 @@ export interface Where {
 
 export async function prepare(): Promise<void> {}
 
-/** Why not; null: they are on. */
-export async function turnOn(_where: Where): Promise<string | null> {
+/** Why none can come although they were turned on: whoever forbids it later forgets that they did. */
+export async function whyBlocked(): Promise<string | null> {
   if (!('Notification' in globalThis)) return 'This browser has no notifications.'
   if (!globalThis.isSecureContext) return 'Browsers notify only over https.'
-  if ((await Notification.requestPermission()) === 'granted') return null
+  if (Notification.permission === 'granted') return null
   return 'Notifications are blocked for this page. Allow them in the settings of your browser.'
+}
+
+/** Why not; null: they are on. */
+export async function turnOn(_where: Where): Promise<string | null> {
+  if ('Notification' in globalThis) await Notification.requestPermission()
+  return whyBlocked()
 }
 
 export async function turnOff(_where: Where): Promise<string | null> {

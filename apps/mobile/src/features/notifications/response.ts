@@ -2,7 +2,7 @@ import type { Server } from '../../lib/servers.ts'
 
 /** The buttons of a notification, as the app registers them and gets them back. */
 export const ACTIONS = { ack: 'ack', snooze: 'snooze', open: 'open' } as const
-export type PushAction = keyof typeof ACTIONS
+type PushAction = keyof typeof ACTIONS
 
 export interface PushResponse {
   readonly action: PushAction
