@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FakeExpo } from './fake-expo.ts'
-import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
+import { ADMIN_TOKEN, DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 import { Receiver } from './receiver.ts'
 
 const TOKEN = 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]'
@@ -125,6 +125,16 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
       code: 'FORBIDDEN',
     })
     expect(await devices.testPush.mutate()).toMatchObject({ delivered: false })
+
+    // A browser that signed in with a token is none either.
+    const signedIn = await api.fetch('/api/session', { token: null, json: { token: ADMIN_TOKEN } })
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const refused = await api.fetch('/trpc/devices.registerPush', {
+      ...{ token: null, json: { json: { pushToken: TOKEN } }, headers: { cookie, origin: api.url } },
+    })
+    expect(await refused.json()).toMatchObject({
+      error: { json: { data: { oncue: { code: 'FORBIDDEN' } } } },
+    })
   })
 
   it('are sent by Oncue alone', async () => {

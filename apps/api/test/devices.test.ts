@@ -46,6 +46,15 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await errorOf(viewer.pairings.create.mutate({}))).toMatchObject({ code: 'FORBIDDEN' })
   })
 
+  it('are not made by those whom only a rule lets in', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_MANAGE_RULE: 'true' } })
+    await api.client(null).queues.pause.mutate({ queue: 'mail' })
+    expect(await errorOf(api.client(null).pairings.create.mutate({}))).toMatchObject({ code: 'FORBIDDEN' })
+    const { device } = await paired(api, { token: await api.tokenFor('operator') })
+    const revoke = api.client(null).devices.revoke.mutate({ id: device.id })
+    expect(await errorOf(revoke)).toMatchObject({ code: 'FORBIDDEN' })
+  })
+
   it('are not made by a code whose maker was revoked in between', async () => {
     const api = await startTestApi(dialect)
     const { id, secret } = await api.client().tokens.create.mutate({ name: 'ada', role: 'operator' })

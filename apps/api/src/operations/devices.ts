@@ -57,7 +57,7 @@ export const revoke = changing({
 async function assertMayChange({ store, principal }: ApiContext, id: string): Promise<void> {
   const device = await store.tokens.get(id)
   if (device?.kind !== 'device') throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
-  if (!isAtMost(device.role, principal.role ?? 'operator'))
+  if (!isAtMost(device.role, principal.role))
     throw new OncueError('FORBIDDEN', `${JSON.stringify(device.name)} is ${device.role}, and you are not`)
 }
 

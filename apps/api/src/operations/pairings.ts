@@ -19,8 +19,10 @@ export const create = changing({
   output: pairingSchema,
   async run(ctx, { role: asked, validSeconds }) {
     const { store, principal, publicUrl, request } = ctx
-    // Without a role one acts by the rule for everybody, which permits what an operator may.
-    const most = deviceRoleSchema.parse(principal.role ?? 'operator')
+    // A rule may let everybody act, but it can be closed again, and a device goes on.
+    if (principal.role === null)
+      throw new OncueError('FORBIDDEN', 'Only somebody with a role can make a device')
+    const most = deviceRoleSchema.parse(principal.role)
     const role = asked ?? most
     if (!isAtMost(role, most))
       throw new OncueError('FORBIDDEN', `A device of yours can be ${most} at most, not ${role}`)

@@ -1,4 +1,5 @@
 import { deliverySchema, OncueError, registerPushRequestSchema } from '@oncue/core'
+import type { Store } from '@oncue/db'
 import { Expo } from 'expo-server-sdk'
 import { z } from 'zod'
 import type { Principal } from '../auth/principal.ts'
@@ -15,7 +16,7 @@ export const registerPush = changing({
   async run({ store, principal }, { pushToken }) {
     if (pushToken !== null && !Expo.isExpoPushToken(pushToken))
       throw new OncueError('INVALID_INPUT', 'input.pushToken: is no push token of Expo')
-    const deviceId = deviceOf(principal)
+    const deviceId = await deviceOf(store, principal)
     if (deviceId === null && pushToken !== null)
       throw new OncueError('FORBIDDEN', NO_DEVICE, { hint: 'Pair this device, and call with its token.' })
     if (deviceId !== null) await store.channels.setPush(deviceId, pushToken)
@@ -30,7 +31,7 @@ export const testPush = changing({
   input: z.strictObject({}).default({}),
   output: deliverySchema,
   async run({ store, principal, delivery }) {
-    const deviceId = deviceOf(principal)
+    const deviceId = await deviceOf(store, principal)
     if (deviceId === null) return { delivered: false, error: NO_DEVICE }
     const channel = (await store.channels.list()).find(({ tokenId }) => tokenId === deviceId)
     return channel
@@ -40,7 +41,8 @@ export const testPush = changing({
   note: (_, { delivered }) => ({ target: { delivered }, count: 1 }),
 })
 
-/** Whoever has a row of their own may be one; the store knows. */
-function deviceOf({ kind, id, tokenId }: Principal): string | null {
-  return tokenId !== null && kind !== 'token' ? id : null
+/** Also in a session that was made from it. */
+async function deviceOf({ tokens }: Store, { id, tokenId }: Principal): Promise<string | null> {
+  const token = tokenId === null ? null : await tokens.get(id)
+  return token?.kind === 'device' ? id : null
 }

@@ -101,7 +101,7 @@ describe('with a keyboard', () => {
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     const current = page.locator('main [aria-current="true"]')
-    const name = (await current.innerText()).split(',')[0] ?? ''
+    const name = (await current.textContent())?.split(',')[0] ?? ''
     await page.keyboard.press('o')
     await page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
     await page.getByRole('link', { name: /^reports, / }).waitFor()

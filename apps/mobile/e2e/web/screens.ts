@@ -1,60 +1,122 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import { createSqliteDatabase } from '@oncue/db/testing'
+import { silentLogger } from '@oncue/worker'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { playThePast, startDemo } from '../../../../examples/demo/demo.ts'
 import { launchBrowser } from './browser.ts'
-import { seed } from './seed.ts'
-import { ADMIN_TOKEN, startWorld } from './world.ts'
+import { everyScreen, settled } from './every-screen.ts'
+import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
-/** Every screen in light and dark, on a phone and on a desk: `pnpm --filter @oncue/mobile screens`. */
-const FOLDER = join(import.meta.dirname, '../../../../docs/screens')
-
-const SCREENS = {
-  now: '/',
-  failures: '/failures',
-  queues: '/queues',
-  queue: '/queues/mail',
-  alerts: '/alerts',
-  jobs: '/jobs',
-  workers: '/workers',
-  schedules: '/schedules',
-  activity: '/activity',
-  settings: '/settings',
-}
+/**
+ * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone and on a desk, and the main
+ * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
+ */
+const FOLDER = '/tmp/e2e/shots'
 const SIZES = { phone: { width: 390, height: 844 }, desk: { width: 1280, height: 800 } }
 const SCHEMES = ['light', 'dark'] as const
+const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 
-await mkdir(FOLDER, { recursive: true })
-const world = await startWorld({ ONCUE_ENVIRONMENT: 'production' })
+const world = await startWorld({ ONCUE_ENVIRONMENT: 'production' }, async () => {
+  const database = await createSqliteDatabase()
+  await playThePast(database.url, new AbortController().signal)
+  return database
+})
+const demo = await startDemo(world.store, silentLogger)
 const browser = await launchBrowser()
 try {
-  await seed(world)
+  await furnish(world)
+  await rm(FOLDER, { recursive: true, force: true })
+  await mkdir(FOLDER, { recursive: true })
+  const screens = Object.entries(await everyScreen(world.client))
   for (const [size, viewport] of Object.entries(SIZES))
-    for (const colorScheme of SCHEMES) {
-      const context = await browser.newContext({ baseURL: world.url, viewport, colorScheme })
-      const page = await context.newPage()
-      const shoot = (name: string) =>
-        page.screenshot({ path: join(FOLDER, `${name}-${size}-${colorScheme}.png`) })
-      await page.goto('/')
-      await page.getByLabel('Token').waitFor()
-      await shoot('sign-in')
-      await page.getByLabel('Token').fill(ADMIN_TOKEN)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByText('Live', { exact: true }).waitFor()
-      for (const [name, path] of Object.entries(SCREENS)) {
-        await page.goto(path)
-        await settle(page)
-        await shoot(name)
-      }
-      await context.close()
-    }
+    for (const colorScheme of SCHEMES)
+      await shootAll(screens, `${size}-${colorScheme}`, { viewport, colorScheme })
+  await shootLarge(screens.filter(([name]) => MAIN.includes(name)))
 } finally {
   await browser.close()
+  await demo.stop()
   await world.close()
 }
 
-/** Until nothing loads any more and the stream is open. */
-async function settle(page: Page): Promise<void> {
-  await page.getByText('Live', { exact: true }).waitFor()
-  await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
-  await page.evaluate(() => document.fonts.ready)
+type Screens = readonly (readonly [name: string, path: string])[]
+
+async function shootAll(screens: Screens, suffix: string, options: BrowserContextOptions): Promise<void> {
+  const page = await openPage(browser, options)
+  await page.goto('/')
+  await page.getByLabel('Token').waitFor()
+  await shoot(page, `sign-in-${suffix}`)
+  await signIn(page)
+  for (const [name, path] of screens) {
+    await page.goto(path)
+    await settled(page)
+    await shoot(page, `${name}-${suffix}`)
+    if (name === 'failure') await shootSheet(page, suffix)
+  }
+  await page.context().close()
+}
+
+async function shootSheet(page: Page, suffix: string): Promise<void> {
+  await page.getByRole('button', { name: /^Retry these \d/ }).click()
+  await page.getByRole('button', { name: /^Hold to retry/ }).waitFor()
+  await shoot(page, `confirm-${suffix}`)
+}
+
+/** Only the text grows, as those do who set that in their system. */
+async function shootLarge(screens: Screens): Promise<void> {
+  const page = await openPage(browser, { viewport: SIZES.phone })
+  await page.goto('/')
+  await signIn(page)
+  for (const [name, path] of screens) {
+    await page.goto(path)
+    await settled(page)
+    await page.evaluate(() => {
+      for (const each of document.querySelectorAll<HTMLElement>('div, span, h1, h2, h3')) {
+        const hasText = [...each.childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE)
+        if (!hasText) continue
+        const { fontSize, lineHeight } = getComputedStyle(each)
+        Object.assign(each.style, {
+          fontSize: `${Number.parseFloat(fontSize) * 2}px`,
+          lineHeight: `${Number.parseFloat(lineHeight) * 2}px`,
+        })
+      }
+    })
+    await shoot(page, `${name}-phone-large-text`)
+  }
+  await page.context().close()
+}
+
+async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
+  const motion = { reducedMotion: 'reduce' } as const
+  return (await browser.newContext({ baseURL: world.url, ...motion, ...options })).newPage()
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Token').fill(ADMIN_TOKEN)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await settled(page)
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
+}
+
+/** What traffic alone does not bring: an alert, somewhere to send it, a phone, and something done by hand. */
+async function furnish({ client }: World): Promise<void> {
+  const rule = { kind: 'oldest_waiting', queue: 'media', threshold: 60, forSeconds: 0 } as const
+  await client.alerts.createRule({ ...rule, name: 'videos within a minute' })
+  await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })
+  const { code } = await client.pairings.create()
+  await client.pairings.exchange({ code, name: 'The on-call phone' })
+  const [group] = await client.jobs.failures({})
+  const what = { action: 'requeue', filter: { status: 'failed', queue: group?.queues[0] ?? '' } } as const
+  const { asOf, count } = await client.operations.preview(what)
+  await client.operations.run({
+    ...what,
+    asOf,
+    expectedCount: count,
+    idempotencyKey: 'screens',
+    spreadSeconds: 600,
+  })
+  for await (const open of client.alerts.watch()) if (open.length > 0) break
 }

@@ -4,7 +4,7 @@ import {
   Platform,
   type PressableProps,
   StyleSheet,
-  type View,
+  View,
 } from 'react-native'
 import { TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
