@@ -35,17 +35,27 @@ it.each([
 )
 
 async function problemsOf(page: Page): Promise<string[]> {
-  const problems = await page.evaluate(() => {
-    const { scrollWidth, clientWidth } = document.documentElement
-    const titles = document.querySelectorAll('h1').length
-    return [
-      ...(scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px wider than the window`] : []),
-      ...(titles === 0 ? ['no title'] : []),
-    ]
-  })
+  const problems = await page.evaluate(findCut)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.waitForFunction(isShownIn, colorScheme)
     problems.push(...(await seriousFindings(page)).map((finding) => `${colorScheme}: ${finding}`))
   }
   return problems
+}
+
+/** Text that reaches out of the window, where nothing scrolls sideways. */
+function findCut(): string[] {
+  const scrolls = (element: Element | null): boolean =>
+    element !== null && (getComputedStyle(element).overflowX === 'auto' || scrolls(element.parentElement))
+  return [...document.querySelectorAll('h1, h2, h3, div, span')]
+    .filter((each) => [...each.childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE))
+    .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !scrolls(each.parentElement))
+    .map((each) => `cut: ${each.textContent}`)
+}
+
+function isShownIn(scheme: 'light' | 'dark'): boolean {
+  const ink = getComputedStyle(document.querySelector('h1') ?? document.body).color
+  const isLightInk = (ink.match(/\d+/g) ?? []).slice(0, 3).every((part) => Number(part) > 128)
+  return isLightInk === (scheme === 'dark')
 }

@@ -12,7 +12,8 @@ import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
  * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone and on a desk, and the main
  * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
  */
-const FOLDER = '/tmp/e2e/shots'
+const ROOT = join(import.meta.dirname, '../../../..')
+const FOLDER = join(ROOT, 'docs/screens')
 const SIZES = { phone: { width: 390, height: 844 }, desk: { width: 1280, height: 800 } }
 const SCHEMES = ['light', 'dark'] as const
 const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
@@ -97,7 +98,13 @@ async function signIn(page: Page): Promise<void> {
   await settled(page)
 }
 
+/** Of the stacks only what is the same everywhere. */
 async function shoot(page: Page, name: string): Promise<void> {
+  await page.evaluate((root) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let text = texts.nextNode(); text; text = texts.nextNode())
+      text.nodeValue = text.nodeValue?.replaceAll(root, '/app') ?? null
+  }, ROOT)
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
 }
 

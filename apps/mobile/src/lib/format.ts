@@ -33,7 +33,7 @@ export function duration(ms: number): string {
 }
 
 /** The number and its unit apart, for those who set them in two sizes. */
-export function durationParts(ms: number): { readonly value: string; readonly unit: string } {
+function durationParts(ms: number): { readonly value: string; readonly unit: string } {
   const time = Math.max(0, ms)
   if (time < SECOND) return { value: String(Math.round(time)), unit: 'ms' }
   if (time < 10 * SECOND) return { value: String(Math.floor(time / 100) / 10), unit: 's' }

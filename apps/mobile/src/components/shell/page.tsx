@@ -8,7 +8,7 @@ import { Text } from '../ui/text.tsx'
 import { useIsBesideList } from './split.tsx'
 
 /** Where back leads for who came here by a link. */
-export type Parent = '/' | '/failures' | '/queues' | '/alerts' | '/jobs' | '/settings'
+type Parent = '/' | '/failures' | '/queues' | '/alerts' | '/jobs' | '/settings'
 
 export interface PageProps {
   readonly title: string
@@ -95,5 +95,6 @@ const styles = StyleSheet.create({
     alignItems: 'center',
     gap: space.m,
   },
-  words: { flexShrink: 1 },
+  // A long name is broken rather than cut.
+  words: { flexShrink: 1, minWidth: 0, maxWidth: '100%' },
 })

@@ -8,7 +8,7 @@ import { Text } from './text.tsx'
 
 const AXIS = 20
 
-export interface ChartSeries {
+interface ChartSeries {
   readonly name: string
   readonly values: Values
   readonly color: keyof Palette
@@ -193,11 +193,7 @@ function Legend({
 }
 
 /** For those who cannot see it: where each line ends, and how high it was. */
-export function describeChart({
-  title,
-  series,
-  format,
-}: Pick<ChartProps, 'title' | 'series' | 'format'>): string {
+function describeChart({ title, series, format }: Pick<ChartProps, 'title' | 'series' | 'format'>): string {
   const parts = series.map(({ name, values }) => {
     const known = values.filter((value) => value !== null)
     const last = known.at(-1)

@@ -1,11 +1,5 @@
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
-import {
-  Pressable as NativePressable,
-  Platform,
-  type PressableProps,
-  StyleSheet,
-  View,
-} from 'react-native'
+import { Pressable as NativePressable, Platform, type PressableProps, StyleSheet, View } from 'react-native'
 import { TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { Text } from './text.tsx'
