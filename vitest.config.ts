@@ -28,7 +28,9 @@ export default defineConfig({
           include: ['apps/mobile/e2e/web/**/*.e2e.ts'],
           globalSetup: ['packages/db/src/testing/global-setup.ts'],
           fileParallelism: false,
-          expect: { poll: { timeout: 30_000 } },
+          // As long as the browser may take for each of the things that a test does.
+          testTimeout: 240_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
       {

@@ -9,6 +9,8 @@ module.exports = {
   testMatch: ['<rootDir>/src/**/*.test.tsx'],
   // The first test of a file compiles what it imports.
   testTimeout: 60_000,
+  // Nothing else runs beside it.
+  maxWorkers: '100%',
   setupFilesAfterEnv: ['<rootDir>/src/testing/setup.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.tsx?$': '$1' },
   transform: { '\\.mjs$': preset.transform['\\.[jt]sx?$'] },

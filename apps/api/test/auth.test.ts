@@ -1,6 +1,6 @@
 import type { Role } from '@oncue/core'
 import { type NewToken, openStore, type Store } from '@oncue/db'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { createAuth } from '../src/auth/auth.ts'
 import { ANONYMOUS, type Auth, type Principal } from '../src/auth/principal.ts'
@@ -8,7 +8,7 @@ import { hashSecret, newSecret } from '../src/auth/secret.ts'
 import { createSettings, type LiveSettings, type SettingsChange } from '../src/auth/settings.ts'
 
 const DATABASES = {
-  Postgres: () => createPostgresDatabase(inject('postgresUrl')),
+  Postgres: () => borrowPostgresDatabase(inject('postgresUrl')),
   SQLite: createSqliteDatabase,
 }
 

@@ -1,6 +1,6 @@
 import { type EnqueueOptions, prepareJob, type Role } from '@oncue/core'
 import type { ClaimedJob, Store } from '@oncue/db'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import {
   createTRPCClient,
   httpLink,
@@ -22,7 +22,7 @@ export type Client = TRPCClient<AppRouter>
 export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
 
 export function createDatabase(dialect: Dialect): Promise<TestDatabase> {
-  return dialect === 'postgres' ? createPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
+  return dialect === 'postgres' ? borrowPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
 }
 
 /** A real server on a port of its own, over a real database; both are gone when the test is over. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import type { Command } from 'commander'
 import { inject, vi } from 'vitest'
 import { exitCodeOf } from '../src/cli/command.ts'
@@ -17,7 +17,7 @@ vi.stubEnv('FORCE_COLOR', '0')
 const PROGRAM = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 
 export const DATABASES: readonly (readonly [name: string, create: () => Promise<TestDatabase>])[] = [
-  ['Postgres', () => createPostgresDatabase(inject('postgresUrl'))],
+  ['Postgres', () => borrowPostgresDatabase(inject('postgresUrl'))],
   ['SQLite', createSqliteDatabase],
 ]
 

@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type EnqueueOptions, type JobId, type NewJob, prepareJob } from '@oncue/core'
 import { type OpenOptions, openStore, type Store } from '@oncue/db'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, inject } from 'vitest'
 import { type Logger, type RunningWorker, startWorker, type WorkerOptions } from '../src/index.ts'
 import type { FromProcess, Said, ToProcess } from './worker-process.ts'
 
 const DIALECTS: Record<'postgres' | 'sqlite', () => Promise<TestDatabase>> = {
-  postgres: () => createPostgresDatabase(inject('postgresUrl')),
+  postgres: () => borrowPostgresDatabase(inject('postgresUrl')),
   sqlite: () => createSqliteDatabase(),
 }
 

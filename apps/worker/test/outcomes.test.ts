@@ -10,7 +10,7 @@ import {
   Snooze,
 } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest'
 import { z } from 'zod'
 import type { AbortReason } from '../src/executor.ts'
@@ -31,7 +31,7 @@ const jobs = defineJobs({
 })
 
 const DIALECTS: [string, () => Promise<TestDatabase>][] = [
-  ['postgres', () => createPostgresDatabase(inject('postgresUrl'))],
+  ['postgres', () => borrowPostgresDatabase(inject('postgresUrl'))],
   ['sqlite', createSqliteDatabase],
 ]
 

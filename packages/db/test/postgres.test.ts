@@ -1,11 +1,11 @@
 import { inject } from 'vitest'
 import { describeStore } from '../src/conformance/index.ts'
-import { createPostgresDatabase } from '../src/testing/index.ts'
+import { borrowPostgresDatabase } from '../src/testing/index.ts'
 import { transactions, withClient } from './postgres-transactions.ts'
 
 describeStore({
   name: 'Postgres',
-  createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+  createDatabase: () => borrowPostgresDatabase(inject('postgresUrl')),
   transactions,
   cutPresence: (url, worker) =>
     withClient(url, async (client) => {

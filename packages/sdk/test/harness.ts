@@ -1,6 +1,6 @@
 import { type Api, readConfig, silentLogger, startApi } from '@oncue/api'
 import { defineJobs, job } from '@oncue/core'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import {
   type RunningWorker,
   startWorker,
@@ -66,7 +66,7 @@ export class World {
 }
 
 export function createDatabase(dialect: Dialect): Promise<TestDatabase> {
-  return dialect === 'postgres' ? createPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
+  return dialect === 'postgres' ? borrowPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
 }
 
 export async function startWorld(dialect: Dialect, env: Record<string, string> = {}): Promise<World> {

@@ -24,6 +24,9 @@ declare module 'vitest' {
 export const PHONE = { width: 390, height: 844 }
 export const DESKTOP = { width: 1280, height: 800 }
 
+/** For machines that have other things to do. */
+const PATIENCE_MS = 60_000
+
 let shared: Promise<Browser> | undefined
 
 /** One for all tests of a file. */
@@ -47,6 +50,7 @@ export interface Visitor {
 /** Somebody with a browser of their own. Whatever their console complains about fails the test. */
 export async function visit(world: World, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await (await browser()).newContext({ baseURL: world.url, viewport: PHONE, ...options })
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const complaints: string[] = []
   const expected: RegExp[] = []
@@ -97,8 +101,8 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   // As the browser's own tools do it: the page's policy would not let in a script of somebody else.
   await page.evaluate(AXE)
   const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }
-    const { violations } = await axe.run()
+    const { axe } = globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }
+    const { violations } = await axe.run({ resultTypes: ['violations'] })
     return violations.map(({ id, impact, nodes }) => ({
       ...{ id, impact, where: nodes.map(({ html }) => html.slice(0, 160)) },
     }))

@@ -31,7 +31,6 @@ it.each([
     }
     expect(found).toEqual({})
   },
-  240_000,
 )
 
 async function problemsOf(page: Page): Promise<string[]> {

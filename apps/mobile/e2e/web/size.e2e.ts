@@ -33,7 +33,7 @@ it('Now costs the API one request and one stream', async () => {
   await world.client.jobs.enqueue('anything', null)
   await page.getByRole('link', { name: /^Backlog: 1,/ }).waitFor()
   // Who asks is asked first: the cookie tells the page nothing.
-  expect(asked).toEqual(['/', 'script', '/trpc/tokens.me', '/trpc/health.get', '/trpc/health.watch'])
+  expect(asked.sort()).toEqual(['/', '/trpc/health.get', '/trpc/health.watch', '/trpc/tokens.me', 'script'])
 })
 
 const MANY = 10_000
@@ -54,8 +54,8 @@ it(`${MANY} jobs are scrolled through with a bounded page and heap`, async () =>
   await scrollToEnd(page)
   await page.getByRole('link', { name: /^the_first/ }).waitFor()
   const after = await weigh(page)
-  expect(after.nodes).toBeLessThan(before.nodes * 3)
-  expect(after.megabytes - before.megabytes).toBeLessThan(40)
+  expect(after.nodes).toBeLessThan(3_000)
+  expect(after.megabytes - before.megabytes).toBeLessThan(25)
 })
 
 /** As fast as pages come. */

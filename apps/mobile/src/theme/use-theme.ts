@@ -1,5 +1,5 @@
-import { useMemo } from 'react'
-import { useColorScheme, useWindowDimensions } from 'react-native'
+import { useMemo, useSyncExternalStore } from 'react'
+import { Appearance, useWindowDimensions } from 'react-native'
 import { usePreference } from '../lib/preferences.ts'
 import { dark, light, type Palette, WIDE } from './tokens.ts'
 
@@ -10,10 +10,16 @@ export interface Theme {
 
 /** As the system has it, unless the settings say otherwise. */
 export function useTheme(): Theme {
-  const system = useColorScheme()
+  const system = useSyncExternalStore(subscribe, Appearance.getColorScheme)
   const [choice] = usePreference('theme')
   const isDark = (choice === 'system' ? system : choice) === 'dark'
   return useMemo(() => ({ isDark, colors: isDark ? dark : light }), [isDark])
+}
+
+/** Not by `useColorScheme`: on the web it misses a change that comes while something is shown for the first time. */
+function subscribe(onChange: () => void): () => void {
+  const subscription = Appearance.addChangeListener(onChange)
+  return () => subscription.remove()
 }
 
 /** Room for the rail, and for a list beside its detail. */

@@ -2,7 +2,11 @@ import type {} from './global-setup.ts'
 
 export { describeCatalog } from './catalog.ts'
 export { describeContents } from './contents.ts'
-export { createEmptyPostgresDatabase, createPostgresDatabase } from './postgres-database.ts'
+export {
+  borrowPostgresDatabase,
+  createEmptyPostgresDatabase,
+  createPostgresDatabase,
+} from './postgres-database.ts'
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts'
 export { connectPostgres, type PostgresSession } from './postgres-session.ts'
 export { createEmptySqliteDatabase, createSqliteDatabase } from './sqlite-database.ts'

@@ -20,6 +20,84 @@ export async function createPostgresDatabase(serverUrl: string): Promise<TestDat
   return createDatabase(serverUrl, await template)
 }
 
+/**
+ * The same for tests that leave no trace in the schema and do not look at pages and plans: a database that another
+ * test has emptied, if there is one. Making and dropping one takes longer than most tests do. Only on a server that
+ * ends with the run.
+ */
+export async function borrowPostgresDatabase(serverUrl: string): Promise<TestDatabase> {
+  const { databaseUrl, keepDatabases } = readConfig()
+  if (keepDatabases || databaseUrl === serverUrl) return createPostgresDatabase(serverUrl)
+  const { name, shape } = (await onServer(serverUrl, takeIdle)) ?? (await makeOne(serverUrl))
+  return { url: withDatabase(serverUrl, name), drop: () => giveBack(serverUrl, { name, shape }) }
+}
+
+/** `shape` changes with whatever is done to the schema. */
+interface Idle {
+  readonly name: string
+  readonly shape: string
+}
+
+async function makeOne(serverUrl: string): Promise<Idle> {
+  const { url } = await createPostgresDatabase(serverUrl)
+  return { name: new URL(url).pathname.slice(1), shape: await onServer(url, shapeOf) }
+}
+
+/** In the server's own database, so that all processes of the run share them. */
+const IDLE = 'create table if not exists idle_test_databases (name text primary key, shape text not null)'
+
+async function takeIdle(client: pg.Client): Promise<Idle | undefined> {
+  const { rows } = await client
+    .query<Idle>(
+      `delete from idle_test_databases where name =
+        (select name from idle_test_databases limit 1 for update skip locked) returning name, shape`,
+    )
+    // Nobody has given one back yet.
+    .catch(() => ({ rows: [] }))
+  return rows[0]
+}
+
+async function giveBack(serverUrl: string, { name, shape }: Idle): Promise<void> {
+  await onServer(serverUrl, async (client) => {
+    const open = await openConnections(client, name)
+    // What a test has taken apart cannot be asked either.
+    const left = () => onServer(withDatabase(serverUrl, name), makeEmpty).catch(() => undefined)
+    if (open.length === 0 && (await left()) === shape) {
+      // Two at once: one of them makes it.
+      await client.query(IDLE).catch(() => {})
+      await client.query('insert into idle_test_databases values ($1, $2)', [name, shape])
+    } else await client.query(`drop database if exists ${name} with (force)`)
+    if (open.length > 0) throw new Error(`The test left connections open: ${open.join(', ')}`)
+  })
+}
+
+async function makeEmpty(client: pg.Client): Promise<string> {
+  const shape = await shapeOf(client)
+  const { rows } = await client.query<{ statements: string | null }>(
+    `select string_agg(format('delete from oncue.%I', tablename), ';') as statements
+     from pg_tables where schemaname = 'oncue' and tablename <> 'migrations'`,
+  )
+  if (rows[0]?.statements) await client.query(rows[0].statements)
+  return shape
+}
+
+/** A copy has the rows of its template's catalog, with the transactions that wrote them. */
+async function shapeOf(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ shape: string }>(
+    `select md5(string_agg(format('%s %s %s', c.oid, c.part, c.xid), ',' order by c.oid, c.part)) as shape from (
+       select oid, 0 as part, xmin::text as xid from pg_class where oid >= 16384
+       union all select attrelid, attnum, xmin::text from pg_attribute where attrelid >= 16384
+       union all select oid, 0, xmin::text from pg_proc where oid >= 16384
+       union all select oid, 0, xmin::text from pg_constraint where oid >= 16384
+       union all select oid, 0, xmin::text from pg_trigger where oid >= 16384
+       union all select oid, 0, xmin::text from pg_namespace
+       union all select setdatabase, 0, array_to_string(setconfig, ' ') from pg_db_role_setting
+         where setdatabase = (select oid from pg_database where datname = current_database())
+       union all select 0, 0, string_agg(name || checksum, ',' order by name) from oncue.migrations) c`,
+  )
+  return String(rows[0]?.shape)
+}
+
 /** A database of its own without Oncue in it. */
 export function createEmptyPostgresDatabase(serverUrl: string): Promise<TestDatabase> {
   return createDatabase(serverUrl, 'template0')
