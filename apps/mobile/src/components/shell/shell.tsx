@@ -116,7 +116,12 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
       style={[isTab ? styles.tab : styles.item, isHere && !isTab && { backgroundColor: colors.accentSoft }]}
     >
       <Icon name={to.icon} size={isTab ? 22 : 18} color={ink} />
-      <Text variant={isTab ? 'overline' : 'label'} color={isHere ? 'accent' : isTab ? 'textMuted' : 'text'}>
+      <Text
+        variant={isTab ? 'overline' : 'label'}
+        color={isHere ? 'accent' : isTab ? 'textMuted' : 'text'}
+        // Four share the width of a phone: with large text the icon says the rest.
+        {...(isTab && { numberOfLines: 1, maxFontSizeMultiplier: 1.4, style: styles.tabLabel })}
+      >
         {to.label}
       </Text>
       {firing > 0 && (
@@ -147,7 +152,15 @@ const styles = StyleSheet.create({
     paddingRight: space.xs,
   },
   tabs: { flexDirection: 'row', borderTopWidth: StyleSheet.hairlineWidth },
-  tab: { flex: 1, alignItems: 'center', justifyContent: 'center', gap: 2, paddingVertical: space.s },
+  tab: {
+    flex: 1,
+    minWidth: 0,
+    alignItems: 'center',
+    justifyContent: 'center',
+    gap: 2,
+    paddingVertical: space.s,
+  },
+  tabLabel: { maxWidth: '100%' },
   rail: { width: 212, padding: space.m, gap: 2, borderRightWidth: StyleSheet.hairlineWidth },
   brand: { flexDirection: 'row', alignItems: 'center', gap: space.s, padding: space.s },
   where: { paddingHorizontal: space.s, paddingBottom: space.m },
