@@ -41,6 +41,10 @@ test.each([
     `do $$ begin execute format('alter database %I set work_mem = ''1MB''', current_database()); end $$`,
   ],
   ['nothing of Oncue', 'drop schema oncue cascade'],
+  [
+    'the traces of many rows',
+    `insert into oncue.settings select n, '1', now() from generate_series(1, 50000) n; delete from oncue.settings`,
+  ],
 ])('one that was left with %s is not', async (_, statement) => {
   const changed = await borrowPostgresDatabase(server.url)
   await run(changed.url, statement)
