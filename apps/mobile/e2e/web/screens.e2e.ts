@@ -37,6 +37,7 @@ async function problemsOf(page: Page): Promise<string[]> {
   const problems = await page.evaluate(findCut)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.evaluate(twoFrames)
     await page.waitForFunction(isShownIn, colorScheme)
     problems.push(...(await seriousFindings(page)).map((finding) => `${colorScheme}: ${finding}`))
   }
@@ -52,6 +53,9 @@ function findCut(): string[] {
     .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !scrolls(each.parentElement))
     .map((each) => `cut: ${each.textContent}`)
 }
+
+/** Until then a page need not have heard of it. */
+const twoFrames = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
 
 function isShownIn(scheme: 'light' | 'dark'): boolean {
   const ink = getComputedStyle(document.querySelector('h1') ?? document.body).color

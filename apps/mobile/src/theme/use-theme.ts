@@ -1,6 +1,7 @@
-import { useMemo, useSyncExternalStore } from 'react'
-import { Appearance, useWindowDimensions } from 'react-native'
+import { useMemo } from 'react'
+import { useWindowDimensions } from 'react-native'
 import { usePreference } from '../lib/preferences.ts'
+import { useSystemIsDark } from '../lib/system-scheme.ts'
 import { dark, light, type Palette, WIDE } from './tokens.ts'
 
 export interface Theme {
@@ -10,16 +11,10 @@ export interface Theme {
 
 /** As the system has it, unless the settings say otherwise. */
 export function useTheme(): Theme {
-  const system = useSyncExternalStore(subscribe, Appearance.getColorScheme)
+  const isSystemDark = useSystemIsDark()
   const [choice] = usePreference('theme')
-  const isDark = (choice === 'system' ? system : choice) === 'dark'
+  const isDark = choice === 'system' ? isSystemDark : choice === 'dark'
   return useMemo(() => ({ isDark, colors: isDark ? dark : light }), [isDark])
-}
-
-/** Not by `useColorScheme`: on the web it misses a change that comes while something is shown for the first time. */
-function subscribe(onChange: () => void): () => void {
-  const subscription = Appearance.addChangeListener(onChange)
-  return () => subscription.remove()
 }
 
 /** Room for the rail, and for a list beside its detail. */

@@ -1,0 +1,5 @@
+import { useColorScheme } from 'react-native'
+
+export function useSystemIsDark(): boolean {
+  return useColorScheme() === 'dark'
+}
