@@ -3,7 +3,7 @@ import { aJob, newWorkerId } from '../src/conformance/harness.ts'
 import { describeStore } from '../src/conformance/index.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
-import { borrowPostgresDatabase } from '../src/testing/index.ts'
+import { createPostgresDatabase } from '../src/testing/index.ts'
 import { PGBOUNCER, type PgBouncer, startPgBouncer } from './pgbouncer-server.ts'
 import { transactions } from './postgres-transactions.ts'
 
@@ -20,7 +20,7 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
 
   /** A store's database as the pooler shows it. */
   async function createDatabase() {
-    const database = await borrowPostgresDatabase(inject('postgresUrl'))
+    const database = await createPostgresDatabase(inject('postgresUrl'))
     const url = bouncer.through(database.url)
     return {
       url,
