@@ -2,7 +2,7 @@ import type { NewJob } from '@oncue/core'
 import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
 import type { EncodedNote } from '../notes.ts'
-import type { ClaimRequest, HeartbeatRequest, Settlement } from '../store.ts'
+import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
 import type { Marks } from './low-water.ts'
 
 /** Pure builders: what is sent to Postgres, and nothing that sends it. `now` is null but in tests. */
@@ -196,7 +196,7 @@ function settleValues(settlements: readonly Settlement[]): unknown[] {
   const bigData: string[] = []
   const others: unknown[] = []
   let anyResult = false
-  for (const settlement of settlements) {
+  for (const settlement of settlements.toSorted(byIdAndRun)) {
     if (settlement.kind !== 'complete') {
       others.push(otherOutcome(settlement))
       continue
@@ -236,7 +236,13 @@ function otherOutcome(settlement: Exclude<Settlement, { kind: 'complete' }>) {
   }
 }
 
+/** As Postgres sorts uuids. */
+function byIdAndRun(a: RunRef, b: RunRef): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : a.run - b.run
+}
+
 export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
+  const runs = request.runs.toSorted(byIdAndRun)
   return {
     ...WORK,
     name: 'oncue_heartbeat_1',
@@ -245,9 +251,9 @@ export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
       now,
       request.worker,
       request.leaseMs,
-      request.runs.map((run) => run.id),
-      request.runs.map((run) => run.run),
-      request.runs.map((run) => run.started ?? true),
+      runs.map((run) => run.id),
+      runs.map((run) => run.run),
+      runs.map((run) => run.started ?? true),
     ],
   }
 }

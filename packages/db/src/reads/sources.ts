@@ -87,9 +87,9 @@ class Builder {
 
   live(): void {
     if (!mayBeLive(this.#filter)) return
-    const index = { table: 'jobs', index: 'jobs_listed', where: raw('1 = 1') } as const
+    const index = { table: 'jobs', index: 'jobs_listed', where: raw(`x.topic <> ''`) } as const
     const topics = this.#topics('live_topics', () => distinctTopics(this.#dialect, 'live_topics', index))
-    const where = all([raw('x.topic = o.topic'), ...this.#live])
+    const where = all([index.where, raw('x.topic = o.topic'), ...this.#live])
     this.#add(1, this.#walk(topics, { ...index, where }, ['topic']))
   }
 

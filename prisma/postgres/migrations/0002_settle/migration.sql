@@ -9,7 +9,11 @@
 -- Postgres ends one of them, and it is sent again.
 --
 -- The planner settings: PL/pgSQL keeps its first plan, which was made when the table may have been
--- empty; without them that plan can be a sequential scan that never goes away.
+-- empty; without them that plan can be a sequential scan that never goes away. For the same reason ids
+-- are looked up by `= any`: by `= s.id`, a planner that believes the table to be small may turn the join
+-- around and walk all jobs in search of those few. `any (array[s.id])` can be read one way only. And the
+-- status of a job in history is compared as text where the id is known, because none of the partial
+-- indexes by status would be the way to it.
 
 -- The bucket of a duration as one letter: half powers of two, from 0 ms to beyond four hours.
 -- The same as bucketOf() in packages/db/src/histogram.ts. (date_part, because extract gives a numeric,
@@ -55,13 +59,11 @@ declare
   v_promoted integer;
 begin
   update oncue.jobs j set visible_at = p_at
-  from (
-    select h.id from oncue.jobs h
+  where j.ctid = any (array(
+    select h.ctid from oncue.jobs h
     where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending'
     order by h.priority desc, h.run_at, h.id limit p_count
-    for update skip locked
-  ) n
-  where j.id = n.id;
+    for update skip locked));
   get diagnostics v_promoted = row_count;
   if v_promoted < p_count then
     update oncue.slots s set waiting = false
@@ -84,7 +86,7 @@ declare
 begin
   if not exists (select from oncue.slot_runs) then return; end if;
   with freed as (
-    delete from oncue.slot_runs r using unnest(p_ids) as s(id) where r.job_id = s.id returning r.key
+    delete from oncue.slot_runs r where r.job_id = any (p_ids) returning r.key
   )
   select array_agg(key order by key) into v_keys from freed where key like 'k:%';
   if v_keys is null then return; end if;
@@ -106,8 +108,7 @@ declare
   v_ended uuid[];
 begin
   with gone as (
-    delete from oncue.jobs j using unnest(p_ids) as s(id)
-    where j.id = s.id and j.status in ('blocked', 'pending')
+    delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending')
     returning j.*
   ), kept as (
     insert into oncue.history
@@ -153,7 +154,7 @@ begin
   while cardinality(v_parents) > 0 loop
     -- By id, because the last two parents of one job may end at the same moment.
     perform from oncue.jobs j
-      where j.id in (select d.job_id from oncue.deps d where d.parent_id = any (v_parents))
+      where j.id = any (array(select d.job_id from oncue.deps d where d.parent_id = any (v_parents)))
       order by j.id for update;
 
     with met as (
@@ -169,7 +170,7 @@ begin
         visible_at = case when j.deps_left = c.n then greatest(j.run_at, p_now) end,
         updated = p_now
       from counted c
-      where j.id = c.job_id and j.status = 'blocked'
+      where j.id = any (array[c.job_id]) and j.status = 'blocked'
       returning j.queue, j.status
     )
     select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
@@ -203,7 +204,7 @@ begin
   perform oncue.release_dependants_v1(p_now, p_ids, p_completed);
   perform oncue.free_slots_v1(p_now, p_ids);
   if p_keyed is not null then
-    delete from oncue.keys k using unnest(p_keyed) as s(id) where k.job_id = s.id and k.until is null;
+    delete from oncue.keys k where k.job_id = any (p_keyed) and k.until is null;
   end if;
 end $$;
 
@@ -227,14 +228,14 @@ declare
 begin
   select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at))
     into v_started, v_data
-    from unnest(p_ids) as s(id) join oncue.jobs j on j.id = s.id where j.started_at is not null;
+    from oncue.jobs j where j.id = any (p_ids) and j.started_at is not null;
   if v_started is not null then
     perform oncue.append_event_v1(p_now, v_started, 'run_crashed', v_data);
   end if;
 
   with gone as (
-    delete from oncue.jobs j using unnest(p_ids) as s(id)
-    where j.id = s.id
+    delete from oncue.jobs j
+    where j.id = any (p_ids)
       and (j.cancel_at is not null
         or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
     returning j.*, (case when j.cancel_at is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
@@ -267,8 +268,7 @@ begin
     visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
     last_error = case when j.started_at is null then j.last_error else oncue.crash_error_v1(j.topic) end,
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
-  from unnest(p_ids) as s(id)
-  where j.id = s.id;
+  where j.id = any (p_ids);
   get diagnostics released = row_count;
 
   if v_failed is not null then
@@ -290,8 +290,9 @@ create function oncue.stale_row_v1(p_id uuid, p_run integer) returns oncue.work_
   language sql immutable
   return row ('s'::"char", p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
 
--- Ends runs. Every write is fenced by (id, run) and status. Completions come as arrays, because
--- they are the many; all other outcomes as one JSON array of
+-- Ends runs. Every write is fenced by (id, run) and status. Completions come as arrays sorted by id,
+-- because they are the many, and a row finds its place in them by halves (width_bucket); all other
+-- outcomes as one JSON array of
 -- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
 -- p_big_* are results over the inline limit. Answers a row of kind 's' for each stale entry.
 create function oncue.settle_v1(
@@ -312,9 +313,10 @@ begin
     loop
       begin
         with done as (
-          delete from oncue.jobs j using unnest(p_ids, p_runs, p_results) as s(id, run, result)
-          where j.id = s.id and j.run = s.run and j.status = 'processing'
-          returning j.*, s.result
+          delete from oncue.jobs j
+          where j.id = any (p_ids) and j.status = 'processing'
+            and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
+          returning j.*, p_results[width_bucket(j.id, p_ids)] as result
         ), kept as (
           insert into oncue.history
             (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
@@ -339,9 +341,9 @@ begin
         -- A job was enqueued again after it had finished: its first record stands. An ON CONFLICT would
         -- cost every completion a record of 48 bytes; this costs them nothing.
         with again as (
-          delete from oncue.jobs j using unnest(p_ids, p_runs) as s(id, run)
-          where j.id = s.id and j.run = s.run and j.status = 'processing'
-            and exists (select from oncue.history h where h.id = j.id)
+          delete from oncue.jobs j
+          where j.id = any (p_ids) and j.status = 'processing' and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and j.id = any (array(select h.id from oncue.history h where h.id = any (p_ids)))
           returning j.id
         )
         select array_agg(a.id) into v_again from again a;
@@ -352,7 +354,7 @@ begin
       insert into oncue.payloads (job_id, part, data)
       select s.id, 'result', s.data
       from unnest(p_big_ids, p_big_runs, p_big_data) as s(id, run, data)
-      join oncue.history h on h.id = s.id and h.run = s.run and h.status = 'completed'
+      join oncue.history h on h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed'
       where s.id = any (v_done)
       on conflict (job_id, part) do update set data = excluded.data;
     end if;
@@ -362,7 +364,7 @@ begin
       return query
       select (oncue.stale_row_v1(s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
       where not exists (
-        select from oncue.history h where h.id = s.id and h.run = s.run and h.status = 'completed');
+        select from oncue.history h where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed');
     end if;
   end if;
   if p_others is not null then
@@ -390,7 +392,7 @@ begin
     from (
       select j.id, json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error) as data
       from json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json)
-      join oncue.jobs j on j.id = s.id and j.run = s.run and j.status = 'processing'
+      join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       where s.kind in ('retry', 'fail')
       for update of j
     ) f;
@@ -404,7 +406,7 @@ begin
       last_error = coalesce(s.error, j.last_error),
       fingerprint = coalesce(s.fingerprint, j.fingerprint)
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
-    where j.id = s.id and j.run = s.run and j.status = 'processing'
+    where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
       and j.cancel_at is null
     returning j.id, j.run, j.queue, j.topic, s.kind
@@ -419,7 +421,7 @@ begin
     delete from oncue.jobs j
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
     -- What is left: runs that are over, and those that would go on but were asked to stop.
-    where j.id = s.id and j.run = s.run and j.status = 'processing'
+    where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
     returning j.*,
       (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null then 'failed' else 'cancelled' end)::oncue."Status"
         as new_status,

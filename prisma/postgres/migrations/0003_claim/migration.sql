@@ -67,7 +67,9 @@ begin
   for v_group in
     select 'k:' || j.concurrency_key as key, max(j.concurrency_limit)::integer as max,
       array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
-    from unnest(p_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = c.id
+    from unnest(p_ids) with ordinality as c(id, n)
+    -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.
+    cross join lateral (select * from oncue.jobs j where j.id = c.id offset 0) j
     where j.concurrency_key is not null and j.status = 'pending'
     group by 1 order by 1
   loop
@@ -86,17 +88,11 @@ begin
     if v_taken < cardinality(v_group.ids) then
       -- With those in hand go others of this key that stand in the way: each is moved once, however many there are.
       update oncue.jobs j set visible_at = null
-      from (
-        select o.id from unnest(v_group.ids[v_taken + 1:]) as o(id)
-        union
-        select i.id from (
-          select h.id from oncue.jobs h
-          where h.concurrency_key = substr(v_group.key, 3) and h.visible_at <= p_now and h.status = 'pending'
-            and h.id <> all (v_group.ids)
-          limit 1000 for update skip locked
-        ) i
-      ) o
-      where j.id = o.id;
+      where j.id = any (v_group.ids[v_taken + 1:] || array(
+        select h.id from oncue.jobs h
+        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at <= p_now and h.status = 'pending'
+          and h.id <> all (v_group.ids)
+        limit 1000 for update skip locked));
       update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
       refused := refused || v_group.ids[v_taken + 1:];
     end if;
@@ -282,12 +278,12 @@ begin
         v_next_due := least(v_next_due, v_due);
         -- Those held back have a new place in the table, so the rows are found by their ids again.
         select array_agg(j.ctid order by c.n), array_agg(j.id order by c.n) into v_rows, v_ids
-          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = c.id
+          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id])
           where c.id <> all (v_refused);
       end if;
       if v_slot.key is not null and v_ids is not null then
         select array_agg(j.run + 1 order by c.n) into v_runs
-          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = c.id;
+          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id]);
         perform oncue.take_slots_v1(v_now, v_slot, v_ids, v_runs);
         select * into v_slot from oncue.slots s where s.key = v_slot.key;
       end if;

@@ -14,21 +14,22 @@ as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
   v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_rows tid[];
   v_kept uuid[];
   v_cancelled uuid[];
 begin
   -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are being
   -- settled this moment, by this worker or by whoever took over: they are left alone.
+  v_rows := array(
+    select j.ctid from oncue.jobs j
+    where j.id = any (p_ids) and j.status = 'processing'
+      and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
+    for update skip locked);
   with beaten as (
     update oncue.jobs j set
       locked_until = v_until, visible_at = v_until, updated = v_now,
-      started_at = case when m.started then coalesce(j.started_at, v_now) else j.started_at end
-    from (
-      select c.id, s.started from unnest(p_ids, p_runs, p_started) as s(id, run, started)
-      join oncue.jobs c on c.id = s.id and c.run = s.run and c.status = 'processing'
-      for update of c skip locked
-    ) m
-    where j.id = m.id
+      started_at = case when p_started[width_bucket(j.id, p_ids)] then coalesce(j.started_at, v_now) else j.started_at end
+    where j.ctid = any (v_rows)
     returning j.id, j.cancel_at
   )
   select coalesce(array_agg(b.id), '{}'), array_agg(b.id) filter (where b.cancel_at is not null)
@@ -38,7 +39,7 @@ begin
     return query
     select 'lost', s.id, s.run from unnest(p_ids, p_runs) as s(id, run)
     where not exists (
-      select from oncue.jobs j where j.id = s.id and j.run = s.run and j.status = 'processing');
+      select from oncue.jobs j where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing');
   end if;
   if v_cancelled is not null then
     return query
@@ -204,15 +205,15 @@ begin
   end if;
 
   delete from oncue.slot_runs r where not exists (
-    select from oncue.jobs j where j.id = r.job_id and j.run = r.run and j.status = 'processing');
+    select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing');
   -- Keys come and go with users and orders; a slot that nobody uses and nobody set is made anew when needed.
   delete from oncue.slots s using (
     select i.key from oncue.slots i
     where i.key like 'k:%' and not i.waiting and i.max_running is null and i.rate_count is null
-      and not exists (select from oncue.slot_runs r where r.key = i.key)
+      and not exists (select from oncue.slot_runs r where r.key = any (array[i.key]))
     limit 1000 for update skip locked
   ) idle
-  where s.key = idle.key;
+  where s.key = any (array[idle.key]);
   for v_slot in select * from oncue.slots s where s.waiting for update skip locked loop
     select r.room into v_room from oncue.room_v1(v_now, v_slot, (
       select h.concurrency_limit from oncue.jobs h where h.concurrency_key = substr(v_slot.key, 3) limit 1)) r;

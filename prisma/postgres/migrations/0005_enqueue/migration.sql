@@ -114,11 +114,14 @@ create function oncue.forget_meta_v1(p_ids uuid[]) returns void
 as $$
 begin
   delete from oncue.job_meta m using (
-    select j.id, j.created, j.meta from oncue.jobs j where j.id = any (p_ids) and j.meta is not null
-    union all
-    select h.id, h.created, h.meta from oncue.history h where h.id = any (p_ids) and h.meta is not null
-  ) g, oncue.meta_entries_v1(g.meta) e
-  where m.key = e.key and m.value = e.value and m.created = g.created and m.job_id = g.id;
+    select e.key, e.value, j.created, j.id from (
+      select j.id, j.created, j.meta from oncue.jobs j where j.id = any (p_ids) and j.meta is not null
+      union all
+      select h.id, h.created, h.meta from oncue.history h where h.id = any (p_ids) and h.meta is not null
+    ) j, oncue.meta_entries_v1(j.meta) e offset 0
+  ) g
+  where m.key = any (array[g.key]) and m.value = any (array[g.value]) and m.created = any (array[g.created])
+    and m.job_id = any (array[g.id]);
 end $$;
 
 -- Takes a key for a job, or answers whose it is. Waits for a transaction that is about to take it.
@@ -156,15 +159,15 @@ declare
 begin
   select d.parent_id into v_unknown from oncue.deps d
     where d.job_id = any (p_ids)
-      and not exists (select from oncue.jobs j where j.id = d.parent_id)
-      and not exists (select from oncue.history h where h.id = d.parent_id)
+      and not exists (select from oncue.jobs j where j.id = any (array[d.parent_id]))
+      and not exists (select from oncue.history h where h.id = any (array[d.parent_id]))
     limit 1;
   if found then
     raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002';
   end if;
   select array_agg(h.id) filter (where h.status = 'completed'), array_agg(h.id) filter (where h.status <> 'completed')
     into v_completed, v_other
-    from oncue.deps d join oncue.history h on h.id = d.parent_id where d.job_id = any (p_ids);
+    from oncue.deps d join oncue.history h on h.id = any (array[d.parent_id]) where d.job_id = any (p_ids);
   if v_completed is not null then
     perform oncue.release_dependants_v1(v_now, v_completed, true);
   end if;
@@ -192,7 +195,7 @@ begin
     select h.id from oncue.history h
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
       -- One that was enqueued again after it had finished is live.
-      and not exists (select from oncue.jobs j where j.id = h.id)
+      and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
     for update skip locked
   ) f;
 
@@ -210,7 +213,7 @@ begin
   with back as (
     delete from oncue.history h where h.id = any (v_ids) and h.id <> all (coalesce(v_live, '{}')) returning h.*
   ), results as (
-    delete from oncue.payloads p where p.part = 'result' and p.job_id in (select b.id from back b)
+    delete from oncue.payloads p where p.part = 'result' and p.job_id = any (array(select b.id from back b))
   ), counted as (
     insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
     select gen_random_uuid(), date_trunc('minute', v_now), b.queue, b.topic, -sum((b.status = 'completed')::integer),
@@ -237,8 +240,8 @@ begin
   return query
   select s.reason, count(*)::integer from (
     select case
-      when exists (select from oncue.jobs j where j.id = i.id) then 'INVALID_STATE'
-      when exists (select from oncue.history h where h.id = i.id) then 'CHANGED'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
+      when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id)
     where i.id <> all (coalesce(v_done, '{}') || coalesce(v_live, '{}'))
@@ -281,9 +284,9 @@ begin
   return query
   select s.reason, count(*)::integer, array_agg(s.id) from (
     select i.id, case
-      when exists (select from oncue.history h where h.id = i.id) then 'INVALID_STATE'
-      when exists (select from oncue.jobs j where j.id = i.id and j.created > p_as_of) then 'CHANGED'
-      when exists (select from oncue.jobs j where j.id = i.id) then 'BUSY'
+      when exists (select from oncue.history h where h.id = any (array[i.id])) then 'INVALID_STATE'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.created > p_as_of) then 'CHANGED'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'BUSY'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_locked)
   ) s group by s.reason;
@@ -317,19 +320,22 @@ begin
   select array_agg(l.id) into v_live from (
     select j.id from oncue.jobs j
     where j.id = any (p_ids) and j.status = 'pending' and (p_as_of is null or j.created <= p_as_of)
-      and not exists (select from oncue.deps d where d.parent_id = j.id)
+      and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
     for update skip locked
   ) l;
   perform oncue.forget_meta_v1(v_live);
   delete from oncue.jobs j where j.id = any (v_live);
   with gone as (
     delete from oncue.history h
-    where h.id = any (p_ids) and h.status = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
-      and not exists (select from oncue.deps d where d.parent_id = h.id)
+    where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
+      and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
     returning h.*
   ), metas as (
-    delete from oncue.job_meta m using gone g, oncue.meta_entries_v1(g.meta) e
-    where m.key = e.key and m.value = e.value and m.created = g.created and m.job_id = g.id
+    delete from oncue.job_meta m using (
+      select e.key, e.value, o.created, o.id from gone o, oncue.meta_entries_v1(o.meta) e offset 0
+    ) g
+    where m.key = any (array[g.key]) and m.value = any (array[g.value]) and m.created = any (array[g.created])
+      and m.job_id = any (array[g.id])
   ), counted as (
     insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
     select gen_random_uuid(), date_trunc('minute', v_now), g.queue, g.topic, 0, -count(*), 0, '', '', 0 from gone g group by g.queue, g.topic
@@ -340,11 +346,13 @@ begin
   return query
   select s.reason, count(*)::integer from (
     select case
-      when not exists (select from oncue.jobs j where j.id = i.id) and not exists (select from oncue.history h where h.id = i.id)
+      when not exists (select from oncue.jobs j where j.id = any (array[i.id]))
+        and not exists (select from oncue.history h where h.id = any (array[i.id]))
         then 'JOB_NOT_FOUND'
-      when exists (select from oncue.deps d where d.parent_id = i.id) then 'HAS_DEPENDANTS'
-      when exists (select from oncue.jobs j where j.id = i.id and j.status = 'pending' and j.created > p_as_of)
-        or exists (select from oncue.history h where h.id = i.id and h.status = 'failed' and h.finished_at > p_as_of)
+      when exists (select from oncue.deps d where d.parent_id = any (array[i.id])) then 'HAS_DEPENDANTS'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.created > p_as_of)
+        or exists (
+          select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'failed' and h.finished_at > p_as_of)
         then 'CHANGED'
       else 'INVALID_STATE' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_done)
@@ -371,7 +379,7 @@ begin
       where h.status = 'completed' and h.queue = p_queue and h.topic = p_topic
         and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
         and h.created < p_before and h.finished_at < p_before
-        and not exists (select from oncue.deps d where d.parent_id = h.id)
+        and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;
@@ -380,7 +388,7 @@ begin
       select h.id from oncue.history h
       where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
         and h.created < p_before and h.finished_at < p_before
-        and not exists (select from oncue.deps d where d.parent_id = h.id)
+        and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;

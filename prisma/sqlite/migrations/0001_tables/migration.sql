@@ -51,7 +51,7 @@ CREATE TABLE "oncue_jobs" (
 ) WITHOUT ROWID;
 
 CREATE INDEX "oncue_jobs_ready" ON "oncue_jobs" ("queue", "priority" DESC, "visible_at", "id") WHERE "visible_at" IS NOT NULL;
-CREATE INDEX "oncue_jobs_listed" ON "oncue_jobs" ("topic", "created", "id");
+CREATE INDEX "oncue_jobs_listed" ON "oncue_jobs" ("topic", "created", "id") WHERE "topic" <> '';
 CREATE INDEX "oncue_jobs_keyed" ON "oncue_jobs" ("concurrency_key", "priority" DESC, "run_at", "id") WHERE "concurrency_key" IS NOT NULL;
 
 CREATE TABLE "oncue_history" (
