@@ -29,9 +29,14 @@ export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z
 }
 
 /** An operation that changes something, and therefore says what goes into the audit. */
-export interface Change<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends Operation<Input, Output> {
-  readonly note: (input: z.output<Input>, output: z.output<Output>, ctx: ApiContext) => Note
+export interface Change<
+  Input extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+  Done extends z.input<Output> = z.input<Output>,
+> extends Operation<Input, Output> {
+  readonly run: (ctx: ApiContext, input: z.output<Input>) => Promise<Done>
+  /** `done` is what `run` said, with what the answer leaves out. Null: this call has changed nothing. */
+  note(input: z.output<Input>, output: z.output<Output>, ctx: ApiContext, done: NoInfer<Done>): Note | null
   /** What goes on in the background, once the change is in the audit. */
   readonly afterwards?: (ctx: ApiContext, output: z.output<Output>) => void
   /** For a change of several transactions: what was done before it failed; null for nothing. */
@@ -52,8 +57,8 @@ export interface Stream<Input extends z.ZodType = z.ZodType, Output extends z.Zo
 export const reading = <Input extends z.ZodType, Output extends z.ZodType>(
   operation: Operation<Input, Output> & { readonly note?: never },
 ): Operation<Input, Output> => operation
-export const changing = <Input extends z.ZodType, Output extends z.ZodType>(
-  change: Change<Input, Output>,
+export const changing = <Input extends z.ZodType, Output extends z.ZodType, Done extends z.input<Output>>(
+  change: Change<Input, Output, Done>,
 ): Change<Input, Output> => change
 export const watching = <Input extends z.ZodType, Output extends z.ZodType>(
   stream: Stream<Input, Output>,
@@ -73,7 +78,8 @@ export async function perform<Input extends z.ZodType, Output extends z.ZodType>
     throw error
   })
   const answer = checkOutput(operation, output)
-  await ctx.audit.record(ctx, operation.name, operation.note(input, answer, ctx))
+  const note = operation.note(input, answer, ctx, output)
+  if (note) await ctx.audit.record(ctx, operation.name, note)
   operation.afterwards?.(ctx, answer)
   return answer
 }

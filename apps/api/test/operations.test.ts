@@ -103,6 +103,19 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     ])
   })
 
+  it('are begun and audited once when their request is sent again', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 3)
+    const asked = await request(api)
+    const answers = await Promise.all([1, 2, 3].map(() => api.client().operations.run.mutate(asked)))
+    const again = await api.client().operations.run.mutate(asked)
+    const ids = new Set([...answers, again].map(({ id }) => id))
+    expect(ids.size).toBe(1)
+    await watch(api.client(), again.id)
+    const actions = (await audited(api)).map(({ action }) => action)
+    expect(actions).toEqual(['operations.end', 'operations.run'])
+  })
+
   it('leave alone what fails after their moment', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 20)

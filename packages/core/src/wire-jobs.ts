@@ -215,6 +215,7 @@ export const jobStateSchema = jobSchema.pick({
 export const watchRequestSchema = z.strictObject({
   id: jobIdSchema,
   lastEventId: z.string().max(100).nullish().describe('id of the last message; set when a client comes back'),
+  events: z.boolean().default(true).describe('false: its states alone'),
 })
 
 export const watchMessageSchema = z.discriminatedUnion('type', [

@@ -74,16 +74,16 @@ export type OperationPreview = MatchCount & {
  */
 export interface OperationStore {
   /**
-   * How many jobs matched at that moment: exactly up to 100 000, and at least so many above. INVALID_INPUT for a
-   * search that takes too long.
+   * How many jobs matched at that moment: exactly up to 100 000, and at least so many above; `all` counts on as long
+   * as somebody may be made to wait. INVALID_INPUT for a search that takes too long.
    */
-  count(filter: JobFilter, asOf: Date): Promise<MatchCount>
+  count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
   /** The same, and what they are. */
   preview(filter: JobFilter, asOf: Date): Promise<OperationPreview>
   /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
   begun(request: OperationRequest): Promise<OperationRow | null>
   /** Of several that come with the same key, the first is kept, and is the answer to all of them. */
-  create(operation: NewOperation): Promise<OperationRow>
+  create(operation: NewOperation, id?: string): Promise<OperationRow>
   get(id: string): Promise<OperationRow | null>
   /** Those that nobody has are left out. */
   find(ids: readonly string[]): Promise<Map<string, OperationRow>>

@@ -10,7 +10,9 @@ export interface WaitOptions extends CallOptions {
 
 type Finished = Extract<Outputs['jobs']['wait'], { finished: true }>
 
-/** How long one request waits: shorter than proxies keep a request that says nothing. */
+/** Most jobs end soon. So long a request waits before a stream is worth being opened. */
+const SOON_MS = 2_000
+/** How long each request waits where there is no stream: shorter than proxies keep one that says nothing. */
 const POLL_MS = 25_000
 
 /** The result of a job, once there is one; what else became of it is thrown. */
@@ -31,23 +33,42 @@ export async function waitForResult(
   return toResult(id, finished, definitions)
 }
 
-/** A request after the other, each of which the API answers when the job is finished, or after a while. */
 async function untilFinished(
   transport: Transport,
   id: JobId,
-  timeoutMs: number | undefined,
+  timeoutMs: number = Number.POSITIVE_INFINITY,
   signal: AbortSignal,
 ): Promise<Finished> {
-  const pollMs = Math.min(timeoutMs ?? POLL_MS, POLL_MS)
-  const rules = { signal, alone: true, isPatient: true, timeoutMs: pollMs + transport.timeoutMs }
-  for (;;) {
-    const answer = (await transport.call(
-      'query',
-      'jobs.wait',
-      { id, timeoutMs: pollMs },
-      rules,
-    )) as Outputs['jobs']['wait']
-    if (answer.finished) return answer
+  const ask = async (atMostMs: number) => {
+    const waitMs = Math.min(atMostMs, timeoutMs)
+    const rules = { signal, alone: true, isPatient: true, timeoutMs: waitMs + transport.timeoutMs }
+    const answer = await transport.call('query', 'jobs.wait', { id, timeoutMs: waitMs }, rules)
+    return answer as Outputs['jobs']['wait']
+  }
+  let answer = await ask(SOON_MS)
+  if (!answer.finished) await hearOfTheEnd(transport, id, signal)
+  while (!answer.finished) answer = await ask(POLL_MS)
+  return answer
+}
+
+/**
+ * By the stream of its states. Comes back early where streams do not get through, such as behind a proxy that
+ * holds them back: what was wrong, if it matters, the next request says too.
+ */
+async function hearOfTheEnd(transport: Transport, id: JobId, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const leave = () => stop.abort()
+  signal.addEventListener('abort', leave)
+  // The state as it is comes at once.
+  const silence = setTimeout(leave, transport.timeoutMs)
+  try {
+    for await (const _ of transport.watch('jobs.watch', { id, events: false }, stop.signal))
+      clearTimeout(silence)
+  } catch {
+    if (signal.aborted) throw signal.reason
+  } finally {
+    clearTimeout(silence)
+    signal.removeEventListener('abort', leave)
   }
 }
 

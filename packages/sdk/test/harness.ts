@@ -65,6 +65,30 @@ export class World {
   }
 }
 
+/** A network that can be looked at, and broken. */
+export class Network {
+  readonly requests: string[] = []
+  /** So many answers get lost on their way back. */
+  lostAnswers = 0
+  /** What answers instead of the API, by the name of the call. */
+  readonly #instead: Record<string, () => Promise<Response>>
+
+  constructor(instead: Record<string, () => Promise<Response>> = {}) {
+    this.#instead = instead
+  }
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+    const name = pathname.replace('/trpc/', '')
+    this.requests.push(name + (searchParams.has('batch') ? ' (batch)' : ''))
+    const response = await (this.#instead[name]?.() ?? fetch(input, init))
+    if (this.lostAnswers === 0) return response
+    this.lostAnswers--
+    await response.arrayBuffer()
+    throw new TypeError('connection reset')
+  }
+}
+
 export function createDatabase(dialect: Dialect): Promise<TestDatabase> {
   return dialect === 'postgres' ? borrowPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
 }

@@ -3,24 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { newJobId } from '@oncue/core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createClient } from '../src/index.ts'
-import { createDatabase, DIALECTS, listen, startWorld, World } from './harness.ts'
-
-/** A network that can be looked at, and broken. */
-class Network {
-  readonly requests: string[] = []
-  /** So many answers get lost on their way back. */
-  lostAnswers = 0
-
-  readonly fetch: typeof fetch = async (input, init) => {
-    const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
-    this.requests.push(pathname.replace('/trpc/', '') + (searchParams.has('batch') ? ' (batch)' : ''))
-    const response = await fetch(input, init)
-    if (this.lostAnswers === 0) return response
-    this.lostAnswers--
-    await response.arrayBuffer()
-    throw new TypeError('connection reset')
-  }
-}
+import { createDatabase, DIALECTS, listen, Network, startWorld, World } from './harness.ts'
 
 describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
   it('an enqueue whose answer is lost is sent again, and stored once', async () => {

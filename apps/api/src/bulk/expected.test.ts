@@ -26,6 +26,13 @@ describe('a count', () => {
     )
   })
 
+  it('of all of them fits whoever was told "at least 100000"', () => {
+    const told = 100_000
+    for (const total of [100_000, 250_001])
+      expect(() => assertExpected({ total, totalIsExact: true }, told)).not.toThrow()
+    expect(() => assertExpected({ total: 80_000, totalIsExact: true }, told)).toThrow('80000 jobs match')
+  })
+
   it('of at least 100000 fits whoever was told so or more, and nobody who saw fewer', () => {
     const counted = { total: 100_000, totalIsExact: false }
     for (const expected of [100_000, 5_000_000]) expect(() => assertExpected(counted, expected)).not.toThrow()

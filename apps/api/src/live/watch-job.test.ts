@@ -57,6 +57,18 @@ describe('a reader that is slow', () => {
     expect(told).toEqual(['one', 'two', 'completed'])
   })
 
+  it('who wants states alone gets no event', async () => {
+    const { store, states, id, looked } = await aWatchedJob()
+    const stream = watchJob(null, states, id, START, new AbortController().signal)
+    await stream.next()
+    await store.events.append(id, null, [{ type: 'one' }])
+    await store.cancel([id])
+    await looked()
+    const told: unknown[] = []
+    for await (const { message } of stream) told.push(message.type)
+    expect(told).toEqual(['state'])
+  })
+
   it('can be sent away at any time', async () => {
     const { store, states, id } = await aWatchedJob()
     const gone = new AbortController()

@@ -14,10 +14,10 @@ const PAGE = 100
 /**
  * Everything that happens to a job from a position on: each of its events once, and its state whenever it
  * has changed. Ends after the final state, which comes after all events up to it. A reader that is slow holds
- * one event and one state; states in between are left out for it.
+ * one event and one state; states in between are left out for it. Without a store, only its states.
  */
 export async function* watchJob(
-  store: Pick<Store, 'events'>,
+  store: Pick<Store, 'events'> | null,
   states: StateHub,
   jobId: JobId,
   from: Position,
@@ -34,11 +34,11 @@ export async function* watchJob(
     inbox.ring()
   }
   const stop = new AbortController()
-  const events = store.events
+  const events = store?.events
     .watch(jobId, { afterVersion: from.version, signal: stop.signal })
     [Symbol.asyncIterator]()
   const pull = () => {
-    events.next().then((next) => {
+    events?.next().then((next) => {
       event = next.done ? undefined : next.value
       inbox.ring()
     }, fail)
@@ -80,7 +80,7 @@ export async function* watchJob(
       if (seen === null) throw new OncueError('JOB_NOT_FOUND', `There is no job ${jobId}`)
       if (isFinished(seen.status)) {
         stop.abort()
-        for await (const next of eventsAfter(store, jobId, position.version)) yield tellEvent(next)
+        if (store) for await (const next of eventsAfter(store, jobId, position.version)) yield tellEvent(next)
       }
       if (digest(seen) !== position.state) yield tellState(seen)
       if (isFinished(seen.status)) return

@@ -2,6 +2,7 @@ import {
   canTransition,
   type JobStatus,
   listOperationsRequestSchema,
+  newJobId,
   OncueError,
   type OperationAction,
   operationIdSchema,
@@ -41,21 +42,24 @@ export const run = changing({
   output: operationSchema,
   async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
     const { operations } = ctx.store
-    await assertPossible(ctx, asked, await ctx.store.now())
-    const { id, kind } = ctx.principal
-    const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor: { id, name: actorOf(ctx), kind } }
+    const now = await ctx.store.now()
+    await assertPossible(ctx, asked, now)
+    const { id: actorId, kind } = ctx.principal
+    const actor = { id: actorId, name: actorOf(ctx), kind }
+    const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor }
     const toWire = await presenter(ctx)
     // What it did already is no longer there to be counted.
     const begun = await operations.begun(request)
-    if (begun) return toWire(begun)
-    const counted = await operations.count(asked.filter, asked.asOf)
+    if (begun) return { ...toWire(begun), isNew: false }
+    const counted = await operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough')
     assertExpected(counted, expectedCount)
-    return toWire(await operations.create({ ...request, ...counted }))
+    const id = newJobId(now.getTime())
+    const operation = await operations.create({ ...request, ...counted }, id)
+    return { ...toWire(operation), isNew: operation.id === id }
   },
-  note: ({ action, filter, asOf, spreadSeconds }, { id, total }) => ({
-    target: { id, action, filter, asOf, spreadSeconds },
-    count: total,
-  }),
+  // The same key again began nothing.
+  note: ({ action, filter, asOf, spreadSeconds }, { id, total }, _, { isNew }) =>
+    isNew ? { target: { id, action, filter, asOf, spreadSeconds }, count: total } : null,
   afterwards: ({ bulk }, { id }) => bulk.begin(id),
 })
 

@@ -158,10 +158,11 @@ export const watch = watching({
   access: 'read',
   input: watchRequestSchema,
   output: watchMessageSchema,
-  async *watch(ctx, { id: jobId, lastEventId }, signal) {
+  async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
     const mask = await maskerOf(ctx)
     const from = parsePosition(lastEventId)
-    for await (const { id, message } of watchJob(ctx.store, ctx.live.states, jobId, from, signal)) {
+    const store = events ? ctx.store : null
+    for await (const { id, message } of watchJob(store, ctx.live.states, jobId, from, signal)) {
       if (message.type === 'event') {
         yield { id, message: { type: 'event' as const, event: mask(message.event, ['data']).value } }
       } else {

@@ -183,6 +183,31 @@ export function describeOperations(dialect: Dialect): void {
       expect(left).not.toContain(seen)
     })
 
+    it.each([
+      ['by its error', { fingerprint: anError.fingerprint }],
+      ['by its status', { status: 'processing' }],
+    ] as const)('to cancel what runs, %s, asks no run that began after its moment', async (_, filter) => {
+      const store = await bench.openWithClock()
+      const ids = await store.enqueue(someJobs(2, { retry: { strategy: 'fixed', baseDelay: 0, max: 5 } }))
+      const retryAndRun = async () => {
+        const { jobs } = await store.claim(claiming({ limit: 1 }))
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: 0, error: anError })))
+        return (await store.claim(claiming({ limit: 1 }))).jobs
+      }
+      const before = await retryAndRun()
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      const after = await retryAndRun()
+      bench.clock.advance(1_000)
+      const beat = { worker: WORKER, leaseMs: MINUTE, runs: [...before, ...after] }
+      await store.heartbeat(beat)
+      const begun = await store.operations.create(anOperation({ action: 'cancel', filter, asOf }))
+      expect(await finish(store, begun)).toMatchObject({ done: 1 })
+      const { cancelled } = await store.heartbeat(beat)
+      expect(cancelled.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+      expect(ids).toEqual(expect.arrayContaining(after.map(({ id }) => id)))
+    })
+
     it('that matches nothing ends at once', async () => {
       const store = await bench.openWithClock()
       const begun = await store.operations.create(anOperation())

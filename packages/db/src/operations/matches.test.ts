@@ -31,9 +31,19 @@ describe('counting what matches', () => {
     expect([newest[0], newest.at(-1)]).toEqual(['5000', '6999'])
   })
 
+  it('counts all of them for who spreads them over a time, for as long as one may be made to wait', async () => {
+    expect(await countMatches(jobs(250_001), {}, NOW, 'all')).toMatchObject({
+      total: 250_001,
+      totalIsExact: true,
+    })
+    const { total, totalIsExact } = await countMatches(jobs(100_000_000), {}, NOW, 'all', 50)
+    expect(totalIsExact).toBe(false)
+    expect(total).toBeGreaterThan(100_000)
+  })
+
   it('refuses a search that takes too long, and says what to do', async () => {
     const nothingYet: Match = async () => ({ ids: [], next: { created: NOW, id: '0' } })
-    await expect(countMatches(nothingYet, {}, NOW, 5)).rejects.toMatchObject({
+    await expect(countMatches(nothingYet, {}, NOW, 'enough', 5)).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       message: expect.stringContaining('filter takes too long'),
       hint: expect.stringContaining('createdFrom'),

@@ -8,9 +8,9 @@ import type { JobFilter } from '../store.ts'
 
 export type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
 
-/** Counting stops here, */
-const COUNT_UP_TO = 100_000
-/** and goes by steps that let others in between. */
+/** So many are enough for who decides. */
+const ENOUGH = 100_000
+/** Counting goes by steps that let others in between. */
 const COUNT_STEP = 5_000
 /** Whoever is to decide waits for it. */
 const COUNT_MS = 10_000
@@ -26,6 +26,7 @@ export async function countMatches(
   match: Match,
   filter: JobFilter,
   asOf: Date,
+  howMany: 'enough' | 'all' = 'enough',
   withinMs = COUNT_MS,
 ): Promise<Counted> {
   const deadline = performance.now() + withinMs
@@ -36,8 +37,11 @@ export async function countMatches(
     const { ids, next }: Batch = await match(filter, asOf, after, COUNT_STEP)
     total += ids.length
     newest = [...newest, ...ids].slice(-LOOK_AT)
-    if (total > COUNT_UP_TO) return { total: COUNT_UP_TO, totalIsExact: false, newest }
-    if (next && performance.now() > deadline) throw tooSlow()
+    if (total > ENOUGH && howMany === 'enough') return { total: ENOUGH, totalIsExact: false, newest }
+    if (next && performance.now() > deadline) {
+      if (total > ENOUGH) return { total, totalIsExact: false, newest }
+      throw tooSlow()
+    }
     after = next
   } while (after)
   return { total, totalIsExact: true, newest }

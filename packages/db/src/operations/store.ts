@@ -82,8 +82,8 @@ export function createOperations(sql: Sql, { match, act }: Host): OperationStore
     begun,
     get,
 
-    async count(filter, asOf) {
-      const { total, totalIsExact } = await countMatches(match, filter, asOf)
+    async count(filter, asOf, howMany) {
+      const { total, totalIsExact } = await countMatches(match, filter, asOf, howMany)
       return { total, totalIsExact }
     },
 
@@ -91,9 +91,9 @@ export function createOperations(sql: Sql, { match, act }: Host): OperationStore
       return describeMatches(sql, await countMatches(match, filter, asOf))
     },
 
-    async create(operation) {
+    async create(operation, id) {
       const now = await sql.now()
-      await sql.run(insert(newJobId(now.getTime()), operation, now))
+      await sql.run(insert(id ?? newJobId(now.getTime()), operation, now))
       const created = await begun(operation)
       if (!created) throw new OncueError('INTERNAL', 'The operation was not stored')
       return created

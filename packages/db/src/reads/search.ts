@@ -24,8 +24,8 @@ export function windowsOf(
 }
 
 /**
- * Window by window while `look` wants more, until the end or until the next one, which is twice as large,
- * would take too long: then there is a rest.
+ * Window by window while `look` wants more, until the end or until the next one would take too long, which may be
+ * twice as large, or as cold: then there is a rest.
  */
 export async function search(
   windows: AsyncGenerator<Window>,

@@ -76,9 +76,10 @@ class Builder {
     // A job that is retried after the error counts too; one that got over it does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
-    // What was put back or has failed since may match only now. A run changes with every heartbeat.
+    // What was put back, began to run or has failed since may match only now. A run that had begun changes with
+    // every heartbeat, and matched as it does now.
     if (asOf && (status ?? fingerprint) !== undefined)
-      live.push(q`(x.status = 'processing' or x.updated <= ${asOf})`)
+      live.push(q`(x.status = 'processing' and x.started_at <= ${asOf} or x.updated <= ${asOf})`)
     // As an expression, so that no plan walks history_failed for it from the beginning of time.
     if (asOf) finished.push(q`coalesce(x.finished_at, x.created) <= ${asOf}`)
     this.#live = live

@@ -45,16 +45,16 @@ export async function* windows(
   yield { after: place, from: null }
 }
 
-/** The same along an entry of the meta: so many of those that have it, then twice as many, and so on. */
+/** The same along an entry of the meta: so many of those that have it at a time. */
 export async function* windowsAlong(
   sql: Sql,
   entry: MetaEntry,
   filter: JobFilter,
   after: Place | undefined,
-  first: number,
+  size: number,
 ): AsyncGenerator<Window> {
   let place = after
-  for (let size = first; ; size *= 2) {
+  for (;;) {
     const from = await momentOf(sql, entry, filter, place, size)
     yield { after: place, from }
     if (!from) return
