@@ -35,6 +35,16 @@ export interface Options {
 }
 
 export function readOptions(args: readonly string[]): Options {
+  const options = parse(args)
+  const { port } = options
+  if (port === undefined || (/^\d+$/.test(port) && Number(port) <= 65_535)) return options
+  throw new OncueError(
+    'INVALID_INPUT',
+    `--port: must be a number from 0 to 65535, got ${JSON.stringify(port)}`,
+  )
+}
+
+function parse(args: readonly string[]): Options {
   const flag = { type: 'boolean', default: false } as const
   try {
     const { values } = parseArgs({

@@ -182,6 +182,12 @@ describe('start says what is wrong, without a stack', () => {
     return output
   }
 
+  test.each(['abc', '70000', '-1'])('--port %s', async (port) => {
+    expect(await complaint(start([`--port=${port}`]))).toContain(
+      `--port: must be a number from 0 to 65535, got "${port}"`,
+    )
+  })
+
   test('a port that is in use', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())

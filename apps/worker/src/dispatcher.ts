@@ -254,7 +254,8 @@ export class Dispatcher {
       return
     }
     const start = Math.max(0, Math.min(limit, this.slots.free - this.#starting))
-    const request = { worker, queues, topics, leaseMs, limit, start }
+    const thorough = this.#drainers.some(({ asked }) => asked)
+    const request = { worker, queues, topics, leaseMs, limit, start, thorough }
     this.#hungry = false
     this.#claims += 1
     this.#claiming += limit

@@ -147,6 +147,17 @@ describeBoth('dispatch', (bench) => {
     gate.open()
   })
 
+  it('drains by a claim that sees also what was committed late', async () => {
+    const store = await bench.open()
+    const claims = vi.spyOn(store, 'settleAndClaim')
+    await store.enqueue(someJobs(3, 'mail'))
+    const worker = await bench.start({ store, workers: { mail: () => null }, pollMs: NO_POLL })
+    await until(async () => (await store.stats()).completed === 3)
+    expect(claims.mock.calls.some(([, request]) => request.thorough)).toBe(false)
+    await worker.drain()
+    expect(claims.mock.calls.at(-1)?.[1]).toMatchObject({ thorough: true })
+  })
+
   it('drains what is due now, and does not wait for what is due later', async () => {
     const store = await bench.open()
     await store.enqueue([...someJobs(50, 'mail'), ...someJobs(1, 'mail', { delay: 3_600_000 })])

@@ -170,6 +170,8 @@ export type ClaimRequest = {
   /** Id of the worker, a UUID. */
   readonly worker: string
   readonly leaseMs: number
+  /** Also what was committed long after it was dated, which other claims find within a second. */
+  readonly thorough?: boolean | undefined
 }
 
 export type ClaimedJob = RunRef & {

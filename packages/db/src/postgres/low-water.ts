@@ -34,12 +34,13 @@ const SWEEP_EVERY_MS = 1_000
 export class LowWater {
   readonly #scopes = new Map<string, Scope>()
 
-  /** The marks to start from. A queue whose sweep is due starts at the beginning. */
+  /** The marks to start from. A queue whose sweep is due, or asked for, starts at the beginning. */
   marks(request: ClaimRequest, elapsedMs: number): Marks {
     const marks: Marks = { queues: [], priorities: [], times: [], ids: [] }
     for (const queue of request.queues) {
       const scope = this.#scope(queue, request)
-      scope.isSweep = elapsedMs - scope.sweptAt >= Math.min(SWEEP_EVERY_MS, scope.sweepTook / SWEEP_SHARE)
+      const dueAt = scope.sweptAt + Math.min(SWEEP_EVERY_MS, scope.sweepTook / SWEEP_SHARE)
+      scope.isSweep = request.thorough === true || elapsedMs >= dueAt
       if (scope.isSweep) scope.sweptAt = elapsedMs
       // A sweep names the priorities it knows too, so that looking for others does not walk theirs.
       for (const [priority, mark] of scope.marks) add(marks, queue, priority, scope.isSweep ? START : mark)

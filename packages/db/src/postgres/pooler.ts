@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { CONNECT_TIMEOUT_MS } from './client.ts'
 
 /** A busy pooler can look like a server for one round; for five in a row it does not. */
 const ROUNDS = 5
@@ -22,7 +23,12 @@ export async function hasSessions(connectionString: string, pool: pg.Pool): Prom
   } finally {
     first.release()
   }
-  const client = new pg.Client({ connectionString, application_name: 'oncue probe' })
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'oncue probe',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+  })
   client.on('error', () => {})
   await client.connect()
   try {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
+import { CONNECT_TIMEOUT_MS } from './client.ts'
 import { isPooled } from './pooler.ts'
 import type { Query } from './sql.ts'
 
@@ -30,6 +31,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       connectionString: options.connectionString,
       application_name: `oncue presence ${options.worker.id}`,
       keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PING_MS,
     })
     client.on('error', () => {})

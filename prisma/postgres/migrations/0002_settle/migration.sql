@@ -56,16 +56,15 @@ create function oncue.promote_v1(p_at timestamptz, p_key text, p_count integer) 
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
-  v_promoted integer;
-begin
-  update oncue.jobs j set visible_at = p_at
-  where j.ctid = any (array(
+  -- First locked, then changed: within one statement a row that somebody else has just changed would be missed.
+  v_rows constant tid[] := array(
     select h.ctid from oncue.jobs h
     where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending'
     order by h.priority desc, h.run_at, h.id limit p_count
-    for update skip locked));
-  get diagnostics v_promoted = row_count;
-  if v_promoted < p_count then
+    for update skip locked);
+begin
+  update oncue.jobs j set visible_at = p_at where j.ctid = any (v_rows);
+  if cardinality(v_rows) < p_count then
     update oncue.slots s set waiting = false
     where s.key = p_key and s.waiting and not exists (
       select from oncue.jobs h

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { claiming } from '../conformance/harness.ts'
+import type { ClaimedJob } from '../store.ts'
+import { LowWater } from './low-water.ts'
+
+const NOW = new Date('2026-01-01T00:00:00.000Z')
+const ago = (ms: number) => new Date(NOW.getTime() - ms)
+const found = (visibleAt: Date) =>
+  ({ id: '01900000-0000-7000-8000-00000000000a', queue: 'default', priority: 0, visibleAt }) as ClaimedJob & {
+    visibleAt: Date
+  }
+
+describe('the low-water mark', () => {
+  /** A sweep that took 100 ms, so that the next is due after a second, and what it has seen. */
+  function seen() {
+    const water = new LowWater()
+    water.marks(claiming(), 0)
+    water.learn(claiming(), [found(ago(5))], NOW, 100)
+    return water
+  }
+
+  it('stays behind what may still be uncommitted', () => {
+    expect(seen().marks(claiming(), 200).times).toEqual([ago(250)])
+  })
+
+  it('goes back to the beginning when a sweep is due', () => {
+    const water = seen()
+    expect(water.marks(claiming(), 999).times).toEqual([ago(250)])
+    expect(water.marks(claiming(), 1_000).times).toEqual(['-infinity'])
+    expect(water.marks(claiming(), 1_001).times).toEqual([ago(250)])
+  })
+
+  it('is not for a claim that has to be thorough', () => {
+    const water = seen()
+    expect(water.marks(claiming({ thorough: true }), 200).times).toEqual(['-infinity'])
+    expect(water.marks(claiming(), 201).times).toEqual([ago(250)])
+  })
+})
