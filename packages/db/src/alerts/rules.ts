@@ -12,7 +12,7 @@ import {
 import { z } from 'zod'
 import type { AlertRuleChange, AlertRuleRow, AlertRuleStore, NewAlertRule } from '../alerts.ts'
 import { assertBy } from '../by.ts'
-import { type Fragment, q } from '../reads/fragment.ts'
+import { type Fragment, join, q, raw } from '../reads/fragment.ts'
 import type { Sql } from '../sql.ts'
 import { isUuid } from '../uuid.ts'
 
@@ -67,22 +67,28 @@ export function createAlertRules(sql: Sql): AlertRuleStore {
   }
 
   async function update(id: string, change: AlertRuleChange, by?: string): Promise<AlertRuleRow> {
+    const { name, threshold, forMs, enabled } = change
     const { kind, queue, ...before } = await find(id)
-    const {
-      name = before.name,
-      threshold = before.threshold,
-      forMs = before.forMs,
-      enabled = before.enabled,
-    } = change
-    const rule: NewAlertRule = { name, kind, queue, threshold, forMs, enabled }
-    check(rule, by)
+    check(
+      {
+        ...{ kind, queue, name: name ?? before.name, threshold: threshold ?? before.threshold },
+        ...{ forMs: forMs ?? before.forMs, enabled: enabled ?? before.enabled },
+      },
+      by,
+    )
+    // Only what is to be changed: somebody else may change the rest at the same time.
+    const columns = { name, threshold, for_ms: forMs, enabled }
+    const set = Object.entries(columns).flatMap(([column, value]) =>
+      value === undefined ? [] : [q`${raw(column)} = ${value}`],
+    )
     const now = await sql.now()
-    const changed = await sql.run(q`update {alert_rules}
-      set name = ${name}, threshold = ${threshold}, for_ms = ${forMs}, enabled = ${enabled},
-        updated = ${now}, updated_by = ${by ?? null}
-      where id = ${id}`)
-    if (changed === 0) throw notFound(id)
-    return { ...before, ...rule, updated: now, updatedBy: by ?? null }
+    await sql.run(
+      q`update {alert_rules} set ${join(
+        [...set, q`updated = ${now}, updated_by = ${by ?? null}`],
+        ', ',
+      )} where id = ${id}`,
+    )
+    return find(id)
   }
 
   return {

@@ -57,6 +57,16 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await store.alertRules.list()).toEqual([])
     })
 
+    it('keep what two people change at the same time', async () => {
+      const store = await bench.openWithClock()
+      const { id } = await store.alertRules.create(aRule())
+      await Promise.all([
+        store.alertRules.update(id, { threshold: 60 }, 'Ada'),
+        store.alertRules.update(id, { enabled: false }, 'Bob'),
+      ])
+      expect(await store.alertRules.list()).toMatchObject([{ threshold: 60, enabled: false }])
+    })
+
     it('from the start are disabled instead of deleted, and stay as they were changed', async () => {
       const store = await bench.openWithClock()
       await store.alertRules.addDefaults()
