@@ -258,6 +258,28 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       expect(await api.client().jobs.list.query(filter)).toMatchObject({ items: [{ id }] })
     })
 
+    it('does not let a hidden value be found out by searching for it', async () => {
+      const api = await startTestApi(dialect)
+      const id = await api.enqueue({ payload })
+      const createdFrom = new Date(Date.now() - 60_000)
+      const operator = api.client(await api.tokenFor('operator'))
+      const find = (client: typeof operator, payloadText: string) =>
+        client.jobs.list.query({ payloadText, createdFrom })
+      for (const guess of ['hunter2', '"password":"h', '"password":"x']) {
+        expect(await find(operator, guess)).toMatchObject({ items: [], total: 0, totalIsExact: false })
+      }
+      expect(await find(operator, 'ada')).toMatchObject({ items: [{ id }] })
+      expect(await find(api.client(), 'hunter2')).toMatchObject({ items: [{ id }], total: 1 })
+
+      const filter = { payloadText: 'hunter2', createdFrom }
+      for (const call of [
+        () => operator.operations.preview.query({ action: 'cancel', filter }),
+        () => operator.jobs.cancel.mutate({ filter }),
+      ])
+        expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN', hint: expect.stringMatching('ids') })
+      expect(await api.client().jobs.cancel.mutate({ filter })).toMatchObject({ done: 1 })
+    })
+
     it('hides what the setting names', async () => {
       const api = await startTestApi(dialect)
       const id = await api.enqueue({ payload })

@@ -143,5 +143,14 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(await errorOf(api.client().jobs.enqueue.mutate(forged))).toMatchObject({
       code: 'TOPIC_NOT_ALLOWED',
     })
+    const among = { topic: 'mail', queue: 'oncue' }
+    const schedule = { name: 'hidden', cron: '* * * * *', topic: 'mail', options: { queue: 'oncue' } }
+    for (const call of [
+      () => api.client().jobs.enqueue.mutate(among),
+      () => api.client().schedules.save.mutate(schedule),
+    ])
+      expect(await errorOf(call())).toMatchObject({ code: 'INVALID_QUEUE' })
+    const { results } = await api.client().jobs.enqueueMany.mutate({ jobs: [among, { topic: 'mail' }] })
+    expect(results).toMatchObject([{ error: { code: 'INVALID_QUEUE' } }, { created: true }])
   })
 })

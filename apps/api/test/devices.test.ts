@@ -108,6 +108,24 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     )
   })
 
+  it('revoke themselves, whatever their role, and only themselves', async () => {
+    const api = await startTestApi(dialect)
+    const pair = async (name: string) => {
+      const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })
+      return api.client(null).pairings.exchange.mutate({ code, name })
+    }
+    const [mine, other] = [await pair('mine'), await pair('other')]
+    const phone = createClient(api.url, mine.secret)
+    expect(await errorOf(phone.devices.revoke.mutate({ id: other.device.id }))).toMatchObject({
+      code: 'FORBIDDEN',
+    })
+    await phone.devices.revoke.mutate({ id: mine.device.id })
+    expect(await errorOf(phone.jobs.list.query({}))).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(await api.client().devices.list.query()).toMatchObject([{ id: other.device.id }])
+    const { items } = await api.client().audit.list.query({ action: 'devices.*' })
+    expect(items).toMatchObject([{ actor: { id: mine.device.id, name: 'mine' }, action: 'devices.revoke' }])
+  })
+
   it('are revoked however many came after them', async () => {
     const api = await startTestApi(dialect)
     const { device } = await paired(api)

@@ -186,6 +186,17 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     expect(session.status).toBe(401)
   })
 
+  it('takes no JWT for the device that it says to be', async () => {
+    const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
+    const api = await startTestApi(dialect, { env })
+    const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })
+    const { device } = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
+    const viewer = api.client(await sign({ sub: device.id, role: 'viewer' }))
+    expect(await errorOf(viewer.devices.revoke.mutate({ id: device.id }))).toMatchObject({
+      code: 'FORBIDDEN',
+    })
+  })
+
   it('takes no JWT when it is not told', async () => {
     const api = await startTestApi(dialect)
     const admin = api.client(await sign({ role: 'admin' }))

@@ -116,6 +116,22 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     expect(actions).toEqual(['operations.end', 'operations.run'])
   })
 
+  it.each([
+    {},
+    { meta: {} },
+    { idPrefix: '' },
+    { fingerprint: ' ' },
+    { payloadText: '', createdFrom: new Date(0) },
+  ])('are refused for %j, which would mean every job', async (filter) => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 3)
+    const code = 'INVALID_INPUT'
+    const look = api.client().operations.preview.query({ action: 'delete', filter })
+    expect(await errorOf(look)).toMatchObject({ code })
+    expect(await errorOf(api.client().jobs.delete.mutate({ filter }))).toMatchObject({ code })
+    expect(await api.store.stats()).toMatchObject({ failed: 3 })
+  })
+
   it('leave alone what fails after their moment', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 20)

@@ -247,10 +247,15 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     const saved = await client.schedules.save.mutate({ name: 'nightly', cron: '0 3 * * *', topic: 'mail' })
     expect(saved).toMatchObject({ name: 'nightly', timezone: 'UTC', missed: 'skip', source: 'database' })
     expect(saved.nextAt).toBeInstanceOf(Date)
+    const first = saved.nextAt?.getTime() ?? 0
+    expect(saved.nextRuns).toEqual([0, 1, 2].map((days) => new Date(first + days * 86_400_000)))
+    expect(await client.schedules.list.query()).toMatchObject([{ nextRuns: saved.nextRuns }])
     const { id } = await client.schedules.runNow.mutate({ name: 'nightly' })
     expect((await client.jobs.get.query({ id })).topic).toBe('mail')
     await client.schedules.pause.mutate({ name: 'nightly' })
-    expect(await client.schedules.list.query()).toMatchObject([{ nextAt: null, paused: { by: 'admin' } }])
+    expect(await client.schedules.list.query()).toMatchObject([
+      { nextAt: null, nextRuns: [], paused: { by: 'admin' } },
+    ])
     await client.schedules.resume.mutate({ name: 'nightly' })
     await client.schedules.remove.mutate({ name: 'nightly' })
     expect(await client.schedules.list.query()).toEqual([])

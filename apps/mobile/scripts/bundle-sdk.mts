@@ -64,5 +64,10 @@ const build = await rolldown({
     withoutSchemas,
   ],
 })
-await build.write({ file: join(HOME, 'node_modules/.cache/oncue/sdk.js'), format: 'esm' })
+// The map is for scripts/notices.mts: it says whose files are in it.
+await build.write({
+  file: join(HOME, 'node_modules/.cache/oncue/sdk.js'),
+  format: 'esm',
+  sourcemap: 'hidden',
+})
 await build.close()

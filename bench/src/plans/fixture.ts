@@ -42,7 +42,7 @@ export class Fixture {
     await this.#insert(count, { dueMs: 2 * PAST_MS })
     for (let left = count; left > 0; left -= 50_000) {
       await this.#client.query(
-        `select oncue.settle_v1($1, array_agg(j.id), array_agg(j.run), null, null, '{}', '{}', '{}')
+        `select oncue.settle_v1($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
          from oncue.claim_v1($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
         [this.now, WORKER, LEASE_MS, Math.min(left, 50_000)],
       )

@@ -87,6 +87,7 @@ export const scheduleSchema = z.object({
   missed: z.enum(['skip', 'one', 'all']),
   source: z.enum(['code', 'database']),
   nextAt: z.date().nullable(),
+  nextRuns: z.array(z.date()).describe('the next three, the first of them nextAt; none while it is paused'),
   lastAt: z.date().nullable(),
   paused: pausedSchema,
 })

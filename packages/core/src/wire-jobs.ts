@@ -100,11 +100,19 @@ export const jobEventsRequestSchema = z.strictObject({
 
 export const jobEventsSchema = z.object({ events: z.array(jobEventSchema), masked: maskedSchema })
 
-/** A filter that says something. */
-export const actedFilterSchema = jobFilterSchema.refine(
-  (filter) => Object.values(filter).some((value) => value !== undefined),
-  { error: 'must name at least one condition: an empty filter would mean every job there is' },
-)
+/** A filter that says something. What is empty was hardly meant to be: a variable that was not set. */
+export const actedFilterSchema = jobFilterSchema
+  .refine((filter) => Object.values(filter).some((value) => value !== undefined), {
+    error: 'must name at least one condition: an empty filter would mean every job there is',
+  })
+  .superRefine((filter, { addIssue }) => {
+    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText'] as const) {
+      const { [name]: value } = filter
+      const isEmpty =
+        typeof value === 'string' ? value.trim() === '' : value && Object.keys(value).length === 0
+      if (isEmpty) addIssue({ code: 'custom', path: [name], message: 'is empty, which would mean every job' })
+    }
+  })
 
 /** Jobs to act on: by their ids, or by a filter. */
 export const jobTargetSchema = z.union([

@@ -55,6 +55,7 @@ export {
 } from './query-builders.ts'
 export { createQueue, type Queue, type QueuedJob, type QueueOptions } from './queue.ts'
 export type { PoolHost, PrismaHost, SqliteHost } from './queue-home.ts'
+export { nextRuns } from './schedules/next-runs.ts'
 export type { Schedule, ScheduleRow, ScheduleStore } from './schedules.ts'
 export type {
   ActionOptions,

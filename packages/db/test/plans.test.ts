@@ -68,7 +68,7 @@ describe('the plans of the hot path on Postgres', () => {
   async function finish(count: number) {
     await fill({ count, dueIn: -2 * MINUTE })
     await session.run(
-      `select oncue.settle_v1($1, array_agg(j.id), array_agg(j.run), null, null, '{}', '{}', '{}')
+      `select oncue.settle_v1($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
        from oncue.claim_v1($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
       [now(), WORKER, LEASE, count],
     )

@@ -1,3 +1,17 @@
+/** As far as a timer reaches: 24 days. What is farther away would be over at once. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/** `act` after any time; never, after Infinity. Answers how to keep it from happening. */
+export function after(ms: number, act: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>
+  const arm = (left: number) => {
+    const onTimer = () => (left > LONGEST_MS ? arm(left - LONGEST_MS) : act())
+    timer = setTimeout(onTimer, Math.min(left, LONGEST_MS))
+  }
+  arm(ms)
+  return () => clearTimeout(timer)
+}
+
 /**
  * Work that ends in time, or when the caller loses interest: it is told by its signal, and whoever waits is told
  * at once. Timers and listeners are gone afterwards. By hand, because not every platform has AbortSignal.any.
@@ -13,9 +27,9 @@ export function withDeadline<Value>(
       inner.abort(reason)
     }
     const onAbort = () => end(signal?.reason)
-    const timer = ms === undefined ? undefined : setTimeout(() => end(late()), ms)
+    const stop = ms === undefined ? undefined : after(ms, () => end(late()))
     const release = () => {
-      clearTimeout(timer)
+      stop?.()
       signal?.removeEventListener('abort', onAbort)
     }
     inner.signal.addEventListener('abort', release)

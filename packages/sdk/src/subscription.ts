@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/core'
 import type { TRPCUntypedClient } from '@trpc/client'
 import type { AnyRouter } from '@trpc/server'
+import { after } from './deadline.ts'
 
 export interface Message {
   readonly id: string
@@ -11,8 +12,9 @@ export interface SubscriptionOptions {
   readonly path: string
   readonly input: unknown
   readonly context: Record<string, unknown>
-  /** How long it may take until the stream is open. */
+  /** How long it may take until the stream is open; with `speaksAtOnce`, until its first message. */
   readonly timeoutMs: number
+  readonly speaksAtOnce: boolean
   readonly signal: AbortSignal | undefined
 }
 
@@ -22,7 +24,7 @@ export interface SubscriptionOptions {
  */
 export async function* subscribe(
   client: TRPCUntypedClient<AnyRouter>,
-  { path, input, context, timeoutMs, signal }: SubscriptionOptions,
+  { path, input, context, timeoutMs, speaksAtOnce, signal }: SubscriptionOptions,
 ): AsyncGenerator<Message, void> {
   const waiting: Message[] = []
   let end: { readonly error?: unknown } | undefined
@@ -32,21 +34,22 @@ export async function* subscribe(
     wake()
   }
   const onAbort = () => finish({ error: signal?.reason })
-  const timer = setTimeout(() => {
+  const stopTimer = after(timeoutMs, () => {
     finish({ error: new OncueError('REQUEST_TIMEOUT', `${path} was not open after ${timeoutMs} ms`) })
-  }, timeoutMs)
+  })
 
   signal?.addEventListener('abort', onAbort)
   const subscription = client.subscription(path, input, {
     context,
     onData(message) {
+      stopTimer()
       waiting.push(message as Message)
       wake()
     },
     onError: (error) => finish({ error }),
     onComplete: () => finish({}),
     onConnectionStateChange({ state, error }) {
-      if (state === 'pending') clearTimeout(timer)
+      if (state === 'pending' && !speaksAtOnce) stopTimer()
       // It would go on trying by itself, for ever and without a word.
       else if (error) finish({ error })
     },
@@ -64,7 +67,7 @@ export async function* subscribe(
       })
     }
   } finally {
-    clearTimeout(timer)
+    stopTimer()
     signal?.removeEventListener('abort', onAbort)
     subscription.unsubscribe()
   }

@@ -40,7 +40,18 @@ export interface Transport {
   readonly retries: number
   readonly timeoutMs: number
   call(kind: 'query' | 'mutation', path: string, input: unknown, rules?: CallRules): Promise<unknown>
-  watch(path: string, input: object | undefined, signal: AbortSignal | undefined): AsyncIterable<unknown>
+  /**
+   * `firstWithinMs`: for a stream that speaks at once, and a caller who knows another way. Without a message
+   * within that time it throws, and until the first one nothing is repeated.
+   */
+  watch(
+    path: string,
+    input: object | undefined,
+    signal: AbortSignal | undefined,
+    firstWithinMs?: number,
+  ): AsyncIterable<unknown>
+  /** Until then whoever knows another way does without streams, because one did not get through. */
+  noStreamsUntil?: number
   /** What is no procedure, because tRPC sets no cookies. */
   rest(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown>
 }
@@ -57,6 +68,7 @@ export interface HttpOptions {
 export class HttpTransport implements Transport {
   readonly retries: number
   readonly timeoutMs: number
+  noStreamsUntil = 0
   readonly #options: HttpOptions
   readonly #client: TRPCUntypedClient<AnyRouter>
 
@@ -91,15 +103,18 @@ export class HttpTransport implements Transport {
     path: string,
     input: object | undefined,
     signal: AbortSignal | undefined,
+    firstWithinMs?: number,
   ): AsyncGenerator<unknown, void> {
     let lastEventId: string | undefined
     let attempt = 0
     for (;;) {
+      const speaksAtOnce = firstWithinMs !== undefined && lastEventId === undefined
       const context: { refusal?: OncueError } = {}
       const started = Date.now()
       try {
         const position = lastEventId === undefined ? input : { ...input, lastEventId }
-        const options = { path, input: position, context, timeoutMs: this.timeoutMs, signal }
+        const timeoutMs = speaksAtOnce ? firstWithinMs : this.timeoutMs
+        const options = { path, input: position, context, timeoutMs, speaksAtOnce, signal }
         for await (const { id, data } of subscribe(this.#client, options)) {
           lastEventId = id
           attempt = 0
@@ -108,6 +123,7 @@ export class HttpTransport implements Transport {
         return
       } catch (error) {
         if (Date.now() - started > STEADY_MS) attempt = 0
+        if (speaksAtOnce && lastEventId === undefined) attempt = Number.POSITIVE_INFINITY
         const rules = { signal, isSafe: true, isPatient: true }
         await this.#pauseOrThrow(context.refusal ?? error, attempt++, rules)
       }

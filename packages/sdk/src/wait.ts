@@ -4,7 +4,7 @@ import { withDeadline } from './deadline.ts'
 import type { Transport } from './transport.ts'
 
 export interface WaitOptions extends CallOptions {
-  /** WAIT_TIMEOUT after so long; without it, it waits for as long as it takes. */
+  /** WAIT_TIMEOUT after so long; without it, and with Infinity, it waits for as long as it takes. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -14,14 +14,19 @@ type Finished = Extract<Outputs['jobs']['wait'], { finished: true }>
 const SOON_MS = 2_000
 /** How long each request waits where there is no stream: shorter than proxies keep one that says nothing. */
 const POLL_MS = 25_000
+/** A stream says at once how the job is. One that is silent for so long does not get through. */
+const SILENCE_MS = 3_000
+/** For so long no other is tried then. */
+const NO_STREAMS_MS = 5 * 60_000
 
 /** The result of a job, once there is one; what else became of it is thrown. */
 export async function waitForResult(
   transport: Transport,
   definitions: JobDefinitions | undefined,
   id: JobId,
-  { timeoutMs, signal, topic }: WaitOptions & { readonly topic?: string } = {},
+  { timeoutMs: given, signal, topic }: WaitOptions & { readonly topic?: string } = {},
 ): Promise<unknown> {
+  const timeoutMs = readTimeout(given)
   const late = () => new OncueError('WAIT_TIMEOUT', `The job ${id} has not finished within ${timeoutMs} ms`)
   const finished = await withDeadline((inner) => untilFinished(transport, id, timeoutMs, inner), {
     ms: timeoutMs,
@@ -33,10 +38,15 @@ export async function waitForResult(
   return toResult(id, finished, definitions)
 }
 
+function readTimeout(given: unknown = Number.POSITIVE_INFINITY): number {
+  if (typeof given === 'number' && given >= 0) return Math.ceil(given)
+  throw new OncueError('INVALID_INPUT', `wait: timeoutMs must be a number from 0 on, got ${String(given)}`)
+}
+
 async function untilFinished(
   transport: Transport,
   id: JobId,
-  timeoutMs: number = Number.POSITIVE_INFINITY,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Finished> {
   const ask = async (atMostMs: number) => {
@@ -45,10 +55,13 @@ async function untilFinished(
     const answer = await transport.call('query', 'jobs.wait', { id, timeoutMs: waitMs }, rules)
     return answer as Outputs['jobs']['wait']
   }
-  let answer = await ask(SOON_MS)
-  if (!answer.finished) await hearOfTheEnd(transport, id, signal)
-  while (!answer.finished) answer = await ask(POLL_MS)
-  return answer
+  for (;;) {
+    // A wait that one request covers needs no stream.
+    const byStream = timeoutMs > POLL_MS && Date.now() >= (transport.noStreamsUntil ?? 0)
+    const answer = await ask(byStream ? SOON_MS : POLL_MS)
+    if (answer.finished) return answer
+    if (byStream) await hearOfTheEnd(transport, id, signal)
+  }
 }
 
 /**
@@ -56,19 +69,12 @@ async function untilFinished(
  * holds them back: what was wrong, if it matters, the next request says too.
  */
 async function hearOfTheEnd(transport: Transport, id: JobId, signal: AbortSignal): Promise<void> {
-  const stop = new AbortController()
-  const leave = () => stop.abort()
-  signal.addEventListener('abort', leave)
-  // The state as it is comes at once.
-  const silence = setTimeout(leave, transport.timeoutMs)
+  const states = transport.watch('jobs.watch', { id, events: false }, signal, SILENCE_MS)
   try {
-    for await (const _ of transport.watch('jobs.watch', { id, events: false }, stop.signal))
-      clearTimeout(silence)
+    for await (const _ of states);
   } catch {
     if (signal.aborted) throw signal.reason
-  } finally {
-    clearTimeout(silence)
-    signal.removeEventListener('abort', leave)
+    transport.noStreamsUntil = Date.now() + NO_STREAMS_MS
   }
 }
 
@@ -84,15 +90,12 @@ function toResult(
     })
   if (status === 'cancelled')
     throw new OncueError('JOB_CANCELLED', `The job ${id} was cancelled`, { details })
-  const definition = definitions && Object.hasOwn(definitions, topic) ? definitions[topic] : undefined
-  if (!definition) return result
-  try {
-    return parseResult(definition.output, result, topic)
-  } catch (cause) {
-    if (masked.length === 0) throw cause
-    throw new OncueError('INVALID_RESULT', `${(cause as Error).message}; hidden: ${masked.join(', ')}`, {
-      hint: 'The API hides these values from everybody but admins: use a token that may see them.',
-      cause,
+  // A mask would pass for the value behind it.
+  if (masked.length > 0)
+    throw new OncueError('INVALID_RESULT', `The result of the job ${id} is hidden in part: ${masked[0]}`, {
+      hint: 'The API hides such values from everybody but admins: use a token that may see them. jobs.get shows the rest.',
+      details: { ...details, masked },
     })
-  }
+  const definition = definitions && Object.hasOwn(definitions, topic) ? definitions[topic] : undefined
+  return definition ? parseResult(definition.output, result, topic) : result
 }

@@ -42,6 +42,10 @@ export class World {
     return this.#api.url
   }
 
+  get adminToken(): string {
+    return ADMIN_TOKEN
+  }
+
   get store() {
     return this.#api.services.store
   }

@@ -69,6 +69,16 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     ])
   })
 
+  it('a request may take longer than a timer reaches', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client({ timeoutMs: 2 ** 31, retries: 0 })
+    expect(await client.tokens.me()).toMatchObject({ role: 'admin' })
+    for await (const { now } of client.health.watch()) {
+      expect(now).toBeInstanceOf(Date)
+      break
+    }
+  })
+
   it('an error comes back as the API named it', async () => {
     const world = await startWorld(dialect)
     const wrong = world.client({ token: 'oncue_wrong' })

@@ -19,7 +19,7 @@ import type { ApiContext } from '../context.ts'
 import { watchOperation } from '../live/watch-operation.ts'
 import { changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
-import { assertMayAskFor, maskerOf } from './masker.ts'
+import { assertMayActOn, maskerOf } from './masker.ts'
 
 export const preview = reading({
   name: 'operations.preview',
@@ -130,7 +130,7 @@ interface Asked {
 }
 
 async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
-  await assertMayAskFor(ctx, filter)
+  await assertMayActOn(ctx, filter)
   const { status } = filter
   if (status && !POSSIBLE[action](status))
     throw new OncueError(

@@ -10,7 +10,7 @@ import type { TokenRow } from '@oncue/db'
 import { z } from 'zod'
 import type { Principal } from '../auth/principal.ts'
 import type { ApiContext } from '../context.ts'
-import { changing, reading } from '../operation.ts'
+import { authorize, changing, reading } from '../operation.ts'
 
 export const list = reading({
   name: 'devices.list',
@@ -39,12 +39,17 @@ export const rename = changing({
   note: (target) => ({ target, count: 1 }),
 })
 
+/** Whoever may act, and each device for itself: signing out is nobody's privilege. */
 export const revoke = changing({
   name: 'devices.revoke',
-  access: 'act',
+  access: 'anyone',
   input: deviceIdSchema,
   output: z.null(),
   async run(ctx, { id }) {
+    const { principal } = ctx
+    // A JWT may say anything of whom it is about.
+    const isItself = principal.tokenId !== null && principal.id === id
+    if (!isItself) await authorize(ctx, 'act')
     await assertMayChange(ctx, id)
     await ctx.store.tokens.revoke(id)
     await ctx.auth.changed()

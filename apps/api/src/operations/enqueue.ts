@@ -20,6 +20,7 @@ import { toPublicError } from '../errors.ts'
 import { changing } from '../operation.ts'
 import { unmaskedChecker } from './masker.ts'
 import { noteJobs } from './notes.ts'
+import { assertOtherQueue } from './own-queue.ts'
 
 type Request = z.output<typeof enqueueRequestSchema>
 type Item = z.output<typeof enqueueItemSchema>
@@ -124,6 +125,7 @@ async function payloadChecker(ctx: ApiContext): Promise<Check> {
 
 function toJob(request: Request, check: Check): NewJob {
   const { topic, payload = null, ...options } = request
+  assertOtherQueue(options.queue)
   // Without options it need not look at them again.
   const job = prepareJob(topic, payload, Object.keys(options).length > 0 ? options : undefined)
   check(topic, payload, job.payload)

@@ -32,9 +32,10 @@ import { pointsOf } from '../health/looks.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
+import { maskNothing } from '../masking.ts'
 import { changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
-import { assertMayAskFor, maskerOf } from './masker.ts'
+import { assertMayActOn, assertMayAskFor, keepShown, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
 
 export { enqueue, enqueueMany } from './enqueue.ts'
@@ -62,8 +63,13 @@ export const list = reading({
     await assertMayAskFor(ctx, filter)
     const page = await ctx.store.list(filter, { limit, offset, cursor })
     const mask = await maskerOf(ctx)
-    const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
-    return { ...page, items, limit, offset: offset ?? 0 }
+    const { payloadText } = filter
+    const shown = payloadText === undefined ? page.items : await keepShown(ctx, page.items, payloadText)
+    const items = shown.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
+    // How many have a text that may not be seen would tell it.
+    const count = payloadText !== undefined &&
+      mask !== maskNothing && { total: items.length, totalIsExact: false }
+    return { ...page, ...count, items, limit, offset: offset ?? 0 }
   },
 })
 
@@ -131,7 +137,7 @@ function action(name: string, act: Act) {
     async run(ctx, target) {
       const by = actorOf(ctx)
       if ('filter' in target) {
-        await assertMayAskFor(ctx, target.filter)
+        await assertMayActOn(ctx, target.filter)
         return act(ctx.store, target.filter, { by, asOf: target.asOf })
       }
       if (target.ids.length > MAX_BATCH) {
@@ -178,18 +184,30 @@ export const wait = reading({
   input: waitRequestSchema,
   output: waitResponseSchema,
   async run(ctx, { id, timeoutMs }) {
-    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing])
-    const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
-    if (!state) throw notFound(id)
-    const mask = await maskerOf(ctx)
-    const { status } = state
-    if (!isFinished(status))
-      return { finished: false as const, status, progress: mask(state, ['progress']).value.progress }
-    const job = await ctx.store.get(id)
-    if (!job) throw notFound(id)
-    const { value, masked } = mask({ result: job.result }, ['result'])
-    const { topic, lastError: error } = job
-    return { finished: true as const, topic, status, result: value.result, error, masked }
+    const validity = ctx.auth.whileValid(ctx.principal)
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
+    try {
+      for (;;) {
+        const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
+        if (validity.signal.aborted)
+          throw new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
+        if (!state) throw notFound(id)
+        const mask = await maskerOf(ctx)
+        if (!isFinished(state.status)) {
+          const { status, progress } = mask(state, ['progress']).value
+          return { finished: false as const, status, progress }
+        }
+        const job = await ctx.store.get(id)
+        if (!job) throw notFound(id)
+        const { topic, status, lastError: error } = job
+        // It was requeued since.
+        if (!isFinished(status)) continue
+        const { value, masked } = mask({ result: job.result }, ['result'])
+        return { finished: true as const, topic, status, result: value.result, error, masked }
+      }
+    } finally {
+      validity.release()
+    }
   },
 })
 

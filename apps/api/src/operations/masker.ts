@@ -34,8 +34,38 @@ export async function unmaskedChecker(ctx: ApiContext): Promise<(payload: unknow
   }
 }
 
-/** Whoever may not see a value may not find it out either, by asking which jobs have it. */
-export async function assertMayAskFor(ctx: ApiContext, { meta }: Pick<JobFilter, 'meta'>): Promise<void> {
+type Asked = Pick<JobFilter, 'meta' | 'payloadText'>
+
+/**
+ * Whoever may not see a value may not find it out either, by asking which jobs have it, or how many. A list of those
+ * that have a text in their payload is looked through first (`keepShown`).
+ */
+export async function assertMayActOn(ctx: ApiContext, filter: Asked): Promise<void> {
+  await assertMayAskFor(ctx, filter)
+  if (filter.payloadText === undefined || (await maskerOf(ctx)) === maskNothing) return
+  throw new OncueError('FORBIDDEN', 'Only an admin may act on jobs by a text in their payloads', {
+    hint: 'The text could be a masked value. List the jobs with this filter, and act on them by their ids.',
+  })
+}
+
+/** Of jobs that were found by a text in their payloads, those in which it can be seen. */
+export async function keepShown<Item extends { readonly id: string }>(
+  ctx: ApiContext,
+  items: readonly Item[],
+  text: string,
+): Promise<Item[]> {
+  const mask = await maskerOf(ctx)
+  if (mask === maskNothing) return [...items]
+  const shown: Item[] = []
+  for (const item of items) {
+    const { payload } = (await ctx.store.get(item.id)) ?? { payload: null }
+    const json = JSON.stringify(mask({ payload }, ['payload']).value.payload)
+    if (json.includes(text) || json.includes(JSON.stringify(text).slice(1, -1))) shown.push(item)
+  }
+  return shown
+}
+
+export async function assertMayAskFor(ctx: ApiContext, { meta }: Asked): Promise<void> {
   if (!meta) return
   const [path] = (await maskerOf(ctx))({ meta }, ['meta']).masked
   if (path === undefined) return

@@ -6,12 +6,13 @@ import {
   scheduleRequestSchema,
   scheduleSchema,
 } from '@oncue/core'
-import type { ScheduleRow } from '@oncue/db'
+import { nextRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { maskerOf, unmaskedChecker } from './masker.ts'
+import { assertOtherQueue } from './own-queue.ts'
 
 export const list = reading({
   name: 'schedules.list',
@@ -20,7 +21,8 @@ export const list = reading({
   output: z.array(scheduleSchema),
   async run(ctx) {
     const schedules = await ctx.store.schedules.list()
-    return Promise.all(schedules.map((schedule) => show(ctx, schedule)))
+    const now = await ctx.store.now()
+    return Promise.all(schedules.map((schedule) => show(ctx, schedule, now)))
   },
 })
 
@@ -33,11 +35,13 @@ export const save = changing({
   async run(ctx, { payload = null, ...schedule }) {
     const { auth, payloads, principal, settings, store } = ctx
     await auth.assertTopic(principal, schedule.topic)
+    assertOtherQueue(schedule.options.queue)
     const assertUnmasked = await unmaskedChecker(ctx)
     assertUnmasked(payload, prepareJob(schedule.topic, payload).payload)
     const { payloadValidation } = await settings.get()
     await payloads.check(schedule.topic, payload, payloadValidation)
-    return show(ctx, await store.schedules.save({ ...schedule, payload, source: 'database' }))
+    const saved = await store.schedules.save({ ...schedule, payload, source: 'database' })
+    return show(ctx, saved, await store.now())
   },
   note: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
 })
@@ -92,8 +96,8 @@ export const runNow = changing({
   note: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
 })
 
-async function show(ctx: ApiContext, schedule: ScheduleRow) {
+async function show(ctx: ApiContext, schedule: ScheduleRow, now: Date) {
   const mask = await maskerOf(ctx)
   const { value } = mask(schedule, ['payload'])
-  return { ...value, options: { ...schedule.options } }
+  return { ...value, options: { ...schedule.options }, nextRuns: nextRuns(schedule, now) }
 }

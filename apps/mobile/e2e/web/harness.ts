@@ -96,6 +96,26 @@ export async function enter(world: World, path: string, options: Entry = {}): Pr
   return visitor
 }
 
+/** With a finger that stays on a button of a sheet until the sheet is gone. */
+export async function hold(page: Page, name: RegExp | string): Promise<void> {
+  const sheet = page.getByRole('dialog')
+  await sheet.getByRole('button', { name }).hover()
+  await page.mouse.down()
+  await sheet.waitFor({ state: 'detached' })
+  await page.mouse.up()
+}
+
+/** What may not be done is there, and says why when it is pressed. */
+export async function expectLocked(page: Page, name: string, reason: string): Promise<void> {
+  const button = page.getByRole('button', { name, exact: true })
+  expect(await button.getAttribute('aria-disabled')).toBe('true')
+  // A sheet may be on its way still; for a browser what is locked cannot be clicked.
+  await button.hover()
+  await button.click({ force: true })
+  // To be seen, and not below a sheet.
+  await page.getByText(reason).last().click({ trial: true })
+}
+
 /** What axe calls serious or worse. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   // As the browser's own tools do it: the page's policy would not let in a script of somebody else.

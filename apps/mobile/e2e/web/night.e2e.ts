@@ -1,7 +1,6 @@
 import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
-import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, inject, it } from 'vitest'
-import { closeBrowser, DESKTOP, openWorld, PHONE, signIn, visit } from './harness.ts'
+import { closeBrowser, DESKTOP, hold, openWorld, PHONE, signIn, visit } from './harness.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 afterAll(closeBrowser)
@@ -64,11 +63,3 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     expect({ failed, completed }).toEqual({ failed: 0, completed: 8 })
   })
 })
-
-/** With a finger that stays until it has begun. */
-async function hold(page: Page, name: RegExp): Promise<void> {
-  await page.getByRole('button', { name }).hover()
-  await page.mouse.down()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
-  await page.mouse.up()
-}

@@ -2,13 +2,21 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { everyScreen, settled } from './every-screen.ts'
 import { closeBrowser, DESKTOP, enter, PHONE, seriousFindings } from './harness.ts'
+import { enlargeText, findCut, findShortened } from './large-text.ts'
 import { seed } from './seed.ts'
 import { startWorld, type World } from './world.ts'
+
+/** Longer than a row is wide. */
+const LONG_NAME = 'newsletters_of_the_northern_hemisphere'
 
 let world: World
 beforeAll(async () => {
   world = await startWorld({ ONCUE_ENVIRONMENT: 'production' })
   await seed(world)
+  const { client } = world
+  await client.jobs.enqueue('import_rows_of_the_accounting_department', {}, { queue: LONG_NAME })
+  await client.queues.pause({ queue: LONG_NAME })
+  await client.schedules.save({ name: LONG_NAME, cron: '0 * * * *', topic: 'nightly_report' })
 })
 afterAll(async () => {
   await closeBrowser()
@@ -33,6 +41,38 @@ it.each([
   },
 )
 
+it('with text of twice the size nothing is cut on a phone, nor moves sideways', async () => {
+  const { page } = await enter(world, '/', { viewport: PHONE })
+  await enlargeText(page)
+  const found: Record<string, unknown> = {}
+  for (const [name, path] of Object.entries(await everyScreen(world.client))) {
+    await page.goto(path)
+    await settled(page)
+    const cut = [...(await page.evaluate(findCut)), ...(await page.evaluate(findShortened))]
+    if (cut.length > 0) found[name] = cut
+  }
+  expect(found).toEqual({})
+})
+
+it('on a desk rules and channels stand alone, and alerts beside what is open', async () => {
+  const { page } = await enter(world, '/alerts', { viewport: DESKTOP })
+  const hint = page.getByText('Choose an alert')
+  await hint.waitFor()
+  for (const view of ['Rules', 'Channels']) {
+    await page.getByRole('radio', { name: view }).click()
+    await page.getByRole('button', { name: /^Add a/ }).waitFor()
+    expect(await hint.isVisible()).toBe(false)
+  }
+  await page.getByRole('radio', { name: 'Open' }).click()
+  await page
+    .getByRole('link', { name: /^Firing/ })
+    .first()
+    .click()
+  await page.waitForURL(/\/alerts\/./)
+  await page.getByRole('radio', { name: 'Rules' }).click()
+  await page.waitForURL(/\/alerts\?view=rules$/)
+})
+
 async function problemsOf(page: Page): Promise<string[]> {
   const problems = await page.evaluate(findCut)
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -42,16 +82,6 @@ async function problemsOf(page: Page): Promise<string[]> {
     problems.push(...(await seriousFindings(page)).map((finding) => `${colorScheme}: ${finding}`))
   }
   return problems
-}
-
-/** Text that reaches out of the window, where nothing scrolls sideways. */
-function findCut(): string[] {
-  const scrolls = (element: Element | null): boolean =>
-    element !== null && (getComputedStyle(element).overflowX === 'auto' || scrolls(element.parentElement))
-  return [...document.querySelectorAll('h1, h2, h3, div, span')]
-    .filter((each) => [...each.childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE))
-    .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !scrolls(each.parentElement))
-    .map((each) => `cut: ${each.textContent}`)
 }
 
 /** Until then a page need not have heard of it. */

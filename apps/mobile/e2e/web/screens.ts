@@ -6,6 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { playThePast, startDemo } from '../../../../examples/demo/demo.ts'
 import { launchBrowser } from './browser.ts'
 import { everyScreen, settled } from './every-screen.ts'
+import { enlargeText } from './large-text.ts'
 import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
 /**
@@ -63,25 +64,14 @@ async function shootSheet(page: Page, suffix: string): Promise<void> {
   await shoot(page, `confirm-${suffix}`)
 }
 
-/** Only the text grows, as those do who set that in their system. */
 async function shootLarge(screens: Screens): Promise<void> {
   const page = await openPage(browser, { viewport: SIZES.phone })
+  await enlargeText(page)
   await page.goto('/')
   await signIn(page)
   for (const [name, path] of screens) {
     await page.goto(path)
     await settled(page)
-    await page.evaluate(() => {
-      for (const each of document.querySelectorAll<HTMLElement>('div, span, h1, h2, h3')) {
-        const hasText = [...each.childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE)
-        if (!hasText) continue
-        const { fontSize, lineHeight } = getComputedStyle(each)
-        Object.assign(each.style, {
-          fontSize: `${Number.parseFloat(fontSize) * 2}px`,
-          lineHeight: `${Number.parseFloat(lineHeight) * 2}px`,
-        })
-      }
-    })
     await shoot(page, `${name}-phone-large-text`)
   }
   await page.context().close()

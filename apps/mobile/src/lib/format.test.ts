@@ -38,6 +38,15 @@ describe('numbers', () => {
   })
 })
 
+it('has each number with its own unit, for those who set them in two sizes', () => {
+  const then = new Date('2026-11-16T03:00:00Z')
+  expect(format.ageParts(then, then.getTime() + 438_000)).toEqual([
+    { value: '7', unit: 'min' },
+    { value: '18', unit: 's' },
+  ])
+  expect(format.percentParts(0.14)).toEqual([{ value: '14', unit: '%' }])
+})
+
 describe('durations', () => {
   it.each([
     [0, '0 ms'],
@@ -82,6 +91,7 @@ describe('moments', () => {
   it('are of this time zone', () => {
     expect(format.timeOfDay(at)).toBe('03:02')
     expect(format.moment(at)).toBe('6 Nov, 03:02:05')
+    expect(format.date(at)).toBe('6 Nov 2026, 03:02')
   })
 })
 

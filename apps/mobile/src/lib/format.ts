@@ -18,47 +18,57 @@ export function rate(value: number): string {
   return number(value < 100 ? Math.round(value * 10) / 10 : Math.round(value))
 }
 
+/** A number and its unit apart, for those who set them in two sizes. */
+export interface Quantity {
+  readonly value: string
+  readonly unit: string
+}
+
+const joined = (parts: readonly Quantity[]) =>
+  parts.map(({ value, unit }) => `${value}${THIN}${unit}`).join(' ')
+
 /** A share from 0 to 1: `14 %`; what is there is never 0 %, what is missing never 100 %. */
 export function percent(share: number): string {
+  return joined(percentParts(share))
+}
+
+export function percentParts(share: number): readonly Quantity[] {
   const exact = share * 100
-  if (exact > 0 && exact < 0.1) return `<${THIN}0.1${THIN}%`
-  if (exact < 100 && exact > 99.9) return `>${THIN}99.9${THIN}%`
-  return `${exact < 10 ? Math.round(exact * 10) / 10 : Math.floor(exact)}${THIN}%`
+  const of = (value: string) => [{ value, unit: '%' }]
+  if (exact > 0 && exact < 0.1) return of(`<${THIN}0.1`)
+  if (exact < 100 && exact > 99.9) return of(`>${THIN}99.9`)
+  return of(String(exact < 10 ? Math.round(exact * 10) / 10 : Math.floor(exact)))
 }
 
 /** Two units at most: `340 ms`, `12 s`, `4 min 10 s`, `1 h 4 min`, `36 h`, `9 d 3 h`. */
 export function duration(ms: number): string {
-  const { value, unit } = durationParts(ms)
-  return `${value}${THIN}${unit}`
+  return joined(durationParts(ms))
 }
 
-/** The number and its unit apart, for those who set them in two sizes. */
-function durationParts(ms: number): { readonly value: string; readonly unit: string } {
+function durationParts(ms: number): readonly Quantity[] {
   const time = Math.max(0, ms)
-  if (time < SECOND) return { value: String(Math.round(time)), unit: 'ms' }
-  if (time < 10 * SECOND) return { value: String(Math.floor(time / 100) / 10), unit: 's' }
-  if (time < MINUTE) return { value: String(Math.floor(time / SECOND)), unit: 's' }
+  if (time < SECOND) return [{ value: String(Math.round(time)), unit: 'ms' }]
+  if (time < 10 * SECOND) return [{ value: String(Math.floor(time / 100) / 10), unit: 's' }]
+  if (time < MINUTE) return [{ value: String(Math.floor(time / SECOND)), unit: 's' }]
   if (time < HOUR) return two(time, MINUTE, 'min', SECOND, 's')
   if (time < 2 * DAY) return two(time, HOUR, 'h', MINUTE, 'min')
   return two(time, DAY, 'd', HOUR, 'h')
 }
 
 function two(time: number, large: number, largeUnit: string, small: number, smallUnit: string) {
-  const whole = Math.floor(time / large)
+  const whole = { value: String(Math.floor(time / large)), unit: largeUnit }
   const rest = Math.floor((time % large) / small)
-  if (rest === 0) return { value: String(whole), unit: largeUnit }
-  return { value: `${whole}${THIN}${largeUnit} ${rest}`, unit: smallUnit }
+  return rest === 0 ? [whole] : [whole, { value: String(rest), unit: smallUnit }]
 }
 
 /** How long ago, for what ticks: in whole seconds, since nobody wants tenths to flicker. */
 export function age(from: Date, now: number): string {
-  const { value, unit } = ageParts(from, now)
-  return `${value}${THIN}${unit}`
+  return joined(ageParts(from, now))
 }
 
-export function ageParts(from: Date, now: number): { readonly value: string; readonly unit: string } {
+export function ageParts(from: Date, now: number): readonly Quantity[] {
   const ms = now - from.getTime()
-  return ms < SECOND ? { value: '0', unit: 's' } : durationParts(Math.floor(ms / SECOND) * SECOND)
+  return ms < SECOND ? [{ value: '0', unit: 's' }] : durationParts(Math.floor(ms / SECOND) * SECOND)
 }
 
 /** `now`, `4 min ago`: one unit, since it is read at a glance. */
@@ -85,9 +95,19 @@ export function timeOfDay(at: Date): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
+/** `16 Nov`. */
+export function day(at: Date): string {
+  return `${at.getDate()} ${MONTHS[at.getMonth()]}`
+}
+
 /** `16 Nov, 03:12:05`. */
 export function moment(at: Date): string {
-  return `${at.getDate()} ${MONTHS[at.getMonth()]}, ${timeOfDay(at)}:${pad(at.getSeconds())}`
+  return `${day(at)}, ${timeOfDay(at)}:${pad(at.getSeconds())}`
+}
+
+/** `3 Oct 2026, 14:05`, for what may be long ago. */
+export function date(at: Date): string {
+  return `${day(at)} ${at.getFullYear()}, ${timeOfDay(at)}`
 }
 
 /** `1 job`, `312 jobs`, `2 queues`. */

@@ -19,12 +19,20 @@ export type SessionState =
       readonly me: Me | null
     }
 
+interface SignedOut {
+  /** The server could not be told: a device that was paired is in its list still. */
+  readonly isStillListed: boolean
+}
+
 const STREAM_TIMEOUT_MS = 10_000
+const LEAVE_TIMEOUT_MS = 5_000
 
 /** Which server, and as whom. */
 export class Session {
   readonly state = new Observable<SessionState>({ status: 'loading' })
   readonly servers = new Observable<Servers>({ servers: [], currentId: null })
+  /** It is no news then that the server knows us no longer. */
+  #isLeaving = false
 
   async start(): Promise<void> {
     if (HOME_SERVER) return this.#open(HOME_SERVER)
@@ -53,17 +61,30 @@ export class Session {
     await this.#openCurrent()
   }
 
-  /** Of the server in use, unless another is named. */
-  async signOut(id?: string): Promise<void> {
+  /**
+   * Of the server in use, unless another is named. On a phone the server is asked to let go of this device, and
+   * the token is forgotten whether or not it could be reached.
+   */
+  async signOut(id?: string): Promise<SignedOut> {
     const state = this.state.get()
     if (HOME_SERVER) {
       await clientOf(HOME_SERVER).session.end()
-      return this.state.set({ status: 'signed-out', why: null })
+      this.state.set({ status: 'signed-out', why: null })
+      return { isStillListed: false }
     }
-    const leaving = id ?? (state.status === 'signed-in' ? state.server.id : undefined)
-    if (leaving === undefined) return
-    this.servers.set(await forgetServer(this.servers.get(), leaving))
-    if (state.status !== 'signed-in' || state.server.id === leaving) await this.#openCurrent()
+    const leaving = id ?? (state.status === 'signed-in' ? state.server.id : null)
+    const server = this.servers.get().servers.find((each) => each.id === leaving)
+    if (!server) return { isStillListed: false }
+    this.#isLeaving = true
+    try {
+      const isCurrent = state.status === 'signed-in' && state.server.id === server.id
+      const isStillListed = !(await letGo(server, isCurrent ? state.me : null))
+      this.servers.set(await forgetServer(this.servers.get(), server.id))
+      if (state.status !== 'signed-in' || state.server.id === server.id) await this.#openCurrent()
+      return { isStillListed }
+    } finally {
+      this.#isLeaving = false
+    }
   }
 
   /** The server answers, and who we are could not be asked yet. */
@@ -77,7 +98,7 @@ export class Session {
 
   /** The server knows us no longer: sign in again, and go on where one was. */
   expire(): void {
-    if (this.state.get().status === 'signed-in')
+    if (this.state.get().status === 'signed-in' && !this.#isLeaving)
       this.state.set({
         status: 'signed-out',
         why: 'Your session has ended. Sign in to go on where you were.',
@@ -122,6 +143,18 @@ export class Session {
   #enter(server: Server, me: Me | null): void {
     const streams = clientOf(server, { retries: 0, timeoutMs: STREAM_TIMEOUT_MS })
     this.state.set({ status: 'signed-in', server, client: clientOf(server), streams, me })
+  }
+}
+
+/** Whether the server has no device of ours any more. A token that was typed in is somebody's, and goes on. */
+async function letGo(server: Server, me: Me | null): Promise<boolean> {
+  const client = clientOf(server, { retries: 0, timeoutMs: LEAVE_TIMEOUT_MS })
+  try {
+    const { kind, id } = me ?? (await client.tokens.me())
+    if (kind === 'device') await client.devices.revoke({ id })
+    return true
+  } catch (error) {
+    return isOncueError(error, 'UNAUTHORIZED')
   }
 }
 

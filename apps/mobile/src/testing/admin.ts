@@ -18,7 +18,7 @@ export function scheduleOf(name: string, differs: Partial<Schedule> = {}): Sched
   return {
     ...{ name, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', topic: 'mail_digest', payload: null },
     ...{ options: {}, missed: 'skip', source: 'code', nextAt: minutesAgo(-348), lastAt: minutesAgo(1_092) },
-    ...{ paused: null, ...differs },
+    ...{ nextRuns: [-348, -1_788, -3_228].map(minutesAgo), paused: null, ...differs },
   }
 }
 

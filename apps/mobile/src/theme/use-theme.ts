@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { useWindowDimensions } from 'react-native'
+import { useFontScale } from '../lib/font-scale.ts'
 import { usePreference } from '../lib/preferences.ts'
 import { useSystemIsDark } from '../lib/system-scheme.ts'
 import { dark, light, type Palette, WIDE } from './tokens.ts'
@@ -20,4 +21,9 @@ export function useTheme(): Theme {
 /** Room for the rail, and for a list beside its detail. */
 export function useIsWide(): boolean {
   return useWindowDimensions().width >= WIDE
+}
+
+/** Rows then grow with what they say, and what stood side by side stands one below the other. */
+export function useIsLargeText(): boolean {
+  return useFontScale() > 1.3
 }

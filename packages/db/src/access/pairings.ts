@@ -82,9 +82,11 @@ export function createPairings(sql: Sql): PairingStore {
           values: [now, id, hashOf(device.code), now, now, now],
         },
         {
-          text: `insert into {tokens} (id, kind, name, role, hash, allowed_topics, created, created_by)
-            select device_id, 'device', ?, role, ?, allowed_topics, used_at, created_by
-            from {pairings} where device_id = ?`,
+          // No longer than who made the code.
+          text: `insert into {tokens} (id, kind, name, role, hash, allowed_topics, created, created_by, expires_at)
+            select p.device_id, 'device', ?, p.role, ?, p.allowed_topics, p.used_at, p.created_by,
+              (select t.expires_at from {tokens} t where t.id = p.maker_id)
+            from {pairings} p where p.device_id = ?`,
           values: [device.name, device.hash, id],
         },
       )

@@ -161,6 +161,30 @@ export function describeDependencies(dialect: Dialect): void {
       }
     })
 
+    it('a parent that is deleted before its children are committed leaves none of them waiting for ever', async () => {
+      const store = await bench.open()
+      // One writer at a time: nobody can delete a job while somebody else's transaction is open.
+      if (!store.capabilities.concurrentWriters) return
+      for (const kind of dialect.transactions) {
+        const [parent = ''] = await store.enqueue([aJob({ topic: 'parent' })])
+        const policies = ['wait', 'stop', 'cancel', 'go_on'] as const
+        let children: string[] = []
+        await kind.run(bench.url, async (tx) => {
+          const jobs = policies.map((onParentFailure) => aJob({ after: [parent], onParentFailure }))
+          children = await store.enqueue(jobs, { tx })
+          expect(await store.delete([parent])).toEqual({ done: 1, skipped: {} })
+        })
+        const statuses = () => Promise.all(children.map((id) => statusOf(store, id)))
+        await expect
+          .poll(async () => {
+            await store.rescue()
+            return statuses()
+          })
+          .toEqual(['failed', 'failed', 'cancelled', 'pending'])
+        await store.cancel(children)
+      }
+    })
+
     it('10 000 children of one parent are released by its completion', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob()])

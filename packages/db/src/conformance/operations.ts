@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { INTERNAL_QUEUE } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import { BATCH } from '../actions.ts'
 import { type NewOperation, OPERATION_LEAD, type OperationRow } from '../operations.ts'
@@ -206,6 +207,31 @@ export function describeOperations(dialect: Dialect): void {
       const { cancelled } = await store.heartbeat(beat)
       expect(cancelled.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
       expect(ids).toEqual(expect.arrayContaining(after.map(({ id }) => id)))
+    })
+
+    it('to cancel what runs leaves alone what was waiting at its moment', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(1))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      await store.claim(claiming())
+      const filter = { status: 'processing' } as const
+      const begun = await store.operations.create(anOperation({ action: 'cancel', filter, asOf }))
+      expect(await finish(store, begun)).toMatchObject({ done: 0, skipped: {} })
+    })
+
+    it("leaves Oncue's own jobs alone, unless it names their queue or topic", async () => {
+      const store = await bench.openWithClock()
+      const [own = ''] = await store.enqueue([aJob({ topic: 'oncue:notify', queue: INTERNAL_QUEUE })])
+      await store.enqueue(someJobs(2))
+      const cancel = async (filter: NewOperation['filter']) =>
+        finish(store, await store.operations.create(anOperation({ action: 'cancel', filter })))
+      const waiting = { status: 'pending' } as const
+      expect(await store.operations.count(waiting, bench.clock.now())).toMatchObject({ total: 2 })
+      expect(await cancel(waiting)).toMatchObject({ done: 2 })
+      expect(await store.cancel(waiting)).toEqual({ done: 0, skipped: {} })
+      expect(await read(store, own)).toMatchObject({ status: 'pending' })
+      expect(await cancel({ queue: INTERNAL_QUEUE })).toMatchObject({ done: 1 })
     })
 
     it('that matches nothing ends at once', async () => {

@@ -70,6 +70,15 @@ export function describePairings(dialect: Dialect): void {
       expect(await store.tokens.list({ kind: 'device' })).toEqual([])
     })
 
+    it('makes a device that ends when its maker does', async () => {
+      const store = await bench.openWithClock()
+      const expiresAt = new Date(bench.clock.now().getTime() + 60_000)
+      const token = { kind: 'token', name: 'ada', role: 'operator', hash: newHash(), expiresAt } as const
+      const { id: makerId } = await store.tokens.create(token)
+      const { code } = await store.pairings.create(aPairing({ makerId }))
+      expect(await exchange(store, code)).toMatchObject({ expiresAt })
+    })
+
     it.each(['', 'ABC-DEF-GHJ', "' or 1 = 1 --", '%'])('refuses %j, which is no code', async (code) => {
       const store = await bench.openWithClock()
       await store.pairings.create(aPairing())

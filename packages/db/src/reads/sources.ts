@@ -1,3 +1,4 @@
+import { INTERNAL_QUEUE } from '@oncue/core'
 import type { Sql } from '../sql.ts'
 import type { JobFilter } from '../store.ts'
 import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
@@ -70,16 +71,15 @@ class Builder {
     if (after) both.push(q`(x.created, x.id) ${beyond} (${after.created}, ${after.id})`)
     if (queue !== undefined) both.push(q`x.queue = ${queue}`)
     if (topic !== undefined) both.push(q`x.topic = ${topic}`)
+    // Those who act on everything do not mean what Oncue has to do itself.
+    if (asOf && queue === undefined && topic === undefined) both.push(q`x.queue <> ${INTERNAL_QUEUE}`)
     const live = [...both]
     const finished = [...both]
     if (status) live.push(q`x.status = ${status}`)
     // A job that is retried after the error counts too; one that got over it does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
-    // What was put back, began to run or has failed since may match only now. A run that had begun changes with
-    // every heartbeat, and matched as it does now.
-    if (asOf && (status ?? fingerprint) !== undefined)
-      live.push(q`(x.status = 'processing' and x.started_at <= ${asOf} or x.updated <= ${asOf})`)
+    if (asOf) live.push(...asItWas(filter, asOf))
     // As an expression, so that no plan walks history_failed for it from the beginning of time.
     if (asOf) finished.push(q`coalesce(x.finished_at, x.created) <= ${asOf}`)
     this.#live = live
@@ -209,6 +209,18 @@ class Builder {
   #add(live: 0 | 1, from: Fragment): void {
     this.#branches.push(q`select ${raw(String(live))} as live, n.created, n.id from ${from}`)
   }
+}
+
+/**
+ * What was put back, began to run or has failed since may match only now. A claim does not write `updated`, and
+ * every heartbeat does: a run that had begun by then had its status, and whatever error it is retried for.
+ */
+function asItWas({ status, fingerprint }: JobFilter, asOf: Date): Fragment[] {
+  const begun = q`x.started_at <= ${asOf}`
+  if (status === 'processing') return [begun]
+  if (status !== undefined) return [q`x.updated <= ${asOf}`]
+  if (fingerprint === undefined) return []
+  return [q`(x.status = 'processing' and ${begun} or x.updated <= ${asOf})`]
 }
 
 const byteOf = (queue: string) => `(hashtext(${queue}) >> 24)::"char"`

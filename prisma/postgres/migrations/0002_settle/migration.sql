@@ -4,8 +4,8 @@
 --
 -- Who waits for whom: a settle waits for rows of its own runs, then for dependants by id, then for
 -- slots by key, then for keys. Claims, heartbeats, rescues and people's actions skip what is locked
--- and wait for nobody. So there is no circle in which two could wait for each other. One exception: an
--- enqueue that replaces goes from the key to the job; if it meets a cancel or a settle of that job,
+-- and wait for nobody, but for the dependants of what a cancel ends. So there is no circle in which two
+-- could wait for each other. One exception: an enqueue that replaces goes from the key to the job; if it meets a cancel or a settle of that job,
 -- Postgres ends one of them, and it is sent again.
 --
 -- The planner settings: PL/pgSQL keeps its first plan, which was made when the table may have been

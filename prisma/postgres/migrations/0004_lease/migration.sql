@@ -180,12 +180,14 @@ declare
   v_live uuid[];
   v_completed uuid[];
   v_other uuid[];
+  v_gone uuid[];
   v_slot oncue.slots;
   v_room integer;
 begin
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
   -- saw the other. So each edge is looked at once more. A parent whose row is locked may be ending
-  -- right now, and is left for the next time.
+  -- right now, and is left for the next time. One that was deleted meanwhile did not complete, and nobody
+  -- can requeue it: there is nothing to wait for.
   select array_agg(distinct d.parent_id) into v_parents
     from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d;
   if v_parents is not null then
@@ -201,6 +203,14 @@ begin
     if v_other is not null then
       perform oncue.release_dependants_v1(v_now, v_other, false);
       update oncue.deps d set checked = true where not d.checked and d.parent_id = any (v_other);
+    end if;
+    v_gone := array(
+      select p.id from unnest(v_parents) as p(id)
+      except select j.id from oncue.jobs j where j.id = any (v_parents)
+      except select h.id from oncue.history h where h.id = any (v_parents));
+    if cardinality(v_gone) > 0 then
+      update oncue.deps d set policy = 'stop' where d.parent_id = any (v_gone) and d.policy = 'wait';
+      perform oncue.release_dependants_v1(v_now, v_gone, false);
     end if;
   end if;
 

@@ -1,6 +1,7 @@
 import { Split } from '../../components/shell/split.tsx'
-import { AlertsScreen } from '../../features/alerts/alerts-screen.tsx'
+import { AlertsScreen, useAlertsView } from '../../features/alerts/alerts-screen.tsx'
 
 export default function AlertsRoute() {
-  return <Split list={<AlertsScreen />} hint="Choose an alert" />
+  const { isOfAlerts } = useAlertsView()
+  return <Split list={<AlertsScreen />} hint="Choose an alert" isAlone={!isOfAlerts} />
 }

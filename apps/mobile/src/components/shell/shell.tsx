@@ -3,9 +3,10 @@ import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
 import { Notifications } from '../../features/notifications/notifications.tsx'
+import { useFontScale } from '../../lib/font-scale.ts'
 import { useSessionState } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
-import { radius, space } from '../../theme/tokens.ts'
+import { radius, space, type } from '../../theme/tokens.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { Icon } from '../ui/icon.tsx'
 import { IconButton } from '../ui/icon-button.tsx'
@@ -17,6 +18,7 @@ import { type Destination, isWithin, MORE, TABS } from './destinations.ts'
 import { EnvironmentBadge } from './environment-badge.tsx'
 
 const ALONE = ['/sign-in', '/pair']
+const MAX_TAB_SCALE = 1.4
 
 /** What stays where it is while screens come and go: a rail where there is room, bars on a phone. */
 export function Shell({ children }: { readonly children: ReactNode }) {
@@ -107,6 +109,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   const isHere = isWithin(usePathname(), to.href)
   const firing = useFiring(to)
   const ink = isHere ? 'accent' : 'textMuted'
+  const tabSize = useTabSize()
   return (
     <Pressable
       role="link"
@@ -119,8 +122,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
       <Text
         variant={isTab ? 'overline' : 'label'}
         color={isHere ? 'accent' : isTab ? 'textMuted' : 'text'}
-        // Four share the width of a phone: with large text the icon says the rest.
-        {...(isTab && { numberOfLines: 1, maxFontSizeMultiplier: 1.4, style: styles.tabLabel })}
+        {...(isTab && { numberOfLines: 1, style: [styles.tabLabel, tabSize] })}
       >
         {to.label}
       </Text>
@@ -133,6 +135,12 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
       )}
     </Pressable>
   )
+}
+
+/** Four share the width of a phone: their words grow less than others. */
+function useTabSize() {
+  const share = Math.min(1, MAX_TAB_SCALE / useFontScale())
+  return { fontSize: type.overline.fontSize * share, lineHeight: type.overline.lineHeight * share }
 }
 
 function useFiring(to: Destination): number {

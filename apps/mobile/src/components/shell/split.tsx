@@ -8,6 +8,8 @@ export interface SplitProps {
   /** The detail that is open; none: the list alone, or a hint beside it. */
   readonly children?: ReactNode
   readonly hint: string
+  /** What it lists now opens no detail: it has all the room. */
+  readonly isAlone?: boolean
 }
 
 const BesideList = createContext(false)
@@ -18,15 +20,17 @@ export function useIsBesideList(): boolean {
 }
 
 /** Where there is room, a list and its detail side by side; else whichever was asked for. */
-export function Split({ list, children, hint }: SplitProps) {
+export function Split({ list, children, hint, isAlone = false }: SplitProps) {
   const { colors } = useTheme()
   if (!useIsWide()) return children ?? list
   return (
     <View style={styles.split}>
-      <View style={[styles.list, { borderRightColor: colors.line }]}>{list}</View>
-      <BesideList.Provider value={true}>
-        <View style={styles.detail}>{children ?? <EmptyState icon="open" title={hint} />}</View>
-      </BesideList.Provider>
+      <View style={isAlone ? styles.detail : [styles.list, { borderRightColor: colors.line }]}>{list}</View>
+      {!isAlone && (
+        <BesideList.Provider value={true}>
+          <View style={styles.detail}>{children ?? <EmptyState icon="open" title={hint} />}</View>
+        </BesideList.Provider>
+      )}
     </View>
   )
 }

@@ -1,6 +1,5 @@
-import { setStringAsync } from 'expo-clipboard'
 import { IconButton } from './icon-button.tsx'
-import { useToast } from './toast.tsx'
+import { useCopy } from './use-copy.ts'
 
 export interface CopyButtonProps {
   readonly label: string
@@ -8,11 +7,6 @@ export interface CopyButtonProps {
 }
 
 export function CopyButton({ label, text }: CopyButtonProps) {
-  const toast = useToast()
-  const copy = () =>
-    setStringAsync(text).then(
-      () => toast.show({ text: 'Copied', icon: 'copy' }),
-      () => toast.show({ text: 'This browser does not let the page copy.', icon: 'warn' }),
-    )
-  return <IconButton icon="copy" label={label} onPress={() => void copy()} />
+  const copy = useCopy()
+  return <IconButton icon="copy" label={label} onPress={() => void copy(text)} />
 }

@@ -19,6 +19,16 @@ it('tells what to do, in the words of the error', () => {
   expect(text).toMatch(/^A viewer may not do this\. Use a token/)
 })
 
+it('tells of a job that is gone when it was enqueued', () => {
+  const at = new Date(2026, 9, 3, 14, 5)
+  const hex = at.getTime().toString(16).padStart(12, '0')
+  const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7c3a-9d2e-5b8a4f1e6d70`
+  const { text } = describeProblem(new OncueError('JOB_NOT_FOUND', `There is no job "${id}"`))
+  expect(text).toBe(
+    `No job ${id}: it was enqueued on 3 Oct 2026, 14:05, and finished jobs are removed after a while.`,
+  )
+})
+
 it('does not hide what it does not know', () => {
   expect(describeProblem(new Error('boom')).text).toBe('boom')
 })

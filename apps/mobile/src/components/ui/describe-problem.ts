@@ -1,4 +1,6 @@
 import { isOncueError } from '@oncue/sdk'
+import { date } from '../../lib/format.ts'
+import { jobNamedIn } from '../../lib/job-id.ts'
 import type { IconName } from './icon.tsx'
 
 export interface Problem {
@@ -25,7 +27,7 @@ export function describeProblem(error: unknown): Problem {
     case 'JOB_NOT_FOUND':
       return {
         title: 'This job is gone',
-        text: 'There is no job with this id, or it was removed by retention: finished jobs are kept only for a while.',
+        text: whyGone(error.message),
         icon: 'remove',
         canRetry: false,
       }
@@ -52,6 +54,14 @@ export function describeProblem(error: unknown): Problem {
         canRetry: error.retryable || isServerSide(error.code),
       }
   }
+}
+
+/** Nobody knows when it was removed, but its id knows when it was made. */
+function whyGone(message: string): string {
+  const job = jobNamedIn(message)
+  return job
+    ? `No job ${job.id}: it was enqueued on ${date(job.at)}, and finished jobs are removed after a while.`
+    : 'There is no job with this id, or it was removed by retention: finished jobs are kept only for a while.'
 }
 
 const isServerSide = (code: string) => /^(INTERNAL|DATABASE_)/.test(code)

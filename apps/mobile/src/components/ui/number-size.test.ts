@@ -11,5 +11,14 @@ it.each([
   ['80.8', '/min', 141, 32],
   ['999\u202f999\u202f999', '', 40, 20],
 ])('%s%s in %d px: %d', (value, unit, width, size) => {
-  expect(numberSize(value, unit, { width, sizes })).toBe(size)
+  expect(numberSize([{ value, unit }], { width, sizes })).toBe(size)
+})
+
+it('is that of all pairs together', () => {
+  const parts = [
+    { value: '7', unit: 'min' },
+    { value: '18', unit: 's' },
+  ]
+  expect(numberSize(parts, { width: 326, sizes })).toBe(48)
+  expect(numberSize(parts, { width: 141, sizes })).toBe(32)
 })

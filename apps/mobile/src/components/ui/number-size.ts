@@ -1,18 +1,22 @@
+import type { Quantity } from '../../lib/format.ts'
+
 /** Widths in em, of the widest system font in bold: guessed too wide, a number is a little smaller; never cut. */
 const DIGIT = 0.7
 const GAP = 0.36
 /** How much smaller a unit is than its number. */
-const UNIT = 0.42
+export const UNIT = 0.42
 
-/** The largest size, of a few, in which a number and its unit fit: every digit counts, so none is left out. */
+/** The largest size, of a few, in which numbers and their units fit: every digit counts, so none is left out. */
 export function numberSize(
-  value: string,
-  unit: string,
+  parts: readonly Quantity[],
   { width, sizes }: { readonly width: number; readonly sizes: readonly number[] },
 ): number {
-  const em = emOf(value) + (unit === '' ? 0 : UNIT * (emOf(unit) + GAP))
+  const gaps = UNIT * GAP * (parts.length - 1)
+  const em = parts.reduce((sum, { value, unit }) => sum + emOf(value) + UNIT * unitOf(unit), gaps)
   return sizes.find((size) => size * em <= width) ?? sizes.at(-1) ?? 16
 }
+
+const unitOf = (unit: string) => (unit === '' ? 0 : emOf(unit) + GAP)
 
 function emOf(text: string): number {
   const gaps = text.match(/[\s.,:]/g)?.length ?? 0

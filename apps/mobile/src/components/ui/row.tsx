@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
+import { useFontScale } from '../../lib/font-scale.ts'
 import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { Icon } from './icon.tsx'
@@ -21,6 +22,9 @@ export interface RowProps {
   readonly height?: number | undefined
 }
 
+/** What a name needs: where there is less, what stands at the end goes below. */
+const ROOM = 150
+
 /** Two lines in a list, with a fine line below. */
 export function Row(props: RowProps) {
   const {
@@ -35,13 +39,16 @@ export function Row(props: RowProps) {
     height,
   } = props
   const { colors } = useTheme()
+  const flexBasis = ROOM * useFontScale()
   const isSelectable = isSelected !== null
   const content = (
     <View style={styles.content}>
       {isSelectable && <Box isChecked={isSelected} />}
       {leading}
-      <View style={styles.middle}>{children}</View>
-      {trailing}
+      <View style={styles.words}>
+        <View style={[styles.middle, { flexBasis }]}>{children}</View>
+        {trailing && <View style={styles.trailing}>{trailing}</View>}
+      </View>
       {onPress && !isSelectable && <Icon name="open" size={16} color="lineStrong" />}
     </View>
   )
@@ -96,7 +103,9 @@ const styles = StyleSheet.create({
     paddingHorizontal: space.l,
     paddingVertical: space.m,
   },
-  middle: { flex: 1, minWidth: 0, gap: 2 },
+  words: { flex: 1, minWidth: 0, flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.m },
+  middle: { flexGrow: 1, flexShrink: 1, minWidth: 0, gap: 2 },
+  trailing: { maxWidth: '100%', marginLeft: 'auto' },
   box: {
     width: 24,
     height: 24,

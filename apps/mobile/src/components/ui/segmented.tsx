@@ -47,6 +47,7 @@ export function Segmented<Value extends string>({ label, options, value, onChang
 const styles = StyleSheet.create({
   track: {
     flexDirection: 'row',
+    flexWrap: 'wrap',
     alignSelf: 'flex-start',
     borderRadius: radius.m,
     padding: 2,
@@ -56,6 +57,6 @@ const styles = StyleSheet.create({
     justifyContent: 'center',
     paddingHorizontal: space.l,
     borderRadius: radius.m - 2,
-    flexShrink: 1,
+    maxWidth: '100%',
   },
 })

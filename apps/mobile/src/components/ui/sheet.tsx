@@ -6,6 +6,7 @@ import { useReducedMotion } from '../../theme/use-reduced-motion.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { IconButton } from './icon-button.tsx'
 import { Text } from './text.tsx'
+import { ToastInSheet } from './toast.tsx'
 
 export interface SheetProps {
   readonly isOpen: boolean
@@ -50,6 +51,7 @@ export function Sheet({ isOpen, title, onClose, children, footer }: SheetProps) 
           </ScrollView>
           {footer && <View style={styles.footer}>{footer}</View>}
         </View>
+        <ToastInSheet />
       </View>
     </Modal>
   )

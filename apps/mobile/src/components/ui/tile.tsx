@@ -1,15 +1,18 @@
 import { useState } from 'react'
-import { StyleSheet, useWindowDimensions, View } from 'react-native'
+import { StyleSheet, View } from 'react-native'
+import { useFontScale } from '../../lib/font-scale.ts'
+import type { Quantity } from '../../lib/format.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
-import { numberSize } from './number-size.ts'
+import { numberSize, UNIT } from './number-size.ts'
 import { Pressable } from './pressable.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { Text } from './text.tsx'
 
 export interface TileProps {
   readonly label: string
-  readonly value: string
+  /** A number, or several with their units: 7 min 18 s. */
+  readonly value: string | readonly Quantity[]
   readonly unit?: string
   /** "rising", "steady", "2 of 3 busy". */
   readonly trend?: string
@@ -27,28 +30,32 @@ const SMALL = [30, 26, 22, 18] as const
 
 /** One number that can be read from across the room. */
 export function Tile(props: TileProps) {
-  const { label, value, unit, trend, isBad = false, spark, threshold, onPress, size = 'large' } = props
+  const { label, value, unit = '', trend, isBad = false, spark, threshold, onPress, size = 'large' } = props
   const { colors } = useTheme()
-  const { fontScale } = useWindowDimensions()
+  const fontScale = useFontScale()
   const [width, setWidth] = useState<number | null>(null)
   const sizes = size === 'large' ? LARGE : SMALL
-  const fontSize =
-    width === null ? sizes[0] : numberSize(value, unit ?? '', { width: width / fontScale, sizes })
-  const unitSize = Math.max(14, fontSize * 0.42)
+  const parts = typeof value === 'string' ? [{ value, unit }] : value
+  const fontSize = width === null ? sizes[0] : numberSize(parts, { width: width / fontScale, sizes })
+  const unitSize = Math.max(14, fontSize * UNIT)
   const content = (
     <View style={styles.content}>
       <Text variant="label" color="textMuted">
         {label}
       </Text>
       <View style={styles.number} onLayout={({ nativeEvent }) => setWidth(nativeEvent.layout.width)}>
-        <Text variant="hero" style={{ fontSize, lineHeight: sizes[0] + 4 }}>
-          {value}
-        </Text>
-        {unit !== undefined && (
-          <Text variant="title" color="textMuted" style={{ fontSize: unitSize }}>
-            {unit}
-          </Text>
-        )}
+        {parts.map((part, at) => (
+          <View key={part.unit} style={[styles.number, at > 0 && { marginLeft: unitSize / 4 }]}>
+            <Text variant="hero" style={{ fontSize, lineHeight: sizes[0] + 4 }}>
+              {part.value}
+            </Text>
+            {part.unit !== '' && (
+              <Text variant="title" color="textMuted" style={{ fontSize: unitSize }}>
+                {part.unit}
+              </Text>
+            )}
+          </View>
+        ))}
       </View>
       <Text variant="label" color={isBad ? 'bad' : 'textMuted'} strong={isBad}>
         {trend ?? ' '}
@@ -64,7 +71,8 @@ export function Tile(props: TileProps) {
     styles.tile,
     { backgroundColor: colors.surfaceRaised, borderColor: isBad ? colors.bad : colors.line },
   ]
-  const spoken = `${label}: ${value}${unit ? ` ${unit}` : ''}${trend ? `, ${trend}` : ''}`
+  const words = parts.map((part) => `${part.value} ${part.unit}`.trim()).join(' ')
+  const spoken = `${label}: ${words}${trend ? `, ${trend}` : ''}`
   if (!onPress)
     return (
       <View style={face} accessible aria-label={spoken}>
@@ -84,5 +92,11 @@ const styles = StyleSheet.create({
   /** Of tiles side by side all at the foot. */
   spark: { marginTop: 'auto' },
   /** A unit that has no room beside its number goes below: neither is ever cut. */
-  number: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'baseline', columnGap: space.xs },
+  number: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'baseline',
+    columnGap: space.xs,
+    maxWidth: '100%',
+  },
 })

@@ -10,6 +10,19 @@ describe('Activity', () => {
     expect(await screen.findByLabelText(/^ada paused mail, from a paired device, /)).toBeVisible()
   })
 
+  it('says in each row what was done to what, to how many, and by whom', async () => {
+    const entry = entryOf('1', {
+      action: 'operations.run',
+      actor: { id: 'd1', name: 'The phone of Ada', kind: 'device' },
+      target: { id: 'o1', action: 'requeue', filter: { status: 'failed', queue: 'mail' }, spreadSeconds: 0 },
+      count: 312,
+    })
+    const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
+    expect(await screen.findByText(/^Began to retry 312.jobs$/)).toBeVisible()
+    expect(screen.getByText('failed jobs in mail')).toBeVisible()
+    expect(screen.getByText('by The phone of Ada · a paired device')).toBeVisible()
+  })
+
   it('is filtered by what it is about, and says when nothing matches', async () => {
     const { screen } = await renderApp('/activity', {
       answers: { 'audit.list': (input) => (input?.action === 'alerts.*' ? page() : page(entryOf('1'))) },

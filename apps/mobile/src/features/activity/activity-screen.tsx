@@ -15,7 +15,7 @@ import { useHeld } from '../../lib/use-held.ts'
 import { space } from '../../theme/tokens.ts'
 import { EntrySheet } from './entry-sheet.tsx'
 import { type ActivityFilter, activity, type Entry } from './queries.ts'
-import { deedOf, deviceOf, GROUPS } from './words.ts'
+import { deedOf, deviceOf, GROUPS, targetOf } from './words.ts'
 
 /** Who did what, from where, to how many. */
 export function ActivityScreen() {
@@ -122,9 +122,11 @@ function EntryRow({ entry, onPress }: { readonly entry: Entry; readonly onPress:
   const { actor, at } = entry
   const who = actor.name || actor.id
   const deed = deedOf(entry)
+  const target = targetOf(entry)
+  const told = target === '' ? deed : `${deed}, ${target}`
   return (
     <Row
-      label={`${who} ${deed}, from ${deviceOf(entry)}, ${ago(at, serverNow())}`}
+      label={`${who} ${told}, from ${deviceOf(entry)}, ${ago(at, serverNow())}`}
       onPress={onPress}
       trailing={
         <Text variant="small" color="textMuted">
@@ -132,12 +134,10 @@ function EntryRow({ entry, onPress }: { readonly entry: Entry; readonly onPress:
         </Text>
       }
     >
-      <Text>
-        <Text strong>{who}</Text>
-        {` ${deed}`}
-      </Text>
+      <Text variant="heading">{deed.charAt(0).toUpperCase() + deed.slice(1)}</Text>
+      {target !== '' && <Text variant="label">{target}</Text>}
       <Text variant="small" color="textMuted">
-        {deviceOf(entry)}
+        {`by ${who} · ${deviceOf(entry)}`}
       </Text>
     </Row>
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deedOf, deviceOf } from './words.ts'
+import { deedOf, deviceOf, targetOf } from './words.ts'
 
 const plain = (text: string) => text.replaceAll('\u202f', ' ')
 
@@ -17,6 +17,30 @@ describe('what somebody did', () => {
     ['moons.land', null, null, 'moons.land'],
   ])('%s', (action, target, many, words) => {
     expect(plain(deedOf({ action, target, count: many }))).toBe(words)
+  })
+})
+
+describe('to what', () => {
+  it.each([
+    ['queues.pause', { queue: 'mail' }, ''],
+    ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 'a'],
+    ['jobs.cancel', { ids: ['a', 'b', 'c'] }, 'a, b, …'],
+    ['jobs.requeue', { filter: { queue: 'mail', status: 'failed' } }, 'failed jobs in mail'],
+    [
+      'operations.run',
+      { id: 'o', action: 'requeue', filter: { queue: 'mail', status: 'failed' }, spreadSeconds: 600 },
+      'failed jobs in mail · spread over 10 min',
+    ],
+    ['operations.stop', { id: 'o', action: 'cancel', skipped: { BUSY: 2, CHANGED: 1 } }, 'skipped 3'],
+    ['schedules.save', { name: 'nightly', cron: '0 3 * * *', topic: 'mail' }, 'mail · 0 3 * * *'],
+    ['alerts.createRule', { id: 'r', name: 'late', kind: 'oldest_waiting' }, 'oldest waiting'],
+    ['alerts.ack', { id: '019a8f00-0000-7000-8000-0000deadbeef' }, '…deadbeef'],
+    ['session.create', { id: 's' }, ''],
+    ['tokens.create', { id: 't', name: 'ci', role: 'operator' }, 'as operator'],
+    ['channels.test', { id: 'c', delivered: false }, 'not delivered'],
+    ['moons.land', null, ''],
+  ])('%s', (action, target, words) => {
+    expect(plain(targetOf({ action, target }))).toBe(words)
   })
 })
 

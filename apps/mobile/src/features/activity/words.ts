@@ -1,4 +1,5 @@
-import { count } from '../../lib/format.ts'
+import { count, moment, number, shortId } from '../../lib/format.ts'
+import { scopeOf, skippedOf, spreadInWords } from '../operations/words.ts'
 import type { Entry } from './queries.ts'
 
 /** What the actions are about, as the filter names it. */
@@ -83,9 +84,54 @@ function about(target: unknown, name: string, before: string): string {
   return value === undefined ? '' : `${before} ${value}`
 }
 
+/** What a part of the target says, after the deed. */
+const PARTS: Readonly<Record<string, (value: unknown) => string>> = {
+  filter: (filter) => (isRecord(filter) ? scopeOf(filter) : ''),
+  queue: String,
+  topic: String,
+  cron: String,
+  kind: (kind) => String(kind).replaceAll('_', ' '),
+  role: (role) => `as ${role}`,
+  until: (at) => `until ${moment(new Date(String(at)))}`,
+  spreadSeconds: (seconds) => (Number(seconds) > 0 ? spreadInWords(Number(seconds)) : ''),
+  skipped: (skipped) => (isSkipped(skipped) ? skippedInWords(skippedOf({ skipped })) : ''),
+  delivered: (isDelivered) => (isDelivered === true ? 'delivered' : 'not delivered'),
+  failed: (code) => `then ${code}`,
+  ids: (ids) => (Array.isArray(ids) ? idsInWords(ids) : ''),
+}
+
+const MAX_IDS = 2
+
+function idsInWords(ids: readonly unknown[]): string {
+  const named = ids.slice(0, MAX_IDS).map((id) => shortId(String(id)))
+  return named.join(', ') + (ids.length > MAX_IDS ? ', …' : '')
+}
+
+const skippedInWords = (many: number) => (many === 0 ? '' : `skipped ${number(many)}`)
+
+const isSkipped = (value: unknown): value is Readonly<Record<string, number>> =>
+  isRecord(value) && Object.values(value).every((many) => typeof many === 'number')
+
+/** "failed jobs in mail · spread over 10 min": what it was done to, as far as the deed has not said so. */
+export function targetOf({ action, target }: Pick<Entry, 'action' | 'target'>): string {
+  if (!isRecord(target)) return ''
+  const said = action in JOBS ? 'topic' : ACTIONS[action]?.[1]
+  const words = Object.entries(PARTS).map(([name, inWords]) => {
+    const value = target[name]
+    return name === said || value === undefined || value === null ? '' : inWords(value)
+  })
+  const isNamed = said !== undefined && said in target
+  const isTold = isNamed || words.some(Boolean) || action.startsWith('session.')
+  const id = isTold ? undefined : part(target, 'id')
+  return [...words, id === undefined ? '' : shortId(id)].filter(Boolean).join(' · ')
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 function part(target: unknown, name: string): string | undefined {
-  if (typeof target !== 'object' || target === null || !(name in target)) return undefined
-  const value = (target as Record<string, unknown>)[name]
+  if (!isRecord(target)) return undefined
+  const value = target[name]
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 

@@ -17,28 +17,36 @@ import { RuleList } from './rule-list.tsx'
 import { byUrgency } from './words.ts'
 
 const VIEWS = [
-  { value: 'open', label: 'Open' },
-  { value: 'resolved', label: 'Resolved' },
-  { value: 'rules', label: 'Rules' },
-  { value: 'channels', label: 'Channels' },
+  { value: 'open', label: 'Open', isOfAlerts: true },
+  { value: 'resolved', label: 'Resolved', isOfAlerts: true },
+  { value: 'rules', label: 'Rules', isOfAlerts: false },
+  { value: 'channels', label: 'Channels', isOfAlerts: false },
 ] as const
 
 type ViewName = (typeof VIEWS)[number]['value']
 
+const viewOf = (name: string | undefined) => VIEWS.find(({ value }) => value === name) ?? VIEWS[0]
+
+/** What the address asks for: alerts, which open beside their list, or what makes them and who is told. */
+export function useAlertsView() {
+  return viewOf(useLocalSearchParams<{ view?: string }>().view)
+}
+
 /** What fires and what did, by which rules, and who is told. */
 export function AlertsScreen({ openId }: { readonly openId?: string }) {
   const router = useRouter()
-  const { view: asked } = useLocalSearchParams<{ view?: string }>()
-  const view = VIEWS.find(({ value }) => value === asked)?.value ?? 'open'
+  const asked = useAlertsView()
+  const isBeside = openId !== undefined
+  const view = isBeside && !asked.isOfAlerts ? 'open' : asked.value
+  const change = (next: ViewName) => {
+    // The rest belongs to no alert.
+    if (isBeside && !viewOf(next).isOfAlerts) router.navigate({ pathname: '/alerts', params: { view: next } })
+    else router.setParams({ view: next })
+  }
   return (
-    <Page title="Alerts" isAside={openId !== undefined}>
+    <Page title="Alerts" isAside={isBeside}>
       <View style={styles.views}>
-        <Segmented
-          label="What to show"
-          options={VIEWS}
-          value={view}
-          onChange={(next) => router.setParams({ view: next })}
-        />
+        <Segmented label="What to show" options={VIEWS} value={view} onChange={change} />
       </View>
       {view === 'open' && <Open openId={openId} />}
       {view === 'resolved' && <Resolved openId={openId} />}

@@ -72,7 +72,7 @@ function ChannelRow({ channel, onPress }: { readonly channel: Channel; readonly 
       <Text variant="heading" color={enabled ? 'text' : 'textMuted'}>
         {name}
       </Text>
-      <Text variant="small" color="textMuted" numberOfLines={1}>
+      <Text variant="small" color="textMuted">
         {address}
       </Text>
       <Text variant="small" color={enabled && failingSince ? 'bad' : 'textMuted'}>

@@ -222,7 +222,7 @@ function Jobs({ fingerprint, failed }: { readonly fingerprint: string; readonly 
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, gap: space.l },
   facts: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.xl, rowGap: space.m },
-  fact: { gap: 2 },
+  fact: { gap: 2, maxWidth: '100%' },
   card: { borderWidth: 1, borderRadius: radius.l, padding: space.l, gap: space.m },
   jobs: { paddingTop: space.xl },
   heading: { paddingHorizontal: space.l, paddingBottom: space.s },

@@ -7,6 +7,7 @@ import { Ago } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
 import { ago, count, number } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
+import { useIsLargeText } from '../../theme/use-theme.ts'
 
 export interface FailureRowProps {
   readonly group: {
@@ -29,6 +30,7 @@ export interface FailureRowProps {
 /** What fails, how often, since when. */
 export function FailureRow({ group, onPress, isCurrent = false, isGone = false }: FailureRowProps) {
   const { message, topics, queues, firstSeen, lastSeen, isNew, trend } = group
+  const isLarge = useIsLargeText()
   const place = [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
   const label = `${group.class}: ${message}. ${isGone ? 'None left' : count(group.count, 'failed job')}, ${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
   return (
@@ -56,18 +58,18 @@ export function FailureRow({ group, onPress, isCurrent = false, isGone = false }
       }
     >
       <View style={styles.name}>
-        <Text variant="heading" numberOfLines={1} style={styles.shrink} color={isGone ? 'textMuted' : 'text'}>
+        <Text variant="heading" style={styles.shrink} color={isGone ? 'textMuted' : 'text'}>
           {group.class}
         </Text>
         {isNew && <Badge label="new" tone="warn" />}
       </View>
-      <Text variant="label" numberOfLines={1} color={isGone ? 'textMuted' : 'text'}>
+      <Text variant="label" numberOfLines={isLarge ? 6 : 1} color={isGone ? 'textMuted' : 'text'}>
         {message}
       </Text>
-      <Text variant="small" color="textMuted" numberOfLines={1}>
+      <Text variant="small" color="textMuted">
         {place}
       </Text>
-      <Text variant="small" color="textMuted" numberOfLines={1}>
+      <Text variant="small" color="textMuted">
         last seen <Ago from={lastSeen} />
         {firstSeen && (
           <>
@@ -80,8 +82,8 @@ export function FailureRow({ group, onPress, isCurrent = false, isGone = false }
 }
 
 const styles = StyleSheet.create({
-  name: { flexDirection: 'row', alignItems: 'center', gap: space.s },
-  shrink: { flexShrink: 1 },
+  name: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', columnGap: space.s },
+  shrink: { flexShrink: 1, minWidth: 0, maxWidth: '100%' },
   count: { alignItems: 'flex-end', gap: 2 },
   spark: { width: 72 },
 })

@@ -1,11 +1,10 @@
 import { isFinished, type JobStatus } from '@oncue/sdk'
-import { setStringAsync } from 'expo-clipboard'
 import { useState } from 'react'
 import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { STATES } from '../../components/ui/state-word.tsx'
-import { useToast } from '../../components/ui/toast.tsx'
+import { useCopy } from '../../components/ui/use-copy.ts'
 import { useLock } from '../../lib/api.tsx'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import type { Action } from '../operations/words.ts'
@@ -62,14 +61,11 @@ interface MoreProps {
 }
 
 function More({ job, onDelete, onClose }: MoreProps) {
-  const toast = useToast()
   const lock = useLock()
+  const copyText = useCopy()
   const copy = (text: string) => {
     onClose()
-    setStringAsync(text).then(
-      () => toast.show({ text: 'Copied', icon: 'copy' }),
-      () => toast.show({ text: 'This browser does not let the page copy.', icon: 'warn' }),
-    )
+    void copyText(text)
   }
   return (
     <Sheet isOpen title={job.topic} onClose={onClose}>

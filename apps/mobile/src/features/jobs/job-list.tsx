@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
-import { FlatList, StyleSheet, useWindowDimensions, View } from 'react-native'
+import { FlatList, StyleSheet, View } from 'react-native'
 import { Button } from '../../components/ui/button.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { useFontScale } from '../../lib/font-scale.ts'
 import { count } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
+import { useIsLargeText } from '../../theme/use-theme.ts'
 import { JobRow, ROW_HEIGHT } from './job-row.tsx'
 import type { JobLine } from './queries.ts'
 import { idOf, type JobList as List } from './use-job-list.ts'
@@ -22,8 +24,9 @@ export interface JobListProps {
 /** Only rows in sight are drawn, however many there are. */
 export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: JobListProps) {
   const { jobs } = list
-  const { fontScale } = useWindowDimensions()
-  const height = Math.round(ROW_HEIGHT * Math.max(1, fontScale))
+  const usual = Math.round(ROW_HEIGHT * Math.max(1, useFontScale()))
+  // Large text wraps: rows are as high as they must be.
+  const height = useIsLargeText() ? undefined : usual
   const ref = useRef<FlatList<JobLine>>(null)
   // The list is made anew beside a detail: it opens where one was.
   const [first] = useState(() => Math.max(0, jobs.findIndex(({ id }) => id === openId) - 3))
@@ -37,7 +40,7 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
   const { more, read } = list
   const lookAhead = () => {
     const { offset, height: shown } = seen.current
-    if (shown > 0 && offset + 3 * shown > jobs.length * height) more()
+    if (shown > 0 && offset + 3 * shown > jobs.length * usual) more()
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: looked at again whenever something has arrived.
   useEffect(lookAhead, [jobs.length, read.isFetching])
@@ -50,7 +53,12 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
       data={jobs}
       keyExtractor={idOf}
       extraData={[selected, cursor, openId]}
-      getItemLayout={(_, at) => ({ length: height, offset: height * at, index: at })}
+      {...(height !== undefined && {
+        getItemLayout: (_: unknown, at: number) => ({ length: height, offset: height * at, index: at }),
+      })}
+      onScrollToIndexFailed={({ index: far, averageItemLength }) =>
+        ref.current?.scrollToOffset({ offset: far * (averageItemLength || usual), animated: false })
+      }
       {...(first > 0 && { initialScrollIndex: first })}
       initialNumToRender={20}
       windowSize={7}

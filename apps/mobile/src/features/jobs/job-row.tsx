@@ -9,12 +9,13 @@ import { ago, duration, shortId, until } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import type { JobLine } from './queries.ts'
 
-/** All are of one height, so that the list knows where each of ten thousand is. Grows with the size of text. */
+/** All are of one height, so that the list knows where each of ten thousand is; but for large text. */
 export const ROW_HEIGHT = 72
 
 export interface JobRowProps {
   readonly job: JobLine
-  readonly height: number
+  /** None: as high as what it says. */
+  readonly height: number | undefined
   /** Null: one does not select now. */
   readonly isSelected: boolean | null
   readonly isCurrent: boolean
@@ -26,6 +27,8 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   const { job, height, isSelected, isCurrent, onPress, onSelect } = props
   const { id, topic, queue, status, error, created } = job
   const state = stateOf(job)
+  const line = height === undefined ? [styles.line, styles.wrapped] : styles.line
+  const lines = height === undefined ? {} : ({ numberOfLines: 1 } as const)
   const about = error !== null && status !== 'completed' ? error : describe(job)
   return (
     <Row
@@ -36,14 +39,14 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
       onPress={() => (isSelected === null ? onPress(id) : onSelect(id))}
       onLongPress={() => onSelect(id)}
     >
-      <View style={styles.line}>
-        <Text variant="heading" numberOfLines={1} style={styles.words}>
+      <View style={line}>
+        <Text variant="heading" {...lines} style={styles.words}>
           {topic}
         </Text>
         <StateWord state={state} />
       </View>
-      <View style={styles.line}>
-        <Text variant="small" color="textMuted" numberOfLines={1} style={styles.words}>
+      <View style={line}>
+        <Text variant="small" color="textMuted" {...lines} style={styles.words}>
           {queue} · {about}
         </Text>
         <Text variant="small" color="textMuted">
@@ -69,5 +72,6 @@ function describe({ id, status, run, runAt, startedAt, finishedAt }: JobLine): s
 
 const styles = StyleSheet.create({
   line: { flexDirection: 'row', alignItems: 'center', gap: space.s },
-  words: { flex: 1 },
+  wrapped: { flexWrap: 'wrap' },
+  words: { flexGrow: 1, flexShrink: 1, flexBasis: 150, minWidth: 0 },
 })

@@ -4,16 +4,15 @@ import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { Tile } from '../../components/ui/tile.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { ageParts, count, duration, number, percent, rate } from '../../lib/format.ts'
+import { ageParts, count, duration, number, percent, percentParts, rate } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
-import { useIsWide } from '../../theme/use-theme.ts'
+import { useIsLargeText, useIsWide } from '../../theme/use-theme.ts'
 import { trendOf } from './trend.ts'
 
 /** Five numbers in five places that never change: oldest waiting, backlog, throughput, failure rate, workers. */
 export function NowTiles({ health }: { readonly health: Health }) {
   const router = useRouter()
   const { backlog, throughput, failureRate, workers, thresholds } = health
-  const [failing, failingUnit] = splitUnit(percent(failureRate.value ?? 0))
   const isFailing = (failureRate.value ?? 0) >= thresholds.failureRate
   const isStill = throughput.value === 0 && backlog.value > 0
   return (
@@ -43,8 +42,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
       <Place>
         <Tile
           label="Failure rate"
-          value={failureRate.value === null ? '–' : failing}
-          {...(failureRate.value !== null && { unit: failingUnit })}
+          value={failureRate.value === null ? '–' : percentParts(failureRate.value)}
           trend={failureTrend(health)}
           isBad={isFailing}
           spark={failureRate.spark}
@@ -75,16 +73,13 @@ function OldestWaiting({ health, onPress }: { readonly health: Health; readonly 
   const threshold = thresholds.oldestWaitingSeconds
   if (oldestWaiting.value === null)
     return <Tile {...tile} threshold={threshold} value="–" trend="nothing waits" />
-  const { value, unit } = ageParts(oldestWaiting.value, now)
-  const [first, ...rest] = `${value}\u202f${unit}`.split('\u202f')
   const isLate = now - oldestWaiting.value.getTime() > threshold * 1_000
   const trend = trendOf(oldestWaiting.spark)
   return (
     <Tile
       {...tile}
       threshold={threshold}
-      value={first ?? ''}
-      unit={rest.join('\u202f')}
+      value={ageParts(oldestWaiting.value, now)}
       isBad={isLate}
       trend={isLate ? `over ${limit}, ${trend}` : `${trend}, limit ${limit}`}
     />
@@ -104,13 +99,7 @@ function workersTrend({ alive, missing, running, slots }: Health['workers']): st
   return `${number(running)} of ${count(slots, 'slot')} busy`
 }
 
-/** `14 %` in two sizes. */
-function splitUnit(text: string): readonly [string, string] {
-  const at = text.lastIndexOf('\u202f')
-  return [text.slice(0, at), text.slice(at + 1)]
-}
-
-/** On a phone the oldest waiting across, and two by two below; five in a row where there is room. */
+/** On a phone the oldest waiting across, and two by two below; five in a row where there is room. With large text each across. */
 function Place({
   isFirst = false,
   children,
@@ -119,7 +108,8 @@ function Place({
   readonly children: React.ReactNode
 }) {
   const isWide = useIsWide()
-  return <View style={[styles.place, isWide ? styles.fifth : isFirst && styles.across]}>{children}</View>
+  const isAcross = useIsLargeText() || isFirst
+  return <View style={[styles.place, isWide ? styles.fifth : isAcross && styles.across]}>{children}</View>
 }
 
 export function TileSkeletons() {
@@ -136,7 +126,6 @@ export function TileSkeletons() {
 
 const styles = StyleSheet.create({
   tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m, paddingHorizontal: space.l },
-  // As wide as the largest number needs; with large text one stands below the other.
   place: { flexGrow: 1, flexShrink: 1, flexBasis: 150 },
   across: { flexBasis: '100%' },
   fifth: { flexBasis: 0, minWidth: 150 },

@@ -37,7 +37,7 @@ export function TroubleRow({ queue }: { readonly queue: QueueHealth }) {
       }
     >
       <View style={styles.name}>
-        <Text variant="heading" numberOfLines={1} style={styles.shrink}>
+        <Text variant="heading" style={styles.shrink}>
           {queue.queue}
         </Text>
         <StateWord state={state} />
@@ -64,6 +64,6 @@ export function TroubleRow({ queue }: { readonly queue: QueueHealth }) {
 
 const styles = StyleSheet.create({
   name: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.s },
-  shrink: { flexShrink: 1 },
+  shrink: { flexShrink: 1, minWidth: 0, maxWidth: '100%' },
   spark: { width: 72 },
 })

@@ -46,13 +46,11 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
             </View>
           }
         >
-          <Text variant="heading" numberOfLines={1}>
-            {name}
-          </Text>
+          <Text variant="heading">{name}</Text>
           <View style={styles.state}>
             <StateWord state={state} />
             {paused && (
-              <Text variant="small" color="textMuted" numberOfLines={1} style={styles.shrink}>
+              <Text variant="small" color="textMuted" style={styles.shrink}>
                 {paused.by === null ? 'for ' : `by ${paused.by}, `}
                 <Age from={paused.at} />
               </Text>
@@ -104,8 +102,14 @@ const styles = StyleSheet.create({
   /** Beside the row, not within: a link cannot have a button inside. */
   action: { justifyContent: 'center', paddingRight: space.xs, borderBottomWidth: StyleSheet.hairlineWidth },
   row: { flex: 1, minWidth: 0 },
-  state: { flexDirection: 'row', alignItems: 'center', gap: space.s, paddingVertical: 2 },
-  shrink: { flexShrink: 1 },
+  state: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    columnGap: space.s,
+    paddingVertical: 2,
+  },
+  shrink: { flexShrink: 1, minWidth: 0, maxWidth: '100%' },
   trailing: { alignItems: 'flex-end', gap: space.xs },
   spark: { width: 64 },
 })

@@ -2,8 +2,9 @@ import { StyleSheet, View } from 'react-native'
 import { Tile } from '../../components/ui/tile.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { ageParts, number, percent, rate } from '../../lib/format.ts'
+import { ageParts, number, percent, percentParts, rate } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
+import { useIsLargeText } from '../../theme/use-theme.ts'
 import type { QueueHealth } from './queue-row.tsx'
 
 export interface QueueTilesProps {
@@ -42,7 +43,7 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
       <Place>
         <Tile
           label="Failure rate"
-          value={failureRate === null ? '–' : percent(failureRate)}
+          value={failureRate === null ? '–' : percentParts(failureRate)}
           trend={failureTrend(queue, isFailing, thresholds.failureRate)}
           isBad={isFailing}
           spark={spark.failed}
@@ -73,13 +74,11 @@ function OldestTile({
   readonly thresholdSeconds: number
 }) {
   const now = useServerNow()
-  const { value, unit } = since ? ageParts(since, now) : { value: '–', unit: '' }
   const isLate = since !== null && now - since.getTime() >= thresholdSeconds * 1_000
   return (
     <Tile
       label="Oldest waiting"
-      value={value}
-      {...(since && { unit })}
+      value={since === null ? '–' : ageParts(since, now)}
       trend={since === null ? 'nothing waits' : isLate ? 'late' : 'in time'}
       isBad={isLate}
       size="small"
@@ -104,10 +103,11 @@ function failureTrend({ failureRate, failedLastHour }: QueueHealth, isFailing: b
 }
 
 function Place({ children }: { readonly children: React.ReactNode }) {
-  return <View style={styles.place}>{children}</View>
+  return <View style={[styles.place, useIsLargeText() && styles.across]}>{children}</View>
 }
 
 const styles = StyleSheet.create({
   tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m },
   place: { flexGrow: 1, flexBasis: 150, minWidth: 150 },
+  across: { flexBasis: '100%' },
 })

@@ -9,11 +9,13 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
-import { moment } from '../../lib/format.ts'
+import { useServerNow } from '../../lib/clock.ts'
+import { moment, until } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { cronInWords } from './cron-words.ts'
+import { runsInWords } from './next-words.ts'
 import type { Schedule } from './queries.ts'
 import { useScheduleActs } from './use-schedule-acts.ts'
 
@@ -30,7 +32,7 @@ export interface ScheduleSheetProps {
 
 /** One schedule, and what can be done with it: pause, resume, run it now. */
 export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
-  const { name, cron, timezone, topic, payload, missed, source, nextAt, lastAt, paused } = schedule
+  const { name, cron, timezone, topic, payload, missed, source, nextAt, nextRuns, lastAt, paused } = schedule
   const acts = useScheduleActs()
   const lock = useLock()
   const [isConfirming, setConfirming] = useState(false)
@@ -61,7 +63,10 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
       <Fact name="When" value={`${cronInWords(cron) ?? cron}, ${timezone}`} />
       <Fact name="Pattern" value={<Text variant="code">{cron}</Text>} />
       {paused && <Fact name="Paused" value={`${moment(paused.at)}${paused.by ? ` by ${paused.by}` : ''}`} />}
-      <Fact name="Next run" value={nextAt && !paused ? `${moment(nextAt)}, your time` : 'none'} />
+      <Fact
+        name="Next runs"
+        value={nextAt && !paused ? <NextRuns first={nextAt} runs={nextRuns} /> : 'none'}
+      />
       <Fact name="Last run" value={lastAt ? moment(lastAt) : 'none yet'} />
       <Fact name="Enqueues" value={topic} />
       <Fact name="If missed" value={MISSED[missed]} />
@@ -69,6 +74,12 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
       {payload !== null && <JsonTree value={payload} />}
     </Sheet>
   )
+}
+
+/** "in 3 min, at 03:00, then 04:00, 05:00, your time". */
+function NextRuns({ first, runs }: { readonly first: Date; readonly runs: readonly Date[] }) {
+  const now = useServerNow()
+  return `${until(first, now)}, at ${runsInWords(runs, now)}, your time`
 }
 
 /** It cannot be taken back, so it is asked. */

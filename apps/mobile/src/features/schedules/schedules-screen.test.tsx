@@ -3,6 +3,7 @@ import { scheduleOf } from '../../testing/admin.ts'
 import { minutesAgo } from '../../testing/alerts.ts'
 import { healthOf } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
+import { runsInWords } from './next-words.ts'
 
 const JOB = '0199a1b2-0000-7000-8000-00000000000a'
 
@@ -19,6 +20,28 @@ describe('Schedules', () => {
       answers: { 'schedules.list': () => [scheduleOf('odd', { cron: '7 9-17 * 1 *', timezone: 'UTC' })] },
     })
     expect(await screen.findByText('7 9-17 * 1 * (UTC)')).toBeVisible()
+  })
+
+  it('tell the next runs, in the row and with the rest', async () => {
+    const nextRuns = [3, 63, 123].map((minutes) => minutesAgo(-minutes))
+    const { screen } = await renderApp('/schedules', {
+      answers: { 'schedules.list': () => [scheduleOf('hourly', { nextAt: nextRuns[0] ?? null, nextRuns })] },
+    })
+    const words = runsInWords(nextRuns, Date.now())
+    expect(words).toMatch(/, then .*, /)
+    expect(await screen.findByText(`next ${words}`)).toBeVisible()
+    fireEvent.press(screen.getByLabelText(/^hourly, .*, next in [23].*, then /))
+    const escaped = words.replaceAll('.', '\\.')
+    expect(await screen.findByText(new RegExp(`^in [23].min.*, at ${escaped}, your time$`))).toBeVisible()
+  })
+
+  it('have no next runs while they are paused', async () => {
+    const paused = { at: minutesAgo(4), by: 'ada' }
+    const { screen } = await renderApp('/schedules', {
+      answers: { 'schedules.list': () => [scheduleOf('hourly', { nextAt: null, nextRuns: [], paused })] },
+    })
+    expect(await screen.findByLabelText(/^hourly, .*, paused, /)).toBeVisible()
+    expect(screen.queryByText(/^next/)).toBeNull()
   })
 
   it('are paused at once, and that is undone by resuming', async () => {

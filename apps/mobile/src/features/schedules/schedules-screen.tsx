@@ -8,9 +8,10 @@ import { Text } from '../../components/ui/text.tsx'
 import { Ago } from '../../components/ui/ticking.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { serverNow, useServerNow } from '../../lib/clock.ts'
-import { ago, moment, until } from '../../lib/format.ts'
+import { ago, until } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { cronInWords } from './cron-words.ts'
+import { runsInWords, thenInWords } from './next-words.ts'
 import { type Schedule, scheduleList } from './queries.ts'
 import { ScheduleSheet } from './schedule-sheet.tsx'
 
@@ -42,13 +43,14 @@ export function SchedulesScreen() {
 }
 
 function ScheduleRow({ schedule, onPress }: { readonly schedule: Schedule; readonly onPress: () => void }) {
-  const { name, cron, timezone, topic, nextAt, lastAt, paused } = schedule
+  const { name, cron, timezone, topic, nextAt, nextRuns, lastAt, paused } = schedule
   const when = `${cronInWords(cron) ?? cron} (${timezone})`
-  const next = paused ? 'paused' : nextAt ? `next ${until(nextAt, serverNow())}` : 'no next run'
-  const last = lastAt ? `last ${ago(lastAt, serverNow())}` : 'never ran'
+  const now = serverNow()
+  const next = nextAt ? `next ${until(nextAt, now)}, ${thenInWords(nextRuns)}` : 'no next run'
+  const last = lastAt ? `last ${ago(lastAt, now)}` : 'never ran'
   return (
     <Row
-      label={`${name}, ${when}, ${next}, ${last}`}
+      label={`${name}, ${when}, ${paused ? 'paused' : next}, ${last}`}
       onPress={onPress}
       trailing={
         <View style={styles.next}>
@@ -56,14 +58,9 @@ function ScheduleRow({ schedule, onPress }: { readonly schedule: Schedule; reado
             <StateWord state="paused" />
           ) : (
             nextAt && (
-              <>
-                <Text variant="heading">
-                  <Until to={nextAt} />
-                </Text>
-                <Text variant="small" color="textMuted">
-                  {moment(nextAt)}
-                </Text>
-              </>
+              <Text variant="heading">
+                <Until to={nextAt} />
+              </Text>
             )
           )}
         </View>
@@ -73,6 +70,11 @@ function ScheduleRow({ schedule, onPress }: { readonly schedule: Schedule; reado
       <Text variant="label" color="textMuted">
         {when}
       </Text>
+      {!paused && nextRuns.length > 0 && (
+        <Text variant="small" color="textMuted">
+          {`next ${runsInWords(nextRuns, now)}`}
+        </Text>
+      )}
       <Text variant="small" color="textMuted">
         {topic === name ? '' : `${topic} · `}
         {lastAt ? 'last ' : 'never ran'}

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { ReadState } from '../../components/shell/read-state.tsx'
@@ -20,7 +21,13 @@ import { Section } from './section.tsx'
 export function Devices() {
   const { me } = useSignedIn()
   const lock = useLock()
+  const queries = useQueryClient()
   const [isPairing, setPairing] = useState(false)
+  const donePairing = () => {
+    setPairing(false)
+    // Whoever has scanned the code looks for the new device next.
+    void queries.invalidateQueries({ queryKey: deviceList.key })
+  }
   const isAllowed = !me || me.may.includes('act')
   return (
     <Section title="Paired devices" isList>
@@ -34,7 +41,7 @@ export function Devices() {
       <View style={styles.foot}>
         <Button label="Pair a device" icon="qr" lock={lock} onPress={() => setPairing(true)} />
       </View>
-      {isPairing && <PairingSheet onClose={() => setPairing(false)} />}
+      {isPairing && <PairingSheet onClose={donePairing} />}
     </Section>
   )
 }

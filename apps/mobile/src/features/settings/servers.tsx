@@ -7,12 +7,14 @@ import { Icon } from '../../components/ui/icon.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { useToast } from '../../components/ui/toast.tsx'
 import { useObservable } from '../../lib/observable.ts'
 import type { Server } from '../../lib/servers.ts'
 import { useSession, useSignedIn } from '../../lib/session.ts'
 import { space } from '../../theme/tokens.ts'
 import { leave } from '../notifications/push.ts'
 import { Section } from './section.tsx'
+import { stillListedIn } from './words.ts'
 
 /** Those that this phone is connected to. In a browser there is one: that which served the page. */
 export function Servers() {
@@ -58,12 +60,14 @@ interface ServerSheetProps {
 
 function ServerSheet({ server, isCurrent, onClose }: ServerSheetProps) {
   const session = useSession()
+  const toast = useToast()
   const [isBusy, setBusy] = useState(false)
   const remove = async () => {
     setBusy(true)
     await leave(server)
+    const { isStillListed } = await session.signOut(server.id)
     onClose()
-    await session.signOut(server.id)
+    if (isStillListed) toast.show({ text: stillListedIn(server), icon: 'warn' })
   }
   return (
     <Sheet
@@ -96,8 +100,7 @@ function ServerSheet({ server, isCurrent, onClose }: ServerSheetProps) {
     >
       <Text color="textMuted">{server.url}</Text>
       <Text>
-        Removing it forgets its token here, and ends its notifications. The server itself keeps this device in
-        its list until somebody revokes it.
+        Removing it signs this device out there, forgets its token here, and ends its notifications.
       </Text>
     </Sheet>
   )

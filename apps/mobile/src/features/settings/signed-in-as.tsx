@@ -7,6 +7,7 @@ import { moment } from '../../lib/format.ts'
 import { useSession, useSignedIn } from '../../lib/session.ts'
 import { leave } from '../notifications/push.ts'
 import { Section } from './section.tsx'
+import { stillListedIn } from './words.ts'
 
 /** This device, as the server knows it, and the way out. */
 export function SignedInAs() {
@@ -18,7 +19,8 @@ export function SignedInAs() {
     setBusy(true)
     try {
       await leave(server)
-      await session.signOut()
+      const { isStillListed } = await session.signOut()
+      if (isStillListed) toast.show({ text: stillListedIn(server), icon: 'warn' })
     } catch (error) {
       setBusy(false)
       toast.show({ text: describeProblem(error).text, icon: 'warn' })

@@ -1,0 +1,166 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { closeBrowser, DESKTOP, enter, expectLocked, hold } from './harness.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ ONCUE_WEBHOOK_PRIVATE_ADDRESSES: 'true' })
+  await world.client.jobs.enqueueMany([{ topic: 'digest', queue: 'mail', payload: null }])
+})
+afterAll(async () => {
+  await closeBrowser()
+  await world.close()
+})
+
+describe('an alert', () => {
+  it('fires by a rule that was made here, is told, seen to in every way, and resolves', async () => {
+    const { url, received } = await listen()
+    const { page } = await enter(world, '/alerts')
+    const view = (name: string) => page.getByRole('radio', { name, exact: true }).click()
+
+    await view('Channels')
+    await page.getByRole('button', { name: 'Add a channel' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('pager')
+    await page.getByLabel('Address').fill(url)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('heading', { name: 'pager is added' }).waitFor()
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('link', { name: /^webhook pager, on/ }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByText('The test was delivered').waitFor()
+    expect(received.length).toBe(1)
+    await page.getByRole('button', { name: 'Close' }).click()
+
+    await view('Rules')
+    await page.getByRole('button', { name: 'Add a rule' }).click()
+    await page.getByRole('button', { name: 'A queue is paused for long' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('mail must run')
+    await page.getByLabel('Queue', { exact: true }).fill('mail')
+    await page.getByLabel('Limit, in minutes').fill('0')
+    await page.getByLabel('For how long it must hold, in minutes').fill('0')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('link', { name: /^Rule mail must run, on, mail/ }).waitFor()
+
+    await world.client.queues.pause({ queue: 'mail' })
+    await view('Open')
+    await page.getByRole('link', { name: /^Firing: mail/ }).click()
+    await page.getByRole('heading', { name: 'A queue is paused for long', level: 1 }).waitFor()
+    await page.getByText('nobody yet').waitFor()
+    await expect.poll(() => received.length).toBe(2)
+
+    const token = await world.tokenOf('viewer', 'onlooker')
+    const { page: theirs } = await enter(world, new URL(page.url()).pathname, { token })
+    for (const name of ['Acknowledge', 'Snooze'])
+      await expectLocked(theirs, name, 'Your role is viewer: only an operator can do this.')
+
+    await page.getByRole('button', { name: 'Acknowledge' }).click()
+    await page.getByText('Acknowledged: nobody is told again').waitFor()
+    await page.getByText(/^by admin, /).waitFor()
+    expect(await state()).toBe('acked')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('nobody yet').waitFor()
+    expect(await state()).toBe('firing')
+
+    await page.getByRole('button', { name: 'Snooze', exact: true }).click()
+    await page.getByRole('link', { name: 'Snooze: 1 hour' }).click()
+    await page.getByText(/^by admin, until /).waitFor()
+    expect(await state()).toBe('snoozed')
+    await page.getByRole('button', { name: 'End the snooze' }).click()
+    await page.getByText('No longer snoozed').waitFor()
+    await page.getByText('nobody yet').waitFor()
+    expect(await state()).toBe('firing')
+
+    // A condition that is over has to be so for a minute; a rule that counts no more ends it at once.
+    await page.goBack()
+    await view('Rules')
+    await page.getByRole('link', { name: /^Rule mail must run/ }).click()
+    await page.getByRole('switch', { name: 'This rule counts' }).click()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('The rule is changed').waitFor()
+    await view('Open')
+    await page.getByText('No alerts', { exact: true }).waitFor()
+    await view('Resolved')
+    await page.getByRole('link', { name: /^Resolved: mail/ }).click()
+    await page.getByText(/, after /).waitFor()
+    expect(await page.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0)
+    await expect.poll(() => received.length).toBe(3)
+  })
+})
+
+const state = async () => (await world.client.alerts.list({})).items[0]?.state
+
+describe('a rule', () => {
+  it('is changed and deleted', async () => {
+    const rule = { kind: 'stalled', queue: 'media', threshold: 10, forSeconds: 60 } as const
+    const { id } = await world.client.alerts.createRule({ ...rule, name: 'media moves' })
+    const mine = async () => (await world.client.alerts.rules()).find((each) => each.id === id)
+    const { page } = await enter(world, '/alerts?view=rules', { viewport: DESKTOP })
+    await page.getByRole('link', { name: /^Rule media moves, on/ }).click()
+    await page.getByLabel('Limit, in jobs').fill('many')
+    await page.getByText('Enter a number, such as 5').waitFor()
+    await page.getByLabel('Limit, in jobs').fill('25')
+    await page.getByRole('switch', { name: 'This rule counts' }).click()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('The rule is changed').waitFor()
+    expect(await mine()).toMatchObject({ threshold: 25, enabled: false })
+
+    await page.getByRole('link', { name: /^Rule media moves, off, .*25.jobs or more/ }).click()
+    await hold(page, 'Hold to delete this rule')
+    await page.getByText('media moves is deleted').waitFor()
+    await page.getByRole('link', { name: /^Rule media moves/ }).waitFor({ state: 'detached' })
+    expect(await mine()).toBeUndefined()
+  })
+})
+
+describe('a channel', () => {
+  it('whose test does not arrive says why, and is removed', async () => {
+    const { url, answer } = await listen()
+    answer(500)
+    await world.client.channels.create({ kind: 'webhook', name: 'broken', url })
+    const { page } = await enter(world, '/alerts?view=channels', { viewport: DESKTOP })
+    await page.getByRole('link', { name: /^webhook broken, on/ }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByText('The test was not delivered').waitFor()
+    await page.getByRole('dialog').getByText(/500/).first().waitFor()
+    await hold(page, 'Hold to remove this channel')
+    await page.getByRole('link', { name: /^webhook broken/ }).waitFor({ state: 'detached' })
+    const channels = await world.client.channels.list()
+    expect(channels.map(({ name }) => name)).not.toContain('broken')
+  })
+})
+
+describe('a viewer', () => {
+  it('reads rules and channels, and is told who may change them', async () => {
+    const { page } = await enter(world, '/alerts?view=rules', { token: await world.tokenOf('viewer') })
+    await expectLocked(page, 'Add a rule', 'Your role is viewer: only an admin can do this.')
+    await page.getByRole('link', { name: /^Rule Jobs wait too long/ }).click()
+    await expectLocked(page, 'Save', 'Your role is viewer: only an admin can do this.')
+    await page.getByRole('button', { name: 'Close' }).first().click()
+    await page.getByRole('radio', { name: 'Channels' }).click()
+    await expectLocked(page, 'Add a channel', 'Your role is viewer: only an admin can do this.')
+  })
+})
+
+/** Whoever is told: a real server on this machine. */
+async function listen() {
+  const received: string[] = []
+  let status = 200
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    received.push(body)
+    response.writeHead(status).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  const answer = (next: number) => {
+    status = next
+  }
+  return { url: `http://127.0.0.1:${port}/hook`, received, answer }
+}

@@ -1,0 +1,101 @@
+import type { Page } from 'playwright-core'
+import { encode } from 'uqr'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeBrowser, DESKTOP, enter, expectLocked, hold, PHONE, visit } from './harness.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await closeBrowser()
+  await world.close()
+})
+
+describe('a device', () => {
+  it.each([
+    // Not allowed to write it copies as browsers do over plain http.
+    ['a phone', PHONE, ['clipboard-read']],
+    ['a desk', DESKTOP, ['clipboard-read', 'clipboard-write']],
+  ])('is paired by what is shown on %s, listed, renamed and revoked', async (_, viewport, permissions) => {
+    const { page } = await enter(world, '/settings', { viewport, permissions })
+    await page.getByRole('button', { name: 'Pair a device' }).click()
+    await page.getByRole('radio', { name: 'Viewer' }).click()
+    await page.getByRole('button', { name: 'Make a code' }).click()
+    await page.getByText(/^For one device, as viewer\. Good for/).waitFor()
+    await page.getByRole('button', { name: 'Copy the link' }).click()
+    await page.getByText('Copied', { exact: true }).waitFor()
+    const link = await page.evaluate(() => navigator.clipboard.readText())
+    await page.getByText(new URL(link).searchParams.get('code') ?? '', { exact: true }).waitFor()
+    expect(await darkSquares(page)).toEqual(encode(link, { ecc: 'M', border: 2 }).data)
+
+    const { page: other, expectTrouble } = await visit(world)
+    await other.goto(link)
+    await other.getByLabel('Name of this device').fill('Tablet')
+    await other.getByRole('button', { name: 'Pair', exact: true }).click()
+    await other.getByRole('heading', { name: 'Now', level: 1 }).waitFor()
+
+    await page.getByRole('button', { name: 'Close' }).first().click()
+    await page.getByRole('link', { name: /^Tablet, viewer, / }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Kitchen tablet')
+    await page.getByRole('button', { name: 'Save the name' }).click()
+    await page.getByRole('link', { name: /^Kitchen tablet, viewer, / }).click()
+
+    expectTrouble(/401/)
+    await hold(page, 'Hold to revoke Kitchen tablet')
+    await page.getByText('Kitchen tablet is shut out').waitFor()
+    await page.getByRole('link', { name: /^Kitchen tablet/ }).waitFor({ state: 'detached' })
+    await other.getByText('Your session has ended').waitFor()
+  })
+
+  it('is nothing that a viewer sees or makes, which is said', async () => {
+    const { page } = await enter(world, '/settings', { token: await world.tokenOf('viewer') })
+    await page.getByText('The list of devices is for those who may act.').waitFor()
+    await expectLocked(page, 'Pair a device', 'Your role is viewer: only an operator can do this.')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+})
+
+describe('the theme', () => {
+  it('is as chosen, whatever the system says, and kept', async () => {
+    const { page } = await enter(world, '/settings', { colorScheme: 'light' })
+    const ink = () => page.evaluate(() => getComputedStyle(document.querySelector('h1') as Element).color)
+    const inLight = await ink()
+    await page.getByRole('radio', { name: 'Dark' }).click()
+    await expect.poll(ink).not.toBe(inLight)
+    const inDark = await ink()
+    await page.reload()
+    await page.getByRole('radio', { name: 'Dark', checked: true }).waitFor()
+    expect(await ink()).toBe(inDark)
+    await page.getByRole('radio', { name: 'As the system' }).click()
+    await expect.poll(ink).toBe(inLight)
+  })
+})
+
+describe('signing out', () => {
+  it('ends the session on the server: its cookie is refused from then on', async () => {
+    const { page } = await enter(world, '/settings')
+    const [cookie] = await page.context().cookies()
+    const jobs = () =>
+      fetch(`${world.url}/api/jobs`, { headers: { cookie: `${cookie?.name}=${cookie?.value}` } })
+    expect((await jobs()).status).toBe(200)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Oncue' }).waitFor()
+    expect((await jobs()).status).toBe(401)
+    expect(await page.context().cookies()).toEqual([])
+    await page.goto('/queues')
+    await page.getByRole('heading', { name: 'Sign in to Oncue' }).waitFor()
+  })
+})
+
+/** As a camera sees the code: drawn are the runs of dark squares, `M4 2h7v1h-7z` for seven in the third row. */
+async function darkSquares(page: Page): Promise<boolean[][]> {
+  const image = page.getByRole('img', { name: /^Pairing code/ })
+  const size = Number((await image.locator('svg').getAttribute('viewBox'))?.split(' ')[2])
+  const squares = Array.from({ length: size }, () => Array<boolean>(size).fill(false))
+  const path = (await image.locator('path').getAttribute('d')) ?? ''
+  for (const [, x, y, length] of path.matchAll(/M(\d+) (\d+)h(\d+)/g))
+    squares[Number(y)]?.fill(true, Number(x), Number(x) + Number(length))
+  return squares
+}

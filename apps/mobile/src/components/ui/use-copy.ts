@@ -1,0 +1,15 @@
+import { copyText } from '../../lib/copy.ts'
+import { useToast } from './toast.tsx'
+
+/** Copies, and says whether it worked: whoever pastes later may not get a second chance. */
+export function useCopy(): (text: string) => Promise<void> {
+  const toast = useToast()
+  return async (text) => {
+    const isCopied = await copyText(text).catch(() => false)
+    toast.show(
+      isCopied
+        ? { text: 'Copied', icon: 'copy' }
+        : { text: 'It could not be copied: select and copy it by hand.', icon: 'warn' },
+    )
+  }
+}

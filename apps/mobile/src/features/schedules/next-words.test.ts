@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { runsInWords, thenInWords } from './next-words.ts'
+
+const at = (hour: number, minute = 0, second = 0) => new Date(2026, 10, 16, hour, minute, second)
+const plain = (text: string) => text.replaceAll('\u00a0', ' ')
+const NOW = at(2, 57).getTime()
+
+it.each([
+  ['of one day by their times', [at(3), at(4), at(5)], '03:00, then 04:00, 05:00'],
+  ['of other days with the day', [at(9), at(33), at(57)], '09:00, then 17 Nov 09:00, 18 Nov 09:00'],
+  ['past midnight with the day, once', [at(23), at(24), at(25)], '23:00, then 17 Nov 00:00, 01:00'],
+  ['of another day than today with it', [at(27), at(28)], '17 Nov 03:00, then 04:00'],
+  ['with seconds where there are any', [at(3), at(3, 0, 10)], '03:00, then 03:00:10'],
+  ['alone where it is the last', [at(3)], '03:00'],
+  ['not at all where there is none', [], ''],
+])('tells runs %s', (_, runs, words) => expect(plain(runsInWords(runs, NOW))).toBe(words))
+
+it('tells those after the first by themselves', () => {
+  expect(thenInWords([at(3), at(4), at(5)])).toBe('then 04:00, 05:00')
+  expect(thenInWords([at(3)])).toBe('')
+})
