@@ -28,6 +28,9 @@ export interface PageProps {
   readonly isAside?: boolean
 }
 
+/** One that would be broken in the middle on a phone, as the class of an error: it is set smaller. */
+const hasLongWord = (title: string): boolean => /[^\s_.:/-]{16}/.test(title)
+
 /** A title, what there is to see, and what can be done. */
 export function Page(props: PageProps) {
   const { title, children, parent, badge, actions, bar, onRefresh, isList = false, isAside = false } = props
@@ -37,7 +40,7 @@ export function Page(props: PageProps) {
     <View style={styles.head}>
       {parent && !isBesideList && <Back parent={parent} />}
       <View style={styles.title}>
-        <Text variant="display" level={1} style={styles.words}>
+        <Text variant={hasLongWord(title) ? 'title' : 'display'} level={1} style={styles.words}>
           {title}
         </Text>
         {badge}
