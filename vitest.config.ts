@@ -1,4 +1,16 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** The largest files come first, and these are small: the suite that they run is elsewhere. So none of them is left for the end, alone. */
+const RUNS_CONFORMANCE = /packages\/db\/test\/(pgbouncer|postgres|sqlite)\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => RUNS_CONFORMANCE.test(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 const shared = {
   pool: 'forks',
@@ -12,6 +24,7 @@ export default defineConfig({
   test: {
     // Some tests start processes and servers of their own; more at once would only wait for each other.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: { ...shared, name: 'core', include: ['packages/core/{src,test}/**/*.test.ts'] },
