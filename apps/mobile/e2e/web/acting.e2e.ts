@@ -52,8 +52,8 @@ describe('without a network', () => {
     await pause.waitFor()
 
     await page.context().setOffline(true)
-    // The app has not noticed yet: it is tried once, and said that it failed.
-    await pause.click()
+    // The app has not noticed yet, unless this takes long: it is tried once, and said that it failed.
+    await pause.click({ force: true })
     await page.getByRole('button', { name: 'Close' }).waitFor()
     await page.clock.fastForward(30_000)
     await page.getByText(/^Offline, data from/).waitFor()

@@ -33,6 +33,7 @@ export function ConnectionProvider({ children }: { readonly children: ReactNode 
         queries.setQueryData(HEALTH_KEY, health)
         void session.recognise()
       },
+      onBack: () => void queries.invalidateQueries(),
       onRefused: () => session.expire(),
     })
   }, [streams, queries, session])

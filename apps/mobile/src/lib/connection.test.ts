@@ -15,6 +15,7 @@ function createServer() {
     asked: 0,
     received: [] as string[],
     refused: 0,
+    back: 0,
     push: (message: string) => push(message),
     cut: (error: Error = NETWORK) => cut(error),
     async *watch(signal: AbortSignal) {
@@ -39,6 +40,9 @@ function createServer() {
       return 'asked'
     },
     onMessage: (message: string) => void server.received.push(message),
+    onBack() {
+      server.back += 1
+    },
     onRefused() {
       server.refused += 1
     },
@@ -116,6 +120,50 @@ describe('a connection', () => {
     server.isUp = true
     await pass(10_000)
     expect(phase()).toBe('live')
+  })
+
+  it('tells once that it is back, after a loss that was said', async () => {
+    connection.start()
+    await pass(0)
+    server.cut()
+    await pass(1_000)
+    expect(server.back).toBe(0)
+    server.isUp = false
+    server.cut()
+    await pass(6_000)
+    server.isUp = true
+    connection.retryNow()
+    await pass(30_000)
+    expect([phase(), server.back]).toEqual(['live', 1])
+  })
+
+  it('is offline within two seconds when the device says so', async () => {
+    connection.start()
+    await pass(0)
+    server.isUp = false
+    connection.networkLost()
+    await pass(2_000)
+    expect(phase()).toBe('offline')
+    await pass(30_000)
+    expect(phase()).toBe('offline')
+    server.isUp = true
+    connection.retryNow()
+    await pass(0)
+    expect([phase(), server.back]).toEqual(['live', 1])
+  })
+
+  it('says nothing when the device only changes its network', async () => {
+    connection.start()
+    await pass(0)
+    const said: string[] = []
+    connection.state.subscribe(() => said.push(phase()))
+    server.isUp = false
+    connection.networkLost()
+    await pass(400)
+    server.isUp = true
+    connection.retryNow()
+    await pass(30_000)
+    expect(new Set(said)).toEqual(new Set(['live']))
   })
 
   it('asks every ten seconds where no stream can be opened', async () => {

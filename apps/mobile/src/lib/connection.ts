@@ -18,6 +18,8 @@ export interface ConnectionSource<Message> {
   watch(signal: AbortSignal): AsyncIterable<Message>
   get(signal: AbortSignal): Promise<Message>
   onMessage(message: Message): void
+  /** Answers come again after a loss that was said: what failed meanwhile need not wait for its turn. */
+  onBack(): void
   /** The server knows us no longer. */
   onRefused(): void
 }
@@ -25,6 +27,8 @@ export interface ConnectionSource<Message> {
 /** Nothing is said about a gap that is shorter. */
 const QUIET_MS = 5_000
 const OFFLINE_MS = 20_000
+/** A phone that changes from wifi to mobile data reports a loss too; what is reachable after all answers sooner. */
+const HANDOVER_MS = 1_500
 const POLL_MS = 10_000
 const FIRST_PAUSE_MS = 500
 
@@ -74,7 +78,7 @@ export class Connection<Message> {
   networkLost(): void {
     if (!this.#running) return
     this.stop()
-    this.#lost()
+    this.#lostTimers = [setTimeout(() => this.#say('offline'), HANDOVER_MS)]
     this.start()
   }
 
@@ -110,9 +114,11 @@ export class Connection<Message> {
   }
 
   #got(message: Message, phase: 'live' | 'polling'): void {
+    const before = this.state.get().phase
     this.#clearTimers()
     this.#source.onMessage(message)
     this.state.set({ phase, dataAt: new Date() })
+    if (before === 'reconnecting' || before === 'offline') this.#source.onBack()
   }
 
   #lost(): void {

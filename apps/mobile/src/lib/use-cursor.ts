@@ -1,22 +1,41 @@
 import { useState } from 'react'
 import { useKeyboard } from './use-keyboard.ts'
 
+export interface CursorOptions {
+  readonly onOpen: (id: string) => void
+  readonly onSelect?: (id: string) => void
+  /** Whose detail is open beside: one moves from there. */
+  readonly openId?: string | undefined
+}
+
 /**
  * The row that j and k move to; o or Enter opens it, x selects it. Answers its id, for the row to show it.
  */
 export function useCursor(
   ids: readonly string[],
-  { onOpen, onSelect }: { readonly onOpen: (id: string) => void; readonly onSelect?: (id: string) => void },
+  { onOpen, onSelect, openId }: CursorOptions,
 ): string | null {
-  const [id, setId] = useState<string | null>(null)
-  const at = id === null ? -1 : ids.indexOf(id)
-  const move = (step: number) => setId(ids[Math.min(Math.max(at + step, 0), ids.length - 1)] ?? null)
-  const current = at === -1 ? null : id
+  const [moved, setMoved] = useState<Moved | null>(null)
+  // Whatever was opened since, by hand too, is where one is.
+  const id = moved?.openId === openId ? moved?.id : undefined
+  const at = ids.indexOf(id ?? openId ?? '')
+  const current = ids[at]
+  const move = (step: number) => {
+    const next = ids[Math.min(Math.max(at + step, 0), ids.length - 1)]
+    if (next !== undefined) setMoved({ id: next, openId })
+  }
+  const open = () => current !== undefined && onOpen(current)
   useKeyboard({
     j: () => move(1),
     k: () => move(-1),
-    o: () => current !== null && onOpen(current),
-    x: () => current !== null && onSelect?.(current),
+    o: open,
+    Enter: open,
+    x: () => current !== undefined && onSelect?.(current),
   })
-  return current
+  return id !== undefined && id === current ? id : null
+}
+
+interface Moved {
+  readonly id: string
+  readonly openId: string | undefined
 }

@@ -2,7 +2,7 @@ import { useIsFocused } from 'expo-router'
 import { useEffect, useRef } from 'react'
 import type { Keys } from './keys.ts'
 
-/** While its screen is looked at, and nobody types. A dialog keeps the keys to itself. */
+/** While its screen is looked at, and nobody types: Escape then leaves the field. A dialog keeps the keys to itself. */
 export function useKeyboard(keys: Keys, isActive = true): void {
   const isFocused = useIsFocused()
   const latest = useRef(keys)
@@ -11,7 +11,13 @@ export function useKeyboard(keys: Keys, isActive = true): void {
     if (!isActive || !isFocused) return
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return
-      if (isTyping(event.target) || document.querySelector('[role="dialog"]')) return
+      if (event.isComposing || document.querySelector('[role="dialog"]')) return
+      if (isTyping(event.target)) {
+        if (event.key === 'Escape') event.target.blur()
+        return
+      }
+      // What is in focus is what Enter presses.
+      if (event.key === 'Enter' && event.target !== document.body) return
       const act = latest.current[event.key]
       if (!act) return
       event.preventDefault()
@@ -22,6 +28,6 @@ export function useKeyboard(keys: Keys, isActive = true): void {
   }, [isActive, isFocused])
 }
 
-const isTyping = (target: EventTarget | null) =>
+const isTyping = (target: EventTarget | null): target is HTMLElement =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

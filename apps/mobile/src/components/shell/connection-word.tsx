@@ -37,7 +37,7 @@ export function ConnectionWord() {
       style={styles.target}
     >
       <View style={[styles.dot, { backgroundColor: toneOf(colors, TONES[state.phase]).ink }]} />
-      <Text variant="label" color="textMuted" numberOfLines={1}>
+      <Text variant="label" color="textMuted" style={styles.words}>
         {words}
       </Text>
     </Pressable>
@@ -53,5 +53,7 @@ const styles = StyleSheet.create({
     borderRadius: radius.m,
     flexShrink: 1,
   },
+  // On two lines beside a long badge: how old the data is must never be cut.
+  words: { flexShrink: 1 },
   dot: { width: 8, height: 8, borderRadius: radius.full },
 })

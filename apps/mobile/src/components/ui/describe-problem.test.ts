@@ -14,6 +14,45 @@ it.each([
   expect(describeProblem(new OncueError(code, 'why'))).toMatchObject({ title, canRetry })
 })
 
+it.each([
+  [
+    'NETWORK_ERROR',
+    ' cannot be reached: Failed to fetch',
+    /^The server cannot be reached from here\. The app/,
+  ],
+  [
+    'NETWORK_ERROR',
+    'https://oncue.test/api cannot be reached: x',
+    /^oncue\.test cannot be reached from here\./,
+  ],
+  [
+    'NETWORK_ERROR',
+    'https://oncue.test answers, but not as Oncue does',
+    /^Something else answers in place of oncue/,
+  ],
+  [
+    'REQUEST_TIMEOUT',
+    'https://oncue.test has not answered jobs.get',
+    /^oncue\.test took too long to answer\./,
+  ],
+] as const)('%s "%s" is told to somebody who was just woken', (code, message, told) => {
+  const { text } = describeProblem(new OncueError(code, message))
+  expect(text).toMatch(told)
+  expect(text).toMatch(/keeps trying to connect by itself, but sends no action a second time\.$/)
+})
+
+it.each([
+  'input.id: Invalid string: must match pattern /^[0-9a-f]{8}$/, got "abc"',
+  'input.id: Invalid UUID, got "abc"',
+])('a link to no id is told like one to nothing: %s', (message) => {
+  expect(describeProblem(new OncueError('INVALID_INPUT', message))).toEqual({
+    title: 'There is nothing here',
+    text: 'The link does not end in a whole id: it may be cut off or mistyped. Look for it in its list.',
+    icon: 'remove',
+    canRetry: false,
+  })
+})
+
 it('tells what to do, in the words of the error', () => {
   const { text } = describeProblem(new OncueError('FORBIDDEN', 'A viewer may not do this'))
   expect(text).toMatch(/^A viewer may not do this\. Use a token/)

@@ -1,5 +1,7 @@
-import { isOncueError } from '@oncue/sdk'
+import { isOncueError, type OncueError } from '@oncue/sdk'
+import { hostOf } from '../../lib/address.ts'
 import { date } from '../../lib/format.ts'
+import { HOME_SERVER } from '../../lib/home-server.ts'
 import { jobNamedIn } from '../../lib/job-id.ts'
 import type { IconName } from './icon.tsx'
 
@@ -16,14 +18,20 @@ export function describeProblem(error: unknown): Problem {
     const text = error instanceof Error ? error.message : 'No reason was given.'
     return { title: 'This did not work', text, icon: 'warn', canRetry: true }
   }
-  const told = `${error.message}. ${error.hint}`
   switch (error.code) {
     case 'NETWORK_ERROR':
     case 'REQUEST_TIMEOUT':
-      return { title: 'The server does not answer', text: told, icon: 'offline', canRetry: true }
+      return {
+        title: 'The server does not answer',
+        text: `${whyUnanswered(error)} ${WHAT_FOLLOWS}`,
+        icon: 'offline',
+        canRetry: true,
+      }
+    case 'INVALID_INPUT':
+      return isAboutId(error.message) ? NOTHING_HERE : otherwise(error)
     case 'FORBIDDEN':
     case 'HTTP_DISABLED':
-      return { title: 'You may not see this', text: told, icon: 'lock', canRetry: false }
+      return { title: 'You may not see this', text: toldBy(error), icon: 'lock', canRetry: false }
     case 'JOB_NOT_FOUND':
       return {
         title: 'This job is gone',
@@ -47,13 +55,41 @@ export function describeProblem(error: unknown): Problem {
         canRetry: true,
       }
     default:
-      return {
-        title: 'This did not work',
-        text: told,
-        icon: 'warn',
-        canRetry: error.retryable || isServerSide(error.code),
-      }
+      return otherwise(error)
   }
+}
+
+function otherwise(error: OncueError): Problem {
+  return {
+    title: 'This did not work',
+    text: toldBy(error),
+    icon: 'warn',
+    canRetry: error.retryable || isServerSide(error.code),
+  }
+}
+
+const toldBy = ({ message, hint }: OncueError) => `${message}. ${hint}`
+
+/** True of a screen and of a button alike: only the first is asked for again. */
+const WHAT_FOLLOWS = 'The app keeps trying to connect by itself, but sends no action a second time.'
+
+function whyUnanswered({ code, message }: OncueError): string {
+  // On the web the url of the server is a mere path.
+  const server = HOME_SERVER?.name ?? (hostOf(/^https?:\/\/\S+/.exec(message)?.[0] ?? '') || 'The server')
+  if (code === 'REQUEST_TIMEOUT') return `${server} took too long to answer.`
+  if (message.includes('answers, but not as Oncue'))
+    return `Something else answers in place of ${server}, such as a proxy or the sign-in page of a wifi.`
+  return `${server} cannot be reached from here.`
+}
+
+/** The app takes ids from the API, and from links, which people type and mail programs cut. */
+const isAboutId = (message: string) => message.startsWith('input.id: ')
+
+const NOTHING_HERE: Problem = {
+  title: 'There is nothing here',
+  text: 'The link does not end in a whole id: it may be cut off or mistyped. Look for it in its list.',
+  icon: 'remove',
+  canRetry: false,
 }
 
 /** Nobody knows when it was removed, but its id knows when it was made. */

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Modal, Pressable, ScrollView, StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { useBack } from '../../lib/use-back.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useReducedMotion } from '../../theme/use-reduced-motion.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
@@ -21,6 +22,7 @@ export interface SheetProps {
 export function Sheet({ isOpen, title, onClose, children, footer }: SheetProps) {
   const { colors } = useTheme()
   const isWide = useIsWide()
+  useBack(isOpen, onClose)
   const insets = useSafeAreaInsets()
   const animation = useReducedMotion() ? 'none' : isWide ? 'fade' : 'slide'
   return (

@@ -8,7 +8,7 @@ import {
   useMemo,
   useState,
 } from 'react'
-import { StyleSheet, View } from 'react-native'
+import { type LayoutChangeEvent, StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
@@ -17,6 +17,7 @@ import { Pressable } from './pressable.tsx'
 import { Text } from './text.tsx'
 
 const SHOWN_MS = 8_000
+const ABOVE_TABS = space.xxxl + space.xxl
 
 export interface Toast {
   readonly text: string
@@ -37,35 +38,62 @@ interface Toasts {
   /** Where one can be shown, the topmost last. */
   readonly places: readonly string[]
   readonly enter: (place: string) => () => void
+  /** How high what lies at the bottom is. */
+  readonly bars: readonly Bar[]
+  readonly standOn: (bar: Bar) => () => void
+}
+
+interface Bar {
+  readonly height: number
 }
 
 const ToastContext = createContext<Toaster>({ show: () => {} })
 const ToastsContext = createContext<Toasts>({
-  ...{ toast: null, close: () => {}, places: [], enter: () => () => {} },
+  ...{ toast: null, close: () => {} },
+  ...{ places: [], enter: () => () => {}, bars: [], standOn: () => () => {} },
 })
 
 export function useToast(): Toaster {
   return useContext(ToastContext)
 }
 
+/** For what lies at the bottom of a screen: toasts stand above it while it is in sight. */
+export function useToastsAbove(isInSight: boolean): (event: LayoutChangeEvent) => void {
+  const { standOn } = useContext(ToastsContext)
+  const [height, setHeight] = useState(0)
+  useEffect(() => (isInSight ? standOn({ height }) : undefined), [isInSight, standOn, height])
+  return ({ nativeEvent }) => setHeight(nativeEvent.layout.height)
+}
+
+/**
+ * One that can be undone is not taken away by an alert, which would put another button under the thumb: that one
+ * waits. All else gives way to what is newer, which is the answer to what one has just pressed.
+ */
+function withNext([shown, ...waiting]: readonly Toast[], next: Toast): readonly Toast[] {
+  if (!shown?.undo || !next.open) return [next, ...waiting]
+  // What is said twice is told once.
+  return [shown, ...waiting.filter(({ text }) => text !== next.text), next]
+}
+
 /** One at a time, for eight seconds: long enough to read and to regret. */
 export function ToastProvider({ children }: { readonly children: ReactNode }) {
-  const [toast, setToast] = useState<Toast | null>(null)
-  const [places, setPlaces] = useState<readonly string[]>([])
-  const toaster = useMemo(() => ({ show: (next: Toast) => setToast({ ...next }) }), [])
-  const enter = useCallback((place: string) => {
-    setPlaces((before) => [...before, place])
-    return () => setPlaces((before) => before.filter((each) => each !== place))
-  }, [])
+  const [[toast = null], setToasts] = useState<readonly Toast[]>([])
+  const [places, enter] = useEntries<string>()
+  const [bars, standOn] = useEntries<Bar>()
+  const close = useCallback(() => setToasts(([, ...waiting]) => waiting), [])
+  const toaster = useMemo(
+    () => ({ show: (next: Toast) => setToasts((before) => withNext(before, { ...next })) }),
+    [],
+  )
   const toasts = useMemo(
-    () => ({ toast, close: () => setToast(null), places, enter }),
-    [toast, places, enter],
+    () => ({ toast, close, places, enter, bars, standOn }),
+    [toast, close, places, enter, bars, standOn],
   )
   useEffect(() => {
     if (!toast) return
-    const timer = setTimeout(() => setToast(null), SHOWN_MS)
+    const timer = setTimeout(close, SHOWN_MS)
     return () => clearTimeout(timer)
-  }, [toast])
+  }, [toast, close])
   return (
     <ToastContext.Provider value={toaster}>
       <ToastsContext.Provider value={toasts}>
@@ -74,6 +102,16 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
       </ToastsContext.Provider>
     </ToastContext.Provider>
   )
+}
+
+/** Those that are there now, and how one enters; what that returns takes it out again. */
+function useEntries<Entry>() {
+  const [entries, setEntries] = useState<readonly Entry[]>([])
+  const enter = useCallback((entry: Entry) => {
+    setEntries((before) => [...before, entry])
+    return () => setEntries((before) => before.filter((each) => each !== entry))
+  }, [])
+  return [entries, enter] as const
 }
 
 /** Within a sheet, which lies over everything else: what is said while it is open is said there. */
@@ -86,9 +124,10 @@ export function ToastInSheet() {
 
 function Place({ isShown, isInSheet }: { readonly isShown: boolean; readonly isInSheet: boolean }) {
   const insets = useSafeAreaInsets()
-  const { toast, close } = useContext(ToastsContext)
+  const { toast, close, bars } = useContext(ToastsContext)
+  const bottom = Math.max(insets.bottom + ABOVE_TABS, ...bars.map(({ height }) => height))
   // A sheet has its buttons below.
-  const where = isInSheet ? { top: insets.top } : { bottom: insets.bottom + space.xxxl + space.xxl }
+  const where = isInSheet ? { top: insets.top } : { bottom }
   return (
     <View aria-live="polite" style={[styles.place, where]}>
       {isShown && toast && <Shown toast={toast} onClose={close} />}
@@ -98,31 +137,36 @@ function Place({ isShown, isInSheet }: { readonly isShown: boolean; readonly isI
 
 function Shown({ toast, onClose }: { readonly toast: Toast; readonly onClose: () => void }) {
   const { colors } = useTheme()
-  const action = toast.undo ? 'Undo' : toast.open && 'Open'
+  const act = toast.undo ?? toast.open
+  const label = toast.undo ? 'Undo' : 'Open'
   return (
     <View style={[styles.toast, { backgroundColor: colors.text }]}>
       {toast.icon && <Icon name={toast.icon} size={18} color="surface" />}
-      <Text variant="label" color="surface" style={styles.text}>
+      <Text variant="label" color="surface" numberOfLines={3} style={styles.text}>
         {toast.text}
       </Text>
-      <Pressable
-        role="button"
-        aria-label={action ?? 'Close'}
-        onPress={() => {
-          onClose()
-          toast.undo?.()
-          toast.open?.()
-        }}
-        style={styles.action}
-      >
-        {action ? (
-          <Text variant="heading" color="surface" style={styles.undo}>
-            {action}
+      {act && (
+        <Pressable
+          // A press that began on one does not end on the other.
+          key={label}
+          role="button"
+          aria-label={label}
+          onPress={() => {
+            onClose()
+            act()
+          }}
+          style={styles.button}
+        >
+          <Text variant="heading" color="surface" style={styles.act}>
+            {label}
           </Text>
-        ) : (
+        </Pressable>
+      )}
+      {!toast.undo && (
+        <Pressable role="button" aria-label="Close" onPress={onClose} style={styles.button}>
           <Icon name="close" size={18} color="surface" />
-        )}
-      </Pressable>
+        </Pressable>
+      )}
     </View>
   )
 }
@@ -142,15 +186,16 @@ const styles = StyleSheet.create({
     gap: space.m,
     borderRadius: radius.m,
     paddingLeft: space.l,
-    maxWidth: 520,
+    maxWidth: '100%',
     boxShadow: '0 8px 28px rgba(0, 0, 0, 0.22)',
   },
-  text: { flexShrink: 1, paddingVertical: space.m },
-  action: {
+  // Whatever its words, the button beside it stays on the screen.
+  text: { flexShrink: 1, minWidth: 0, maxWidth: 400, marginVertical: space.m },
+  button: {
     alignItems: 'center',
     justifyContent: 'center',
     borderRadius: radius.m,
     paddingHorizontal: space.m,
   },
-  undo: { textDecorationLine: 'underline' },
+  act: { textDecorationLine: 'underline' },
 })

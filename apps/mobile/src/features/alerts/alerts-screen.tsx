@@ -122,7 +122,7 @@ function Rows({
   const open = useOpenAlert(view, openId !== undefined)
   const current = useCursor(
     alerts.map(({ id }) => id),
-    { onOpen: open },
+    { onOpen: open, openId },
   )
   return alerts.map((alert) => (
     <AlertRow

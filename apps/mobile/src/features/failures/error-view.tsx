@@ -27,7 +27,7 @@ export function ErrorView({ error }: { readonly error: JobError }) {
               </Text>
             )}
           </Text>
-          <Text selectable>{error.message}</Text>
+          <Message text={error.message} />
         </View>
         <CopyButton label="Copy the error" text={textOf(error)} />
       </View>
@@ -39,12 +39,36 @@ export function ErrorView({ error }: { readonly error: JobError }) {
             Caused by
           </Text>
           <Text variant="heading">{cause.class}</Text>
-          <Text selectable>{cause.message}</Text>
+          <Message text={cause.message} />
           <Stack stack={cause.stack} />
         </View>
       ))}
     </View>
   )
+}
+
+/** A statement of SQL or a page of HTML would push everything else out of sight. */
+function Message({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const short = shortened(text)
+  return (
+    <View>
+      <Text selectable>{isOpen ? text : short}</Text>
+      {short !== text && (
+        <Pressable role="button" aria-expanded={isOpen} onPress={() => setOpen(!isOpen)} style={styles.fold}>
+          <Text variant="label" color="accent">
+            {isOpen ? 'Show less' : 'Show all'}
+          </Text>
+        </Pressable>
+      )}
+    </View>
+  )
+}
+
+/** What fits on about eight lines of a phone. */
+function shortened(text: string): string {
+  const short = [...text.split('\n').slice(0, 8).join('\n')].slice(0, 360).join('')
+  return short === text ? text : `${short.trimEnd()}…`
 }
 
 function Stack({ stack }: { readonly stack: string | undefined }) {
@@ -102,7 +126,12 @@ function Folded({ lines }: { readonly lines: readonly string[] }) {
 
 function textOf(error: JobError): string {
   const all = [error, ...(error.causes ?? [])]
-  return all.map(({ class: name, message, stack }) => stack ?? `${name}: ${message}`).join('\n\ncaused by ')
+  return all.map(wholeOf).join('\n\ncaused by ')
+}
+
+function wholeOf({ class: name, message, stack }: Pick<JobError, 'class' | 'message' | 'stack'>): string {
+  if (stack?.includes(message)) return stack
+  return [`${name}: ${message}`, stack].filter(Boolean).join('\n')
 }
 
 const styles = StyleSheet.create({

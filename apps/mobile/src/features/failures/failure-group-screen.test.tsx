@@ -5,6 +5,12 @@ import { groupOf, OPERATION_ID, operationOf, previewOf } from '../../testing/fai
 import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
+const mockCopied: string[] = []
+
+jest.mock('expo-clipboard', () => ({
+  setStringAsync: async (text: string) => mockCopied.push(text) > 0,
+}))
+
 type Run = Parameters<NonNullable<TestAnswers['operations.run']>>[0]
 
 function open(differs: TestAnswers = {}, role: 'viewer' | 'operator' = 'operator') {
@@ -28,6 +34,24 @@ describe('a group of failures', () => {
     expect(screen.queryByText(/node_modules/)).toBeNull()
     fireEvent.press(screen.getByLabelText(/^1.library frame$/))
     expect(screen.getByText(/node_modules/)).toBeVisible()
+  })
+
+  it('folds a message that is long, and has it whole when asked', async () => {
+    const message = `${'insert into orders '.repeat(60)}failed at last`
+    const group = groupOf('f00d')
+    const error = { ...group.sample.error, class: 'SqlError', message, fingerprint: 'f00d' }
+    const { screen } = await open({
+      'jobs.failures': () => [{ ...group, sample: { ...group.sample, error } }],
+    })
+    expect(await screen.findByText('Show all')).toBeVisible()
+    expect(screen.queryByText(/failed at last/)).toBeNull()
+    fireEvent.press(screen.getByText('Show all'))
+    expect(screen.getByText(/failed at last$/)).toBeVisible()
+    fireEvent.press(screen.getByText('Show less'))
+    expect(screen.queryByText(/failed at last/)).toBeNull()
+    fireEvent.press(screen.getByLabelText('Copy the error'))
+    expect(await screen.findByText('Copied')).toBeVisible()
+    expect(mockCopied.at(-1)).toContain(message)
   })
 
   it('says when none is left', async () => {

@@ -26,7 +26,7 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
   const open = useOpenGroup(openId !== undefined)
   const current = useCursor(
     rows.map(({ item }) => fingerprintOf(item)),
-    { onOpen: open },
+    { onOpen: open, openId },
   )
   const isFiltered = filter.queue !== undefined || filter.topic !== undefined
 

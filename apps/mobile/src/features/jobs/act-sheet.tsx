@@ -6,9 +6,10 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct } from '../../lib/api.tsx'
+import { shortId } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { space } from '../../theme/tokens.ts'
-import { ConfirmButton } from '../operations/confirm-sheet.tsx'
+import { ConfirmButton, stay } from '../operations/confirm-sheet.tsx'
 import { TOUCHED } from '../operations/queries.ts'
 import { type Action, jobs, outcomeInWords, reasonInWords, VERBS } from '../operations/words.ts'
 
@@ -18,8 +19,8 @@ const BATCH = 1_000
 export interface ActSheetProps {
   readonly action: Action
   readonly ids: readonly string[]
-  /** Which: "mail_digest in mail". */
-  readonly scope: string
+  /** What is known of them; of some perhaps nothing any more. */
+  readonly known: readonly Known[]
   /** What changed since it was opened. */
   readonly notice?: string | undefined
   readonly onClose: () => void
@@ -27,7 +28,7 @@ export interface ActSheetProps {
 }
 
 /** Before something is done to jobs that were picked one by one. Shown while it is mounted. */
-export function ActSheet({ action, ids, scope, notice, onClose, onDone }: ActSheetProps) {
+export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActSheetProps) {
   const toast = useToast()
   const [problem, setProblem] = useState<string | null>(null)
   const acting = useAct(
@@ -57,7 +58,8 @@ export function ActSheet({ action, ids, scope, notice, onClose, onDone }: ActShe
     <Sheet
       isOpen
       title={`${verb} ${ids.length === 1 ? 'this job' : jobs(ids.length)}?`}
-      onClose={onClose}
+      // It would look like cancelling.
+      onClose={acting.isRunning ? stay : onClose}
       footer={
         <ConfirmButton
           verb={verb}
@@ -71,7 +73,7 @@ export function ActSheet({ action, ids, scope, notice, onClose, onDone }: ActShe
       <View style={styles.scope}>
         <EnvironmentBadge />
         <Text strong style={styles.words}>
-          {scope}
+          {scopeInWords(ids, known)}
         </Text>
       </View>
       {notice !== undefined && (
@@ -89,6 +91,24 @@ export function ActSheet({ action, ids, scope, notice, onClose, onDone }: ActShe
       )}
     </Sheet>
   )
+}
+
+interface Known {
+  readonly id: string
+  readonly topic: string
+  readonly queue: string
+}
+
+/** "mail_digest in mail", and of a single job which; those that are not known go by their ids. */
+function scopeInWords(ids: readonly string[], known: readonly Known[]): string {
+  const kinds = new Map(known.map(({ id, topic, queue }) => [id, `${topic} in ${queue}`]))
+  const nameOf = (id: string) => {
+    const kind = kinds.get(id)
+    if (kind === undefined) return shortId(id)
+    return ids.length === 1 ? `${kind} · ${shortId(id)}` : kind
+  }
+  const names = [...new Set(ids.map(nameOf))]
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ')
 }
 
 interface Report {

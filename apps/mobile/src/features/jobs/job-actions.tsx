@@ -44,7 +44,7 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
         <ActSheet
           action={acting.action}
           ids={[job.id]}
-          scope={`${job.topic} in ${job.queue}`}
+          known={[job]}
           notice={changeInWords(acting.seen, status)}
           onClose={() => setActing(null)}
           {...(acting.action === 'delete' && { onDone: onDeleted })}

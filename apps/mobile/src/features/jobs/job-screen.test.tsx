@@ -97,6 +97,28 @@ describe('a job', () => {
     expect(asked).toEqual([{ ids: [JOB_ID] }])
   })
 
+  it('cannot be taken for cancelled while it is being done', async () => {
+    let release = () => {}
+    const { screen } = await open(FAILED, {
+      'jobs.requeue': () => {
+        const answer = new Promise<void>((resolve) => {
+          release = resolve
+        }).then(() => ({ done: 1, skipped: {} }))
+        // A promise is what a transport waits for.
+        return answer as never
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Retry'))
+    expect(await screen.findByText('mail_digest in mail · …00000001')).toBeVisible()
+    fireEvent.press(screen.getByLabelText(/^Retry 1.job/))
+    await screen.findByRole('button', { name: /^Retry 1.job/, busy: true })
+    fireEvent.press(screen.getByLabelText('Close'))
+    expect(screen.getByText('Retry this job?')).toBeVisible()
+    await act(async () => release())
+    expect(await screen.findByText('Requeued 1')).toBeVisible()
+    expect(screen.queryByText('Retry this job?')).toBeNull()
+  })
+
   it('says why nothing was done', async () => {
     const { screen } = await open(FAILED, {
       'jobs.requeue': () => ({ done: 0, skipped: { INVALID_STATE: 1 } }),

@@ -216,6 +216,39 @@ describe('Jobs', () => {
       expect(await screen.findByText(/Choose a filter first/)).toBeVisible()
     })
 
+    it('ends with another filter: nobody acts on what is out of sight', async () => {
+      const { screen } = await begin()
+      fireEvent.press(screen.getByLabelText('Running'))
+      await waitFor(() => expect(screen.queryByText(/selected/)).toBeNull())
+      fireEvent.press(screen.getByLabelText('Failed'))
+      await screen.findByLabelText('Select')
+      expect(screen.queryByRole('checkbox')).toBeNull()
+    })
+
+    it('names by their ids those that are not in the list any more', async () => {
+      let jobs = [failed(1), failed(2)]
+      const { screen } = await begin({ 'jobs.list': () => pageOf(jobs) })
+      fireEvent.press(screen.getAllByRole('checkbox')[1] as never)
+      jobs = [failed(3), failed(2)]
+      await act(() => jest.advanceTimersByTimeAsync(11_000))
+      fireEvent.press(await screen.findByLabelText('1 new – tap to show'))
+      await waitFor(() => expect(screen.getAllByRole('checkbox')[0]).not.toBeChecked())
+      fireEvent.press(screen.getByLabelText('Retry'))
+      expect(await screen.findByText('…00000001, mail_digest in mail')).toBeVisible()
+    })
+
+    it('says of a single one which it is', async () => {
+      const { screen } = await begin()
+      fireEvent.press(screen.getByLabelText('Retry'))
+      expect(await screen.findByText('mail_digest in mail · …00000000')).toBeVisible()
+    })
+
+    it('wraps what stands above the list, where it is narrow', async () => {
+      const { screen } = await begin()
+      expect(screen.getByTestId('job-count')).toHaveStyle({ flexWrap: 'wrap' })
+      expect(screen.getByText(/newest first/)).toHaveStyle({ flexBasis: 'auto' })
+    })
+
     it('is to be held in production', async () => {
       const { screen } = await begin({ 'health.get': () => healthOf({ environment: 'production' }) })
       fireEvent.press(screen.getByLabelText('Delete'))

@@ -25,19 +25,21 @@ import { useSelection } from './use-selection.ts'
 /** Any jobs: which ones is in the address. */
 export function JobsScreen({ openId }: { readonly openId?: string }) {
   const { filter, change } = useJobFilter()
-  const { selected, ...selection } = useSelection()
+  const { selected, ...selection } = useSelection(filter)
   const list = useJobList(filter, selected !== null)
   const open = useOpenJob(filter, openId !== undefined)
   const toast = useToast()
   const search = useRef<TextInput>(null)
   const [acting, setActing] = useState<Acting | null>(null)
-  const cursor = useCursor(list.jobs.map(idOf), { onOpen: open, onSelect: selection.toggle })
+  const begin = (action: Action, which: Acting['ids']) =>
+    setActing({ action, ids: which, filter, total: list.total })
+  const cursor = useCursor(list.jobs.map(idOf), { onOpen: open, onSelect: selection.toggle, openId })
   const ids = selected instanceof Set ? [...selected] : []
   // Beside an open job the key is the job's, unless some are selected here.
   const target = ids.length > 0 ? ids : cursor !== null && openId === undefined ? [cursor] : []
   useKeyboard({
     '/': () => search.current?.focus(),
-    ...(target.length > 0 && { r: () => setActing({ action: 'requeue', ids: target }) }),
+    ...(target.length > 0 && { r: () => begin('requeue', target) }),
     ...(selected !== null && { Escape: selection.end }),
   })
   const isFiltered = Object.keys(filter).length > 0
@@ -58,7 +60,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
           <SelectionBar
             words={selected === 'all' ? `All ${all} that match` : `${jobs(ids.length)} selected`}
             isNone={selected !== 'all' && ids.length === 0}
-            onAct={(action) => setActing({ action, ids: selected === 'all' ? null : ids })}
+            onAct={(action) => begin(action, selected === 'all' ? null : ids)}
             onClose={selection.end}
           />
         )
@@ -89,9 +91,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
           />
         )}
       </ReadState>
-      {acting && (
-        <ActOn acting={acting} {...{ filter, list }} onClose={() => setActing(null)} onDone={selection.end} />
-      )}
+      {acting && <ActOn {...{ acting, list }} onClose={() => setActing(null)} onDone={selection.end} />}
     </Page>
   )
 }
@@ -105,7 +105,7 @@ interface CountProps {
 
 function Count({ list: { total, waiting, restart, read }, children }: CountProps) {
   return (
-    <View style={styles.count}>
+    <View style={styles.count} testID="job-count">
       <Text variant="small" color="textMuted" style={styles.words} role="status">
         {read.data && total.count > 0
           ? `${many(total.count, total.isExact)} ${total.count === 1 ? 'job' : 'jobs'}, newest first`
@@ -123,32 +123,31 @@ interface Acting {
   readonly action: Action
   /** Null: all that match. */
   readonly ids: readonly string[] | null
+  /** As it was when it was pressed. */
+  readonly filter: JobFilter
+  readonly total: List['total']
 }
 
 interface ActOnProps {
   readonly acting: Acting
-  readonly filter: JobFilter
   readonly list: List
   readonly onClose: () => void
   readonly onDone: () => void
 }
 
 /** Some are named one by one; all that match are an operation of the server. */
-function ActOn({ acting: { action, ids }, filter, list, onClose, onDone }: ActOnProps) {
+function ActOn({ acting: { action, ids, filter, total }, list, onClose, onDone }: ActOnProps) {
   if (ids === null)
     return (
       <ConfirmSheet
         action={action}
         filter={filter}
-        {...(list.total.isExact && { count: list.total.count })}
+        {...(total.isExact && { count: total.count })}
         onClose={onClose}
         onDone={onDone}
       />
     )
-  const picked = list.jobs.filter(({ id }) => ids.includes(id))
-  const names = [...new Set(picked.map(({ topic, queue }) => `${topic} in ${queue}`))]
-  const scope = names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ')
-  return <ActSheet action={action} ids={ids} scope={scope} onClose={onClose} onDone={onDone} />
+  return <ActSheet {...{ action, ids, onClose, onDone }} known={list.jobs} />
 }
 
 /** The filter lives in the address: it survives a reload, a link, and whatever was done in between. */
@@ -175,9 +174,11 @@ function useOpenJob(filter: JobFilter, isBeside: boolean): (jobId: string) => vo
 const styles = StyleSheet.create({
   count: {
     flexDirection: 'row',
+    flexWrap: 'wrap',
     alignItems: 'center',
+    gap: space.s,
     paddingHorizontal: space.l,
     paddingVertical: space.xs,
   },
-  words: { flex: 1 },
+  words: { flexGrow: 1, flexShrink: 1, flexBasis: 'auto' },
 })

@@ -1,10 +1,17 @@
 import { useCallback, useState } from 'react'
+import type { JobFilter } from './filter.ts'
 
 /** Null: one does not select now. 'all': whatever matches, known here or not. */
 export type Selected = ReadonlySet<string> | 'all' | null
 
-export function useSelection() {
+/** Of what one looks at: with another filter it ends, so that nobody acts on what is out of sight. */
+export function useSelection(filter: JobFilter) {
   const [selected, setSelected] = useState<Selected>(null)
+  const [seen, setSeen] = useState(filter)
+  if (seen !== filter) {
+    setSeen(filter)
+    setSelected(null)
+  }
   return {
     selected,
     start: () => setSelected(new Set()),

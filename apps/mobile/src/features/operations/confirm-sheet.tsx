@@ -17,7 +17,7 @@ import { felt } from '../../lib/haptics.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
-import { useTheme } from '../../theme/use-theme.ts'
+import { useIsLargeText, useTheme } from '../../theme/use-theme.ts'
 import { preview, TOUCHED } from './queries.ts'
 import { type Action, type Filter, jobs, many, type Operation, scopeOf, VERBS } from './words.ts'
 
@@ -83,7 +83,8 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
     <Sheet
       isOpen
       title={titleOf(verb, found)}
-      onClose={onClose}
+      // It would look like cancelling.
+      onClose={begin.isRunning ? stay : onClose}
       footer={
         found &&
         found.count > 0 && (
@@ -170,12 +171,13 @@ function Facts({
 
 function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
   const { colors } = useTheme()
+  const isStacked = useIsLargeText()
   return (
-    <View style={[styles.fact, { borderBottomColor: colors.line }]}>
-      <Text variant="label" color="textMuted" style={styles.name}>
+    <View style={[styles.fact, isStacked && styles.stacked, { borderBottomColor: colors.line }]}>
+      <Text variant="label" color="textMuted" style={!isStacked && styles.name}>
         {name}
       </Text>
-      <View style={styles.value}>{children}</View>
+      <View style={[styles.value, !isStacked && styles.beside]}>{children}</View>
     </View>
   )
 }
@@ -185,6 +187,9 @@ const CONSEQUENCES: Readonly<Record<Action, string>> = {
   cancel: 'They will not run again unless somebody retries them. You can stop it on the next page.',
   delete: 'They are gone for good, with their payloads and errors.',
 }
+
+/** For `onClose` while a call is under way: what is sent cannot be taken back. */
+export const stay = () => {}
 
 export interface ConfirmButtonProps {
   /** "Retry". */
@@ -282,7 +287,9 @@ const styles = StyleSheet.create({
     borderBottomWidth: StyleSheet.hairlineWidth,
   },
   name: { width: 56, paddingTop: 2 },
-  value: { flex: 1, gap: 2 },
+  stacked: { flexDirection: 'column', gap: 2 },
+  value: { gap: 2 },
+  beside: { flex: 1 },
   spread: { gap: space.s },
   refused: { borderRadius: radius.m, borderWidth: 1, overflow: 'hidden' },
   loading: { gap: space.m, paddingVertical: space.s },

@@ -23,6 +23,7 @@ describe('Queues', () => {
       answers: { 'health.get': () => healthOf({ queues: [] }) },
     })
     expect(await screen.findByText('No queues yet')).toBeVisible()
+    expect(screen.getByText(/from its first job on, or once it is paused or limited/)).toBeVisible()
   })
 
   it('says what is wrong when the API does not answer, and tries again', async () => {

@@ -19,7 +19,7 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
   const queues = rows.filter(({ isGone }) => !isGone).map(({ item }) => item)
   const open = useOpen('queue')
   const { pause, resume } = usePausing()
-  const current = useCursor(queues.map(nameOf), { onOpen: open })
+  const current = useCursor(queues.map(nameOf), { onOpen: open, openId })
   useOnReturn(show)
   const hint = waiting > 0 ? `${number(waiting)} new – tap to show` : 'Trouble below – tap to sort'
   const refresh = () => {
@@ -39,7 +39,7 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
         isEmpty={() => queues.length === 0}
         empty={{
           title: 'No queues yet',
-          text: 'A queue is here once a job waits in it or a worker serves it.',
+          text: 'A queue is here from its first job on, or once it is paused or limited. A worker alone does not bring it here.',
           icon: 'queues',
         }}
       >

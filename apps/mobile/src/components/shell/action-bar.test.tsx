@@ -1,0 +1,26 @@
+import { fireEvent } from 'expo-router/testing-library'
+import { StyleSheet } from 'react-native'
+import { alertOf } from '../../testing/alerts.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+it('lies below what is said, however many lines it has, and only on its own page', async () => {
+  const alert = alertOf(1)
+  const { screen, app } = await renderApp(`/alerts/${alert.id}`, {
+    answers: {
+      'alerts.get': () => alert,
+      'alerts.rules': () => [],
+      'alerts.list': () => ({ items: [], nextCursor: null }),
+    },
+  })
+  const bottom = () =>
+    StyleSheet.flatten(screen.UNSAFE_getByProps({ 'aria-live': 'polite' }).props.style).bottom
+  const before = bottom()
+  await screen.findByLabelText('Snooze')
+  fireEvent(screen.UNSAFE_getByProps({ role: 'toolbar' }), 'layout', {
+    nativeEvent: { layout: { height: 190 } },
+  })
+  expect(bottom()).toBe(190)
+  fireEvent.press(screen.getByLabelText('Settings and more'))
+  expect(app.getPathname()).toBe('/settings')
+  expect(bottom()).toBe(before)
+})

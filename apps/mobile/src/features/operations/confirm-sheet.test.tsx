@@ -1,0 +1,56 @@
+import type { TestAnswers } from '@oncue/sdk/testing'
+import { act, fireEvent } from 'expo-router/testing-library'
+import { useFontScale } from '../../lib/font-scale.ts'
+import { groupOf, operationOf, previewOf } from '../../testing/failures.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+jest.mock('../../lib/font-scale', () => ({ useFontScale: jest.fn(() => 1) }))
+
+async function ask(differs: TestAnswers = {}) {
+  const rendered = await renderApp('/failures/f00d', {
+    answers: {
+      'jobs.failures': () => [groupOf('f00d')],
+      'operations.preview': () => previewOf(12),
+      'operations.get': () => operationOf({ status: 'completed', done: 12 }),
+      'operations.list': () => ({ items: [], nextCursor: null }),
+      ...differs,
+    },
+  })
+  fireEvent.press(await rendered.screen.findByLabelText('Retry these 12'))
+  await rendered.screen.findByText('Retry 12 jobs?')
+  return rendered
+}
+
+describe('the sheet before an operation', () => {
+  it('stays while it is being begun: closing it would not cancel it', async () => {
+    let release = () => {}
+    const { app, screen } = await ask({
+      'operations.run': () => {
+        const answer = new Promise<void>((resolve) => {
+          release = resolve
+        }).then(() => operationOf({ status: 'completed', done: 12 }))
+        // A promise is what a transport waits for.
+        return answer as never
+      },
+    })
+    fireEvent.press(screen.getByRole('button', { name: /^Retry 12.jobs/ }))
+    await screen.findByRole('button', { name: /^Retry 12.jobs/, busy: true })
+    fireEvent.press(screen.getByLabelText('Close'))
+    expect(screen.getByText('Retry 12 jobs?')).toBeVisible()
+    await act(async () => release())
+    expect(await screen.findByText('Requeued 12')).toBeVisible()
+    expect(app.getPathname()).toMatch(/^\/operations\//)
+  })
+
+  it('can be closed before', async () => {
+    const { screen } = await ask()
+    fireEvent.press(screen.getByLabelText('Close'))
+    expect(screen.queryByText('Retry 12 jobs?')).toBeNull()
+  })
+
+  it('leaves each label the width it needs where text is large', async () => {
+    jest.mocked(useFontScale).mockReturnValue(2)
+    const { screen } = await ask()
+    expect(screen.getByText('Where')).not.toHaveStyle({ width: 56 })
+  })
+})
