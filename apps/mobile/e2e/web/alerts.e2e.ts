@@ -31,7 +31,7 @@ describe('an alert', () => {
     await page.getByRole('button', { name: 'Send a test' }).click()
     await page.getByText('The test was delivered').waitFor()
     expect(received.length).toBe(1)
-    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click()
 
     await view('Rules')
     await page.getByRole('button', { name: 'Add a rule' }).click()
