@@ -5,7 +5,7 @@ import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { createPostgresDatabase } from '../src/testing/index.ts'
 import { PGBOUNCER, type PgBouncer, startPgBouncer } from './pgbouncer-server.ts'
-import { transactions } from './postgres-transactions.ts'
+import { transactions, withClient } from './postgres-transactions.ts'
 
 if (!PGBOUNCER) {
   process.stderr.write('SKIPPED: the store through PgBouncer, because no pgbouncer is installed here\n')
@@ -18,9 +18,14 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
   })
   afterAll(() => bouncer.stop())
 
-  /** A store's database as the pooler shows it. */
+  /** A store's database as the pooler shows it, in another time zone and with dates in another style. */
   async function createDatabase() {
     const database = await createPostgresDatabase(inject('postgresUrl'))
+    const name = new URL(database.url).pathname.slice(1)
+    await withClient(database.url, async (client) => {
+      await client.query(`alter database ${name} set timezone = 'Asia/Kathmandu'`)
+      await client.query(`alter database ${name} set datestyle = 'German'`)
+    })
     const url = bouncer.through(database.url)
     return {
       url,

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { hasSessions } from '../postgres/pooler.ts'
+import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
 import { type Check, type Finding, fail, lookAll, ok, warn } from './finding.ts'
 
 /** SQL-standard function bodies came with 14. */
@@ -18,7 +19,8 @@ export async function diagnosePostgres(connectionString: string, isMigrated: boo
     connectionString,
     max: 2,
     application_name: 'oncue doctor',
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    onConnect: prepareSession,
   })
   pool.on('error', () => {})
   const about = postgresChecks(pool, connectionString)

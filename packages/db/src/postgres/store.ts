@@ -41,7 +41,7 @@ import { PostgresListener } from './listener.ts'
 import { LowWater, type Marks } from './low-water.ts'
 import { PostgresNotifier } from './notifier.ts'
 import { hasSessions } from './pooler.ts'
-import { attend } from './presence.ts'
+import { attend, type PostgresPresence } from './presence.ts'
 import { PrismaPg } from './prisma-adapter.ts'
 import * as sql from './sql.ts'
 import { postgresSql } from './sql-access.ts'
@@ -72,7 +72,7 @@ export class PostgresStore extends ColdStore implements Store {
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
   readonly #lowWater = new LowWater()
-  readonly #presences = new Set<Presence>()
+  readonly #presences = new Set<PostgresPresence>()
   #capabilities: Capabilities = POSTGRES
 
   /** Finds out, before it answers, whether there is a pooler in between. */
@@ -110,6 +110,11 @@ export class PostgresStore extends ColdStore implements Store {
     const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
     this.cold = { sql: access, reads, admin: createAdmin(access) }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
+    // In a failover all of them stay with a server that is the primary no more.
+    client.onReadOnly = () => {
+      this.#listener.check()
+      for (const presence of this.#presences) presence.check()
+    }
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
       queues: new PostgresNotifier('oncue', send),
@@ -220,6 +225,7 @@ export class PostgresStore extends ColdStore implements Store {
         connectionString: this.#options.url,
         worker,
         pool: this.#client.pool,
+        onLost: () => this.#client.lost(),
         row: (key) => sql.attend(worker, key, this.#now()),
       },
       async () => {
