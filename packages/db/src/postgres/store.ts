@@ -11,7 +11,7 @@ import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
-import { settleBisected } from '../settle-bisected.ts'
+import { isPermanent, settleBisected } from '../settle-bisected.ts'
 import { toPostgres } from '../sql.ts'
 import { rollUpPostgres } from '../stats/postgres.ts'
 import type {
@@ -172,7 +172,7 @@ export class PostgresStore extends ColdStore implements Store {
       return { ...work, refused: [] }
     } catch (error) {
       const { code, retryable } = toOncueError(error)
-      if (code !== 'DATABASE_REFUSED' && !retryable) throw error
+      if (!isPermanent(error) && !retryable) throw error
       // Settling is worth more attempts than claiming: it may be sent again, a claim may not.
       const settled = await this.settle(settlements)
       const unanswered = code === 'DATABASE_UNAVAILABLE'
