@@ -80,6 +80,8 @@ export class PostgresStore extends ColdStore implements Store {
     const store = new PostgresStore(options)
     try {
       const sessions = await hasSessions(options.url, store.#client.pool)
+      if (!sessions)
+        await store.#client.rows({ text: 'select oncue.require_read_committed_v1()::text', values: [] })
       store.#capabilities = { ...POSTGRES, sessions }
       return store
     } catch (error) {

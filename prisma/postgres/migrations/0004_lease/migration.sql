@@ -65,6 +65,7 @@ declare
   v_ids uuid[] := '{}';
   v_events json[] := '{}';
 begin
+  perform oncue.require_read_committed_v1();
   for v_note in
     select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
   loop
@@ -86,7 +87,7 @@ begin
     return;
   end if;
   -- The events of a run keep their order, so all of them are written, or all of them again.
-  loop
+  for v_try in 1..100 loop
     begin
       insert into oncue.events (job_id, version, type, data, created)
       select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
@@ -100,6 +101,7 @@ begin
       -- Somebody else appended meanwhile.
     end;
   end loop;
+  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
 end $$;
 
 -- Frees the runs of workers whose presence lock has been gone for p_gone_ms. Nobody is declared
@@ -119,6 +121,7 @@ declare
   v_dead uuid;
   v_ids uuid[];
 begin
+  perform oncue.require_read_committed_v1();
   update oncue.workers w set missing_since = case when s.seen then null else v_now end
   from (
     select c.id, l.seen
