@@ -47,9 +47,13 @@ export class PostgresClient {
     this.pool.on('release', (_, client) => this.#proven.add(client))
   }
 
-  /** For what may be sent twice: reads, and writes that are fenced or keyed. */
-  query(query: Query): Promise<Rows> {
-    return withRetries(() => this.#run((client) => this.#send(client, query)), toOncueError)
+  /**
+   * For what may be sent twice: reads, and writes that are fenced or keyed. A function is asked anew for
+   * each attempt.
+   */
+  query(query: Query | (() => Query)): Promise<Rows> {
+    const make = typeof query === 'function' ? query : () => query
+    return withRetries(() => this.#run((client) => this.#send(client, make())), toOncueError)
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */

@@ -58,7 +58,15 @@ export type PostgresOptions = {
  * it missing within one, and frees its runs before two have passed.
  */
 const GONE_MS = 800
-/** How long after a start of the server nobody is declared dead: everyone has to come back first. */
+/**
+ * The same when most workers are missing at once. Longer than a live one takes to find out that its
+ * connection leads nowhere (a ping, and its timeout) and to open another.
+ */
+const MOST_GONE_MS = 20_000
+/**
+ * How long after a start of the server, or after this process has itself lost a connection, nobody is
+ * declared dead: everyone has to come back first.
+ */
 const SETTLE_MS = 5_000
 
 export class PostgresStore extends ColdStore implements Store {
@@ -243,7 +251,7 @@ export class PostgresStore extends ColdStore implements Store {
   async rescue(worker?: string): Promise<Rescue> {
     this.assertOpen()
     if (worker !== undefined) assertWorkerId(worker)
-    const rows = await this.#client.query(sql.rescue(GONE_MS, SETTLE_MS, worker ?? null, this.#now()))
+    const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
     const missing = rows.find(([dead]) => dead === null)
     return {
       rescued: rows
@@ -251,6 +259,12 @@ export class PostgresStore extends ColdStore implements Store {
         .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued),
       lookAgainMs: (missing?.[3] as number | undefined) ?? null,
     }
+  }
+
+  #patience(): sql.Patience {
+    const sinceLoss = performance.now() - this.#client.lostAt
+    const grace = Math.ceil(Math.max(0, SETTLE_MS - sinceLoss))
+    return { gone: GONE_MS, most: MOST_GONE_MS, settle: SETTLE_MS, grace }
   }
 
   async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
