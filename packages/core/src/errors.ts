@@ -144,6 +144,9 @@ export const ERRORS = {
     http: 507,
   },
   DATABASE_READ_ONLY: down('Connect to the primary: this is a replica, or a file without write permission.'),
+  UNSUPPORTED_ISOLATION: down(
+    "Run `alter role … set default_transaction_isolation = 'read committed'`: it cannot be set through a transaction pooler.",
+  ),
   DATABASE_REFUSED: broken('Repeating will not help: read the cause for the value and the constraint.'),
   DATABASE_ERROR: broken('Read the cause: the database reported something Oncue does not know.'),
   STORE_CLOSED: broken('Do not use a store or queue after close().'),

@@ -41,7 +41,7 @@ async function openSqlite(url: string, options: OpenOptions, onClose?: () => voi
     import('./sqlite/driver.ts'),
     import('./sqlite/store.ts'),
   ])
-  return new SqliteStore({ driver: await loadDriver(), file: sqliteFile(url), ...options, onClose })
+  return SqliteStore.open({ driver: await loadDriver(), file: sqliteFile(url), ...options, onClose })
 }
 
 /** One listener for all of them: each store with its own would soon look like a leak. */

@@ -1,33 +1,52 @@
 import { isOncueError, type JobError, type OncueError } from '@oncue/core'
 import type { RunRef, Settled, Settlement } from './store.ts'
 
+type Settle = (batch: readonly Settlement[]) => Promise<RunRef[]>
+
 /**
- * Settles a batch; when the database refuses a value in it, halves the batch until the poisoned
+ * Settles a batch; when the database refuses something in it, halves the batch until the poisoned
  * entries stand alone. Those fail their own job, with the reason, and the rest is settled.
+ *
+ * If not one entry can be settled, it is the database that is wrong and not the entries: then it throws,
+ * and nothing was written.
  */
-export async function settleBisected(
-  batch: readonly Settlement[],
-  settle: (batch: readonly Settlement[]) => Promise<RunRef[]>,
-): Promise<Settled> {
+export async function settleBisected(batch: readonly Settlement[], settle: Settle): Promise<Settled> {
   try {
     return { stale: await settle(batch), refused: [] }
   } catch (error) {
-    if (!isOncueError(error, 'DATABASE_REFUSED')) throw error
+    if (!isPermanent(error)) throw error
     const [only] = batch
     if (!only) throw error
     if (batch.length === 1) return refuse(only, error, settle)
     const middle = batch.length >> 1
-    const left = await settleBisected(batch.slice(0, middle), settle)
-    const right = await settleBisected(batch.slice(middle), settle)
-    return { stale: [...left.stale, ...right.stale], refused: [...left.refused, ...right.refused] }
+    const left = await half(batch.slice(0, middle), settle)
+    const right = await half(batch.slice(middle), settle)
+    if ('failure' in left && 'failure' in right) throw left.failure
+    const halves = [left, right].map((one) => ('failure' in one ? one.refusal : one))
+    return { stale: halves.flatMap(({ stale }) => stale), refused: halves.flatMap(({ refused }) => refused) }
   }
 }
 
-async function refuse(
-  { id, run }: Settlement,
-  reason: OncueError,
-  settle: (batch: readonly Settlement[]) => Promise<RunRef[]>,
-): Promise<Settled> {
+/** Whether sending the same again would fail again, for a reason that may lie in what is sent. */
+export function isPermanent(error: unknown): error is OncueError {
+  return isOncueError(error, 'DATABASE_REFUSED') || isOncueError(error, 'DATABASE_ERROR')
+}
+
+/** One that cannot even be failed must not fail the other half with it: the end of its lease frees its job. */
+async function half(
+  batch: readonly Settlement[],
+  settle: Settle,
+): Promise<Settled | { failure: OncueError; refusal: Settled }> {
+  try {
+    return await settleBisected(batch, settle)
+  } catch (failure) {
+    if (!isPermanent(failure)) throw failure
+    const refused = batch.map(({ id, run }) => ({ id, run, reason: failure.message }))
+    return { failure, refusal: { stale: [], refused } }
+  }
+}
+
+async function refuse({ id, run }: Settlement, reason: OncueError, settle: Settle): Promise<Settled> {
   const error: JobError = {
     class: 'DatabaseRefused',
     message: `What this run gave back cannot be stored: ${reason.message}`,

@@ -21,7 +21,16 @@ describe.each([
   [
     'Postgres',
     () => createPostgresDatabase(inject('postgresUrl')),
-    ['version', 'clock', 'pooler', 'connections', 'oldest transaction', 'claim plan', 'dead rows'],
+    [
+      'version',
+      'clock',
+      'pooler',
+      'isolation',
+      'connections',
+      'oldest transaction',
+      'claim plan',
+      'dead rows',
+    ],
   ],
   [
     'SQLite',

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { aJob, newWorkerId } from '../src/conformance/harness.ts'
+import { aJob, newWorkerId, TestClock } from '../src/conformance/harness.ts'
 import { describeStore } from '../src/conformance/index.ts'
+import { diagnose } from '../src/diagnose.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { createPostgresDatabase } from '../src/testing/index.ts'
 import { PGBOUNCER, type PgBouncer, startPgBouncer } from './pgbouncer-server.ts'
-import { transactions } from './postgres-transactions.ts'
+import { transactions, withClient } from './postgres-transactions.ts'
 
 if (!PGBOUNCER) {
   process.stderr.write('SKIPPED: the store through PgBouncer, because no pgbouncer is installed here\n')
@@ -18,9 +19,14 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
   })
   afterAll(() => bouncer.stop())
 
-  /** A store's database as the pooler shows it. */
+  /** A store's database as the pooler shows it, in another time zone and with dates in another style. */
   async function createDatabase() {
     const database = await createPostgresDatabase(inject('postgresUrl'))
+    const name = new URL(database.url).pathname.slice(1)
+    await withClient(database.url, async (client) => {
+      await client.query(`alter database ${name} set timezone = 'Asia/Kathmandu'`)
+      await client.query(`alter database ${name} set datestyle = 'German'`)
+    })
     const url = bouncer.through(database.url)
     return {
       url,
@@ -60,6 +66,42 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
       expect(wakes).toBe(0)
       await watching.return?.()
       await subscription.close()
+      await presence.leave()
+      await store.close()
+      await database.drop()
+    })
+  })
+
+  describe('a database whose default isolation is another', () => {
+    it('is refused by name, because nobody can set it for us', async () => {
+      const database = await createDatabase()
+      const name = new URL(database.url).pathname.slice(1)
+      await withClient(inject('postgresUrl'), (client) =>
+        client.query(`alter database ${name} set default_transaction_isolation = 'repeatable read'`),
+      )
+      await expect(openStore(database.url)).rejects.toMatchObject({
+        code: 'UNSUPPORTED_ISOLATION',
+        hint: expect.stringContaining('alter role'),
+      })
+      const findings = await diagnose(database.url)
+      expect(findings.find(({ check }) => check === 'isolation')).toMatchObject({ status: 'fail' })
+      await database.drop()
+    })
+  })
+
+  describe('a worker that died', () => {
+    it('loses its row after an hour of silence', async () => {
+      const database = await createDatabase()
+      const clock = new TestClock()
+      const store = await openStore(database.url, { clock: clock.now })
+      const [dead, silent] = [newWorkerId(), newWorkerId()]
+      const worker = { host: 'h', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+      await store.attend({ ...worker, id: dead })
+      clock.advance(1)
+      const presence = await store.attend({ ...worker, id: silent })
+      clock.advance(3_599_999)
+      await store.rescue()
+      expect((await store.workers()).map(({ id }) => id)).toEqual([silent])
       await presence.leave()
       await store.close()
       await database.drop()

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { hasSessions } from '../postgres/pooler.ts'
+import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
 import { type Check, type Finding, fail, lookAll, ok, warn } from './finding.ts'
 
 /** SQL-standard function bodies came with 14. */
@@ -18,7 +19,8 @@ export async function diagnosePostgres(connectionString: string, isMigrated: boo
     connectionString,
     max: 2,
     application_name: 'oncue doctor',
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    onConnect: prepareSession,
   })
   pool.on('error', () => {})
   const about = postgresChecks(pool, connectionString)
@@ -35,6 +37,7 @@ function postgresChecks(pool: pg.Pool, url: string): { server: readonly Check[];
       ['version', () => version(pool)],
       ['clock', () => clock(pool)],
       ['pooler', () => pooler(pool, url)],
+      ['isolation', () => isolation(pool, url)],
       ['connections', () => connections(pool)],
       ['oldest transaction', () => oldestTransaction(pool)],
     ],
@@ -82,6 +85,28 @@ async function pooler(pool: pg.Pool, url: string): Promise<Finding> {
     'pooler',
     'a transaction pooler is in between',
     'LISTEN and presence do not work through it: jobs are picked up by polling, and the runs of a dead worker wait for the end of their lease. Give workers a direct URL.',
+  )
+}
+
+/** As the server, the database or the role set it: our own connections have changed theirs. */
+async function isolation(pool: pg.Pool, url: string): Promise<Finding> {
+  const { level } = await one<{ level: string }>(
+    pool,
+    `select reset_val as level from pg_settings where name = 'default_transaction_isolation'`,
+  )
+  if (level === 'read committed') return ok('isolation', level)
+  const found = `${level} by default`
+  if (!(await hasSessions(url, pool))) {
+    return fail(
+      'isolation',
+      `${found}, behind a transaction pooler`,
+      "It cannot be set through the pooler, and workers refuse it: `alter role … set default_transaction_isolation = 'read committed'`.",
+    )
+  }
+  return warn(
+    'isolation',
+    found,
+    'Workers and the API ask for read committed on their own connections. Your transactions that enqueue with keys can fail with a serialization conflict (40001): repeat them.',
   )
 }
 

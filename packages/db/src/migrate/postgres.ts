@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS } from '../postgres/client.ts'
 import { toOncueError } from '../postgres/errors.ts'
+import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
@@ -42,7 +42,10 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
   })
   // A connection that breaks fails the query that waits on it; without a listener it would end the process.
   client.on('error', () => {})
-  await translated(() => client.connect())
+  await translated(async () => {
+    await client.connect()
+    await prepareSession(client)
+  })
   return {
     applied: () => translated(() => readInstalled(client)),
     alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),

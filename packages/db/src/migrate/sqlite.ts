@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
+import { whenFree as waitUntilFree } from '../sqlite/client.ts'
 import { loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
@@ -18,7 +18,7 @@ const RECORD = 'INSERT INTO oncue_migrations (name, checksum, applied_at, needs)
 
 /** For how long another connection may hold the file. */
 const BUSY_LIMIT_MS = 60_000
-const BUSY_DELAY_MS = 10
+const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, BUSY_LIMIT_MS)
 
 /** Answers null for a file that does not exist, unless it is to be made. */
 export async function openSqlite(file: string, create: boolean): Promise<MigrationDatabase | null> {
@@ -49,23 +49,6 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
     async close() {
       db.close()
     },
-  }
-}
-
-/**
- * Waits for other connections without blocking the event loop, as SQLite's own busy timeout would:
- * the one that holds the file may belong to this very process.
- */
-async function whenFree<T>(attempt: () => T): Promise<T> {
-  const deadline = Date.now() + BUSY_LIMIT_MS
-  for (;;) {
-    try {
-      return attempt()
-    } catch (cause) {
-      const error = toOncueError(cause)
-      if (error.code !== 'DATABASE_BUSY' || Date.now() > deadline) throw error
-      await delay(BUSY_DELAY_MS * (0.5 + Math.random()))
-    }
   }
 }
 

@@ -4,24 +4,30 @@ import { withRetries } from '../retry.ts'
 import type { Row, Steps } from '../transaction.ts'
 import { TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
+import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
 import type { Query } from './sql.ts'
 
 type Rows = unknown[][]
 export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
-
-/** Of a new connection, and of a free one in a pool that is used up. */
-export const CONNECT_TIMEOUT_MS = 10_000
 
 /** The pool, and how to ask it again. */
 export class PostgresClient {
   readonly pool: pg.Pool
   /** False once a pooler has shown that our statements are prepared on somebody else's connection. */
   #named = true
+  /** Connections that have worked before. */
+  readonly #proven = new WeakSet<pg.PoolClient>()
+  readonly #isOurs: boolean
+  /** By performance.now(): when a connection was last lost, or could not be had. */
+  lostAt = Number.NEGATIVE_INFINITY
+  /** Called when the server turns out to have become read-only, as the old one does in a failover. */
+  onReadOnly = ignore
 
   /** A pool that is given stays its owner's, and so do its settings and its errors. */
   constructor(pool: pg.Pool)
   constructor(connectionString: string, max: number)
   constructor(source: string | pg.Pool, max = 10) {
+    this.#isOurs = typeof source === 'string'
     if (typeof source !== 'string') {
       this.pool = source
       return
@@ -32,16 +38,22 @@ export class PostgresClient {
       keepAlive: true,
       application_name: 'oncue',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      onConnect: prepareSession,
     })
     // A connection that breaks is replaced at the next query, and the query it was in fails by itself;
     // without listeners, for idle ones and for those given out, it would end the process.
-    this.pool.on('error', ignore)
+    this.pool.on('error', () => this.lost())
     this.pool.on('connect', (client) => client.on('error', ignore))
+    this.pool.on('release', (_, client) => this.#proven.add(client))
   }
 
-  /** For what may be sent twice: reads, and writes that are fenced or keyed. */
-  query(query: Query): Promise<Rows> {
-    return withRetries(() => this.#run((client) => this.#send(client, query)), toOncueError)
+  /**
+   * For what may be sent twice: reads, and writes that are fenced or keyed. A function is asked anew for
+   * each attempt.
+   */
+  query(query: Query | (() => Query)): Promise<Rows> {
+    const make = typeof query === 'function' ? query : () => query
+    return withRetries(() => this.#run((client) => this.#send(client, make())), toOncueError)
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
@@ -73,7 +85,7 @@ export class PostgresClient {
   /** For work that looks at what it got before it writes on. Repeated only when it was rolled back. */
   inTransaction<T>(work: (send: Send, client: pg.ClientBase) => Promise<T>): Promise<T> {
     const run = async (client: pg.PoolClient) => {
-      await client.query('begin')
+      await client.query('begin isolation level read committed')
       try {
         const send: Send = (query) =>
           client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
@@ -102,12 +114,18 @@ export class PostgresClient {
     })
   }
 
+  /** Tells that a connection to the server was lost. */
+  lost(): void {
+    this.lostAt = performance.now()
+  }
+
   close(): Promise<void> {
     return this.pool.end()
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch((error) => {
+      this.lost()
       throw Object.assign(toOncueError(error), { [NOT_SENT]: true })
     })
     const named = this.#named
@@ -117,17 +135,37 @@ export class PostgresClient {
       const result = await use(client)
       client.off('error', ignore)
       client.release()
+      this.#proven.add(client)
       return result
     } catch (error) {
-      const isBroken = toOncueError(error).code === 'DATABASE_UNAVAILABLE'
+      const { code } = toOncueError(error)
+      const isReadOnly = code === 'DATABASE_READ_ONLY'
+      const isBroken = isReadOnly || code === 'DATABASE_UNAVAILABLE'
       // A broken one may still have something to say after it was thrown away.
-      if (!isBroken) client.off('error', ignore)
+      if (isBroken) this.lost()
+      else client.off('error', ignore)
       client.release(isBroken)
-      if (!named || !isUnprepared(error)) throw error
+      if (isReadOnly) await this.#leaveServer()
+      // The server has changed its role behind a connection that worked: a new one finds the primary.
+      const isStale = isReadOnly && this.#proven.has(client)
+      if (!isStale && (!named || !isUnprepared(error))) throw error
+      if (isStale) return this.#run(use)
     }
     // Nothing of it was executed: the statement was not even bound, or its transaction was rolled back.
     this.#named = false
     return this.#run(use)
+  }
+
+  /** The idle connections lead to the same server. Those of a pool that is not ours are its owner's to close. */
+  async #leaveServer(): Promise<void> {
+    this.onReadOnly()
+    if (!this.#isOurs) return
+    for (let n = this.pool.idleCount; n > 0; n--) {
+      await this.pool.connect().then(
+        (client) => client.release(true),
+        () => {},
+      )
+    }
   }
 
   async #send(client: pg.ClientBase, query: Query): Promise<Rows> {

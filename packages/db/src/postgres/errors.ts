@@ -19,6 +19,7 @@ const BY_STATE: Record<string, ErrorCode> = {
   // Raised by our own functions.
   OC001: 'UNIQUE_KEY_LIVE',
   OC002: 'UNKNOWN_PARENT',
+  OC003: 'UNSUPPORTED_ISOLATION',
 }
 
 /** Prisma's own codes for a server that it cannot reach, or that went away. */

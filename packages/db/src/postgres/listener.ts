@@ -2,7 +2,8 @@ import { Socket } from 'node:net'
 import { OncueError } from '@oncue/core'
 import pg from 'pg'
 import type { Subscription } from '../store.ts'
-import { backendOf, isPooled } from './pooler.ts'
+import { isPooled, serverOf } from './pooler.ts'
+import { CONNECT_TIMEOUT_MS } from './session.ts'
 
 /** `oncue`: a queue's name. `oncue_events`: a job's id. */
 export type Channel = 'oncue' | 'oncue_events'
@@ -20,7 +21,6 @@ type Connection = {
 }
 
 const PING_MS = 10_000
-const CONNECT_TIMEOUT_MS = 10_000
 const RECONNECT_MIN_MS = 25
 const RECONNECT_MAX_MS = 1_000
 const GOODBYE_MS = 500
@@ -80,6 +80,11 @@ export class PostgresListener {
     }
   }
 
+  /** Looks now, and not only by and by, whether the connection is still of use. */
+  check(): void {
+    if (this.#connection && !this.#connecting) void this.#check(this.#connection)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#retry)
@@ -136,7 +141,9 @@ export class PostgresListener {
         await client.end()
         return
       }
-      connection.backend = await backendOf(client)
+      const server = await serverOf(client)
+      if (server?.isReadOnly) throw new Error('The server is read-only, so nobody notifies there')
+      connection.backend = server?.pid
       for (const channel of CHANNELS) {
         if (this.#hearers[channel].size > 0) await this.#listen(connection, channel)
       }
@@ -163,12 +170,12 @@ export class PostgresListener {
     connection.client.query(`unlisten ${channel}`).catch(() => connection.destroy())
   }
 
-  /** A connection that is dead without a word (a cable, a firewall) is found by asking. */
+  /** A connection that is dead without a word (a cable, a firewall), or to a server that was demoted, is found by asking. */
   async #check(connection: Connection): Promise<void> {
-    const backend = await backendOf(connection.client).catch(() => undefined)
-    if (backend === connection.backend) return
+    const server = await serverOf(connection.client).catch(() => undefined)
+    if (server?.pid === connection.backend && !server?.isReadOnly) return
     // Another backend answers: there is a pooler after all, and it fooled us when it was busy.
-    if (backend !== undefined) this.#pooled = true
+    if (server && server.pid !== connection.backend) this.#pooled = true
     connection.destroy()
   }
 

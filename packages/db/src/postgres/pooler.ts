@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS } from './client.ts'
+import { CONNECT_TIMEOUT_MS } from './session.ts'
 
 /** A busy pooler can look like a server for one round; for five in a row it does not. */
 const ROUNDS = 5
@@ -61,4 +61,14 @@ function introducedAs(client: pg.ClientBase): number | null {
 export async function backendOf(client: pg.ClientBase): Promise<number | undefined> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   return rows[0]?.pid
+}
+
+/** The same, and whether that server takes writes: one that was the primary before a failover does not. */
+export async function serverOf(
+  client: pg.ClientBase,
+): Promise<{ pid: number; isReadOnly: boolean } | undefined> {
+  const { rows } = await client.query<{ pid: number; isReadOnly: boolean }>(
+    `select pg_backend_pid() as pid, current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+  )
+  return rows[0]
 }

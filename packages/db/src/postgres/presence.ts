@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
-import { CONNECT_TIMEOUT_MS } from './client.ts'
-import { isPooled } from './pooler.ts'
+import { isPooled, serverOf } from './pooler.ts'
+import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
 import type { Query } from './sql.ts'
 
 const PING_MS = 10_000
@@ -14,14 +14,19 @@ type Options = {
   /** The row of the worker, as it stands once the lock of this key is held. */
   readonly row: (presence: string | null) => Query
   readonly pool: pg.Pool
+  /** Called when the connection is lost. */
+  readonly onLost: () => void
 }
+
+/** A worker's presence, and a way to look at once whether it still holds. */
+export type PostgresPresence = Presence & { check(): void }
 
 /**
  * A connection of its own that holds an advisory lock for as long as the process lives. Postgres
  * lets go of it the moment the connection ends, and every worker can see that. The key is fresh
  * for each connection: a lock that an old, half-dead session still holds means nothing.
  */
-export async function attend(options: Options, leave: () => Promise<void>): Promise<Presence> {
+export async function attend(options: Options, leave: () => Promise<void>): Promise<PostgresPresence> {
   let left = false
   let connection: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
@@ -37,6 +42,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     client.on('error', () => {})
     await client.connect()
     try {
+      await prepareSession(client)
       if (isFirst && (await isPooled(client, options.pool))) {
         await client.query(options.row(null))
         await client.end()
@@ -56,7 +62,10 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       return false
     }
     connection = client
-    client.once('end', () => left || reconnect(0))
+    client.once('end', () => {
+      options.onLost()
+      if (!left) reconnect(0)
+    })
     return true
   }
 
@@ -70,12 +79,19 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   }
 
   const visible = await connect(true)
-  // A connection that is dead without a word (a cable, a firewall) is found by asking.
-  const ping = setInterval(() => connection?.query('select 1').catch(() => connection?.end()), PING_MS)
+  // A connection that is dead without a word (a cable, a firewall), or to a server that was demoted, is found by asking.
+  const check = async (): Promise<void> => {
+    const client = connection
+    if (!client) return
+    const server = await serverOf(client).catch(() => undefined)
+    if (!server || server.isReadOnly) await client.end()
+  }
+  const ping = setInterval(check, PING_MS)
   ping.unref()
 
   return {
     visible,
+    check,
     async leave() {
       if (left) return
       left = true

@@ -271,12 +271,21 @@ export function note(notes: readonly EncodedNote[], now: Date | null): Query {
   }
 }
 
-export function rescue(goneMs: number, settleMs: number, worker: string | null, now: Date | null): Query {
+/** How patient to be, in milliseconds, before others are declared dead: see rescue_v1. */
+export type Patience = {
+  readonly gone: number
+  readonly most: number
+  readonly settle: number
+  readonly grace: number
+}
+
+export function rescue(patience: Patience, worker: string | null, now: Date | null): Query {
+  const { gone, most, settle, grace } = patience
   return {
     ...WORK,
     name: 'oncue_rescue_1',
-    text: 'select * from oncue.rescue_v1($1, $2, $3, $4)',
-    values: [now, goneMs, settleMs, worker],
+    text: 'select * from oncue.rescue_v1($1, $2, $3, $4, $5, $6)',
+    values: [now, gone, most, settle, grace, worker],
   }
 }
 

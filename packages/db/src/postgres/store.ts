@@ -11,7 +11,7 @@ import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
-import { settleBisected } from '../settle-bisected.ts'
+import { isPermanent, settleBisected } from '../settle-bisected.ts'
 import { toPostgres } from '../sql.ts'
 import { rollUpPostgres } from '../stats/postgres.ts'
 import type {
@@ -41,7 +41,7 @@ import { PostgresListener } from './listener.ts'
 import { LowWater, type Marks } from './low-water.ts'
 import { PostgresNotifier } from './notifier.ts'
 import { hasSessions } from './pooler.ts'
-import { attend } from './presence.ts'
+import { attend, type PostgresPresence } from './presence.ts'
 import { PrismaPg } from './prisma-adapter.ts'
 import * as sql from './sql.ts'
 import { postgresSql } from './sql-access.ts'
@@ -58,7 +58,15 @@ export type PostgresOptions = {
  * it missing within one, and frees its runs before two have passed.
  */
 const GONE_MS = 800
-/** How long after a start of the server nobody is declared dead: everyone has to come back first. */
+/**
+ * The same when most workers are missing at once. Longer than a live one takes to find out that its
+ * connection leads nowhere (a ping, and its timeout) and to open another.
+ */
+const MOST_GONE_MS = 20_000
+/**
+ * How long after a start of the server, or after this process has itself lost a connection, nobody is
+ * declared dead: everyone has to come back first.
+ */
 const SETTLE_MS = 5_000
 
 export class PostgresStore extends ColdStore implements Store {
@@ -72,7 +80,7 @@ export class PostgresStore extends ColdStore implements Store {
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
   readonly #lowWater = new LowWater()
-  readonly #presences = new Set<Presence>()
+  readonly #presences = new Set<PostgresPresence>()
   #capabilities: Capabilities = POSTGRES
 
   /** Finds out, before it answers, whether there is a pooler in between. */
@@ -80,6 +88,8 @@ export class PostgresStore extends ColdStore implements Store {
     const store = new PostgresStore(options)
     try {
       const sessions = await hasSessions(options.url, store.#client.pool)
+      if (!sessions)
+        await store.#client.rows({ text: 'select oncue.require_read_committed_v1()::text', values: [] })
       store.#capabilities = { ...POSTGRES, sessions }
       return store
     } catch (error) {
@@ -110,6 +120,11 @@ export class PostgresStore extends ColdStore implements Store {
     const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
     this.cold = { sql: access, reads, admin: createAdmin(access) }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
+    // In a failover all of them stay with a server that is the primary no more.
+    client.onReadOnly = () => {
+      this.#listener.check()
+      for (const presence of this.#presences) presence.check()
+    }
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
       queues: new PostgresNotifier('oncue', send),
@@ -167,7 +182,7 @@ export class PostgresStore extends ColdStore implements Store {
       return { ...work, refused: [] }
     } catch (error) {
       const { code, retryable } = toOncueError(error)
-      if (code !== 'DATABASE_REFUSED' && !retryable) throw error
+      if (!isPermanent(error) && !retryable) throw error
       // Settling is worth more attempts than claiming: it may be sent again, a claim may not.
       const settled = await this.settle(settlements)
       const unanswered = code === 'DATABASE_UNAVAILABLE'
@@ -220,6 +235,7 @@ export class PostgresStore extends ColdStore implements Store {
         connectionString: this.#options.url,
         worker,
         pool: this.#client.pool,
+        onLost: () => this.#client.lost(),
         row: (key) => sql.attend(worker, key, this.#now()),
       },
       async () => {
@@ -235,7 +251,7 @@ export class PostgresStore extends ColdStore implements Store {
   async rescue(worker?: string): Promise<Rescue> {
     this.assertOpen()
     if (worker !== undefined) assertWorkerId(worker)
-    const rows = await this.#client.query(sql.rescue(GONE_MS, SETTLE_MS, worker ?? null, this.#now()))
+    const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
     const missing = rows.find(([dead]) => dead === null)
     return {
       rescued: rows
@@ -243,6 +259,12 @@ export class PostgresStore extends ColdStore implements Store {
         .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued),
       lookAgainMs: (missing?.[3] as number | undefined) ?? null,
     }
+  }
+
+  #patience(): sql.Patience {
+    const sinceLoss = performance.now() - this.#client.lostAt
+    const grace = Math.ceil(Math.max(0, SETTLE_MS - sinceLoss))
+    return { gone: GONE_MS, most: MOST_GONE_MS, settle: SETTLE_MS, grace }
   }
 
   async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { OncueError } from '@oncue/core'
 import type { Database, Statement } from 'better-sqlite3'
 import { toOncueError } from './errors.ts'
@@ -11,6 +12,24 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** For how long another process may hold the file before a write gives up. */
 const BUSY_LIMIT_MS = 10_000
+const BUSY_DELAY_MS = 10
+
+/**
+ * Waits for other connections without blocking the event loop, as SQLite's own busy timeout would:
+ * the one that holds the file may belong to this very process.
+ */
+export async function whenFree<T>(attempt: () => T, limitMs = BUSY_LIMIT_MS): Promise<T> {
+  const deadline = performance.now() + limitMs
+  for (;;) {
+    try {
+      return attempt()
+    } catch (cause) {
+      const error = toOncueError(cause)
+      if (error.code !== 'DATABASE_BUSY' || performance.now() > deadline) throw error
+      await delay(BUSY_DELAY_MS * (0.5 + Math.random()))
+    }
+  }
+}
 
 /**
  * The one connection that writes. Callers of the same turn share one transaction and so one fsync.

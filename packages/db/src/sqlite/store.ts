@@ -35,7 +35,7 @@ import type {
 } from '../store.ts'
 import { driveIn } from '../transaction.ts'
 import { assertWorkerId } from '../uuid.ts'
-import { SqliteWriter } from './client.ts'
+import { SqliteWriter, whenFree } from './client.ts'
 import type { Driver } from './driver.ts'
 import { enqueueSteps } from './enqueue/steps.ts'
 import { toOncueError } from './errors.ts'
@@ -59,6 +59,30 @@ export type SqliteOptions = {
   readonly onClose?: (() => void) | undefined
 }
 
+/** Both connections, or neither. Once they are there, no other process can have the file to itself. */
+function connect({ driver, file, synchronous = 'FULL' }: SqliteOptions): { db: Database; reader: Database } {
+  const opened: Database[] = []
+  const open = () => {
+    const db = new driver(file, { timeout: 0, fileMustExist: true })
+    opened.push(db)
+    return db
+  }
+  try {
+    const db = open()
+    db.pragma('journal_mode = WAL')
+    db.pragma(`synchronous = ${synchronous}`)
+    // A connection of its own: a read on the writer's would see what is not committed yet.
+    const reader = open()
+    reader.pragma('query_only = true')
+    reader.pragma('schema_version')
+    reader.pragma('busy_timeout = 5000')
+    return { db, reader }
+  } catch (error) {
+    for (const db of opened) db.close()
+    throw toOncueError(error)
+  }
+}
+
 export class SqliteStore extends ColdStore implements Store {
   readonly dialect = 'sqlite'
   readonly capabilities = SQLITE
@@ -75,18 +99,20 @@ export class SqliteStore extends ColdStore implements Store {
   readonly #prisma: PrismaClient
   readonly #listener: SqliteListener
 
+  /** Waits for a process that holds the whole file, as the last one to close it does for a moment. */
+  static open(options: SqliteOptions): Promise<SqliteStore> {
+    return whenFree(() => new SqliteStore(options))
+  }
+
   constructor(options: SqliteOptions) {
     super()
     this.#options = options
-    const { driver, file, synchronous = 'FULL' } = options
-    this.#db = new driver(file, { timeout: 0, fileMustExist: true })
-    this.#db.pragma('journal_mode = WAL')
-    this.#db.pragma(`synchronous = ${synchronous}`)
+    const { driver, file } = options
+    const { db, reader } = connect(options)
+    this.#db = db
+    this.#reader = reader
     this.#writer = new SqliteWriter(this.#db)
     this.#work = new SqliteWork(this.#db)
-    // Connections of their own: a read on the writer's would see what is not committed yet.
-    this.#reader = new driver(file, { fileMustExist: true })
-    this.#reader.pragma('query_only = true')
     const adapter = new PrismaBetterSqlite3({ url: `file:${file}` }, { timestampFormat: 'unixepoch-ms' })
     this.#prisma = new PrismaClient({ adapter })
     const access = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())

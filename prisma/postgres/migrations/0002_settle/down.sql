@@ -12,3 +12,4 @@ drop function oncue.free_slots_v1;
 drop function oncue.promote_v1;
 drop function oncue.append_event_v1;
 drop function oncue.bucket;
+drop function oncue.require_read_committed_v1;

@@ -15,6 +15,19 @@
 -- status of a job in history is compared as text where the id is known, because none of the partial
 -- indexes by status would be the way to it.
 
+-- At another isolation than read committed our functions would look at an old snapshot: limits would be
+-- exceeded, and what another transaction has just written would be waited for in vain. The store's own
+-- connections ask for it; this refuses those that could not.
+create function oncue.require_read_committed_v1() returns void
+  language plpgsql
+as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'The isolation of this transaction is %, not read committed', current_setting('transaction_isolation')
+      using errcode = 'OC003';
+  end if;
+end $$;
+
 -- The bucket of a duration as one letter: half powers of two, from 0 ms to beyond four hours.
 -- The same as bucketOf() in packages/db/src/histogram.ts. (date_part, because extract gives a numeric,
 -- which is slow; 0.693… is ln 2.)
@@ -33,7 +46,8 @@ declare
   v_ids uuid[] := p_ids;
   v_data json[] := p_data;
 begin
-  while cardinality(v_ids) > 0 loop
+  for v_try in 1..100 loop
+    exit when coalesce(cardinality(v_ids), 0) = 0;
     with wanted as (
       select w.id, w.data, 1 + coalesce(
         (select e.version from oncue.events e where e.job_id = w.id order by e.version desc limit 1), 0) as version
@@ -47,6 +61,9 @@ begin
     select coalesce(array_agg(w.id), '{}'), array_agg(w.data) into v_ids, v_data
     from wanted w where w.id not in (select job_id from written);
   end loop;
+  if cardinality(v_ids) > 0 then
+    raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+  end if;
 end $$;
 
 -- Gives the next held jobs of a concurrency key their turn, at p_at. The slot is locked by the caller.
@@ -308,8 +325,9 @@ declare
   v_again uuid[];
   v_keyed uuid[];
 begin
+  perform oncue.require_read_committed_v1();
   if cardinality(p_ids) > 0 then
-    loop
+    for v_try in 1..100 loop
       begin
         with done as (
           delete from oncue.jobs j
@@ -348,6 +366,9 @@ begin
         select array_agg(a.id) into v_again from again a;
       end;
     end loop;
+    if v_done is null then
+      raise exception 'The jobs that were settled kept being enqueued again' using errcode = 'serialization_failure';
+    end if;
 
     if cardinality(p_big_ids) > 0 then
       insert into oncue.payloads (job_id, part, data)

@@ -195,6 +195,7 @@ declare
   v_next_due timestamptz;
   v_looks integer := 0;
 begin
+  perform oncue.require_read_committed_v1();
   foreach v_queue in array p_queues loop
     select * into v_state from oncue.queues q where q.name = v_queue;
     continue when v_state.paused_at is not null;

@@ -65,6 +65,7 @@ declare
   v_ids uuid[] := '{}';
   v_events json[] := '{}';
 begin
+  perform oncue.require_read_committed_v1();
   for v_note in
     select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
   loop
@@ -86,7 +87,7 @@ begin
     return;
   end if;
   -- The events of a run keep their order, so all of them are written, or all of them again.
-  loop
+  for v_try in 1..100 loop
     begin
       insert into oncue.events (job_id, version, type, data, created)
       select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
@@ -100,25 +101,36 @@ begin
       -- Somebody else appended meanwhile.
     end;
   end loop;
+  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
 end $$;
 
--- Frees the runs of workers whose presence lock has been gone for p_gone_ms. Nobody is declared
--- dead within p_settle_ms of the server's own start: everyone has to reconnect first. When somebody is
--- missing and not dead yet, a row without a worker tells when to look again.
+-- Frees the runs of workers whose presence lock, and whose beats, have been gone for p_gone_ms. When most
+-- are missing, the network or a failover is the likelier reason: then for p_most_ms. Nobody is declared
+-- dead within p_settle_ms of the server's own start, nor within p_grace_ms: the caller has lost connections
+-- itself, and the others have to reconnect first. When somebody is missing and not dead yet, a row without a
+-- worker tells when to look again.
+--
+-- Behind a transaction pooler there is no lock. The row of a worker there that has been silent for an hour is
+-- removed; its leases have long ended.
 --
 -- Also the beat of a worker that has no runs to beat for (every few seconds is often enough, and costs
 -- an idle worker no commit a second), and what settles cannot see: a poll is one statement.
-create function oncue.rescue_v1(p_now timestamptz, p_gone_ms integer, p_settle_ms integer, p_worker uuid)
-  returns table (worker uuid, released integer, failed integer, look_again_ms integer)
+create function oncue.rescue_v1(
+  p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
+) returns table (worker uuid, released integer, failed integer, look_again_ms integer)
   language plpgsql
   set jit = off
 as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
-  v_may_die_at constant timestamptz := pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond';
+  v_may_die_at constant timestamptz := greatest(
+    pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond',
+    clock_timestamp() + p_grace_ms * interval '1 millisecond');
+  v_patience interval;
   v_dead uuid;
   v_ids uuid[];
 begin
+  perform oncue.require_read_committed_v1();
   update oncue.workers w set missing_since = case when s.seen then null else v_now end
   from (
     select c.id, l.seen
@@ -135,9 +147,14 @@ begin
   ) s
   where w.id = s.id;
 
+  -- The caller lives, whatever its row says: so one that is missing is never most of them.
+  select interval '1 millisecond' * case
+      when count(w.missing_since) > greatest(1, count(*) - count(w.missing_since)) then p_most_ms else p_gone_ms end
+    into v_patience from oncue.workers w where w.presence is not null;
   for v_dead in
     select w.id from oncue.workers w
-    where w.missing_since <= v_now - p_gone_ms * interval '1 millisecond' and clock_timestamp() >= v_may_die_at
+    where w.missing_since is not null and greatest(w.missing_since, w.last_beat) <= v_now - v_patience
+      and w.id is distinct from p_worker and clock_timestamp() >= v_may_die_at
     for update skip locked
   loop
     -- The live table has no index by worker (a claim would have to write it), so this is a scan:
@@ -156,10 +173,11 @@ begin
 
   return query
   select null::uuid, null::integer, null::integer, ceil(1000 * extract(epoch from greatest(
-      min(w.missing_since) + p_gone_ms * interval '1 millisecond' - v_now,
+      min(greatest(w.missing_since, w.last_beat)) + v_patience - v_now,
       v_may_die_at - clock_timestamp(),
       interval '100 milliseconds')))::integer
-  from oncue.workers w where w.missing_since is not null having count(*) > 0;
+  from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker having count(*) > 0;
+  delete from oncue.workers w where w.presence is null and w.last_beat <= v_now - interval '1 hour';
   update oncue.workers w set last_beat = v_now
     where w.id = p_worker and w.last_beat <= v_now - interval '5 seconds';
   -- Whoever has freed runs holds slots and dependants, and must not go and wait for others of them.

@@ -133,7 +133,7 @@ as $$
 declare
   v_key oncue.keys;
 begin
-  loop
+  for v_try in 1..100 loop
     insert into oncue.keys as k (key, job_id, until)
       values (p_key, p_id, p_now + p_ms * interval '1 millisecond')
       on conflict (key) do update set job_id = excluded.job_id, until = excluded.until where k.until <= p_now
@@ -142,6 +142,7 @@ begin
     select * into v_key from oncue.keys k where k.key = p_key for update;
     if found then return v_key; end if;
   end loop;
+  raise exception 'The key % kept changing hands', p_key using errcode = 'serialization_failure';
 end $$;
 
 -- After jobs and their edges were written: refuses edges to nowhere, and resolves those to parents

@@ -1,0 +1,113 @@
+import type pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { newWorkerId, TestClock } from '../src/conformance/harness.ts'
+import { openStore } from '../src/open.ts'
+import type { Presence, Store } from '../src/store.ts'
+import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+import { withClient } from './postgres-transactions.ts'
+
+const POLL = { timeout: 30_000 }
+
+describe('workers on Postgres whose presence is missing', () => {
+  let database: TestDatabase
+  let clock: TestClock
+  let store: Store
+  let presences: Presence[]
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    clock = new TestClock()
+    store = await openStore(database.url, { clock: clock.now })
+    presences = []
+  })
+  afterEach(async () => {
+    for (const presence of presences) await presence.leave()
+    await store.close()
+    await database.drop()
+  })
+
+  const admin = <T>(use: (client: pg.Client) => Promise<T>) => withClient(database.url, use)
+  const dead = async (worker?: string) => (await store.rescue(worker)).rescued.map((one) => one.worker)
+
+  async function present(): Promise<string> {
+    const id = newWorkerId()
+    presences.push(await store.attend({ id, host: 'h', pid: 1, queues: [], concurrency: 1, version: '0' }))
+    return id
+  }
+
+  /** One whose lock nobody holds. */
+  async function missing(): Promise<string> {
+    const id = newWorkerId()
+    await admin((client) =>
+      client.query(
+        `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
+         values ($1, 'h', 1, '[]', 1, '0', (random() * 1e9)::bigint, $2, $2)`,
+        [id, clock.now()],
+      ),
+    )
+    return id
+  }
+
+  /** After its start, and after that of the server, a store is patient. */
+  async function untilCalm(): Promise<void> {
+    const one = await missing()
+    await store.rescue()
+    clock.advance(60_000)
+    await expect.poll(() => dead(), POLL).toEqual([one])
+  }
+
+  it('are dead within a second when they are few', async () => {
+    await untilCalm()
+    await present()
+    const gone = await missing()
+    expect(await dead()).toEqual([])
+    clock.advance(799)
+    expect(await dead()).toEqual([])
+    clock.advance(1)
+    expect(await dead()).toEqual([gone])
+  })
+
+  it('are given time to come back when they are most', async () => {
+    await untilCalm()
+    await present()
+    const gone = [await missing(), await missing(), await missing()]
+    expect(await store.rescue()).toEqual({ rescued: [], lookAgainMs: 20_000 })
+    clock.advance(19_999)
+    expect(await dead()).toEqual([])
+    clock.advance(1)
+    expect((await dead()).toSorted()).toEqual(gone.toSorted())
+    expect(await store.rescue()).toEqual({ rescued: [], lookAgainMs: null })
+  })
+
+  it('live while they beat, and while they look after others', async () => {
+    await untilCalm()
+    await present()
+    const id = await missing()
+    expect(await dead()).toEqual([])
+    clock.advance(700)
+    await store.heartbeat({ worker: id, leaseMs: 1_000, runs: [] })
+    clock.advance(700)
+    expect(await dead()).toEqual([])
+    clock.advance(100)
+    expect(await dead(id)).toEqual([])
+    expect(await dead()).toEqual([id])
+  })
+
+  it('are not declared dead by a process that has just lost connections itself', async () => {
+    await untilCalm()
+    await present()
+    const gone = await missing()
+    expect(await dead()).toEqual([])
+    clock.advance(1_000)
+    const cut = () =>
+      admin((client) =>
+        client.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'oncue%'`,
+        ),
+      )
+    await cut()
+    const { rescued, lookAgainMs } = await store.rescue()
+    expect(rescued).toEqual([])
+    expect(lookAgainMs).toBeGreaterThan(0)
+    await expect.poll(() => dead(), POLL).toEqual([gone])
+  })
+})

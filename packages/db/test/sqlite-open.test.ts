@@ -1,0 +1,46 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { aJob } from '../src/conformance/harness.ts'
+import { openStore } from '../src/open.ts'
+import { loadDriver } from '../src/sqlite/driver.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
+import { createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
+import { sqliteFile } from '../src/url.ts'
+
+describe('opening a file that others use', () => {
+  let database: TestDatabase
+  beforeEach(async () => {
+    database = await createSqliteDatabase()
+  })
+  afterEach(() => database.drop())
+
+  it('waits for a process that has the file to itself', async () => {
+    const driver = await loadDriver()
+    const file = sqliteFile(database.url)
+    const owner = new driver(file)
+    owner.pragma('locking_mode = EXCLUSIVE')
+    owner.exec('BEGIN EXCLUSIVE')
+    expect(() => new SqliteStore({ driver, file })).toThrow(
+      expect.objectContaining({ code: 'DATABASE_BUSY', retryable: true }),
+    )
+    const opening = SqliteStore.open({ driver, file })
+    owner.close()
+    const store = await opening
+    expect(await store.enqueue([aJob()])).toHaveLength(1)
+    await store.close()
+  })
+
+  it('never fails, however many processes open and close it at once', async () => {
+    const children = Array.from({ length: 4 }, () =>
+      fork(new URL('./sqlite-open-child.ts', import.meta.url), [database.url], { execArgv: [] }),
+    )
+    const answers = await Promise.all(children.map((child) => once(child, 'message')))
+    expect(answers.flat().filter((answer) => typeof answer === 'object')).toEqual(
+      children.map(() => ({ opened: 100, errors: [] })),
+    )
+    const store = await openStore(database.url)
+    expect(await store.stats()).toMatchObject({ pending: 400 })
+    await store.close()
+  })
+})
