@@ -44,6 +44,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /** Everything that the worker and its command line read from their environment. */
 const schema = z.object({
   DATABASE_URL: text,
+  NODE_ENV: text,
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
   ONCUE_QUEUES: list,
@@ -84,7 +85,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
   // were called. Processes further down inherit both, where neither says anything any more.
   const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
-    databaseUrl: values.DATABASE_URL ?? 'file:./.data/oncue.db',
+    /** DATABASE_URL, if it is set. */
+    databaseUrl: values.DATABASE_URL,
+    nodeEnv: values.NODE_ENV,
     /** Where the API is, for those who are sent there. */
     serverUrl: values.ONCUE_URL,
     imports: values.ONCUE_IMPORT ?? [],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
-import { openStore, rollback, type Store } from '@oncue/db'
+import { openStore, rollback, type Store, showDatabase } from '@oncue/db'
 import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { renderUnicodeCompact } from 'uqr'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -95,10 +95,12 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const env = { DATABASE_URL: database.url, ONCUE_RETRY_MAX: '1' }
     const known = await run(['enqueue', 'mail'], { env })
     expect(await store.get(known.stdout.trim())).toMatchObject(policy)
-    expect(known.stderr).toBe('')
+    expect(known.stderr).toBe(`database: ${showDatabase(database.url)}\n`)
     const unknown = await run(['enqueue', 'other'], { env })
     expect(await store.get(unknown.stdout.trim())).toMatchObject({ queue: 'default', maxRetries: 1 })
-    expect(unknown.stderr).toBe('note: no worker has announced the topic other yet\n')
+    expect(unknown.stderr).toBe(
+      `database: ${showDatabase(database.url)}\nnote: no worker has announced the topic other yet\n`,
+    )
   })
 
   test('enqueue reads standard input: one payload, or one on every line', async () => {
@@ -112,6 +114,25 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const { ids } = JSON.parse(many.stdout)
     expect(ids).toHaveLength(3)
     expect(await store.get(ids[2])).toMatchObject({ payload: { n: 3 } })
+  })
+
+  test.each([
+    [['enqueue', 'mail']],
+    [['list']],
+    [['requeue', '--topic', 'mail']],
+    [['stats']],
+    [['queues']],
+    [['queues', 'pause', 'mail']],
+    [['schedules']],
+    [['doctor']],
+    [['top']],
+    [['pair', '--no-wait', '--server', 'https://oncue.example']],
+  ])('%j says which database it used, beside its answer', async (args) => {
+    for (const more of [[], ['--json']]) {
+      const { stdout, stderr } = await call(...args, ...more, '--url', database.url)
+      expect(stderr).toContain(`database: ${showDatabase(database.url)}\n`)
+      expect(stdout).not.toContain('database:')
+    }
   })
 
   test('list filters and pages', async () => {
@@ -423,7 +444,10 @@ describe('the command line', () => {
         ['--url', database.url, 'stats'],
         ['stats', '--url', database.url],
       ]) {
-        expect(await run(args, { env: NOWHERE })).toMatchObject({ code: 0, stderr: '' })
+        expect(await run(args, { env: NOWHERE })).toMatchObject({
+          code: 0,
+          stderr: `database: ${showDatabase(database.url)}\n`,
+        })
       }
     })
 
@@ -443,12 +467,23 @@ describe('the command line', () => {
 
   test('a database that cannot be reached is a failure, 1, and its password is told nobody', async () => {
     const { code, stderr, stdout } = await run(['stats'], { env: NOWHERE })
-    expect(stderr).toMatch(/^error DATABASE_UNAVAILABLE: /)
+    expect(stderr).toMatch(/^database: postgres:\/\/.*\nerror DATABASE_UNAVAILABLE: /)
     expect(code).toBe(1)
     const doctor = await run(['doctor'], { env: NOWHERE })
     expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ database') })
     expect([stderr, stdout, doctor.stdout, doctor.stderr].join()).not.toContain('secret')
   })
+
+  test.each([[['stats']], [['enqueue', 'mail']], [['doctor']], [['--import', './jobs.ts']]])(
+    'in production no database is assumed: %j is refused without an address',
+    async (args) => {
+      const { code, stdout, stderr } = await run(args, { env: { NODE_ENV: 'production' } })
+      expect(stderr).toMatch(
+        /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/,
+      )
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    },
+  )
 
   test('an address that is none is a mistake of the caller', async () => {
     const { code, stdout } = await call('stats', '--url', 'mysql://app:secret@db', '--json')

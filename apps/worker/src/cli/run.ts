@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { splitList } from '../config.ts'
 import { toDuration, toList, toWhole } from './arguments.ts'
-import { implement } from './command.ts'
+import { type Call, implement } from './command.ts'
 
 export interface RunOptions {
   readonly import?: string[]
@@ -45,5 +45,7 @@ function addOptions(command: Command): void {
       toWhole(0, 65_535),
     )
   // Imported only here: the other commands start faster without a worker.
-  implement<RunOptions>(command, EXAMPLES, async (call) => (await import('./run-worker.ts')).runWorker(call))
+  const run = async (call: Call<RunOptions>) => (await import('./run-worker.ts')).runWorker(call)
+  // Its log says which database it uses.
+  implement<RunOptions>(command, EXAMPLES, run, { saysDatabase: false })
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
 import { loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
-import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
+import { type AppliedMigration, type Ledger, LIVE_MS, type MigrationDatabase } from './ledger.ts'
 
 const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
   "name"       TEXT NOT NULL PRIMARY KEY,
@@ -46,6 +46,8 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
         throw toOncueError(error)
       }
     },
+    rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
+    liveWorkers: () => whenFree(() => countLiveWorkers(db)),
     async close() {
       db.close()
     },
@@ -75,6 +77,9 @@ function ledgerOn(db: Database): Ledger {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
     },
+    async liveWorkers() {
+      return countLiveWorkers(db)
+    },
     async execute(statement) {
       db.exec(statement)
     },
@@ -91,7 +96,21 @@ function ledgerOn(db: Database): Ledger {
 }
 
 function isInstalled(db: Database): boolean {
-  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'oncue_migrations'`).get() !== undefined
+  return hasTable(db, 'oncue_migrations')
+}
+
+function hasTable(db: Database, name: string): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
+}
+
+function countLiveWorkers(db: Database): number {
+  if (!hasTable(db, 'oncue_workers')) return 0
+  const query = 'SELECT count(*) AS count FROM oncue_workers WHERE missing_since IS NULL AND last_beat > ?'
+  return countOf(db, query, Date.now() - LIVE_MS)
+}
+
+function countOf(db: Database, query: string, ...values: number[]): number {
+  return (db.prepare(query).get(...values) as { count: number }).count
 }
 
 function readLedger(db: Database): AppliedMigration[] {
