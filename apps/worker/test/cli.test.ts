@@ -135,6 +135,19 @@ describe.each(DATABASES)('on %s', (_, create) => {
     }
   })
 
+  test.each([
+    ['5/s', 1_000, 'at most 5 starts in 1.0s'],
+    ['5/sec', 1_000, 'at most 5 starts in 1.0s'],
+    ['5/min', 60_000, 'at most 5 starts in 1m'],
+    ['5/1m', 60_000, 'at most 5 starts in 1m'],
+    ['5/10s', 10_000, 'at most 5 starts in 10s'],
+    ['5/1.5h', 5_400_000, 'at most 5 starts in 1h 30m'],
+    ['5/day', 86_400_000, 'at most 5 starts in 1d'],
+  ])('a rate of %s is 5 in %i ms', async (rate, intervalMs, said) => {
+    expect(await text('queues', 'limit', 'mail', '--rate', rate)).toBe(`mail: ${said}\n`)
+    expect(await store.queues()).toMatchObject([{ limit: { rate: { count: 5, intervalMs } } }])
+  })
+
   test('list filters and pages', async () => {
     const failed = await failOne()
     await add('other', { meta: { agent_id: 7 } })
@@ -373,6 +386,11 @@ describe.each(DATABASES)('on %s', (_, create) => {
 describe('the command line', () => {
   const NOWHERE = { DATABASE_URL: 'postgres://app:secret@127.0.0.1:1/app' }
 
+  test('a rate without a unit is refused with how to write one', async () => {
+    const { stderr } = await call('queues', 'limit', 'mail', '--rate', '5')
+    expect(stderr).toContain('A rate needs its unit: 5/s, 100/min or 100/10s.')
+  })
+
   test('--help lists every command, and every command has its own with examples', async () => {
     const { code, stdout } = await run(['--help'])
     const [, list = ''] = stdout.split(/Commands:|Examples:/)
@@ -400,6 +418,11 @@ describe('the command line', () => {
     [['enqueue', 'mail', '--delay', 'soon']],
     [['enqueue', 'mail', '--after', 'it']],
     [['queues', 'limit', 'mail', '--rate', 'fast']],
+    [['queues', 'limit', 'mail', '--rate', '5']],
+    [['queues', 'limit', 'mail', '--rate', '5/']],
+    [['queues', 'limit', 'mail', '--rate', '5/100']],
+    [['queues', 'limit', 'mail', '--rate', '5/fortnight']],
+    [['queues', 'limit', 'mail', '--rate', '5/s/s']],
     [['schedules', 'add', 'x', '* * * * *', 'mail', '{']],
     [['--concurrency', 'many']],
     [['--poll', 'often']],

@@ -234,6 +234,8 @@ export function describeQueues(dialect: Dialect): void {
       { rate: { count: 10_001, intervalMs: 1_000 } },
       { rate: { count: 1, intervalMs: 0 } },
       { rate: { count: 1, intervalMs: 86_400_001 } },
+      { rate: { count: 5 } } as Limit,
+      { rate: 5 } as unknown as Limit,
       { max: 3 } as Limit,
     ])('a limit of %j', async (limit) => {
       const store = await bench.open()
