@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { DEFAULTS, OncueError, type RetryOptions, retryOptionsSchema } from '@oncue/core'
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'
+import { serviceSchema } from './service.ts'
 
 /** An empty variable is one that is not set, as in a compose file. */
 const text = z
@@ -47,6 +48,7 @@ const schema = z.object({
   NODE_ENV: text,
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
+  ONCUE_SERVICE: text.pipe(serviceSchema.optional()),
   ONCUE_QUEUES: list,
   ONCUE_CONCURRENCY: whole(1, 1_000),
   ONCUE_POLL_INTERVAL: duration,
@@ -91,6 +93,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     /** Where the API is, for those who are sent there. */
     serverUrl: values.ONCUE_URL,
     imports: values.ONCUE_IMPORT ?? [],
+    /** What the worker is a part of. */
+    service: values.ONCUE_SERVICE,
     queues: values.ONCUE_QUEUES,
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
     pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,

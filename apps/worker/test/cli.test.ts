@@ -281,6 +281,33 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(later('queues')).toMatchObject({ status: 'ok' })
   })
 
+  test('doctor says which services have different schemas of a topic', async () => {
+    expect((await diagnose())('schemas')).toMatchObject({ status: 'ok' })
+    const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+    for (const [service, input] of [
+      ['billing', { type: 'object' }],
+      ['reports', { type: 'string' }],
+    ] as const) {
+      const worker = randomUUID()
+      await store.announce([{ topic: 'report', input, output: {}, policy: {} }], { worker, service })
+      await store.attend({ id: worker, ...info })
+    }
+    expect((await diagnose())('schemas')).toMatchObject({
+      status: 'warn',
+      found: 'announced differently: report: billing (1 worker) against reports (1 worker)',
+      advice: expect.stringContaining('Name the topic differently'),
+    })
+  })
+
+  test('schedules says whose code has one', async () => {
+    const schedule = { cron: '@daily', timezone: 'UTC', payload: {}, options: {}, missed: 'skip' } as const
+    await store.schedules.save({ ...schedule, name: 'a', topic: 'a', source: 'code', service: 'billing' })
+    await store.schedules.save({ ...schedule, name: 'b', topic: 'b', source: 'database' })
+    const [, a, b] = (await text('schedules')).split('\n')
+    expect(a).toMatch(/ code of billing$/)
+    expect(b).toMatch(/ database$/)
+  })
+
   test('doctor says which queue is late, but not of one that is paused', async () => {
     const past = await storeOf(10 * 60_000)
     for (const queue of ['slow', 'paused']) await past.enqueue([prepareJob('mail', {}, { queue })])

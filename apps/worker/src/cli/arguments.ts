@@ -2,6 +2,7 @@ import { type JobStatus, jobStatusSchema } from '@oncue/core'
 import type { JobFilter } from '@oncue/db'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
+import { serviceSchema } from '../service.ts'
 
 /** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
 
@@ -15,6 +16,11 @@ export function toWhole(min: number, max: number) {
     if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
     return refuse(`Use a whole number from ${min} to ${max}.`)
   }
+}
+
+export function toService(text: string): string {
+  const parsed = serviceSchema.safeParse(text)
+  return parsed.success ? parsed.data : refuse(`It ${parsed.error.issues[0]?.message}.`)
 }
 
 export function toJson(text: string): unknown {

@@ -44,6 +44,7 @@ async function work(
     store,
     workers: modules.workers,
     modules: modules.urls,
+    service: options.service ?? config.service,
     queues: options.queues ?? config.queues,
     concurrency: options.concurrency ?? config.concurrency,
     pollMs: options.poll ?? config.pollMs,

@@ -8,9 +8,6 @@ export interface AppliedMigration {
   needs: string
 }
 
-/** How long ago a worker that runs has been seen at most; those that are slower to beat have been declared missing. */
-export const LIVE_MS = 30_000
-
 /** What a rollback would hit. */
 export interface Census {
   /** How many rows a table holds, by its name as migrations write it. */

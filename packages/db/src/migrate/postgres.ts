@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS } from '../postgres/client.ts'
 import { toOncueError } from '../postgres/errors.ts'
-import { type AppliedMigration, type Ledger, LIVE_MS, type MigrationDatabase } from './ledger.ts'
+import { LIVE_MS } from '../reads/workers.ts'
+import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
 const LOCK = '1869505397, 1'

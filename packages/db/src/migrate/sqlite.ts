@@ -3,9 +3,10 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
+import { LIVE_MS } from '../reads/workers.ts'
 import { loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
-import { type AppliedMigration, type Ledger, LIVE_MS, type MigrationDatabase } from './ledger.ts'
+import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 
 const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
   "name"       TEXT NOT NULL PRIMARY KEY,
