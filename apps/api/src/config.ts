@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { allowedTopicsSchema, OncueError, ruleSchema, type Settings, settingsSchema } from '@oncue/core'
+import { chooseDatabase } from '@oncue/db'
 import { z } from 'zod'
 
 /** An empty variable is one that is not set, as in a compose file. */
@@ -55,6 +56,7 @@ const APP_DIR = fileURLToPath(
 /** Everything that the API reads from its environment. */
 const schema = z.object({
   DATABASE_URL: text,
+  NODE_ENV: text,
   ONCUE_HOST: text,
   ONCUE_PORT: whole(0, 65_535),
   ONCUE_ADMIN_TOKEN: text,
@@ -105,8 +107,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     throw wrong(`${name}=${env[name]} ${issue?.message}`)
   }
   const values = parsed.data
+  const database = chooseDatabase({ configured: values.DATABASE_URL, nodeEnv: values.NODE_ENV })
   return {
-    databaseUrl: values.DATABASE_URL ?? 'file:./.data/oncue.db',
+    databaseUrl: database.url,
+    /** The same for people, without its password. */
+    database: database.shown,
     host: values.ONCUE_HOST ?? '127.0.0.1',
     port: values.ONCUE_PORT ?? 4400,
     adminToken: values.ONCUE_ADMIN_TOKEN,

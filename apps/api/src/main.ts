@@ -9,7 +9,8 @@ const HELP = `Usage: oncue-api
 
 Serves the Oncue API until SIGTERM or SIGINT. It is set up by the environment:
 
-  DATABASE_URL              postgres://…, file:./path.db or :memory: (file:./.data/oncue.db)
+  DATABASE_URL              postgres://…, file:./path.db or :memory:
+                            (file:./.data/oncue.db; with NODE_ENV=production it must be set)
   ONCUE_HOST, ONCUE_PORT    where to listen (127.0.0.1, 4400)
   ONCUE_ADMIN_TOKEN         the first admin's token (made and printed at the first start)
   ONCUE_LOG_LEVEL           debug, info, warn, error, silent (info)
@@ -24,7 +25,7 @@ const SHORT_TOKEN = 20
 async function main(config: Config): Promise<void> {
   const log = createLogger({ level: config.logLevel })
   const api = await startApi(config, log)
-  log.info({ url: api.url, database: api.services.store.dialect }, 'the API is up')
+  log.info({ url: api.url, database: config.database }, 'the API is up')
   if (config.adminToken !== undefined && config.adminToken.length < SHORT_TOKEN)
     log.warn({}, `ONCUE_ADMIN_TOKEN is short enough to be guessed: use ${SHORT_TOKEN} characters or more`)
   if (api.adminToken !== null) {

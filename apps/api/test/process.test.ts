@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { prepareJob } from '@oncue/core'
-import { openStore } from '@oncue/db'
+import { openStore, showDatabase } from '@oncue/db'
 import {
   connectPostgres,
   createEmptyPostgresDatabase,
@@ -15,6 +15,8 @@ import { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect } from './harness.t
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const MINUTE_MS = 60_000
+/** Databases of tests are called oncue_…, too; no name of theirs is as long. */
+const TOKEN = /oncue_[\w-]{43}/
 const until = (condition: () => void | Promise<void>) =>
   vi.waitFor(condition, { timeout: 20_000, interval: 20 })
 
@@ -81,6 +83,12 @@ describe('the process', () => {
     expect(api.err).not.toMatch(/hunter2|\n {4}at /)
   })
 
+  it('assumes no database in production', async () => {
+    const api = new ApiProcess({ NODE_ENV: 'production' })
+    expect(await api.exit).toBe(2)
+    expect(api.err).toMatch(/^INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/)
+  })
+
   it('says that nobody answers at the address of the database', async () => {
     const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
     expect(await api.exit).toBe(1)
@@ -101,6 +109,15 @@ describe('the process', () => {
 })
 
 describe.each(DIALECTS)('the process on %s', (dialect) => {
+  it('says which database it serves, without the password', async () => {
+    const database = await given(dialect)
+    const url = dialect === 'postgres' ? `${database.url}?password=hunter2` : database.url
+    const api = new ApiProcess({ DATABASE_URL: url })
+    await api.url()
+    expect(api.out).toContain(`"database":${JSON.stringify(showDatabase(url))}`)
+    expect(api.out).not.toContain('hunter2')
+  })
+
   it('wants the migrations first', async () => {
     const database = await (dialect === 'postgres'
       ? createEmptyPostgresDatabase(inject('postgresUrl'))
@@ -126,8 +143,8 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const database = await given(dialect)
     const first = new ApiProcess({ DATABASE_URL: database.url })
     const url = await first.url()
-    await until(() => expect(first.out).toContain('oncue_'))
-    const [token = ''] = /oncue_[\w-]{43}/.exec(first.out) ?? []
+    await until(() => expect(first.out).toMatch(TOKEN))
+    const [token = ''] = TOKEN.exec(first.out) ?? []
     const answer = await fetch(`${url}/trpc/tokens.list`, { headers: { authorization: `Bearer ${token}` } })
     expect(answer.status).toBe(200)
     expect(await first.stop()).toBe(0)
@@ -138,7 +155,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const second = new ApiProcess({ DATABASE_URL: database.url })
     await second.url()
     expect(await second.stop()).toBe(0)
-    expect(second.out).not.toContain('oncue_')
+    expect(second.out).not.toMatch(TOKEN)
     expect(second.err).toBe('')
   })
 

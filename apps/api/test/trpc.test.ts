@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { ERRORS, OncueError } from '@oncue/core'
 import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, errorOf, startTestApi } from './harness.ts'
@@ -285,6 +286,30 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
       workers: { alive: 1, slots: 4, running: 0 },
     })
     await presence.leave()
+  })
+
+  it('shows which services have different schemas of a topic', async () => {
+    const api = await startTestApi(dialect)
+    const info = { host: 'box', pid: 1, queues: ['default'], concurrency: 4, version: '1' }
+    const join = async (service: string, input: object) => {
+      const worker = randomUUID()
+      const topics = [{ topic: 'report', input, output: {}, policy: {} }]
+      await api.store.announce(topics, { worker, service })
+      return api.store.attend({ id: worker, ...info })
+    }
+    const presences = [await join('billing', { type: 'object' })]
+    expect(await api.client().topics.list.query()).toMatchObject([{ topic: 'report', clash: null }])
+    presences.push(await join('reports', { type: 'string' }))
+    expect(await api.client().topics.list.query()).toMatchObject([
+      {
+        topic: 'report',
+        clash: [
+          { services: ['billing'], workers: 1 },
+          { services: ['reports'], workers: 1 },
+        ],
+      },
+    ])
+    for (const presence of presences) await presence.leave()
   })
 
   it('answers errors with a code, what was wrong and what to do, beside what tRPC says', async () => {

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { DEFAULTS, OncueError, type RetryOptions, retryOptionsSchema } from '@oncue/core'
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'
+import { serviceSchema } from './service.ts'
 
 /** An empty variable is one that is not set, as in a compose file. */
 const text = z
@@ -44,8 +45,10 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /** Everything that the worker and its command line read from their environment. */
 const schema = z.object({
   DATABASE_URL: text,
+  NODE_ENV: text,
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
+  ONCUE_SERVICE: text.pipe(serviceSchema.optional()),
   ONCUE_QUEUES: list,
   ONCUE_CONCURRENCY: whole(1, 1_000),
   ONCUE_POLL_INTERVAL: duration,
@@ -84,10 +87,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
   // were called. Processes further down inherit both, where neither says anything any more.
   const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
-    databaseUrl: values.DATABASE_URL ?? 'file:./.data/oncue.db',
+    /** DATABASE_URL, if it is set. */
+    databaseUrl: values.DATABASE_URL,
+    nodeEnv: values.NODE_ENV,
     /** Where the API is, for those who are sent there. */
     serverUrl: values.ONCUE_URL,
     imports: values.ONCUE_IMPORT ?? [],
+    /** What the worker is a part of. */
+    service: values.ONCUE_SERVICE,
     queues: values.ONCUE_QUEUES,
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
     pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,

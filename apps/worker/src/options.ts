@@ -15,6 +15,7 @@ import { z } from 'zod'
 import { createLogger, type Logger } from './log.ts'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
 import type { Middleware } from './middleware.ts'
+import { defaultService, serviceSchema } from './service.ts'
 
 export interface WorkerOptions {
   /** Stays the caller's: `stop()` does not close it. */
@@ -22,6 +23,8 @@ export interface WorkerOptions {
   readonly workers: Workers | PlainWorkers | readonly (Workers | PlainWorkers)[]
   /** URLs of the modules that hold the handlers; needed for `isolate: true`. */
   readonly modules?: readonly string[] | undefined
+  /** What this worker is a part of: schedules in code belong to it. Default: the name in the nearest package.json. */
+  readonly service?: string | undefined
   /** In order of preference. Default: the queues that the definitions name, then `default`. */
   readonly queues?: readonly string[] | undefined
   /** How many jobs run at once; 10. */
@@ -52,6 +55,7 @@ export interface Settings {
   readonly store: Store
   readonly registry: Registry
   readonly modules: readonly string[]
+  readonly service: string
   readonly queues: readonly string[]
   readonly concurrency: number
   readonly pollMs: number
@@ -71,7 +75,8 @@ const duration = (min: number) =>
 
 const DAY_MS = 86_400_000
 
-const numbersSchema = z.object({
+const checkedSchema = z.object({
+  service: serviceSchema.default(() => defaultService()),
   concurrency: z
     .int()
     .min(1)
@@ -87,7 +92,7 @@ const numbersSchema = z.object({
 })
 
 export function toSettings(options: WorkerOptions): Settings {
-  const parsed = numbersSchema.safeParse(options)
+  const parsed = checkedSchema.safeParse(options)
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
   const { retry: retryOptions, ...numbers } = parsed.data
   const { store, workers, modules = [], use = [], onSettled, maintenance = {} } = options

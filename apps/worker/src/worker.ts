@@ -12,6 +12,7 @@ import type { Place } from './lease-keeper.ts'
 import { LeaseLedger } from './lease-ledger.ts'
 import { createMaintenance } from './maintenance/maintenance.ts'
 import { saveSchedules } from './maintenance/schedules.ts'
+import { createClashWatch } from './maintenance/topic-clashes.ts'
 import { type Settings, toSettings, type WorkerOptions } from './options.ts'
 import { VERSION } from './version.ts'
 
@@ -40,8 +41,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const maintenance = settings.maintenance
     ? createMaintenance({ ...settings.maintenance, store, worker: id, log })
     : null
-  await store.announce(announcements(settings))
-  await saveSchedules(store, registry)
+  await store.announce(announcements(settings), { worker: id, service: settings.service })
+  await saveSchedules(store, registry, settings.service, log)
 
   // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
   const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
@@ -72,6 +73,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       dispatcher.wake()
     },
   })
+  const clashes = createClashWatch({ store, worker: id, log })
   const dispatcher = new Dispatcher({
     store,
     worker: id,
@@ -101,14 +103,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   dispatcher.start()
   maintenance?.start()
+  clashes.start()
   if (!lease.visible) {
     log.warn({ leaseMs }, 'behind a transaction pooler nobody sees this worker die: only its leases tell')
   }
-  log.info({ version: VERSION, queues, topics: registry.topics(), concurrency }, 'the worker runs')
+  log.info(
+    { version: VERSION, service: settings.service, queues, topics: registry.topics(), concurrency },
+    'the worker runs',
+  )
 
   let stopping: Promise<void> | undefined
   async function stop(dispatched: Promise<void>): Promise<void> {
-    const others = forgettable(Promise.all([subscription.close(), maintenance?.stop()]))
+    const others = forgettable(Promise.all([subscription.close(), maintenance?.stop(), clashes.stop()]))
     await dispatched
     await goodbye(Promise.all([others, executor.close()]))
     await lease.stop()

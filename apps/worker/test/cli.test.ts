@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
-import { openStore, rollback, type Store } from '@oncue/db'
+import { openStore, rollback, type Store, showDatabase } from '@oncue/db'
 import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { renderUnicodeCompact } from 'uqr'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -95,10 +95,12 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const env = { DATABASE_URL: database.url, ONCUE_RETRY_MAX: '1' }
     const known = await run(['enqueue', 'mail'], { env })
     expect(await store.get(known.stdout.trim())).toMatchObject(policy)
-    expect(known.stderr).toBe('')
+    expect(known.stderr).toBe(`database: ${showDatabase(database.url)}\n`)
     const unknown = await run(['enqueue', 'other'], { env })
     expect(await store.get(unknown.stdout.trim())).toMatchObject({ queue: 'default', maxRetries: 1 })
-    expect(unknown.stderr).toBe('note: no worker has announced the topic other yet\n')
+    expect(unknown.stderr).toBe(
+      `database: ${showDatabase(database.url)}\nnote: no worker has announced the topic other yet\n`,
+    )
   })
 
   test('enqueue reads standard input: one payload, or one on every line', async () => {
@@ -112,6 +114,38 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const { ids } = JSON.parse(many.stdout)
     expect(ids).toHaveLength(3)
     expect(await store.get(ids[2])).toMatchObject({ payload: { n: 3 } })
+  })
+
+  test.each([
+    [['enqueue', 'mail']],
+    [['list']],
+    [['requeue', '--topic', 'mail']],
+    [['stats']],
+    [['queues']],
+    [['queues', 'pause', 'mail']],
+    [['schedules']],
+    [['doctor']],
+    [['top']],
+    [['pair', '--no-wait', '--server', 'https://oncue.example']],
+  ])('%j says which database it used, beside its answer', async (args) => {
+    for (const more of [[], ['--json']]) {
+      const { stdout, stderr } = await call(...args, ...more, '--url', database.url)
+      expect(stderr).toContain(`database: ${showDatabase(database.url)}\n`)
+      expect(stdout).not.toContain('database:')
+    }
+  })
+
+  test.each([
+    ['5/s', 1_000, 'at most 5 starts in 1.0s'],
+    ['5/sec', 1_000, 'at most 5 starts in 1.0s'],
+    ['5/min', 60_000, 'at most 5 starts in 1m'],
+    ['5/1m', 60_000, 'at most 5 starts in 1m'],
+    ['5/10s', 10_000, 'at most 5 starts in 10s'],
+    ['5/1.5h', 5_400_000, 'at most 5 starts in 1h 30m'],
+    ['5/day', 86_400_000, 'at most 5 starts in 1d'],
+  ])('a rate of %s is 5 in %i ms', async (rate, intervalMs, said) => {
+    expect(await text('queues', 'limit', 'mail', '--rate', rate)).toBe(`mail: ${said}\n`)
+    expect(await store.queues()).toMatchObject([{ limit: { rate: { count: 5, intervalMs } } }])
   })
 
   test('list filters and pages', async () => {
@@ -247,6 +281,33 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(later('queues')).toMatchObject({ status: 'ok' })
   })
 
+  test('doctor says which services have different schemas of a topic', async () => {
+    expect((await diagnose())('schemas')).toMatchObject({ status: 'ok' })
+    const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+    for (const [service, input] of [
+      ['billing', { type: 'object' }],
+      ['reports', { type: 'string' }],
+    ] as const) {
+      const worker = randomUUID()
+      await store.announce([{ topic: 'report', input, output: {}, policy: {} }], { worker, service })
+      await store.attend({ id: worker, ...info })
+    }
+    expect((await diagnose())('schemas')).toMatchObject({
+      status: 'warn',
+      found: 'announced differently: report: billing (1 worker) against reports (1 worker)',
+      advice: expect.stringContaining('Name the topic differently'),
+    })
+  })
+
+  test('schedules says whose code has one', async () => {
+    const schedule = { cron: '@daily', timezone: 'UTC', payload: {}, options: {}, missed: 'skip' } as const
+    await store.schedules.save({ ...schedule, name: 'a', topic: 'a', source: 'code', service: 'billing' })
+    await store.schedules.save({ ...schedule, name: 'b', topic: 'b', source: 'database' })
+    const [, a, b] = (await text('schedules')).split('\n')
+    expect(a).toMatch(/ code of billing$/)
+    expect(b).toMatch(/ database$/)
+  })
+
   test('doctor says which queue is late, but not of one that is paused', async () => {
     const past = await storeOf(10 * 60_000)
     for (const queue of ['slow', 'paused']) await past.enqueue([prepareJob('mail', {}, { queue })])
@@ -352,6 +413,11 @@ describe.each(DATABASES)('on %s', (_, create) => {
 describe('the command line', () => {
   const NOWHERE = { DATABASE_URL: 'postgres://app:secret@127.0.0.1:1/app' }
 
+  test('a rate without a unit is refused with how to write one', async () => {
+    const { stderr } = await call('queues', 'limit', 'mail', '--rate', '5')
+    expect(stderr).toContain('A rate needs its unit: 5/s, 100/min or 100/10s.')
+  })
+
   test('--help lists every command, and every command has its own with examples', async () => {
     const { code, stdout } = await run(['--help'])
     const [, list = ''] = stdout.split(/Commands:|Examples:/)
@@ -379,6 +445,11 @@ describe('the command line', () => {
     [['enqueue', 'mail', '--delay', 'soon']],
     [['enqueue', 'mail', '--after', 'it']],
     [['queues', 'limit', 'mail', '--rate', 'fast']],
+    [['queues', 'limit', 'mail', '--rate', '5']],
+    [['queues', 'limit', 'mail', '--rate', '5/']],
+    [['queues', 'limit', 'mail', '--rate', '5/100']],
+    [['queues', 'limit', 'mail', '--rate', '5/fortnight']],
+    [['queues', 'limit', 'mail', '--rate', '5/s/s']],
     [['schedules', 'add', 'x', '* * * * *', 'mail', '{']],
     [['--concurrency', 'many']],
     [['--poll', 'often']],
@@ -423,7 +494,10 @@ describe('the command line', () => {
         ['--url', database.url, 'stats'],
         ['stats', '--url', database.url],
       ]) {
-        expect(await run(args, { env: NOWHERE })).toMatchObject({ code: 0, stderr: '' })
+        expect(await run(args, { env: NOWHERE })).toMatchObject({
+          code: 0,
+          stderr: `database: ${showDatabase(database.url)}\n`,
+        })
       }
     })
 
@@ -443,12 +517,23 @@ describe('the command line', () => {
 
   test('a database that cannot be reached is a failure, 1, and its password is told nobody', async () => {
     const { code, stderr, stdout } = await run(['stats'], { env: NOWHERE })
-    expect(stderr).toMatch(/^error DATABASE_UNAVAILABLE: /)
+    expect(stderr).toMatch(/^database: postgres:\/\/.*\nerror DATABASE_UNAVAILABLE: /)
     expect(code).toBe(1)
     const doctor = await run(['doctor'], { env: NOWHERE })
     expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ database') })
     expect([stderr, stdout, doctor.stdout, doctor.stderr].join()).not.toContain('secret')
   })
+
+  test.each([[['stats']], [['enqueue', 'mail']], [['doctor']], [['--import', './jobs.ts']]])(
+    'in production no database is assumed: %j is refused without an address',
+    async (args) => {
+      const { code, stdout, stderr } = await run(args, { env: { NODE_ENV: 'production' } })
+      expect(stderr).toMatch(
+        /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/,
+      )
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    },
+  )
 
   test('an address that is none is a mistake of the caller', async () => {
     const { code, stdout } = await call('stats', '--url', 'mysql://app:secret@db', '--json')

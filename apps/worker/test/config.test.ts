@@ -5,7 +5,7 @@ import { formatDuration, parseDuration } from '../src/duration.ts'
 describe('the environment', () => {
   test('nothing set gives the defaults', () => {
     expect(readConfig({}, '/app')).toMatchObject({
-      databaseUrl: 'file:./.data/oncue.db',
+      databaseUrl: undefined,
       imports: [],
       queues: undefined,
       concurrency: 10,

@@ -75,6 +75,40 @@ describeBoth('a schedule in code', (bench) => {
     expect(await restart({})).toEqual([])
   })
 
+  it('is left alone by another service that serves a topic of the same name', async () => {
+    const store = await bench.open()
+    await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
+    const before = await store.schedules.list()
+    expect(before).toMatchObject([{ name: 'report', cron: '0 9 * * *', service: 'billing' }])
+    await bench.start({ store, service: 'mailing', workers: reporting({}) })
+    expect(await store.schedules.list()).toEqual(before)
+  })
+
+  it('that two services declare stays with the first, and the other one says so', async () => {
+    const store = await bench.open()
+    await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
+    const log = new TestLog()
+    await bench.start({ store, service: 'mailing', workers: reporting({ cron: '0 8 * * *' }), log })
+    expect(await store.schedules.list()).toMatchObject([{ cron: '0 9 * * *', service: 'billing' }])
+    expect(log.lines).toContainEqual({
+      level: 'warn',
+      message: expect.stringContaining('schedule report belongs to the service billing'),
+      fields: { schedule: 'report', service: 'mailing', owner: 'billing' },
+    })
+  })
+
+  it('follows a service that changed its name', async () => {
+    const store = await bench.open()
+    const restart = async (service: string, config: Config) => {
+      const worker = await bench.start({ store, service, workers: reporting(config) })
+      await worker.stop()
+      return store.schedules.list()
+    }
+    await restart('billing', { cron: '0 9 * * *' })
+    expect(await restart('accounts', { cron: '0 9 * * *' })).toMatchObject([{ service: 'accounts' }])
+    expect(await restart('accounts', {})).toEqual([])
+  })
+
   it('that is the same as before is not written again', async () => {
     const clock = new TestClock()
     const store = await bench.open({ clock: clock.now })

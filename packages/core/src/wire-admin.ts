@@ -62,6 +62,12 @@ export const announcedTopicSchema = z.object({
   output: z.unknown().describe('JSON Schema'),
   policy: z.unknown(),
   announced: z.date(),
+  clash: z
+    .array(z.object({ services: z.array(z.string()), workers: z.int() }))
+    .nullable()
+    .describe(
+      'workers that run now announced different schemas: one entry for each; null: all have the same',
+    ),
 })
 
 export const scheduleRequestSchema = z.strictObject({
@@ -86,6 +92,7 @@ export const scheduleSchema = z.object({
   options: z.record(z.string(), z.unknown()),
   missed: z.enum(['skip', 'one', 'all']),
   source: z.enum(['code', 'database']),
+  service: z.string().nullable().describe('of one in code: whose code'),
   nextAt: z.date().nullable(),
   nextRuns: z.array(z.date()).describe('the next three, the first of them nextAt; none while it is paused'),
   lastAt: z.date().nullable(),

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { assertQueue, assertTopic, encodeJson, OncueError } from '@oncue/core'
 import { assertBy } from './by.ts'
 import { createLimits } from './limits.ts'
 import type { PortableStatement, Sql } from './sql.ts'
-import type { Store } from './store.ts'
+import type { AnnouncedBy, Store, TopicAnnouncement } from './store.ts'
 
 export type Admin = Pick<Store, 'pause' | 'resume' | 'configureQueue' | 'limit' | 'announce'>
 
@@ -48,7 +49,7 @@ export function createAdmin(sql: Sql): Admin {
 
     limit: createLimits(sql),
 
-    async announce(topics) {
+    async announce(topics, by) {
       if (topics.length === 0) return
       for (const { topic } of topics) assertTopic(topic)
       const now = await sql.now()
@@ -63,9 +64,47 @@ export function createAdmin(sql: Sql): Admin {
             values: [topic, toJson(input), toJson(output), toJson(policy), now],
           }),
         ),
+        ...(by ? announcement(sorted, by, now) : []),
       )
     },
   }
+}
+
+/** Longer than a worker takes from its announcement to its presence. */
+const FORGOTTEN_MS = 3_600_000
+
+/** Which schemas this worker has; those of workers that are gone are cleared away on the occasion. */
+function announcement(
+  topics: readonly TopicAnnouncement[],
+  { worker, service }: AnnouncedBy,
+  now: Date,
+): PortableStatement[] {
+  const schemas = Object.fromEntries(topics.map((topic) => [topic.topic, digestOf(topic)]))
+  return [
+    {
+      text: `insert into {announcements} (worker, service, schemas, announced) values (?, ?, ?, ?)
+        on conflict (worker) do update set
+          service = excluded.service, schemas = excluded.schemas, announced = excluded.announced`,
+      values: [worker, service, JSON.stringify(schemas), now],
+    },
+    {
+      text: 'delete from {announcements} where announced < ? and worker not in (select id from {workers})',
+      values: [new Date(now.getTime() - FORGOTTEN_MS)],
+    },
+  ]
+}
+
+/** The same for schemas that differ only in the order in which they were written. */
+function digestOf({ input, output }: TopicAnnouncement): string {
+  return createHash('sha256')
+    .update(JSON.stringify([input, output], sortKeys))
+    .digest('hex')
+    .slice(0, 16)
+}
+
+function sortKeys(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 const toJson = (value: unknown) => encodeJson(value, 'payload')

@@ -200,6 +200,11 @@ export abstract class ColdStore {
     return this.cold.reads.topics()
   }
 
+  async topicClashes() {
+    this.assertOpen()
+    return this.cold.reads.topicClashes()
+  }
+
   async series(...args: Parameters<Reads['series']>) {
     this.assertOpen()
     return this.cold.reads.series(...args)

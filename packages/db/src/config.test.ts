@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from './config.ts'
 
-test('without DATABASE_URL, or with an empty one, the database is a file below .data', () => {
-  expect(readConfig({}).databaseUrl).toBe('file:./.data/oncue.db')
-  expect(readConfig({ DATABASE_URL: '' }).databaseUrl).toBe('file:./.data/oncue.db')
+test('an empty DATABASE_URL is one that is not set', () => {
+  expect(readConfig({}).databaseUrl).toBeUndefined()
+  expect(readConfig({ DATABASE_URL: '' }).databaseUrl).toBeUndefined()
   expect(readConfig({ DATABASE_URL: 'postgres://db/app' }).databaseUrl).toBe('postgres://db/app')
 })
 

@@ -11,7 +11,8 @@ const schema = z.object({
   DATABASE_URL: z
     .string()
     .optional()
-    .transform((url) => url || 'file:./.data/oncue.db'),
+    .transform((url) => url || undefined),
+  NODE_ENV: z.string().optional(),
   /** Prints stacks. Any value, as other tools take it. */
   DEBUG: flag,
   /** Tests: keep the databases that they made. */
@@ -21,7 +22,9 @@ const schema = z.object({
 })
 
 export interface Config {
-  databaseUrl: string
+  /** DATABASE_URL, if it is set. */
+  databaseUrl: string | undefined
+  nodeEnv: string | undefined
   debug: boolean
   keepDatabases: boolean
   /** Where the caller stood: relative paths that are typed in mean this folder. */
@@ -35,6 +38,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
   const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
     databaseUrl: values.DATABASE_URL,
+    nodeEnv: values.NODE_ENV,
     debug: values.DEBUG,
     keepDatabases: values.ONCUE_KEEP,
     callerFolder: (isScript && values.INIT_CWD) || cwd,

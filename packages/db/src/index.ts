@@ -33,7 +33,7 @@ export { encodeEvents } from './events/check.ts'
 export type { EventStore, JobEvent, NewEvent } from './events.ts'
 export type { Gauge, GaugeStore, Look, LookRange } from './gauges.ts'
 export { DURATION_BUCKETS_MS } from './histogram.ts'
-export { assertMigrated, migrate, migrationStatus, rollback } from './migrate.ts'
+export { assertMigrated, migrate, migrationStatus, previewRollback, rollback } from './migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
 export {
   type NewOperation,
@@ -61,6 +61,7 @@ export type {
   ActionOptions,
   ActionReport,
   ActivityPoint,
+  AnnouncedBy,
   Beaten,
   Claimed,
   ClaimedJob,
@@ -95,9 +96,10 @@ export type {
   Subscription,
   Target,
   TopicAnnouncement,
+  TopicClash,
   TopicRow,
   WorkerInfo,
   WorkerRow,
 } from './store.ts'
 export type { PrismaTransaction, QueryTransaction, SqliteTransaction, Transaction } from './transaction.ts'
-export { dialectOf, sqliteFile, withoutPassword } from './url.ts'
+export { chooseDatabase, dialectOf, showDatabase, sqliteFile, withoutPassword } from './url.ts'

@@ -9,6 +9,19 @@ export interface MigrateOptions {
   readonly folder?: string | undefined
 }
 
+export interface RollbackOptions extends MigrateOptions {
+  /** Also while workers run: whatever they do fails from then on. */
+  readonly force?: boolean | undefined
+}
+
+export interface RollbackPreview {
+  /** The migration that would be taken back. */
+  readonly name: string
+  /** Every table that goes with it, and how many rows it holds. */
+  readonly lost: readonly { readonly table: string; readonly rows: number }[]
+  readonly liveWorkers: number
+}
+
 export interface MigrationStep {
   readonly name: string
   readonly ms: number
@@ -49,12 +62,34 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   return steps
 }
 
-/** Takes back the newest migration. After the last one nothing of Oncue is left. Null: there was none. */
-export async function rollback(url: string, options: MigrateOptions = {}): Promise<MigrationStep | null> {
+/**
+ * Takes back the newest migration, unless workers run. After the last one nothing of Oncue is left.
+ * Null: there was none.
+ */
+export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
   const known = await knownMigrations(url, options)
   return using(openExisting(url), async (database) => {
     if (!(await database?.applied())) return null
-    return database?.alone((ledger) => revertLast(ledger, known)) ?? null
+    return database?.alone((ledger) => revertLast(ledger, known, options.force ?? false)) ?? null
+  })
+}
+
+/** What `rollback` would take back and lose. Changes nothing. Null: there is nothing to take back. */
+export async function previewRollback(
+  url: string,
+  options: MigrateOptions = {},
+): Promise<RollbackPreview | null> {
+  const known = await knownMigrations(url, options)
+  return using(openExisting(url), async (database) => {
+    const applied = await database?.applied()
+    const last = applied && lastOf(known, applied)
+    if (!database || !last) return null
+    const lost = []
+    for (const { text } of splitStatements(last.down ?? '')) {
+      const table = /^drop\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
+      if (table) lost.push({ table: table.replaceAll('"', ''), rows: await database.rowsOf(table) })
+    }
+    return { name: last.name, lost, liveWorkers: await database.liveWorkers() }
   })
 }
 
@@ -99,16 +134,26 @@ async function applyNext(ledger: Ledger, known: readonly Migration[]): Promise<M
   })
 }
 
-async function revertLast(ledger: Ledger, known: readonly Migration[]): Promise<MigrationStep | null> {
-  const applied = await ledger.open()
+/** The newest one, if this code may take it back. */
+function lastOf(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration | undefined {
   verify(known, applied)
   refuseUnknown(newerOf(known, applied))
   const last = applied.at(-1)
-  const migration = known.find(({ name }) => name === last?.name)
+  return known.find(({ name }) => name === last?.name)
+}
+
+async function revertLast(
+  ledger: Ledger,
+  known: readonly Migration[],
+  force: boolean,
+): Promise<MigrationStep | null> {
+  const applied = await ledger.open()
+  const migration = lastOf(known, applied)
   if (!migration) {
     await ledger.remove()
     return null
   }
+  if (!force) await refuseLiveWorkers(ledger)
   const { name, down } = migration
   if (down === null)
     throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
@@ -116,6 +161,16 @@ async function revertLast(ledger: Ledger, known: readonly Migration[]): Promise<
     await execute(ledger, name, 'down.sql', down)
     await ledger.forget(name)
     if (applied.length === 1) await ledger.remove()
+  })
+}
+
+async function refuseLiveWorkers(ledger: Ledger): Promise<void> {
+  const live = await ledger.liveWorkers()
+  if (live === 0) return
+  const message = `${live} ${live === 1 ? 'worker runs' : 'workers run'} on this database`
+  throw new OncueError('INVALID_STATE', message, {
+    hint: 'Stop them first. With --force it is rolled back beneath them, and whatever they do fails.',
+    details: { liveWorkers: live },
   })
 }
 

@@ -10,6 +10,7 @@ import { list } from './reads/list.ts'
 import { matching } from './reads/matching.ts'
 import { queues } from './reads/queues.ts'
 import { series } from './reads/series.ts'
+import { topicClashes } from './reads/topic-clashes.ts'
 import { topics, workers } from './reads/workers.ts'
 import { withRetries } from './retry.ts'
 import type { Sql } from './sql.ts'
@@ -35,6 +36,7 @@ export function createReads({ sql, prisma, toError }: Access) {
     queues: () => queues(sql),
     workers: () => workers(sql),
     topics: () => topics(sql),
+    topicClashes: () => topicClashes(sql),
     series: (request: SeriesRequest) => series(sql, request),
     activity: (range: Parameters<typeof activity>[1]) => activity(sql, range),
     /** For actions on many jobs: see reads/matching.ts. */

@@ -13,9 +13,12 @@ export type Schedule = {
   /** What to do with ticks that nobody saw: none of them, the last one, all of them (up to 100). */
   readonly missed: 'skip' | 'one' | 'all'
   readonly source: 'code' | 'database'
+  /** Of one in code: whose code. Another service leaves it alone. */
+  readonly service?: string | null | undefined
 }
 
 export type ScheduleRow = Schedule & {
+  readonly service: string | null
   /** Null: never again, or paused. */
   readonly nextAt: Date | null
   readonly lastAt: Date | null
@@ -24,10 +27,15 @@ export type ScheduleRow = Schedule & {
 
 /** Cron. One job per tick, however many processes tick. */
 export interface ScheduleStore {
-  /** Creates or changes one; the next tick is computed anew if pattern or zone changed. */
+  /**
+   * Creates or changes one; the next tick is computed anew if pattern or zone changed. One in code changes none that
+   * another service declared, unless no worker of that service lives: the row that is answered tells.
+   */
   save(schedule: Schedule): Promise<ScheduleRow>
   list(): Promise<ScheduleRow[]>
   remove(name: string): Promise<void>
+  /** Removes one that this service declared in code, and no other. */
+  withdraw(name: string, service: string): Promise<void>
   pause(name: string, by?: string): Promise<void>
   /** Ticks that were missed while it was paused are not made up for. */
   resume(name: string, by?: string): Promise<void>

@@ -109,7 +109,7 @@ export interface Store {
   /** Limits a queue or a concurrency key; `null` takes the limit away. In effect at once. */
   limit(target: LimitTarget, limit: Limit | null): Promise<void>
   /** What a worker serves, for people and for validation. */
-  announce(topics: readonly TopicAnnouncement[]): Promise<void>
+  announce(topics: readonly TopicAnnouncement[], by?: AnnouncedBy): Promise<void>
 
   // --- reads, over live and finished jobs as if they were one table
 
@@ -124,6 +124,8 @@ export interface Store {
   queues(): Promise<QueueOverview[]>
   workers(): Promise<WorkerRow[]>
   topics(): Promise<TopicRow[]>
+  /** Topics of which workers that live have announced different schemas. */
+  topicClashes(): Promise<TopicClash[]>
   /** What happened, minute by minute or step by step, the empty ones left out. */
   series(request: SeriesRequest): Promise<SeriesPoint[]>
   /** How much ended in each queue, minute by minute, from a moment on, up to and without another. */
@@ -402,6 +404,23 @@ export type TopicAnnouncement = {
   readonly output: unknown
   /** Queue, priority, retries, timeout: whatever the definition sets. */
   readonly policy: unknown
+}
+
+export type AnnouncedBy = {
+  /** The id of the worker. */
+  readonly worker: string
+  /** What it is a part of: schedules in code belong to it. */
+  readonly service: string
+}
+
+/** A job of this topic may be run by a worker that refuses its payload. */
+export type TopicClash = {
+  readonly topic: string
+  /** One for each of the schemas: who announced it. */
+  readonly sides: readonly {
+    readonly services: readonly string[]
+    readonly workers: readonly { readonly id: string; readonly host: string; readonly pid: number }[]
+  }[]
 }
 
 export type TopicRow = TopicAnnouncement & { readonly announced: Date }

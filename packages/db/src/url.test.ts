@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
+import { resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { chooseDatabase, dialectOf, sqliteFile, withoutPassword } from './url.ts'
 
 test('a URL tells its dialect', () => {
   expect(dialectOf('postgres://db/app')).toBe('postgres')
@@ -27,7 +28,46 @@ test.each([
   ['postgres://app:secret@db/app', 'postgres://app:…@db/app'],
   ['postgres://app:p@ss@db/app', 'postgres://app:…@db/app'],
   ['postgres://app@db/app', 'postgres://app@db/app'],
+  ['postgres://:secret@db/app', 'postgres://:…@db/app'],
+  [
+    'postgres://db/app?user=app&password=secret&sslmode=require',
+    'postgres://db/app?user=app&password=…&sslmode=require',
+  ],
+  ['postgres://db/app?PASSWORD=secret', 'postgres://db/app?PASSWORD=…'],
+  ['app:secret@db/app', 'app:…@db/app'],
+  ['"postgres://app:secret@db/app"', '"postgres://app:…@db/app"'],
   ['file:./oncue.db', 'file:./oncue.db'],
+  ['file:/srv/a:b@c/oncue.db', 'file:/srv/a:b@c/oncue.db'],
 ])('%s is shown as %s', (url, shown) => {
   expect(withoutPassword(url)).toBe(shown)
+})
+
+describe('which database a command uses', () => {
+  const configured = 'postgres://app:secret@db/app'
+
+  test('what was typed, else DATABASE_URL, shown without the password', () => {
+    expect(chooseDatabase({ configured, nodeEnv: undefined })).toEqual({
+      url: configured,
+      shown: 'postgres://app:…@db/app',
+    })
+    expect(
+      chooseDatabase({ typed: 'file:./mine.db', configured, nodeEnv: 'production', callerFolder: '/srv' }),
+    ).toEqual({ url: 'file:/srv/mine.db', shown: 'file:/srv/mine.db' })
+  })
+
+  test('neither: a file below .data, said to be the default', () => {
+    expect(chooseDatabase({ configured: undefined, nodeEnv: 'development' })).toEqual({
+      url: 'file:./.data/oncue.db',
+      shown: `file:${resolve('.data/oncue.db')} (DATABASE_URL is not set)`,
+    })
+  })
+
+  test('neither in production: refused', () => {
+    expect(() => chooseDatabase({ configured: undefined, nodeEnv: 'production' })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_DATABASE_URL',
+        message: 'DATABASE_URL is not set, and NODE_ENV is production',
+      }),
+    )
+  })
 })

@@ -3,6 +3,9 @@ import { OncueError } from '@oncue/core'
 
 export type DialectName = 'postgres' | 'sqlite'
 
+/** For trying things out; never assumed in production. */
+const DEFAULT_URL = 'file:./.data/oncue.db'
+
 export function dialectOf(url: string): DialectName {
   if (/^postgres(ql)?:\/\//.test(url)) return 'postgres'
   if (url.startsWith('file:')) return 'sqlite'
@@ -16,5 +19,54 @@ export function sqliteFile(url: string, base = process.cwd()): string {
 
 /** For messages and logs. */
 export function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/\/[^:@/]*):.*@/, '$1:…@').slice(0, 200)
+  if (url.startsWith('file:')) return url.slice(0, 200)
+  return url
+    .replace(/^((?:[^:@/]*:\/\/)?[^:@/]*):(?!\/\/).*@/s, '$1:…@')
+    .replace(/([?&][^=&]*password=)[^&]*/gi, '$1…')
+    .slice(0, 200)
+}
+
+export interface DatabaseSources {
+  /** What was typed after `--url`. */
+  readonly typed?: string | undefined
+  /** DATABASE_URL, if it is set. */
+  readonly configured: string | undefined
+  readonly nodeEnv: string | undefined
+  /** Where the caller stood: a relative path that is typed in means this folder. */
+  readonly callerFolder?: string | undefined
+}
+
+export interface ChosenDatabase {
+  readonly url: string
+  /** For people: which database it is, without its password. */
+  readonly shown: string
+}
+
+/**
+ * Which database a command uses. A path that is typed in means the folder it is typed in; one from the environment
+ * means the folder of the process, so that worker, API and migrations agree on the file.
+ */
+export function chooseDatabase({
+  typed,
+  configured,
+  nodeEnv,
+  callerFolder,
+}: DatabaseSources): ChosenDatabase {
+  const url = typed ?? configured
+  if (url === undefined && nodeEnv === 'production') {
+    throw new OncueError('INVALID_DATABASE_URL', 'DATABASE_URL is not set, and NODE_ENV is production', {
+      hint: 'Set DATABASE_URL to postgres://…, or to file:/path/to/oncue.db if SQLite is meant: in production no database is assumed.',
+    })
+  }
+  if (url === undefined) {
+    return { url: DEFAULT_URL, shown: `${showDatabase(DEFAULT_URL)} (DATABASE_URL is not set)` }
+  }
+  const isTypedPath = typed !== undefined && typed !== ':memory:' && dialectOf(typed) === 'sqlite'
+  const chosen = isTypedPath ? `file:${sqliteFile(typed, callerFolder)}` : url
+  return { url: chosen, shown: showDatabase(chosen) }
+}
+
+/** Which database it is, for people: a file by its whole path, a server without the password. */
+export function showDatabase(url: string): string {
+  return url.startsWith('file:') ? `file:${sqliteFile(url)}` : withoutPassword(url)
 }

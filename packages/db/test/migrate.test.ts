@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,11 +8,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setImmediate as turn } from 'node:timers/promises'
+import { prepareJob } from '@oncue/core'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
-import { assertMigrated, migrate, migrationStatus, rollback } from '../src/migrate.ts'
+import { assertMigrated, migrate, migrationStatus, previewRollback, rollback } from '../src/migrate.ts'
 import { openStore } from '../src/open.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'
 import {
@@ -118,6 +120,45 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     for (let step = await rollback(database.url); step; step = await rollback(database.url))
       taken.push(step.name)
     expect(taken).toEqual((await names()).reverse())
+  })
+
+  test('say before they are taken back what would be lost, and lose nothing by that', async () => {
+    expect(await previewRollback(database.url)).toBeNull()
+    const store = await openStore(database.url, { migrate: true })
+    await store.enqueue([prepareJob('mail', {}), prepareJob('mail', {})])
+    await store.alertRules.addDefaults()
+    const rules = (await store.alertRules.list()).length
+    await store.close()
+    const lost = async () => {
+      const preview = await previewRollback(database.url)
+      const rows = preview?.lost.map((of) => [of.table.replace(/^oncue[._]/, ''), of.rows])
+      return { name: preview?.name, ...Object.fromEntries(rows ?? []) }
+    }
+    const [first, ...later] = await names()
+    expect(await lost()).toMatchObject({ name: later.at(-1), alert_rules: rules, alerts: 0 })
+    expect(await migrationStatus(database.url)).toMatchObject({
+      migrations: (await names()).map(() => ({ state: 'applied' })),
+    })
+    for (const _ of later) await rollback(database.url)
+    expect(await lost()).toMatchObject({ name: first, jobs: 2, history: 0, settings: 0 })
+  })
+
+  test('are not taken back beneath workers that run, unless that is forced', async () => {
+    const store = await openStore(database.url, { migrate: true })
+    const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+    const presence = await store.attend({ id: randomUUID(), ...info })
+    expect(await previewRollback(database.url)).toMatchObject({ liveWorkers: 1 })
+    await expect(rollback(database.url)).rejects.toMatchObject({
+      code: 'INVALID_STATE',
+      message: '1 worker runs on this database',
+      details: { liveWorkers: 1 },
+    })
+    expect((await migrationStatus(database.url)).migrations.at(-1)).toMatchObject({ state: 'applied' })
+    expect(await rollback(database.url, { force: true })).not.toBeNull()
+    await presence.leave()
+    await store.close()
+    expect(await previewRollback(database.url)).toMatchObject({ liveWorkers: 0 })
+    expect(await rollback(database.url)).not.toBeNull()
   })
 
   test('each have a way back that restores exactly the schema before it', async () => {

@@ -7,5 +7,16 @@ export const list = reading({
   access: 'read',
   input: z.undefined(),
   output: z.array(announcedTopicSchema),
-  run: ({ store }) => store.topics(),
+  async run({ store }) {
+    const [topics, clashes] = await Promise.all([store.topics(), store.topicClashes()])
+    const sides = new Map(clashes.map((clash) => [clash.topic, clash.sides]))
+    return topics.map((topic) => ({
+      ...topic,
+      clash:
+        sides.get(topic.topic)?.map(({ services, workers }) => ({
+          services: [...services],
+          workers: workers.length,
+        })) ?? null,
+    }))
+  },
 })

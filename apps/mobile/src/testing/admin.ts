@@ -17,7 +17,14 @@ export function workerOf(host: string, differs: Partial<Worker> = {}): Worker {
 export function scheduleOf(name: string, differs: Partial<Schedule> = {}): Schedule {
   return {
     ...{ name, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', topic: 'mail_digest', payload: null },
-    ...{ options: {}, missed: 'skip', source: 'code', nextAt: minutesAgo(-348), lastAt: minutesAgo(1_092) },
+    ...{
+      options: {},
+      missed: 'skip',
+      source: 'code',
+      service: 'shop',
+      nextAt: minutesAgo(-348),
+      lastAt: minutesAgo(1_092),
+    },
     ...{ nextRuns: [-348, -1_788, -3_228].map(minutesAgo), paused: null, ...differs },
   }
 }

@@ -2,6 +2,7 @@ import { type JobStatus, jobStatusSchema } from '@oncue/core'
 import type { JobFilter } from '@oncue/db'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
+import { serviceSchema } from '../service.ts'
 
 /** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
 
@@ -15,6 +16,11 @@ export function toWhole(min: number, max: number) {
     if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
     return refuse(`Use a whole number from ${min} to ${max}.`)
   }
+}
+
+export function toService(text: string): string {
+  const parsed = serviceSchema.safeParse(text)
+  return parsed.success ? parsed.data : refuse(`It ${parsed.error.issues[0]?.message}.`)
 }
 
 export function toJson(text: string): unknown {
@@ -52,11 +58,16 @@ export function toMeta(text: string, before: Meta = {}): Meta {
   return { ...before, [text.slice(0, at)]: isTyped ? (JSON.parse(value) as number | boolean) : value }
 }
 
-/** `100/1m` */
+/** What people write beside the units of a duration. */
+const RATE_UNITS: Readonly<Record<string, string>> = { sec: 's', min: 'm', hour: 'h', day: 'd' }
+
+/** `5/s`, `100/min`, `100/10s`. The unit is never assumed: 5 a second and 5 a minute are both common. */
 export function toRate(text: string): { count: number; intervalMs: number } {
-  const [count, interval = ''] = text.split('/')
-  const intervalMs = parseDuration(/^\d/.test(interval) ? interval : `1${interval}`)
-  if (!intervalMs || !/^\d+$/.test(count ?? '')) return refuse('Write how many in which time: 100/1m.')
+  const [, count, times = '1', unit = ''] =
+    /^(\d+)\s*\/\s*(\d+(?:\.\d+)?)?\s*([a-z]+)$/.exec(text.trim()) ?? []
+  const intervalMs = parseDuration(times + (RATE_UNITS[unit] ?? unit))
+  if (count === undefined || intervalMs === null)
+    return refuse('A rate needs its unit: 5/s, 100/min or 100/10s.')
   return { count: Number(count), intervalMs }
 }
 

@@ -1,9 +1,10 @@
 import { hostname, userInfo } from 'node:os'
 import { inspect } from 'node:util'
 import { ERRORS, isOncueError, OncueError } from '@oncue/core'
-import { dialectOf, openStore, type Store, sqliteFile } from '@oncue/db'
+import { chooseDatabase, openStore, type Store } from '@oncue/db'
 import { type Command, CommanderError } from 'commander'
 import { type Config, readConfig } from '../config.ts'
+import { plain } from './format.ts'
 import { withProgress } from './progress.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, someFailed: 3 } as const
@@ -26,6 +27,8 @@ export interface Call<Options> {
   /** As commander parsed them: in the order in which the command names them. */
   readonly args: readonly unknown[]
   readonly url: string
+  /** Which database that is, for people. */
+  readonly database: string
   /** A line for people, beside the answer. */
   note(text: string): void
 }
@@ -53,23 +56,26 @@ export function implement<Options>(
   command: Command,
   examples: readonly string[],
   perform: (call: Call<Options>) => Promise<Answer | undefined>,
+  { saysDatabase = true }: { readonly saysDatabase?: boolean } = {},
 ): Command {
   return command
-    .option('--url <url>', 'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db)')
+    .option(
+      '--url <url>',
+      'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db outside production)',
+    )
     .option('--json', 'answer in JSON, errors too')
     .addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ oncue-worker ${line}`).join('\n')}`)
     .action(async () => {
       const { writeOut = () => {}, writeErr = () => {} } = command.configureOutput()
       const options = command.optsWithGlobals<Options & CommonOptions>()
-      const code = await answer(options, writeOut, writeErr, (config) =>
-        perform({
-          config,
-          options,
-          args: command.processedArgs,
-          url: resolveUrl(options.url, config),
-          note: (text) => writeErr(`${text}\n`),
-        }),
-      )
+      const note = (text: string) => writeErr(`${text}\n`)
+      const code = await answer(options, writeOut, writeErr, (config) => {
+        const { databaseUrl: configured, nodeEnv, callerFolder } = config
+        const { url, shown } = chooseDatabase({ typed: options.url, configured, nodeEnv, callerFolder })
+        // Before anything is done: an unset variable must not act on another database unseen.
+        if (saysDatabase) note(`database: ${plain(shown)}`)
+        return perform({ config, options, args: command.processedArgs, url, database: shown, note })
+      })
       if (code !== EXIT.done) throw new Exit(code)
     })
 }
@@ -117,16 +123,6 @@ async function answer(
 function isOfTheCaller({ code }: OncueError): boolean {
   const { http } = ERRORS[code]
   return http === 400 || http === 413
-}
-
-/**
- * A path that is typed in means the folder it is typed in. One from the environment means the
- * folder of the process, so that worker, API and migrations agree on the file.
- */
-function resolveUrl(typed: string | undefined, config: Config): string {
-  if (typed === undefined) return config.databaseUrl
-  if (typed === ':memory:' || dialectOf(typed) === 'postgres') return typed
-  return `file:${sqliteFile(typed, config.callerFolder)}`
 }
 
 /** Who acts, for the events of a job. */

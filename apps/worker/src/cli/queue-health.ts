@@ -1,4 +1,4 @@
-import type { Finding, QueueOverview, Store, TopicRow, WorkerRow } from '@oncue/db'
+import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
 import { formatDuration } from '../duration.ts'
 import { count, fromNow, plain } from './format.ts'
 
@@ -11,10 +11,11 @@ const SAMPLE = 1_000
 
 /** What the queue itself tells, on any database. */
 export async function examine(store: Store): Promise<Finding[]> {
-  const [workers, queues, topics, waiting, now] = await Promise.all([
+  const [workers, queues, topics, clashes, waiting, now] = await Promise.all([
     store.workers(),
     store.queues(),
     store.topics(),
+    store.topicClashes(),
     store.list({ status: 'pending' }, { limit: SAMPLE }),
     store.now(),
   ])
@@ -23,6 +24,7 @@ export async function examine(store: Store): Promise<Finding[]> {
     workersFinding(workers, alive, now),
     unservedQueues(queues, alive),
     unknownTopics(new Set(waiting.items.map(({ topic }) => topic)), topics),
+    clashingSchemas(clashes),
     pausedQueues(queues),
     lateQueues(queues, alive, now),
   ]
@@ -73,6 +75,22 @@ function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRo
     'topics',
     `no worker has ever announced ${unknown.map((topic) => plain(topic)).join(', ')}`,
     'Load the module that handles them with --import, or cancel these jobs.',
+  )
+}
+
+function clashingSchemas(clashes: readonly TopicClash[]): Finding {
+  if (clashes.length === 0)
+    return ok('schemas', 'workers that serve the same topic have the same schemas of it')
+  const names = clashes.map(({ topic, sides }) => {
+    const who = sides.map(
+      (side) => `${side.services.join(' and ')} (${count(side.workers.length, 'worker')})`,
+    )
+    return `${plain(topic)}: ${plain(who.join(' against '))}`
+  })
+  return warn(
+    'schemas',
+    `announced differently: ${names.join('; ')}`,
+    'A job may be run by either, and fail there. Name the topic differently in one service, or finish the deployment that changes it.',
   )
 }
 

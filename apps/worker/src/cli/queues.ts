@@ -51,9 +51,9 @@ export function addQueues(program: Command): void {
       .description('how much of a queue runs, over all workers; in effect at once')
       .argument('<queue>')
       .option('--running <number>', 'at most so many at once', toWhole(1, 32_767))
-      .option('--rate <count/time>', 'at most so many starts in any such time: 100/1m', toRate)
+      .option('--rate <count/time>', 'at most so many starts in any such time: 5/s, 100/min, 100/10s', toRate)
       .option('--off', 'take the limit away'),
-    ['queues limit mail --running 5', 'queues limit mail --rate 100/1m', 'queues limit mail --off'],
+    ['queues limit mail --running 5', 'queues limit mail --rate 100/min', 'queues limit mail --off'],
     withStore('limiting', async (store, { args, options: { running, rate, off } }) => {
       const queue = readQueue(args)
       if ((running ?? rate) === undefined ? !off : off) {

@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import { openStore, type Store, withoutPassword } from '@oncue/db'
+import { openStore, type Store } from '@oncue/db'
 import { goodbye } from '../goodbye.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
@@ -31,19 +31,20 @@ function load({ config, options }: Call<RunOptions>): Promise<LoadedModules> {
 }
 
 async function work(
-  { config, options, url }: Call<RunOptions>,
+  { config, options, database }: Call<RunOptions>,
   modules: LoadedModules,
   store: Store,
   log: Logger,
 ): Promise<number> {
   const guard = createGuard(log)
-  log.info({ database: withoutPassword(url), modules: modules.urls }, 'starting')
+  log.info({ database, modules: modules.urls }, 'starting')
   const metrics = await startMetrics(options.metricsPort ?? config.metricsPort, config.metricsHost, log)
   const graceMs = options.grace ?? config.graceMs
   const worker = await startWorker({
     store,
     workers: modules.workers,
     modules: modules.urls,
+    service: options.service ?? config.service,
     queues: options.queues ?? config.queues,
     concurrency: options.concurrency ?? config.concurrency,
     pollMs: options.poll ?? config.pollMs,

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { splitList } from '../config.ts'
-import { toDuration, toList, toWhole } from './arguments.ts'
-import { implement } from './command.ts'
+import { toDuration, toList, toService, toWhole } from './arguments.ts'
+import { type Call, implement } from './command.ts'
 
 export interface RunOptions {
   readonly import?: string[]
+  readonly service?: string
   readonly queues?: string[]
   readonly concurrency?: number
   readonly once?: true
@@ -29,6 +30,11 @@ export function addRun(program: Command): void {
 function addOptions(command: Command): void {
   command
     .option('--import <module>', 'a module that exports `workers`; more than once  [ONCUE_IMPORT]', toList)
+    .option(
+      '--service <name>',
+      'what it is a part of: schedules in code belong to it; the name in package.json  [ONCUE_SERVICE]',
+      toService,
+    )
     .option('--queues <names>', 'in order of preference: high,default  [ONCUE_QUEUES]', splitList)
     .option('--concurrency <number>', 'jobs at once, 10  [ONCUE_CONCURRENCY]', toWhole(1, 1_000))
     .option('--once', 'run what is due, then stop; exit code 3 if a run failed')
@@ -45,5 +51,7 @@ function addOptions(command: Command): void {
       toWhole(0, 65_535),
     )
   // Imported only here: the other commands start faster without a worker.
-  implement<RunOptions>(command, EXAMPLES, async (call) => (await import('./run-worker.ts')).runWorker(call))
+  const run = async (call: Call<RunOptions>) => (await import('./run-worker.ts')).runWorker(call)
+  // Its log says which database it uses.
+  implement<RunOptions>(command, EXAMPLES, run, { saysDatabase: false })
 }

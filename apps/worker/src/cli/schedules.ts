@@ -115,6 +115,6 @@ function toRow(row: ScheduleRow, now: Date): string[] {
     row.paused ? styled('yellow', `paused by ${plain(row.paused.by ?? 'somebody')}`) : next,
     formatTime(row.lastAt),
     row.missed,
-    row.source,
+    row.service === null ? row.source : `${row.source} of ${plain(row.service)}`,
   ]
 }

@@ -1,26 +1,43 @@
-import { type EnqueueOptions, isOncueError, type Registry, type TopicDescription } from '@oncue/core'
+import type { EnqueueOptions, Registry, TopicDescription } from '@oncue/core'
 import type { Schedule, Store, Subscription } from '@oncue/db'
 import type { Logger } from '../log.ts'
 import type { Duty } from './leader.ts'
 import { Loop } from './loop.ts'
 
 /**
- * Makes the schedules in the database those of the code: of the topics that are served here, and of no
- * others. One that a person paused stays paused; one that has no pattern any more goes.
+ * Makes the schedules in the database those of the code: of the topics that are served here and of this
+ * service, and no others. One that a person paused stays paused; one that has no pattern any more goes.
  */
-export async function saveSchedules({ schedules }: Store, registry: Registry): Promise<void> {
+export async function saveSchedules(
+  { schedules }: Store,
+  registry: Registry,
+  service: string,
+  log: Logger,
+): Promise<void> {
   const known = new Map((await schedules.list()).map((row) => [row.name, row]))
   for (const description of registry.describe()) {
     const row = known.get(description.topic)
-    const wanted = toSchedule(description)
-    if (wanted && !(row && isSame(row, wanted))) await schedules.save(wanted)
-    if (!wanted && row?.source === 'code') await schedules.remove(row.name).catch(ignoreMissing)
+    const wanted = toSchedule(description, service)
+    if (!wanted) {
+      if (row?.source === 'code') await schedules.withdraw(row.name, service)
+    } else if (!row || !isSame(row, wanted)) {
+      const { name, service: owner } = await schedules.save(wanted)
+      if (owner !== service) {
+        const hint = 'name the topic differently in one of them, or remove one of the declarations'
+        log.warn(
+          { schedule: name, service, owner },
+          `schedule ${name} belongs to the service ${owner}: the declaration of ${service} is not used; ${hint}`,
+        )
+      }
+    }
   }
 }
 
-function toSchedule(description: TopicDescription): Schedule | undefined {
+function toSchedule(description: TopicDescription, service: string): Schedule | undefined {
   const { topic, schedule } = description
-  return schedule && { name: topic, topic, ...schedule, options: optionsOf(description), source: 'code' }
+  return (
+    schedule && { name: topic, topic, ...schedule, options: optionsOf(description), source: 'code', service }
+  )
 }
 
 /** What an enqueue would take from the definition, which the leader that ticks may not have. */
@@ -33,11 +50,6 @@ function isSame(row: Schedule, wanted: Schedule): boolean {
   return (Object.keys(wanted) as (keyof Schedule)[]).every(
     (key) => JSON.stringify(row[key]) === JSON.stringify(wanted[key]),
   )
-}
-
-/** Another worker that starts at the same moment was first. */
-function ignoreMissing(error: unknown): void {
-  if (!isOncueError(error, 'SCHEDULE_NOT_FOUND')) throw error
 }
 
 /** On SQLite any commit may have been a change: this is how often one is taken for it. */

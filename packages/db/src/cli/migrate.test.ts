@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrationsFolder, readMigrations } from '../migrate/files.ts'
+import { openStore } from '../open.ts'
 import { createEmptySqliteDatabase, type TestDatabase } from '../testing/index.ts'
 
 const program = fileURLToPath(new URL('./migrate.ts', import.meta.url))
@@ -39,18 +40,61 @@ describe('oncue-migrate', () => {
       code: 0,
       stdout: expect.stringMatching(/^applied 0001_tables \(\d+ ms\)\n/),
     })
-    expect(await run([])).toMatchObject({ code: 0, stdout: `nothing to do: ${database.url} is up to date\n` })
+    expect(await run([])).toMatchObject({ code: 0, stdout: 'nothing to do: the database is up to date\n' })
   })
 
   test('--rollback takes back one, until there is nothing left', async () => {
     await run([])
-    let last = await run(['--rollback'])
+    let last = await run(['--rollback', '--yes'])
     expect(last.stdout).toMatch(/^rolled back \w+ \(\d+ ms\)\n$/)
-    while (last.stdout.startsWith('rolled back')) last = await run(['--rollback'])
+    while (last.stdout.startsWith('rolled back')) last = await run(['--rollback', '--yes'])
     expect(last).toMatchObject({
       code: 0,
-      stdout: `nothing to do: Oncue is not installed in ${database.url}\n`,
+      stdout: 'nothing to do: Oncue is not installed in this database\n',
     })
+  })
+
+  test('--rollback without --yes counts what would be lost, and changes nothing', async () => {
+    const store = await openStore(database.url, { migrate: true })
+    await store.alertRules.addDefaults()
+    const rules = (await store.alertRules.list()).length
+    await store.close()
+    const { code, stdout } = await run(['--rollback'])
+    expect(code).toBe(2)
+    expect(stdout.split('\n')).toEqual([
+      `${names.at(-1)} would be taken back; Oncue does not work until it is applied again`,
+      `${rules} rows would be lost for good:`,
+      ...['gauges     ', 'pairings   ', 'channels   ', 'alerts     '].map((name) => `  oncue_${name}  0`),
+      `  oncue_alert_rules  ${rules}`,
+      '  oncue_operations   0',
+      'nothing was changed; add --yes to do it',
+      '',
+    ])
+    expect(await run(['--status'])).toMatchObject({ code: 0 })
+  })
+
+  test('--rollback is refused while a worker runs, unless it is forced', async () => {
+    const store = await openStore(database.url, { migrate: true })
+    const presence = await store.attend({
+      id: '3b7d4e0e-6a53-4c7f-9d39-0f6f1d1f7a01',
+      ...{ host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' },
+    })
+    expect(await run(['--rollback'])).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('1 worker runs: stop it first, or add --force'),
+    })
+    expect(await run(['--rollback', '--yes'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^error INVALID_STATE: 1 worker runs on this database\n.*--force/m),
+    })
+    expect(await run(['--status'])).toMatchObject({ code: 0 })
+    expect(await run(['--rollback', '--yes', '--force'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('rolled back'),
+    })
+    await presence.leave().catch(() => {})
+    await store.close()
   })
 
   test('--status exits with 3 while something is pending, and with 0 after', async () => {
@@ -71,7 +115,8 @@ describe('oncue-migrate', () => {
     expect(await json()).toMatchObject({ applied: names.map((name) => ({ name })) })
     const migrations = names.map((name) => ({ name, state: 'applied' }))
     expect(await json('--status')).toMatchObject({ upToDate: true, migrations })
-    expect(await json('--rollback')).toMatchObject({ rolledBack: { name: names.at(-1) } })
+    expect(await json('--rollback')).toMatchObject({ rolledBack: null, preview: { name: names.at(-1) } })
+    expect(await json('--rollback', '--yes')).toMatchObject({ rolledBack: { name: names.at(-1) } })
     expect(await json('--url', 'mysql://db')).toMatchObject({ error: { code: 'INVALID_DATABASE_URL' } })
   })
 
@@ -97,14 +142,18 @@ describe('oncue-migrate', () => {
     })
   })
 
-  test.each([[['--nope']], [['more']], [['--status', '--rollback']], [['--url']]])(
-    '%j is wrong usage, 2',
-    async (args) => {
-      const { code, stderr } = await run(args)
-      expect(code).toBe(2)
-      expect(stderr).toMatch(/^error: /)
-    },
-  )
+  test.each([
+    [['--nope']],
+    [['more']],
+    [['--status', '--rollback']],
+    [['--url']],
+    [['--yes']],
+    [['--status', '--force']],
+  ])('%j is wrong usage, 2', async (args) => {
+    const { code, stderr } = await run(args)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: /)
+  })
 
   test('--help shows examples and the exit codes', async () => {
     const { code, stdout } = await run(['--help'])
@@ -116,6 +165,29 @@ describe('oncue-migrate', () => {
   test('without any address it is a file below .data', async () => {
     await run([], {})
     expect(existsSync(join(folder, '.data/oncue.db'))).toBe(true)
+  })
+
+  test.each([[[]], [['--status']], [['--rollback', '--yes']], [['--json']]])(
+    'with %j it says which database it used, and that DATABASE_URL is not set',
+    async (args) => {
+      expect((await run(args)).stderr).toContain(`database: ${database.url}\n`)
+      const file = join(await realpath(folder), '.data/oncue.db')
+      expect((await run(args, {})).stderr).toContain(`database: file:${file} (DATABASE_URL is not set)\n`)
+    },
+  )
+
+  test('in production no database is assumed: without an address it refuses, and makes no file', async () => {
+    for (const env of [{ NODE_ENV: 'production' }, { NODE_ENV: 'production', DATABASE_URL: '' }]) {
+      expect(await run([], env)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n.*DATABASE_URL/,
+        ),
+      })
+    }
+    expect(existsSync(join(folder, '.data'))).toBe(false)
+    expect(await run(['--url', database.url], { NODE_ENV: 'production' })).toMatchObject({ code: 0 })
   })
 
   test('a path after --url is relative to where the caller stood', async () => {

@@ -3,8 +3,15 @@ import { inspect } from 'node:util'
 import { isOncueError, OncueError } from '@oncue/core'
 import { Command, CommanderError } from 'commander'
 import { readConfig } from '../config.ts'
-import { type MigrationStatus, migrate, migrationStatus, rollback } from '../migrate.ts'
-import { dialectOf, sqliteFile, withoutPassword } from '../url.ts'
+import {
+  type MigrationStatus,
+  migrate,
+  migrationStatus,
+  previewRollback,
+  type RollbackPreview,
+  rollback,
+} from '../migrate.ts'
+import { type ChosenDatabase, chooseDatabase, dialectOf } from '../url.ts'
 
 const EXIT = { done: 0, failed: 1, usage: 2, notUpToDate: 3 } as const
 
@@ -12,18 +19,21 @@ const HELP = `
 Examples:
   $ oncue-migrate                                      apply what is pending
   $ oncue-migrate --status                             see what is applied and what is pending
-  $ oncue-migrate --rollback                           take back the newest migration
+  $ oncue-migrate --rollback                           see what taking back the newest migration would lose
+  $ oncue-migrate --rollback --yes                     take it back
   $ oncue-migrate --url postgres://app@db.internal/app
   $ oncue-migrate --url file:./.data/oncue.db --json
 
 Exit codes:
   0  done, or nothing to do
   1  it failed; nothing of the failed migration was kept
-  2  wrong usage
+  2  wrong usage; --rollback without --yes: nothing was changed
   3  --status: the database is not up to date`
 
 interface Options {
   rollback?: true
+  yes?: true
+  force?: true
   status?: true
   url?: string
   json?: true
@@ -42,9 +52,14 @@ const program = new Command('oncue-migrate')
   .description(
     "Brings a database to the tables that this version of Oncue needs. Touches nothing but Oncue's own.",
   )
-  .option('--rollback', 'take back the newest migration, one at each call; its data is lost')
+  .option('--rollback', 'count what taking back the newest migration would lose; with --yes take it back')
+  .option('--yes', 'with --rollback: do it; what its tables hold is lost')
+  .option('--force', 'with --rollback: also while workers run, which then fail')
   .option('--status', 'show what is applied and what is pending; change nothing')
-  .option('--url <url>', 'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db)')
+  .option(
+    '--url <url>',
+    'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db outside production)',
+  )
   .option('--json', 'answer in JSON, errors too')
   .addHelpText('after', HELP)
   .allowExcessArguments(false)
@@ -54,8 +69,11 @@ const program = new Command('oncue-migrate')
 async function main(): Promise<number> {
   const options = program.parse().opts<Options>()
   if (options.rollback && options.status) program.error('error: choose one of --rollback and --status')
+  if ((options.yes || options.force) && !options.rollback)
+    program.error('error: --yes and --force belong to --rollback')
   try {
-    const url = resolveUrl(options.url)
+    const { url, shown } = choose(options.url)
+    process.stderr.write(`database: ${shown}\n`)
     const { text, json, exit } = await perform(options, url)
     process.stdout.write(options.json ? `${JSON.stringify(json)}\n` : `${text}\n`)
     return exit ?? EXIT.done
@@ -67,31 +85,51 @@ async function main(): Promise<number> {
 
 function perform(options: Options, url: string): Promise<Answer> {
   if (options.status) return showStatus(url)
-  return options.rollback ? takeBack(url) : apply(url)
+  return options.rollback ? takeBack(url, options) : apply(url)
 }
 
 async function apply(url: string): Promise<Answer> {
   const applied = await migrate(url)
   const lines = applied.map(({ name, ms }) => `applied ${name} (${ms} ms)`)
   return {
-    text: lines.join('\n') || `nothing to do: ${withoutPassword(url)} is up to date`,
+    text: lines.join('\n') || 'nothing to do: the database is up to date',
     json: { applied },
   }
 }
 
-async function takeBack(url: string): Promise<Answer> {
-  const step = await rollback(url)
+async function takeBack(url: string, { yes, force }: Options): Promise<Answer> {
+  const preview = await previewRollback(url)
+  if (preview && !yes) return { ...describe(preview), exit: EXIT.usage }
+  const step = await rollback(url, { force })
   const text = step
     ? `rolled back ${step.name} (${step.ms} ms)`
-    : `nothing to do: Oncue is not installed in ${withoutPassword(url)}`
+    : 'nothing to do: Oncue is not installed in this database'
   return { text, json: { rolledBack: step } }
 }
+
+function describe(preview: RollbackPreview): Answer {
+  const { name, lost, liveWorkers } = preview
+  const width = Math.max(0, ...lost.map(({ table }) => table.length))
+  const rows = lost.map(({ table, rows }) => `  ${table.padEnd(width)}  ${rows.toLocaleString('en-US')}`)
+  const total = lost.reduce((sum, { rows }) => sum + rows, 0)
+  const lines = [
+    `${name} would be taken back; Oncue does not work until it is applied again`,
+    total === 0 ? 'no rows would be lost' : `${total.toLocaleString('en-US')} rows would be lost for good:`,
+    ...(total === 0 ? [] : rows),
+    ...(liveWorkers === 0 ? [] : [stopFirst(liveWorkers)]),
+    'nothing was changed; add --yes to do it',
+  ]
+  return { text: lines.join('\n'), json: { rolledBack: null, preview } }
+}
+
+const stopFirst = (live: number) =>
+  `${live === 1 ? '1 worker runs: stop it' : `${live} workers run: stop them`} first, or add --force`
 
 async function showStatus(url: string): Promise<Answer> {
   const status = await migrationStatus(url)
   const upToDate = status.migrations.every(({ state }) => state === 'applied' || state === 'newer')
   return {
-    text: `${withoutPassword(url)}\n${table(status)}`,
+    text: table(status),
     json: { upToDate, ...status },
     exit: upToDate ? EXIT.done : EXIT.notUpToDate,
   }
@@ -109,19 +147,16 @@ function table({ migrations }: MigrationStatus): string {
     .join('\n')
 }
 
-/**
- * A path that is typed in means the folder it is typed in. One from the environment means the
- * folder of the process, as it does for the worker and the API, so that all agree on the file.
- */
-function resolveUrl(typed: string | undefined): string {
-  const url = typed ?? config.databaseUrl
-  if (url === ':memory:') {
+function choose(typed: string | undefined): ChosenDatabase {
+  const { databaseUrl: configured, nodeEnv, callerFolder } = config
+  const chosen = chooseDatabase({ typed, configured, nodeEnv, callerFolder })
+  if (chosen.url === ':memory:') {
     throw new OncueError('INVALID_DATABASE_URL', 'There is nothing to migrate in :memory:', {
       hint: 'A database in memory is migrated by the process that opens it. Use postgres://… or file:….',
     })
   }
-  if (dialectOf(url) === 'postgres' || typed === undefined) return url
-  return `file:${sqliteFile(typed, config.callerFolder)}`
+  dialectOf(chosen.url)
+  return chosen
 }
 
 function report(cause: unknown, options: Options): void {

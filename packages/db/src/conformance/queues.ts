@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Limit, LimitTarget, Store } from '../store.ts'
 import { aJob, Bench, claiming, complete, type Dialect, MINUTE, someJobs } from './harness.ts'
@@ -234,6 +235,8 @@ export function describeQueues(dialect: Dialect): void {
       { rate: { count: 10_001, intervalMs: 1_000 } },
       { rate: { count: 1, intervalMs: 0 } },
       { rate: { count: 1, intervalMs: 86_400_001 } },
+      { rate: { count: 5 } } as Limit,
+      { rate: 5 } as unknown as Limit,
       { max: 3 } as Limit,
     ])('a limit of %j', async (limit) => {
       const store = await bench.open()
@@ -287,6 +290,47 @@ export function describeQueues(dialect: Dialect): void {
         { ...payment, announced },
         { ...digest, policy: { queue: 'low' }, announced: later },
       ])
+    })
+
+    /** A worker of a service that has this schema of the topic `report`. */
+    const serve = async (store: Store, service: string, input: unknown, host = 'web-1') => {
+      const worker = randomUUID()
+      await store.announce([{ topic: 'report', input, output: {}, policy: {} }], { worker, service })
+      const info = { host, pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+      const presence = await store.attend({ id: worker, ...info })
+      return { worker: { id: worker, host, pid: 1 }, leave: () => presence.leave() }
+    }
+
+    it('clash where workers that live have different schemas of a topic', async () => {
+      const store = await bench.open()
+      const day = { type: 'object', properties: { day: { type: 'string' } } }
+      const first = await serve(store, 'billing', day)
+      const same = await serve(store, 'mailing', { properties: { day: { type: 'string' } }, type: 'object' })
+      expect(await store.topicClashes()).toEqual([])
+      const other = await serve(store, 'reports', { type: 'object' })
+      expect(await store.topicClashes()).toEqual([
+        {
+          topic: 'report',
+          sides: [
+            { services: ['billing', 'mailing'], workers: [first.worker, same.worker] },
+            { services: ['reports'], workers: [other.worker] },
+          ],
+        },
+      ])
+      await other.leave()
+      expect(await store.topicClashes()).toEqual([])
+      await first.leave()
+      await same.leave()
+    })
+
+    it('do not clash with those of a worker that has not been seen for a while', async () => {
+      const store = await bench.openWithClock()
+      const gone = await serve(store, 'billing', { type: 'object' })
+      bench.clock.advance(MINUTE)
+      const here = await serve(store, 'reports', { type: 'string' })
+      expect(await store.topicClashes()).toEqual([])
+      await gone.leave()
+      await here.leave()
     })
 
     it('may come from many workers at once', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Schedule, ScheduleStore } from '../schedules.ts'
 import type { Store } from '../store.ts'
@@ -36,9 +37,64 @@ export function describeSchedules(dialect: Dialect): void {
       const store = await bench.openWithClock()
       const schedule = aSchedule({ options: { queue: 'high', priority: 5, meta: { team: 'mail' } } })
       const saved = await store.schedules.save(schedule)
-      expect(saved).toEqual({ ...schedule, nextAt: at('2026-01-01T01:00:00Z'), lastAt: null, paused: null })
+      expect(saved).toEqual({
+        ...schedule,
+        service: null,
+        nextAt: at('2026-01-01T01:00:00Z'),
+        lastAt: null,
+        paused: null,
+      })
       await store.schedules.save(aSchedule({ name: 'another', payload: 'text', source: 'code' }))
       expect(await store.schedules.list()).toMatchObject([{ name: 'another', payload: 'text' }, saved])
+    })
+
+    describe('in code', () => {
+      const inCode = (service: string, cron = '0 * * * *') => aSchedule({ source: 'code', service, cron })
+
+      const serve = async (store: Store, service: string) => {
+        const worker = randomUUID()
+        await store.announce([{ topic: 'report', input: {}, output: {}, policy: {} }], { worker, service })
+        const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+        return store.attend({ id: worker, ...info })
+      }
+
+      it('belongs to its service: another one neither changes nor removes it', async () => {
+        const store = await bench.openWithClock()
+        const presence = await serve(store, 'billing')
+        const saved = await store.schedules.save(inCode('billing'))
+        expect(saved).toMatchObject({ source: 'code', service: 'billing' })
+        expect(await store.schedules.save(inCode('reports', '5 * * * *'))).toEqual(saved)
+        await store.schedules.withdraw(saved.name, 'reports')
+        expect(await store.schedules.list()).toEqual([saved])
+        expect(await store.schedules.save(inCode('billing', '7 * * * *'))).toMatchObject({
+          cron: '7 * * * *',
+        })
+        await store.schedules.withdraw(saved.name, 'billing')
+        expect(await store.schedules.list()).toEqual([])
+        await presence.leave()
+      })
+
+      it('passes to another service that declares it once no worker of its own lives', async () => {
+        const store = await bench.openWithClock()
+        const presence = await serve(store, 'billing')
+        await store.schedules.save(inCode('billing'))
+        await presence.leave()
+        expect(await store.schedules.save(inCode('accounts', '5 * * * *'))).toMatchObject({
+          service: 'accounts',
+          cron: '5 * * * *',
+        })
+      })
+
+      it('is no more than its name to people: they change and remove it as any other', async () => {
+        const store = await bench.openWithClock()
+        const presence = await serve(store, 'billing')
+        const { name } = await store.schedules.save(inCode('billing'))
+        await store.schedules.save(aSchedule({ source: 'database' }))
+        await store.schedules.withdraw(name, 'billing')
+        expect(await store.schedules.list()).toMatchObject([{ name, source: 'database', service: null }])
+        await store.schedules.remove(name)
+        await presence.leave()
+      })
     })
 
     it('enqueues a job at each tick, due at the tick, with the options of the schedule', async () => {

@@ -8,8 +8,16 @@ export interface AppliedMigration {
   needs: string
 }
 
+/** What a rollback would hit. */
+export interface Census {
+  /** How many rows a table holds, by its name as migrations write it. */
+  rowsOf(table: string): Promise<number>
+  /** Workers that run now. 0 where there is no table of them. */
+  liveWorkers(): Promise<number>
+}
+
 /** What a dialect has to bring so that migrations can be applied to it. */
-export interface MigrationDatabase {
+export interface MigrationDatabase extends Census {
   /** What was applied, by name; null where Oncue is not installed. Takes no lock and changes nothing. */
   applied(): Promise<AppliedMigration[] | null>
   /**
@@ -21,7 +29,7 @@ export interface MigrationDatabase {
 }
 
 /** What may be done inside `alone`. */
-export interface Ledger {
+export interface Ledger extends Pick<Census, 'liveWorkers'> {
   /** Makes the record of migrations if it is missing, and answers it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>

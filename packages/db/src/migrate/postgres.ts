@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
+import { LIVE_MS } from '../reads/workers.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
@@ -49,6 +50,8 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
   return {
     applied: () => translated(() => readInstalled(client)),
     alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),
+    rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
+    liveWorkers: () => translated(() => countLiveWorkers(client)),
     close: () => client.end(),
   }
 }
@@ -112,6 +115,7 @@ function ledgerOn(client: pg.Client): Ledger {
       await run(CREATE_LEDGER)
       return readLedger(client)
     },
+    liveWorkers: () => countLiveWorkers(client),
     execute: (statement) => run(statement),
     record: ({ name, checksum, needs }) => run(RECORD, [name, checksum, needs]),
     forget: (name) => run('delete from oncue.migrations where name = $1', [name]),
@@ -151,4 +155,19 @@ async function readLedger(client: pg.Client): Promise<AppliedMigration[]> {
     'select name, checksum, applied_at as "appliedAt", needs from oncue.migrations order by name collate "C"',
   )
   return rows
+}
+
+async function countLiveWorkers(client: pg.Client): Promise<number> {
+  const { rows } = await client.query(`select to_regclass('oncue.workers') is not null as installed`)
+  if (!rows[0].installed) return 0
+  return countOf(
+    client,
+    `select count(*) as count from oncue.workers
+     where missing_since is null and last_beat > clock_timestamp() - interval '${LIVE_MS} milliseconds'`,
+  )
+}
+
+async function countOf(client: pg.Client, query: string): Promise<number> {
+  const { rows } = await client.query<{ count: string }>(query)
+  return Number(rows[0]?.count)
 }

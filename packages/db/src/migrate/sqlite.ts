@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { whenFree as waitUntilFree } from '../sqlite/client.ts'
+import { LIVE_MS } from '../reads/workers.ts'
 import { loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
@@ -46,6 +47,8 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
         throw toOncueError(error)
       }
     },
+    rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
+    liveWorkers: () => whenFree(() => countLiveWorkers(db)),
     async close() {
       db.close()
     },
@@ -57,6 +60,9 @@ function ledgerOn(db: Database): Ledger {
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
+    },
+    async liveWorkers() {
+      return countLiveWorkers(db)
     },
     async execute(statement) {
       db.exec(statement)
@@ -74,7 +80,21 @@ function ledgerOn(db: Database): Ledger {
 }
 
 function isInstalled(db: Database): boolean {
-  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'oncue_migrations'`).get() !== undefined
+  return hasTable(db, 'oncue_migrations')
+}
+
+function hasTable(db: Database, name: string): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
+}
+
+function countLiveWorkers(db: Database): number {
+  if (!hasTable(db, 'oncue_workers')) return 0
+  const query = 'SELECT count(*) AS count FROM oncue_workers WHERE missing_since IS NULL AND last_beat > ?'
+  return countOf(db, query, Date.now() - LIVE_MS)
+}
+
+function countOf(db: Database, query: string, ...values: number[]): number {
+  return (db.prepare(query).get(...values) as { count: number }).count
 }
 
 function readLedger(db: Database): AppliedMigration[] {

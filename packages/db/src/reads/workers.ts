@@ -3,6 +3,9 @@ import type { TopicRow, WorkerRow } from '../store.ts'
 import { q } from './fragment.ts'
 import { timeOf } from './summary.ts'
 
+/** A worker that was seen this recently is taken to run. */
+export const LIVE_MS = 30_000
+
 type Row = {
   readonly id: string
   readonly host: string

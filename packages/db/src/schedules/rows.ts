@@ -13,6 +13,7 @@ export type StoredSchedule = {
   readonly options: unknown
   readonly missed: Schedule['missed']
   readonly source: Schedule['source']
+  readonly service: string | null
   readonly next_at: unknown
   readonly last_at: unknown
   readonly paused_at: unknown
@@ -30,6 +31,7 @@ export function readSchedule(sql: Sql, row: StoredSchedule): ScheduleRow {
     options: sql.json(row.options) as Schedule['options'],
     missed: row.missed,
     source: row.source,
+    service: row.service,
     nextAt: sql.time(row.next_at),
     lastAt: sql.time(row.last_at),
     paused: pausedAt && { at: pausedAt, by: row.paused_by },
@@ -46,6 +48,7 @@ const scheduleSchema = z.strictObject({
   options: z.looseObject({}),
   missed: z.enum(['skip', 'one', 'all']),
   source: z.enum(['code', 'database']),
+  service: z.string().min(1).max(128).nullish(),
 })
 
 /** What each tick decides by itself, or what can be true for one job only. */

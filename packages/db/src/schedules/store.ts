@@ -1,5 +1,6 @@
 import { isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
 import { assertBy } from '../by.ts'
+import { LIVE_MS } from '../reads/workers.ts'
 import type { ScheduleRow, ScheduleStore } from '../schedules.ts'
 import type { PortableStatement, Sql } from '../sql.ts'
 import type { Subscription } from '../store.ts'
@@ -79,22 +80,27 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   return {
     async save(schedule) {
       const { payload, options } = checkSchedule(schedule)
-      const { name, cron, timezone, topic, missed, source } = schedule
+      const { name, cron, timezone, topic, missed, source, service = null } = schedule
       const now = await sql.now()
       await sql.run({
         text: `insert into {schedules} as s
-            (name, cron, timezone, topic, payload, options, missed, source, next_at, created, updated)
-          values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (name, cron, timezone, topic, payload, options, missed, source, service, next_at, created, updated)
+          values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           on conflict (name) do update set
             cron = excluded.cron, timezone = excluded.timezone, topic = excluded.topic, payload = excluded.payload,
-            options = excluded.options, missed = excluded.missed, source = excluded.source, updated = excluded.updated,
+            options = excluded.options, missed = excluded.missed, source = excluded.source, service = excluded.service,
+            updated = excluded.updated,
             next_at = case
               when s.paused_at is not null then null
               when s.cron = excluded.cron and s.timezone = excluded.timezone then coalesce(s.next_at, excluded.next_at)
-              else excluded.next_at end`,
+              else excluded.next_at end
+          where excluded.source = 'database' or s.source = 'database' or s.service is null
+            or s.service = excluded.service or not exists (
+              select 1 from {announcements} a join {workers} w on w.id = a.worker
+              where a.service = s.service and w.missing_since is null and w.last_beat > ?)`,
         values: [
-          ...[name, cron, timezone, topic, payload, options, missed, source],
-          ...[firstTick(cron, timezone, now), now, now],
+          ...[name, cron, timezone, topic, payload, options, missed, source, service],
+          ...[firstTick(cron, timezone, now), now, now, new Date(now.getTime() - LIVE_MS)],
         ],
       })
       host.wake(CHANGES)
@@ -106,6 +112,13 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     async remove(name) {
       const removed = await sql.run({ text: 'delete from {schedules} where name = ?', values: [name] })
       if (removed === 0) await find(name)
+    },
+
+    async withdraw(name, service) {
+      await sql.run({
+        text: `delete from {schedules} where name = ? and source = 'code' and (service is null or service = ?)`,
+        values: [name, service],
+      })
     },
 
     async pause(name, by) {

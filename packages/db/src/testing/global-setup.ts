@@ -23,7 +23,7 @@ const FAST = {
 /** One Postgres for the whole run: the one in DATABASE_URL, or else our own. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const { databaseUrl, keepDatabases } = readConfig()
-  if (/^postgres(ql)?:/.test(databaseUrl)) {
+  if (databaseUrl !== undefined && /^postgres(ql)?:/.test(databaseUrl)) {
     project.provide('postgresUrl', databaseUrl)
     return undefined
   }

@@ -5,6 +5,7 @@ drop table oncue.totals;
 drop table oncue.stats;
 drop table oncue.stat_deltas;
 drop table oncue.schedules;
+drop table oncue.announcements;
 drop table oncue.topics;
 drop table oncue.queues;
 drop table oncue.slot_runs;

@@ -232,6 +232,14 @@ create table oncue.topics (
   constraint topics_pkey primary key (topic)
 );
 
+create table oncue.announcements (
+  worker    uuid not null,
+  service   text not null,
+  schemas   json not null,
+  announced timestamptz(3) not null,
+  constraint announcements_pkey primary key (worker)
+);
+
 create table oncue.schedules (
   name      text not null,
   cron      text not null,
@@ -241,6 +249,7 @@ create table oncue.schedules (
   options   json not null,
   missed    text not null,
   source    text not null,
+  service   text,
   next_at   timestamptz(3),
   last_at   timestamptz(3),
   paused_at timestamptz(3),

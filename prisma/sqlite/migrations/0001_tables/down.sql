@@ -5,6 +5,7 @@ DROP TABLE "oncue_totals";
 DROP TABLE "oncue_stats";
 DROP TABLE "oncue_stat_deltas";
 DROP TABLE "oncue_schedules";
+DROP TABLE "oncue_announcements";
 DROP TABLE "oncue_topics";
 DROP TABLE "oncue_queues";
 DROP TABLE "oncue_slot_runs";

@@ -194,6 +194,13 @@ CREATE TABLE "oncue_topics" (
   "announced" DATETIME NOT NULL
 );
 
+CREATE TABLE "oncue_announcements" (
+  "worker"    TEXT NOT NULL PRIMARY KEY,
+  "service"   TEXT NOT NULL,
+  "schemas"   JSONB NOT NULL,
+  "announced" DATETIME NOT NULL
+);
+
 CREATE TABLE "oncue_schedules" (
   "name"      TEXT NOT NULL PRIMARY KEY,
   "cron"      TEXT NOT NULL,
@@ -203,6 +210,7 @@ CREATE TABLE "oncue_schedules" (
   "options"   JSONB NOT NULL,
   "missed"    TEXT NOT NULL,
   "source"    TEXT NOT NULL,
+  "service"   TEXT,
   "next_at"   DATETIME,
   "last_at"   DATETIME,
   "paused_at" DATETIME,

@@ -1,0 +1,48 @@
+import type { Store, TopicClash } from '@oncue/db'
+import type { Logger } from '../log.ts'
+import type { Duty } from './leader.ts'
+import { Loop } from './loop.ts'
+
+/** A worker that started earlier learns of a clash within this time. */
+const EVERY_MS = 60_000
+
+/**
+ * Reports topics of which this worker and others have different schemas: a job may then be run by a worker that
+ * refuses its payload. Every worker looks, so that it stands in the logs of both services.
+ */
+export function createClashWatch(options: {
+  readonly store: Pick<Store, 'topicClashes'>
+  readonly worker: string
+  readonly log: Logger
+}): Duty & { look(): Promise<void> } {
+  const { store, worker, log } = options
+  let reported = new Set<string>()
+
+  async function look(): Promise<void> {
+    const mine = (await store.topicClashes()).filter(({ sides }) => sides.some((side) => has(side, worker)))
+    const texts = new Map(mine.map((clash) => [describeClash(clash, worker), clash.topic]))
+    for (const [text, topic] of texts) if (!reported.has(text)) log.warn({ topic }, text)
+    // One that ended and comes again is reported again.
+    reported = new Set(texts.keys())
+  }
+
+  const loop = new Loop({
+    log,
+    what: 'comparing the schemas of topics',
+    async work() {
+      await look()
+      return EVERY_MS
+    },
+  })
+  return { look, start: () => loop.start(), stop: () => loop.stop() }
+}
+
+type Side = TopicClash['sides'][number]
+
+const has = ({ workers }: Side, worker: string) => workers.some(({ id }) => id === worker)
+
+function describeClash({ topic, sides }: TopicClash, worker: string): string {
+  const others = sides.filter((side) => !has(side, worker)).flatMap(({ services }) => services)
+  const names = [...new Set(others)].join(', ')
+  return `topic ${topic}: its schema differs from that of workers of the service ${names}; jobs may be run by either, and fail there`
+}

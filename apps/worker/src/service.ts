@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+
+const RULE = '1 to 128 letters, digits and _ . - / @'
+
+/** As packages are called, too: @acme/billing. */
+export const serviceSchema = z
+  .string()
+  .regex(/^[\w@./-]{1,128}$/, `must be ${RULE}`)
+  .describe(RULE)
+
+/**
+ * The name in the nearest package.json, so that two services that share a database differ without being told to.
+ * Where there is none, as in an image that holds nothing else: default.
+ */
+export function defaultService(from = process.cwd()): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const parsed = serviceSchema.safeParse(packageName(folder))
+    if (parsed.success) return parsed.data
+    if (dirname(folder) === folder) return 'default'
+  }
+}
+
+function packageName(folder: string): unknown {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    return (manifest as { name?: unknown } | null)?.name
+  } catch {
+    // There is none, or none that can be read.
+    return undefined
+  }
+}
