@@ -74,6 +74,11 @@ describeBoth('an isolated job', (bench) => {
       status: 'failed',
       lastError: { code: 'INVALID_RESULT', message: expect.stringContaining('instance of Map') },
     })
+    expect(await execution.run('charges')).toMatchObject({
+      status: 'failed',
+      retries: 0,
+      lastError: { code: 'INVALID_RESULT', message: expect.stringContaining('the step "charge" has run') },
+    })
     expect(await execution.run('doubles', { n: 5 })).toMatchObject({
       status: 'failed',
       lastError: { code: 'INVALID_PAYLOAD' },

@@ -17,6 +17,7 @@ const jobs = defineJobs({
   permanent: isolated(),
   snoozes: isolated(),
   map: isolated(),
+  charges: isolated(),
   exits: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
   throws_later: isolated(),
   hungry: isolated({ memoryMb: 32 }),
@@ -44,6 +45,13 @@ export const workers = defineWorkers(jobs, {
     throw new Snooze(5_000)
   },
   map: () => new Map(),
+  charges: async (_job, ctx) => {
+    await ctx
+      .step('charge', () => 1n as unknown)
+      .catch((cause) => {
+        throw new Error('could not charge', { cause })
+      })
+  },
   exits: () => process.exit(7),
   throws_later: () =>
     new Promise(() => {
