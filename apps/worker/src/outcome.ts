@@ -76,7 +76,7 @@ function returned(value: unknown, situation: Situation): Settlement {
   try {
     const result = encodeJson(value, 'result')
     if (!isUnchecked) parseResult(definition.output, JSON.parse(result), topic)
-    return { id, run, kind: 'complete', result }
+    return value === undefined ? { id, run, kind: 'complete' } : { id, run, kind: 'complete', result }
   } catch (cause) {
     // Not retried: to run the job again would repeat its effects and return the same.
     const message = cause instanceof Error ? cause.message : 'the result cannot be read'
