@@ -1,5 +1,17 @@
+import { writeFile } from 'node:fs/promises'
 import { defineJobs, defineWorkers, type JobContext, job, PermanentError, Snooze } from '@oncue/core'
 import { z } from 'zod'
+
+/** How often this process has set the module up. */
+let setups = 0
+export function setup(): void {
+  setups += 1
+}
+/** Where a job wants it told that this process has closed the module. */
+let closed: string | undefined
+export async function close(): Promise<void> {
+  if (closed) await writeFile(closed, 'closed')
+}
 
 export class RateLimited extends Error {
   readonly code = 'E429'
@@ -18,6 +30,7 @@ const jobs = defineJobs({
   snoozes: isolated(),
   map: isolated(),
   charges: isolated(),
+  ready: isolated(),
   exits: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
   throws_later: isolated(),
   hungry: isolated({ memoryMb: 32 }),
@@ -51,6 +64,10 @@ export const workers = defineWorkers(jobs, {
       .catch((cause) => {
         throw new Error('could not charge', { cause })
       })
+  },
+  ready: ({ payload }) => {
+    closed = (payload as { closed: string }).closed
+    return setups
   },
   exits: () => process.exit(7),
   throws_later: () =>
