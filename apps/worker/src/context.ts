@@ -32,6 +32,8 @@ export interface RunView {
   /** Ended, given up or lost: nothing may be written any more. */
   readonly isOver: boolean
   lose(): void
+  /** A step has run and its result cannot be kept: the job must not run again by itself. */
+  refuseRepeat(error: OncueError): void
 }
 
 /** What Oncue writes itself; from a handler it would be a forgery. */
@@ -92,12 +94,18 @@ export class RunContext implements JobContext {
       this.job,
       (version) => this.events(version),
       (event) => this.keep(event),
+      (error) => this.unstored(error),
     )
     const step = this.#step
     return async (name, work) => {
       this.#assertMine()
       return step(name, work)
     }
+  }
+
+  /** Also called for the steps of a child process. */
+  unstored(error: OncueError): void {
+    this.#run.refuseRepeat(error)
   }
 
   get checkpoint(): JobContext['checkpoint'] {

@@ -1,6 +1,7 @@
-import { isOncueError } from '@oncue/core'
-import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
+import { decideRetry, describeError, isOncueError, OncueError } from '@oncue/core'
+import type { Claimed, ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
 import type { HeldRun } from './held-runs.ts'
+import type { OnFailed } from './options.ts'
 import { Outage } from './outage.ts'
 import { type Batch, Settler } from './settler.ts'
 import { Slots, type SlotsOptions } from './slots.ts'
@@ -26,8 +27,9 @@ export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChang
   readonly pollMs: number
   /** Has the leases of these kept, before any of them starts. */
   readonly keep: (held: readonly HeldRun[]) => void
-  /** Hears of every end that was written. */
+  /** Hears of every end that was written, as it was written. */
   readonly onSettled: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
+  readonly onFailed: OnFailed | undefined
 }
 
 export interface WorkerStats {
@@ -96,6 +98,8 @@ export class Dispatcher {
   #claimed = 0
   readonly #settled = { complete: 0, retry: 0, fail: 0, snooze: 0, release: 0, cancel: 0 }
   #stale = 0
+  /** Hooks that have not ended. */
+  readonly #telling = new Set<Promise<unknown>>()
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -285,22 +289,39 @@ export class Dispatcher {
     }
     this.#outage.worked(mark)
     this.#settler.written(batch)
-    for (const { kind } of batch.settlements) this.#settled[kind] += 1
-    this.#report(batch, answer)
+    batch.settlements.forEach((settlement, n) => {
+      const { job } = batch.held[n] as HeldRun
+      const written = asWritten(job, settlement, answer)
+      if (written) this.#tell(job, written)
+    })
+    this.#report(answer)
     return answer
   }
 
-  #report(batch: Batch, { stale, refused }: Settled): void {
-    const { log, onSettled } = this.#options
-    if (onSettled) {
-      try {
-        batch.settlements.forEach((settlement, n) => {
-          onSettled((batch.held[n] as HeldRun).job, settlement)
-        })
-      } catch (err) {
-        log.error({ err }, 'onSettled threw; it must not')
-      }
+  #tell(job: ClaimedJob, settlement: Settlement): void {
+    const { log, onSettled, onFailed } = this.#options
+    this.#settled[settlement.kind] += 1
+    try {
+      onSettled?.(job, settlement)
+    } catch (err) {
+      log.error({ err, job: job.id }, 'onSettled threw; it must not')
     }
+    if (!onFailed || settlement.kind !== 'fail') return
+    const { error } = settlement
+    const told = Promise.resolve()
+      .then(() => onFailed(job, error))
+      .catch((err: unknown) => log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed'))
+      .finally(() => this.#telling.delete(told))
+    this.#telling.add(told)
+  }
+
+  /** Resolves when the hooks that were called have ended. */
+  async told(): Promise<void> {
+    await Promise.all(this.#telling)
+  }
+
+  #report({ stale, refused }: Settled): void {
+    const { log } = this.#options
     this.#stale += stale.length
     for (const { id, run } of stale) {
       log.warn(
@@ -382,6 +403,24 @@ export class Dispatcher {
     for (const { resolve } of this.#drainers.splice(0)) resolve()
     this.#stopped?.()
   }
+}
+
+/** What became of the job; undefined: nothing was written. The store decides by the same rule. */
+function asWritten(
+  job: ClaimedJob,
+  settlement: Settlement,
+  { stale, refused }: Settled,
+): Settlement | undefined {
+  const { id, run } = settlement
+  const isThis = (ref: RunRef) => ref.id === id && ref.run === run
+  if (stale.length > 0 && stale.some(isThis)) return undefined
+  const refusal = refused.length > 0 ? refused.find(isThis) : undefined
+  if (refusal) {
+    const error = new OncueError('DATABASE_REFUSED', refusal.reason)
+    return { id, run, kind: 'fail', error: describeError(error, job.topic) }
+  }
+  const isLast = settlement.kind === 'retry' && decideRetry(job.retries, job.maxRetries) === 'fail'
+  return isLast ? { id, run, kind: 'fail', error: settlement.error } : settlement
 }
 
 /** A job that is due and still not claimed is another's, or over a limit: wait longer each time. */

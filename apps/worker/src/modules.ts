@@ -5,10 +5,12 @@ import { isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isOncueError, OncueError, type PlainWorkers, readWorkers, type Workers } from '@oncue/core'
 import type { Middleware } from './middleware.ts'
+import { type NamedHooks, readHooks } from './module-hooks.ts'
 
 export interface LoadedModules {
   readonly workers: (Workers | PlainWorkers)[]
   readonly middleware: Middleware[]
+  readonly hooks: NamedHooks[]
   /** Where they are, for processes that load them again. */
   readonly urls: string[]
 }
@@ -18,7 +20,7 @@ export interface LoadedModules {
  * packages, both as seen from `folder`. Whatever is wrong with one is told by its name.
  */
 export async function loadModules(specifiers: readonly string[], folder: string): Promise<LoadedModules> {
-  const loaded: LoadedModules = { workers: [], middleware: [], urls: [] }
+  const loaded: LoadedModules = { workers: [], middleware: [], hooks: [], urls: [] }
   const owners = new Map<string, string>()
   for (const specifier of specifiers) {
     const file = findModule(specifier, folder)
@@ -26,7 +28,7 @@ export async function loadModules(specifiers: readonly string[], folder: string)
     if (loaded.urls.includes(url)) continue
     loaded.urls.push(url)
     const name = isAbsolute(specifier) ? specifier : relative(folder, file)
-    const { workers, middleware } = readExports(await importModule(url, name), name)
+    const { workers, middleware, hooks } = readExports(await importModule(url, name), name)
     for (const topic of workers ? readWorkers(workers, name).keys() : []) {
       const owner = owners.get(topic)
       if (owner) throw broken(`two handlers for the topic "${topic}": in ${owner} and in ${name}`)
@@ -34,6 +36,7 @@ export async function loadModules(specifiers: readonly string[], folder: string)
     }
     if (workers) loaded.workers.push(workers)
     loaded.middleware.push(...middleware)
+    loaded.hooks.push(hooks)
   }
   if (owners.size === 0) {
     throw broken(
@@ -126,12 +129,15 @@ function readExports(module: Record<string, unknown>, name: string) {
       throw broken(`${name}: \`middleware\` must be a function, or a list of them`)
   }
   const workers = from('workers')
-  // A module may bring nothing but middleware. One with neither was meant to have handlers.
-  if (workers === undefined && middleware.length === 0)
+  const hooks = readHooks(from, name)
+  const hasHooks = Boolean(hooks.setup ?? hooks.close ?? hooks.onFailed)
+  // A module may bring nothing but middleware or hooks. One with neither was meant to have handlers.
+  if (workers === undefined && middleware.length === 0 && !hasHooks)
     throw broken(`${name} exports no \`workers\``, EXPORT_HINT)
   return {
     workers: workers as Workers | PlainWorkers | undefined,
     middleware: middleware as Middleware[],
+    hooks,
   }
 }
 

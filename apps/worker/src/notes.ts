@@ -7,6 +7,8 @@ import type { Logger } from './log.ts'
 const SOON_MS = 1_000
 const MAX_RUNS = 500
 const MAX_BACKOFF_MS = 5_000
+/** Of finished steps in one call: what takes longer to send than a call may take would never get there. */
+const MAX_STEP_BYTES = 8 * 2 ** 20
 
 type Waiting = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
@@ -64,7 +66,7 @@ export class RunNotes {
 
   /** As much as one call may carry; `rest` says that there is more. */
   take(): Taken {
-    const events = this.#events.splice(0, LIMITS.events)
+    const events = this.#events.splice(0, fitting(this.#events))
     const note: RunNote = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
     this.#progress = undefined
     this.#cursor = undefined
@@ -92,6 +94,21 @@ type Taken = {
   readonly rest: boolean
   written(): void
   refused(error: unknown): void
+}
+
+/** How many events fit into a call: one in any case, however large. */
+function fitting(events: readonly NewEvent[]): number {
+  let bytes = 0
+  for (let n = 0; n < Math.min(events.length, LIMITS.events); n++) {
+    bytes += sizeOf(events[n])
+    if (bytes > MAX_STEP_BYTES) return Math.max(n, 1)
+  }
+  return Math.min(events.length, LIMITS.events)
+}
+
+/** Only a finished step may be large enough to count. */
+function sizeOf(event: NewEvent | undefined): number {
+  return event?.type === 'step_finished' ? JSON.stringify(event.data).length : 0
 }
 
 /** Writes the notes of all runs: one call at a time, for many runs at once, again until it succeeds. */
@@ -151,14 +168,17 @@ export class Notes {
   #nextBatch(): Taken[] {
     const batch: Taken[] = []
     let room: number = LIMITS.events
+    let bytes = 0
     for (const notes of this.#now) {
       const isEmpty = notes.isEmpty
       const taken = notes.take()
       if (isEmpty) taken.written()
       else batch.push(taken)
       if (!taken.rest) this.#now.delete(notes)
-      room -= taken.note.events?.length ?? 0
-      if (room <= 0 || batch.length === MAX_RUNS) break
+      const events = taken.note.events ?? []
+      room -= events.length
+      for (const event of events) bytes += sizeOf(event)
+      if (room <= 0 || bytes >= MAX_STEP_BYTES || batch.length === MAX_RUNS) break
     }
     return batch
   }

@@ -1,6 +1,7 @@
 import {
   assertQueue,
   DEFAULTS,
+  type JobError,
   type PlainWorkers,
   type Registry,
   type RetryOptions,
@@ -16,6 +17,13 @@ import { createLogger, type Logger } from './log.ts'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
 import type { Middleware } from './middleware.ts'
 import { defaultService, serviceSchema } from './service.ts'
+
+/**
+ * Hears of a job that failed for good: no retries were left, or no retry would help. `job.payload` is what is
+ * stored. What it throws is logged. It hears only of runs of its own worker: not of a job that is failed
+ * because its worker died, and of none if the worker dies in between.
+ */
+export type OnFailed = (job: ClaimedJob, error: JobError) => unknown
 
 export interface WorkerOptions {
   /** Stays the caller's: `stop()` does not close it. */
@@ -40,8 +48,10 @@ export interface WorkerOptions {
   /** For jobs whose own policy and topic say nothing. */
   readonly retry?: RetryOptions | undefined
   readonly use?: readonly Middleware[] | undefined
-  /** Hears of every end of a run that was written, as it was meant: the last retry is still a `retry`. */
+  /** Hears of every end of a run after it was written, as it was written: the last retry is a `fail`. */
   readonly onSettled?: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
+  /** Hears of every job that failed for good, after that was written. */
+  readonly onFailed?: OnFailed | undefined
   /** Default: warnings and errors on standard output. */
   readonly log?: Logger | undefined
   /** false: this worker never leads. */
@@ -65,6 +75,7 @@ export interface Settings {
   readonly retry: RetryPolicy | null
   readonly use: readonly Middleware[]
   readonly onSettled: WorkerOptions['onSettled']
+  readonly onFailed: WorkerOptions['onFailed']
   readonly log: Logger
   readonly maintenance: false | MaintenanceOptions
   readonly lease: 'thread' | 'inline'
@@ -95,13 +106,13 @@ export function toSettings(options: WorkerOptions): Settings {
   const parsed = checkedSchema.safeParse(options)
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
   const { retry: retryOptions, ...numbers } = parsed.data
-  const { store, workers, modules = [], use = [], onSettled, maintenance = {} } = options
+  const { store, workers, modules = [], use = [], onSettled, onFailed, maintenance = {} } = options
   const log = options.log ?? createLogger({ level: 'warn' })
   const registry = toRegistry(...(isList(workers) ? workers : [workers]))
   const queues = [...new Set(options.queues ?? queuesOf(registry))]
   for (const queue of queues) assertQueue(queue)
   const retry = toPolicy(retryOptions)
-  return { store, registry, modules, use, onSettled, log, maintenance, queues, retry, ...numbers }
+  return { store, registry, modules, use, onSettled, onFailed, log, maintenance, queues, retry, ...numbers }
 }
 
 /** Without `max`: how many retries a job has is stored with it when it is enqueued. */

@@ -28,6 +28,8 @@ export interface Situation {
   readonly job: ClaimedJob
   readonly definition: JobDefinition
   readonly aborted: AbortReason | null
+  /** A step has run and its result could not be kept. */
+  readonly unstored: OncueError | null
   /** For jobs whose own policy and definition say nothing. */
   readonly retry: RetryPolicy | null
 }
@@ -35,6 +37,14 @@ export interface Situation {
 /** What the store is told about an end; null: nothing, because another run owns the job. */
 export function settlementOf(end: End, situation: Situation): Settlement | null {
   if (situation.aborted === 'lost') return null
+  const { unstored } = situation
+  const settlement = tryToDecide(end, situation)
+  // Whatever the handler threw instead: another run would repeat the effect of the step.
+  const repeats = settlement.kind === 'retry' || settlement.kind === 'snooze' || settlement.kind === 'release'
+  return unstored && repeats ? failed(unstored, situation) : settlement
+}
+
+function tryToDecide(end: End, situation: Situation): Settlement {
   try {
     return decide(end, situation)
   } catch (error) {
@@ -66,7 +76,7 @@ function returned(value: unknown, situation: Situation): Settlement {
   try {
     const result = encodeJson(value, 'result')
     if (!isUnchecked) parseResult(definition.output, JSON.parse(result), topic)
-    return { id, run, kind: 'complete', result }
+    return value === undefined ? { id, run, kind: 'complete' } : { id, run, kind: 'complete', result }
   } catch (cause) {
     // Not retried: to run the job again would repeat its effects and return the same.
     const message = cause instanceof Error ? cause.message : 'the result cannot be read'

@@ -1,4 +1,11 @@
-import { type JobContext, parsePayload, type RetryPolicy, type RunningJob, type Worker } from '@oncue/core'
+import {
+  type JobContext,
+  type OncueError,
+  parsePayload,
+  type RetryPolicy,
+  type RunningJob,
+  type Worker,
+} from '@oncue/core'
 import type { ClaimedJob, Settlement } from '@oncue/db'
 import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'
@@ -46,6 +53,7 @@ export class JobRun implements Run, RunView {
   #giveUp: NodeJS.Timeout | undefined
   #controller: AbortController | undefined
   #aborted: AbortReason | null = null
+  #unstored: OncueError | null = null
   /** The handler ended or was given up. */
   #isOver = false
   /** While it waits, after its end, for its notes to be written. */
@@ -113,6 +121,10 @@ export class JobRun implements Run, RunView {
     this.abort('lost')
   }
 
+  refuseRepeat(error: OncueError): void {
+    this.#unstored ??= error
+  }
+
   giveUp(): void {
     const { log, abandonMs } = this.#around
     const what = this.#isolated ? 'killed' : 'abandoned'
@@ -160,7 +172,13 @@ export class JobRun implements Run, RunView {
   #settle(end: End): void {
     const { definition } = this.#worker
     const { retry } = this.#around
-    const settlement = settlementOf(end, { job: this.job, definition, aborted: this.#aborted, retry })
+    const settlement = settlementOf(end, {
+      job: this.job,
+      definition,
+      aborted: this.#aborted,
+      unstored: this.#unstored,
+      retry,
+    })
     reportEnd(this.#around.log, this.job, settlement)
     this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
   }

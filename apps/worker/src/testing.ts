@@ -7,6 +7,7 @@ import {
   type JobId,
   OncueError,
   type OutputOf,
+  parseResult,
   prepareJob,
   type Registry,
   type TopicOf,
@@ -31,7 +32,7 @@ export interface TestWorkerOptions<Jobs extends JobDefinitions>
   readonly now?: Date | undefined
 }
 
-/** A job as it is stored, with the type that its definition gives the result. */
+/** A job as it is stored; its `result` as `wait` gives it: parsed by `output`. Null until it is completed. */
 export type TestedJob<Result = unknown> = Omit<JobDetails, 'result'> & { readonly result: Result | null }
 
 type OnlyNow = Omit<EnqueueOptions, 'runAt' | 'delay' | 'after'>
@@ -180,6 +181,8 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   async #read<Result>(id: JobId): Promise<TestedJob<Result>> {
     const job = await this.store.get(id)
     if (!job) throw new OncueError('JOB_NOT_FOUND', `job ${id} was deleted while it ran`)
-    return job as TestedJob<Result>
+    const definition = this.#registry.get(job.topic)?.definition
+    if (job.status !== 'completed' || !definition) return job as TestedJob<Result>
+    return { ...job, result: parseResult(definition.output, job.result, job.topic) as Result }
   }
 }

@@ -87,6 +87,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     runs,
     keep: (held) => lease.keep(held),
     onSettled: settings.onSettled,
+    onFailed: settings.onFailed,
   })
   const each = (places: readonly Place[], act: (held: HeldRun) => void) => {
     for (const [place, generation] of places) {
@@ -116,7 +117,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   async function stop(dispatched: Promise<void>): Promise<void> {
     const others = forgettable(Promise.all([subscription.close(), maintenance?.stop(), clashes.stop()]))
     await dispatched
-    await goodbye(Promise.all([others, executor.close()]))
+    await goodbye(Promise.all([others, executor.close(), dispatcher.told()]))
     await lease.stop()
     log.info({ ...dispatcher.stats().settled }, 'the worker has stopped')
   }

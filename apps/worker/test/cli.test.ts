@@ -199,6 +199,19 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(await store.get(id)).toMatchObject({ status: 'pending' })
   })
 
+  test.each([
+    ['--topic', ''],
+    ['--id-prefix', ''],
+    ['--text', ' ', '--since', '2h'],
+  ])('a variable that was not set reaches no job: %s "%s"', async (...filter) => {
+    const id = await failOne()
+    for (const yes of [[], ['--yes']]) {
+      const { code, stderr } = await call('delete', ...filter, ...yes, '--url', database.url)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('is empty, which would mean every job')])
+    }
+    expect(await store.get(id)).toMatchObject({ status: 'failed' })
+  })
+
   test('stats counts', async () => {
     await failOne()
     await add('other')

@@ -1,6 +1,6 @@
-import { defineJobs, defineWorkers, type JobContext, job, OncueError } from '@oncue/core'
+import { defineJobs, defineWorkers, type JobContext, job, OncueError, Snooze } from '@oncue/core'
 import type { JobEvent, Store } from '@oncue/db'
-import { expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../src/executor.ts'
 import type { Logger } from '../src/log.ts'
@@ -13,6 +13,16 @@ const told = (events: readonly JobEvent[], type: string) =>
 /** Somebody else ends the run, as a rescue would. */
 const takeAway = (store: Store, { job: { id, run } }: Pick<Run, 'job'>) =>
   store.settle([{ id, run, kind: 'release' }])
+
+/** The store, with a way to break one of its calls. */
+const breakNote = (store: Store, note: Store['note']): Store =>
+  new Proxy(store, {
+    get(target, key) {
+      if (key === 'note') return note
+      const value = Reflect.get(target, key, target) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 
 describeBoth('ctx.log', (bench) => {
   it('keeps lines with the job', async () => {
@@ -272,6 +282,164 @@ describeBoth('ctx.step', (bench) => {
   })
 })
 
+describeBoth('a step whose result cannot be stored', (bench) => {
+  const again = { retry: { strategy: 'fixed', baseDelay: 0 } } as const
+  const UNSTORABLE: [string, () => unknown, string][] = [
+    ['a bigint', () => ({ total: 5n }), 'result.total is a bigint'],
+    ['a Map', () => new Map(), 'result is an instance of Map'],
+    ['over 1 MB', () => 'x'.repeat(1_048_576), 'at most 1048576 are allowed'],
+  ]
+  const fault = (why: string) => ({
+    status: 'failed',
+    retries: 0,
+    lastError: {
+      code: 'INVALID_RESULT',
+      message: expect.stringMatching(
+        new RegExp(`^the step "charge" has run, but its result cannot be stored: .*${why}`),
+      ),
+    },
+  })
+
+  it.each(UNSTORABLE)('fails its job, which is not retried: %s', async (_, result, why) => {
+    let charges = 0
+    const charge = () => {
+      charges += 1
+      return result()
+    }
+    const execution = await Execution.on(
+      bench,
+      {
+        plain: (_job, { step }) => step('charge', charge),
+        wraps: async (_job, { step }) => {
+          await step('charge', charge).catch((cause) => {
+            throw new Error('could not charge', { cause })
+          })
+        },
+        snoozes: async (_job, { step }) => {
+          await step('charge', charge).catch(() => {
+            throw new Snooze(1)
+          })
+        },
+        tries_again: async (_job, { step }) => {
+          await step('charge', charge).catch(() => step('charge', charge))
+        },
+      },
+      again,
+    )
+    for (const [n, topic] of ['plain', 'wraps', 'snoozes', 'tries_again'].entries()) {
+      expect(await execution.run(topic), topic).toMatchObject(fault(why))
+      expect(charges, topic).toBe(n + 1)
+    }
+  })
+
+  it('also when the worker stops meanwhile, or the database refuses it', async () => {
+    const real = await bench.open()
+    const store = breakNote(real, () => Promise.reject(new OncueError('DATABASE_REFUSED', 'no such type')))
+    const charged = new Gate()
+    const execution = Execution.with(store, {
+      stopped: async (_job, { step, signal }) => {
+        await step('charge', () => 1n as unknown).catch(() => {})
+        const stops = new Promise((resolve) => signal.addEventListener('abort', resolve))
+        charged.open()
+        await stops
+        throw signal.reason
+      },
+      refused: (_job, { step }) => step('charge', () => 'r-1'),
+    })
+    const stopped = await execution.start('stopped')
+    await charged.opened
+    stopped.abort('shutdown')
+    expect(await execution.settled(stopped)).toMatchObject(fault('result is a bigint'))
+    expect(await execution.run('refused')).toMatchObject(fault('no such type'))
+  })
+
+  it('does not fail a job whose handler does without it', async () => {
+    const execution = await Execution.on(bench, {
+      order: (_job, { step }) => step('charge', () => 1n as unknown).catch(() => 'charged by hand'),
+    })
+    expect(await execution.run('order')).toMatchObject({ status: 'completed', result: 'charged by hand' })
+  })
+
+  it('is no result of as much as a payload may have', async () => {
+    const result = 'x'.repeat(1_048_574)
+    let charges = 0
+    const execution = await Execution.on(
+      bench,
+      {
+        order: async (_job, { step, attempt }) => {
+          const steps = ['a', 'b', 'c'].map((name) =>
+            step(name, () => {
+              charges += 1
+              return result
+            }),
+          )
+          const results = await Promise.all(steps)
+          if (attempt === 1) throw new Error('once more')
+          return results.every((text) => text === result)
+        },
+      },
+      again,
+    )
+    await execution.run('order')
+    const done = await execution.settled(await execution.startNext('order'))
+    expect([done.status, done.result, charges]).toEqual(['completed', true, 3])
+  })
+
+  it('is no step whose name cannot be stored: that one does not run', async () => {
+    let runs = 0
+    const execution = await Execution.on(bench, {
+      order: async ({ payload }, { step }) => {
+        await step((payload as { name: string }).name, () => {
+          runs += 1
+        })
+      },
+    })
+    const codeOf = async (name: string) => (await execution.run('order', { name })).lastError?.code
+    expect(await codeOf('')).toBe('INVALID_INPUT')
+    expect(await codeOf('x'.repeat(256))).toBe('INVALID_INPUT')
+    expect(runs).toBe(0)
+    expect(await codeOf('\u0001'.repeat(255))).toBeUndefined()
+    expect(runs).toBe(1)
+  })
+})
+
+describe('what a step may return', () => {
+  const typed = (step: JobContext['step']) => {
+    expectTypeOf(
+      step('a', () => ({ id: 'r1', at: new Date(), tags: ['a'] as const })),
+    ).resolves.toEqualTypeOf<{
+      id: string
+      at: string
+      tags: readonly ['a']
+    }>()
+    expectTypeOf(step('a', async () => {})).resolves.toEqualTypeOf<void>()
+    expectTypeOf(step('a', () => 1 as unknown)).resolves.toEqualTypeOf<unknown>()
+    expectTypeOf(step('a', () => JSON.parse('1'))).resolves.toBeAny()
+    expectTypeOf(step('a', async () => null as Row | null)).resolves.toEqualTypeOf<Row | null>()
+    expectTypeOf(step('a', () => [] as Tree[])).resolves.toExtend<Tree[]>()
+    // @ts-expect-error a bigint
+    void step('a', () => 1n)
+    // @ts-expect-error a Map, within
+    void step('a', async () => ({ rows: [{ byId: new Map<string, string>() }] }))
+    // @ts-expect-error one of the alternatives
+    void step('a', () => null as { total?: bigint } | null)
+    // @ts-expect-error a function
+    void step('a', () => ({ undo: () => {} }))
+  }
+  interface Row {
+    id: number
+    name?: string | undefined
+  }
+  interface Tree {
+    children: Tree[]
+    parent?: Tree
+  }
+
+  it('is checked by the compiler', () => {
+    expect(typed).toBeTypeOf('function')
+  })
+})
+
 describeBoth('ctx.spawn and ctx.enqueue', (bench) => {
   const jobs = defineJobs({
     parent: job({ input: z.object({}) }),
@@ -402,16 +570,6 @@ describeBoth('a run that lost its job', (bench) => {
 })
 
 describeBoth('notes', (bench) => {
-  /** The store, with a way to break one of its calls. */
-  const breakNote = (store: Store, note: Store['note']): Store =>
-    new Proxy(store, {
-      get(target, key) {
-        if (key === 'note') return note
-        const value = Reflect.get(target, key, target) as unknown
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
-
   it('outlast a database that is away, and the run waits for them', async () => {
     const real = await bench.open()
     let failures = 3

@@ -1,4 +1,12 @@
-import { defineJobs, defineWorkers, job, type NewJob, prepareJob, type RunningJob } from '@oncue/core'
+import {
+  defineJobs,
+  defineWorkers,
+  job,
+  type NewJob,
+  PermanentError,
+  prepareJob,
+  type RunningJob,
+} from '@oncue/core'
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { describeBoth, Gate, someJobs, until } from './harness.ts'
@@ -224,5 +232,70 @@ describeBoth('dispatch', (bench) => {
     await expect(bench.start({ store, workers, queues: ['no spaces'] })).rejects.toMatchObject({
       code: 'INVALID_QUEUE',
     })
+  })
+})
+
+describeBoth('how a run ended is told', (bench) => {
+  it('as it was written: the last retry is a failure, and a lost run is nothing', async () => {
+    const store = await bench.open()
+    const gate = new Gate()
+    const ends: string[] = []
+    const failures: string[] = []
+    const fixed = { strategy: 'fixed', baseDelay: 0 } as const
+    const [lost = ''] = await store.enqueue([prepareJob('lost', null)])
+    await store.enqueue([
+      prepareJob('fails', 7, { retry: { max: 1, ...fixed } }),
+      prepareJob('hopeless', null),
+      prepareJob('works', null),
+    ])
+    const worker = await bench.start({
+      store,
+      workers: {
+        fails: () => Promise.reject(new TypeError('no luck')),
+        hopeless: () => Promise.reject(new PermanentError('gone')),
+        works: () => 'done',
+        lost: () => gate.opened,
+      },
+      onSettled: ({ topic }, { kind }) => void ends.push(`${topic} ${kind}`),
+      onFailed: ({ topic, payload }, { class: name, message }) => {
+        failures.push(`${topic} ${payload} ${name} ${message}`)
+        if (topic === 'hopeless') throw new Error('cannot be told')
+      },
+    })
+    await until(() => failures.length === 2)
+    await until(async () => (await store.get(lost))?.status === 'processing')
+    // Somebody else ends the run, as a rescue would.
+    await store.settle([
+      { id: lost, run: 1, kind: 'fail', error: { class: 'E', message: '', fingerprint: 'f' } },
+    ])
+    gate.open()
+    await worker.stop()
+    expect(ends.toSorted()).toEqual(['fails fail', 'fails retry', 'hopeless fail', 'works complete'])
+    expect(failures.toSorted()).toEqual(['fails 7 TypeError no luck', 'hopeless null PermanentError gone'])
+    const { settled, stale, lost: taken } = worker.stats()
+    expect(settled).toMatchObject({ complete: 1, retry: 1, fail: 2 })
+    // A heartbeat may have told it before its end was refused.
+    expect(stale + taken).toBe(1)
+  })
+
+  it('to a hook that is waited for when the worker stops', async () => {
+    const store = await bench.open()
+    await store.enqueue([prepareJob('hopeless', null)])
+    const [called, gate] = [new Gate(), new Gate()]
+    let isTold = false
+    const worker = await bench.start({
+      store,
+      workers: { hopeless: () => Promise.reject(new PermanentError('gone')) },
+      onFailed: async () => {
+        called.open()
+        await gate.opened
+        isTold = true
+      },
+    })
+    await called.opened
+    const stopped = worker.stop()
+    gate.open()
+    await stopped
+    expect(isTold).toBe(true)
   })
 })

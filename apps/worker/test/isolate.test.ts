@@ -1,5 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describeError, isOncueError, OncueError, PermanentError, signalOf } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorOptions } from '../src/executor.ts'
@@ -74,6 +77,11 @@ describeBoth('an isolated job', (bench) => {
       status: 'failed',
       lastError: { code: 'INVALID_RESULT', message: expect.stringContaining('instance of Map') },
     })
+    expect(await execution.run('charges')).toMatchObject({
+      status: 'failed',
+      retries: 0,
+      lastError: { code: 'INVALID_RESULT', message: expect.stringContaining('the step "charge" has run') },
+    })
     expect(await execution.run('doubles', { n: 5 })).toMatchObject({
       status: 'failed',
       lastError: { code: 'INVALID_PAYLOAD' },
@@ -117,6 +125,20 @@ describeBoth('an isolated job', (bench) => {
       parentId: done.id,
       runAt: new Date(Date.UTC(2030, 0, 1)),
     })
+  })
+
+  it('has its module set up once in its process, and closed at the end', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'oncue-isolate-'))
+    const closed = join(folder, 'closed')
+    try {
+      const execution = await isolated(bench)
+      expect(await execution.run('ready', { closed })).toMatchObject({ result: 1 })
+      expect(await execution.run('ready', { closed })).toMatchObject({ result: 1 })
+      await execution.executor.close()
+      expect(await readFile(closed, 'utf8')).toBe('closed')
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   it('can write nothing after its end, also when its process serves the next', async () => {

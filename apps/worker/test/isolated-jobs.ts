@@ -1,5 +1,17 @@
+import { writeFile } from 'node:fs/promises'
 import { defineJobs, defineWorkers, type JobContext, job, PermanentError, Snooze } from '@oncue/core'
 import { z } from 'zod'
+
+/** How often this process has set the module up. */
+let setups = 0
+export function setup(): void {
+  setups += 1
+}
+/** Where a job wants it told that this process has closed the module. */
+let closed: string | undefined
+export async function close(): Promise<void> {
+  if (closed) await writeFile(closed, 'closed')
+}
 
 export class RateLimited extends Error {
   readonly code = 'E429'
@@ -17,6 +29,8 @@ const jobs = defineJobs({
   permanent: isolated(),
   snoozes: isolated(),
   map: isolated(),
+  charges: isolated(),
+  ready: isolated(),
   exits: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
   throws_later: isolated(),
   hungry: isolated({ memoryMb: 32 }),
@@ -44,6 +58,17 @@ export const workers = defineWorkers(jobs, {
     throw new Snooze(5_000)
   },
   map: () => new Map(),
+  charges: async (_job, ctx) => {
+    await ctx
+      .step('charge', () => 1n as unknown)
+      .catch((cause) => {
+        throw new Error('could not charge', { cause })
+      })
+  },
+  ready: ({ payload }) => {
+    closed = (payload as { closed: string }).closed
+    return setups
+  },
   exits: () => process.exit(7),
   throws_later: () =>
     new Promise(() => {

@@ -3,6 +3,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { prepareJob } from '@oncue/core'
+import { migrate, openStore } from '@oncue/db'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createFolder, type Folder, run } from './cli-harness.ts'
 
@@ -103,6 +105,7 @@ describe('a module that cannot be used is refused, saying', () => {
       `${good}\nexport const middleware = [1]`,
       /^a\.mjs: `middleware` must be a function/,
     ],
+    ['that a hook is no function', 'a.mjs', `${good}\nexport const setup = {}`, /^a\.mjs: `setup` must be/],
     [
       'file and line of a syntax error in an ES module',
       'a.mjs',
@@ -198,5 +201,60 @@ describe('a module that cannot be used is refused, saying', () => {
       'error INVALID_MODULE: there is nothing to run\nName a module that exports `workers`: --import ./jobs.ts\n',
     )
     expect(code).toBe(2)
+  })
+})
+
+describe('the hooks of modules', () => {
+  const env = { DATABASE_URL: ':memory:' }
+  const says = (word: string) => `async () => { process.stdout.write('{"msg":"${word}"}\\n') }`
+  const hooks = (name: string) =>
+    `export const setup = ${says(`${name} is set up`)}\nexport const close = ${says(`${name} is closed`)}`
+  const said = (stdout: string) => [...stdout.matchAll(/"msg":"(\w+ is [\w ]+)"/g)].map(([, word]) => word)
+
+  test('run around all jobs: setup in order, close in the opposite one', async () => {
+    await folder.write('first.mjs', hooks('first'))
+    await folder.write('jobs.mjs', `${hooks('second')}\nexport const workers = { hello: ${HANDLER} }`)
+    const args = ['--once', '--json', '--import', './first.mjs', '--import', './jobs.mjs']
+    const { code, stdout } = await run(args, { cwd: folder.path, env })
+    expect(code).toBe(0)
+    expect(said(stdout)).toEqual([
+      'first is set up',
+      'second is set up',
+      'second is closed',
+      'first is closed',
+    ])
+    expect(stdout.indexOf('second is set up')).toBeLessThan(stdout.indexOf('the worker runs'))
+    expect(stdout.indexOf('second is closed')).toBeGreaterThan(stdout.indexOf('the worker has stopped'))
+  })
+
+  test('keep the worker from starting when one cannot be set up, and close the others', async () => {
+    await folder.write('first.mjs', hooks('first'))
+    const broken = 'export const setup = async () => { throw new Error("no licence") }'
+    await folder.write('jobs.mjs', `${broken}\nexport const workers = { hello: ${HANDLER} }`)
+    const args = ['--once', '--import', './first.mjs', '--import', './jobs.mjs']
+    const { code, stdout, stderr } = await run(args, { cwd: folder.path, env })
+    expect([code, stderr]).toEqual([2, expect.stringContaining('jobs.mjs: setup failed: no licence')])
+    expect(said(stdout)).toEqual(['first is set up', 'first is closed'])
+  })
+
+  test('hear of jobs that failed for good', async () => {
+    const database = `file:${join(folder.path, 'test.db')}`
+    await migrate(database)
+    const store = await openStore(database)
+    await store.enqueue([prepareJob('fails', 7, { retry: { max: 1, strategy: 'fixed', baseDelay: 0 } })])
+    await store.close()
+    await folder.write(
+      'jobs.mjs',
+      `export const workers = { async fails() { throw new TypeError('no luck') } }
+       export async function onFailed({ topic, payload, retries }, error) {
+         process.stdout.write(JSON.stringify({ topic, payload, retries, message: error.message }) + '\\n')
+       }`,
+    )
+    const args = ['--once', '--json', '--import', './jobs.mjs']
+    const { stdout } = await run(args, { cwd: folder.path, env: { DATABASE_URL: database } })
+    const told = stdout.split('\n').filter((line) => line.startsWith('{"topic"'))
+    expect(told.map((line) => JSON.parse(line))).toEqual([
+      { topic: 'fails', payload: 7, retries: 1, message: 'no luck' },
+    ])
   })
 })

@@ -27,6 +27,12 @@ const asked = ({ signal }: JobContext) =>
 const jobs = defineJobs({
   plain: job({ input: z.object({ how: z.string() }) }),
   checked: job({ input: z.object({ how: z.string() }), output: z.object({ sent: z.number() }) }),
+  nothing: job({ input: z.object({ how: z.string() }), output: z.void() }),
+  perhaps: job({ input: z.object({ how: z.string() }), output: z.object({ sent: z.number() }).optional() }),
+  fallback: job({
+    input: z.object({ how: z.string() }),
+    output: z.object({ sent: z.number() }).default({ sent: 0 }),
+  }),
   picky: job({ input: z.object({ how: z.string() }), retry: { retryOn: [RateLimited] } }),
 })
 
@@ -87,7 +93,14 @@ const HOW: Record<string, How> = {
 
 const handler = (running: { payload: { how: string } }, ctx: JobContext) =>
   HOW[running.payload.how]?.(ctx) as never
-const workers = defineWorkers(jobs, { plain: handler, checked: handler, picky: handler })
+const workers = defineWorkers(jobs, {
+  plain: handler,
+  checked: handler,
+  nothing: handler,
+  perhaps: handler,
+  fallback: handler,
+  picky: handler,
+})
 
 interface Expected {
   readonly status: JobStatus
@@ -136,6 +149,10 @@ const CASES: Case[] = [
     ...both(failed({ code: 'INVALID_RESULT' })),
   },
   { how: 'returns nothing', topic: 'checked', ...both(failed({ code: 'INVALID_RESULT' })) },
+  { how: 'returns nothing', topic: 'nothing', ...both(completed) },
+  { how: 'returns nothing', topic: 'perhaps', ...both(completed) },
+  { how: 'returns nothing', topic: 'fallback', ...both(completed) },
+  { how: 'returns a value', topic: 'nothing', ...both(failed({ code: 'INVALID_RESULT' })) },
   { how: 'returns what is no JSON', ...both(failed({ code: 'INVALID_RESULT' })) },
   { how: 'returns more than a result may have', ...both(failed({ code: 'INVALID_RESULT' })) },
   { how: 'throws an error', ...charged({ class: 'TypeError' }) },

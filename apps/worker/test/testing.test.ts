@@ -11,6 +11,11 @@ const jobs = defineJobs({
   flaky: job({ input: z.object({}), retry: { max: 2 } }),
   parent: job({ input: z.object({}), queue: 'high' }),
   heavy: job({ input: z.object({}), isolate: true }),
+  receipt: job({
+    input: z.object({}),
+    output: z.object({ at: z.coerce.date<string>(), total: z.string().transform(Number) }),
+  }),
+  silent: job({ input: z.void(), output: z.void() }),
   elsewhere: job({ input: z.object({ n: z.number() }) }),
 })
 
@@ -28,6 +33,8 @@ const workers = defineWorkers(jobs, {
     await ctx.enqueue('elsewhere', { n: 1 }, { queue: 'other' })
   },
   heavy: () => process.pid,
+  receipt: () => ({ at: '2026-01-01T00:00:00.000Z', total: '12' }),
+  silent: () => {},
 })
 
 // SQLite alone: the inline mode has no other database.
@@ -48,6 +55,20 @@ describe('createTestWorker', () => {
     expectTypeOf(done.result).toEqualTypeOf<{ sent: number } | null>()
     expect(done).toMatchObject({ status: 'completed', result: { sent: 3 }, created: START, lastError: null })
     expect(done.events).toMatchObject([{ type: 'log', data: { message: 'sending', fields: { to: 'ada' } } }])
+  })
+
+  it('gives the result as those who wait for it get it', async () => {
+    const worker = await open()
+    const done = await worker.run('receipt', {})
+    expectTypeOf(done.result).toEqualTypeOf<{ at: Date; total: number } | null>()
+    expect(done.result).toEqual({ at: START, total: 12 })
+    expect((await worker.store.get(done.id))?.result).toEqual({ at: START.toISOString(), total: '12' })
+
+    await worker.enqueue('receipt', {})
+    const [drained] = await worker.drain()
+    expect(drained?.result).toEqual({ at: START, total: 12 })
+    expect(await worker.run('silent', undefined)).toMatchObject({ status: 'completed', result: undefined })
+    expect((await worker.run('flaky', {})).result).toBeNull()
   })
 
   it('has the types of the definitions, and their checks', async () => {

@@ -2,6 +2,7 @@ import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './de
 import type { EnqueueOptions } from './enqueue-options.ts'
 import type { JobId } from './id.ts'
 import type { Job } from './job.ts'
+import type { ReturnsStorable, Stored } from './stored.ts'
 
 /** The job as its handler sees it: what a claim knows, with the payload parsed by its schema. */
 export interface RunningJob<Topic extends string = string, Payload = unknown>
@@ -56,8 +57,15 @@ export interface JobContext<
   /** Any small JSON that people should see while the job runs. Written with the next heartbeat. */
   progress(value: unknown): void
 
-  /** Runs `work` once for the whole job: a later run gets the stored result instead of running it again. */
-  step<Result>(name: string, work: () => Result | Promise<Result>): Promise<Result>
+  /**
+   * Runs `work` once for the whole job: a later run gets the stored result instead of running it again. The
+   * result is what JSON gives back, of at most 1 MB (1 048 576 bytes). If it cannot be stored, the job fails
+   * without a retry, because `work` has run. `name` has 1 to 255 characters and is the same in every run.
+   */
+  step<Result>(
+    name: string,
+    work: (() => Result | Promise<Result>) & ReturnsStorable<Result>,
+  ): Promise<Stored<Result>>
 
   /** Stores where to go on; a later run finds it in `job.cursor`. */
   checkpoint(cursor: unknown): Promise<void>

@@ -69,6 +69,72 @@ describe('job', () => {
   })
 })
 
+describe('a schema that no JSON can satisfy', () => {
+  class Money {}
+  const Node: z.ZodType = z.object({ at: z.date(), next: z.lazy(() => Node).optional() })
+
+  it.each<[z.ZodType, string]>([
+    [z.date(), 'job.input is z.date(): payloads and results are JSON, which cannot hold one'],
+    [z.bigint(), 'job.input is z.bigint()'],
+    [z.map(z.string(), z.string()), 'job.input is z.map()'],
+    [z.set(z.string()), 'job.input is z.set()'],
+    [z.nan(), 'job.input is z.nan()'],
+    [z.symbol(), 'job.input is z.symbol()'],
+    [z.promise(z.string()), 'job.input is z.promise()'],
+    [z.literal(5n), 'job.input is z.bigint()'],
+    [z.object({ order: z.object({ at: z.date() }) }), 'job.input.order.at is z.date()'],
+    [z.object({ at: z.date().optional() }), 'job.input.at is z.date()'],
+    [z.object({ at: z.date().nullable() }), 'job.input.at is z.date()'],
+    [z.object({ at: z.date().nullish().readonly() }), 'job.input.at is z.date()'],
+    [z.object({ nothing: z.void() }), 'job.input.nothing is z.void()'],
+    [z.object({}).catchall(z.date()), 'job.input[…] is z.date()'],
+    [z.array(z.bigint()), 'job.input[] is z.bigint()'],
+    [z.tuple([z.string(), z.date()]), 'job.input[1] is z.date()'],
+    [z.tuple([z.string()], z.date()), 'job.input[1] is z.date()'],
+    [z.record(z.string(), z.set(z.string())), 'job.input[…] is z.set()'],
+    [z.union([z.date(), z.bigint()]), 'job.input is z.date()'],
+    [z.union([z.date(), z.null()]), 'job.input is z.date()'],
+    [z.intersection(z.object({ a: z.string() }), z.object({ at: z.date() })), 'job.input.at is z.date()'],
+    [z.date().transform((date) => date.getTime()), 'job.input is z.date()'],
+    [Node, 'job.input.at is z.date()'],
+  ])('is refused when the module is loaded, by name: %#', (schema, message) => {
+    expect(() => job({ input: schema })).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
+    expect(() => job({ input: schema })).toThrow(message)
+    expect(() => job({ input: z.unknown(), output: schema })).toThrow(message.replace('input', 'output'))
+  })
+
+  it('says what to write instead', () => {
+    expect(() => job({ input: z.date() })).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('z.coerce.date<string>()') }),
+    )
+  })
+
+  it.each<z.ZodType[]>([
+    [z.void()],
+    [z.undefined()],
+    [z.coerce.date()],
+    [z.coerce.bigint()],
+    [z.iso.datetime()],
+    [z.string().transform((text) => new Date(text))],
+    [z.string().pipe(z.coerce.date())],
+    [z.preprocess(String, z.string())],
+    [z.codec(z.string(), z.date(), { decode: (text) => new Date(text), encode: (at) => at.toISOString() })],
+    [z.union([z.string(), z.date()])],
+    [z.object({ at: z.date().default(() => new Date()) })],
+    [z.object({ at: z.undefined().optional() })],
+    [z.strictObject({ a: z.string() })],
+    [z.instanceof(Money)],
+    [z.literal([5n, 'five'])],
+    [
+      z.lazy(() => {
+        throw new ReferenceError('further down')
+      }),
+    ],
+  ])('is none of these: %#', (schema) => {
+    expect(job({ input: schema, output: schema }).input).toBe(schema)
+  })
+})
+
 describe('defineJobs', () => {
   it('refuses a bad topic and what job() did not make', () => {
     expect(() => defineJobs({ 'no good': job({ input: z.string() }) })).toThrow(

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type JobSchedule, readSchedule, type ScheduleConfig } from './define-schedule.ts'
 import { jobDefaultsSchema } from './enqueue-options.ts'
 import { OncueError } from './errors.ts'
+import { assertPossible } from './impossible-schema.ts'
 import { toInputError } from './input-error.ts'
 import { assertTopic } from './names.ts'
 import { type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts'
@@ -129,7 +130,8 @@ export function defineJob<
 const DEFINITION: unique symbol = Symbol.for('oncue.definition')
 
 /** By shape and not by instanceof: the user's zod may be another copy. */
-function assertSchema(schema: unknown, name: 'input' | 'output'): void {
-  if (typeof schema === 'object' && schema !== null && '_zod' in schema) return
-  throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)
+function assertSchema(schema: z.ZodType, name: 'input' | 'output'): void {
+  if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
+    throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)
+  assertPossible(schema, name)
 }

@@ -30,6 +30,12 @@ describe('a job with a schedule', () => {
     expect(job({ input }).schedule).toBeUndefined()
   })
 
+  it('enqueues nothing where its input takes only that', () => {
+    expect(job({ input: z.void(), cron: '@daily' }).schedule?.payload).toBeNull()
+    expect(job({ input: z.string().default('inbox'), cron: '@daily' }).schedule?.payload).toBeNull()
+    expect(job({ input: z.unknown(), cron: '@daily' }).schedule?.payload).toEqual({})
+  })
+
   it('is described by the registry', () => {
     const jobs = defineJobs({ clean: job({ input, cron: '* * * * *' }) })
     const [topic] = toRegistry(defineWorkers(jobs, { clean() {} })).describe()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toInputError } from './input-error.ts'
 import { encodeJson } from './json.ts'
-import { parsePayload } from './validate.ts'
+import { accepts, parsePayload } from './validate.ts'
 
 /** What one writes about a job that runs by the clock. */
 export interface ScheduleConfig<Input extends z.ZodType> {
@@ -9,7 +9,7 @@ export interface ScheduleConfig<Input extends z.ZodType> {
   readonly cron?: string | undefined
   /** IANA; UTC. */
   readonly timezone?: string | undefined
-  /** The payload of these jobs; `{}`. */
+  /** The payload of these jobs. Default: `{}`, or nothing where `input` takes only that. */
   readonly cronPayload?: z.input<Input> | undefined
   /** Ticks that nobody saw become no job (the default), one for the last, or one each, up to 100. */
   readonly missed?: 'skip' | 'one' | 'all' | undefined
@@ -42,8 +42,10 @@ export function readSchedule<Input extends z.ZodType>(
 ): JobSchedule | undefined {
   const parsed = scheduleSchema.safeParse(config)
   if (!parsed.success) throw toInputError(parsed.error, 'job', config)
-  const { cron, timezone = 'UTC', cronPayload = {}, missed = 'skip' } = parsed.data
+  const { cron, timezone = 'UTC', missed = 'skip' } = parsed.data
   if (cron === undefined) return undefined
+  const nothing = accepts(input, undefined) && !accepts(input, {}) ? null : {}
+  const cronPayload = parsed.data.cronPayload ?? nothing
   const payload: unknown = JSON.parse(encodeJson(cronPayload, 'payload'))
   parsePayload(input, payload, `job.cronPayload, cron ${JSON.stringify(cron)}`)
   return { cron, timezone, payload, missed }

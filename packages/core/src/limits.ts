@@ -2,7 +2,7 @@ const DAY_MS = 86_400_000
 
 /** What Oncue accepts. Beyond these a caller gets a named error; nothing is cut silently but error texts. */
 export const LIMITS = {
-  /** UTF-8 bytes of the JSON of a payload, and of a result. */
+  /** UTF-8 bytes of the JSON of a payload, of a result, and of the result of a step. */
   payloadBytes: 1_048_576,
   /** Larger payloads and results live in their own table, so that a settle does not write them again. */
   inlineBytes: 2_048,
@@ -27,7 +27,9 @@ export const LIMITS = {
   /** For how long a repeated call finds the job of the first. */
   idempotencyMs: DAY_MS,
   eventTypeLength: 64,
+  /** Of the data of an event; a finished step may have as much as a payload. */
   eventBytes: 65_536,
+  stepNameLength: 255,
   /** Events in one append. */
   events: 1_000,
   timeoutMs: 7 * DAY_MS,

@@ -121,12 +121,19 @@ describe('a definition', () => {
     expect(prepareJob('x', { at: new Date(0) }, undefined, definition).payload).toBe(
       '{"at":"1970-01-01T00:00:00.000Z"}',
     )
-    const impossible = job({ input: z.object({ at: z.date() }) })
-    expect(refusal('x', { at: new Date(0) }, undefined, impossible)).toMatchObject({
+    const numeric = job({ input: z.object({ at: z.number() }) })
+    expect(refusal('x', { at: new Date(0) }, undefined, numeric)).toMatchObject({
       code: 'INVALID_PAYLOAD',
-      message: 'payload.at: Invalid input: expected date, received string (schema of x)',
+      message: 'payload.at: Invalid input: expected number, received string (schema of x)',
     })
   })
+
+  it.each([z.void(), z.undefined(), z.object({ a: z.string() }).optional(), z.number().default(5)])(
+    'that takes nothing at all gets a payload of null',
+    (input) => {
+      expect(prepareJob('x', undefined, undefined, job({ input })).payload).toBe('null')
+    },
+  )
 
   it('with a schema that is asynchronous is refused', () => {
     const slow = job({ input: z.string().refine(async () => true) })

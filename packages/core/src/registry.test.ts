@@ -59,6 +59,26 @@ describe('describe', () => {
     expect(other?.input).toEqual({})
   })
 
+  it('takes null where nothing may be sent: that is how it is stored', () => {
+    const inputOf = (input: z.ZodType) =>
+      toRegistry(defineWorkers(defineJobs({ x: job({ input }) }), { x() {} })).describe()[0]?.input
+    expect(inputOf(z.object({ a: z.string() }).optional())).toMatchObject({
+      anyOf: [{ type: 'object', required: ['a'] }, { type: 'null' }],
+    })
+    expect(inputOf(z.number().default(5))).toMatchObject({ anyOf: [{ type: 'number' }, { type: 'null' }] })
+    for (const input of [z.void(), z.undefined(), z.unknown()]) expect(inputOf(input)?.anyOf).toBeUndefined()
+
+    const Node = z.object({
+      get next() {
+        return Node.optional()
+      },
+    })
+    const described = inputOf(z.object({ first: Node, second: Node }).optional())
+    for (const [ref] of JSON.stringify(described).matchAll(/#\/\$defs\/\w+/g)) {
+      expect(described?.$defs).toHaveProperty([ref.split('/').at(-1) ?? ''])
+    }
+  })
+
   it('describes nothing as refused that the schema itself takes', () => {
     const input = z.object({
       coerced: z.coerce.number().min(3),

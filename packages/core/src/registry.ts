@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type PlainWorkers, readWorkers, type Worker, type Workers } from './define-workers.ts'
 import { OncueError } from './errors.ts'
+import { accepts } from './validate.ts'
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -61,10 +62,20 @@ function describeTopic(topic: string, definition: Worker['definition']): TopicDe
 /** What JSON Schema cannot express is `{}`, anything: a description must not stop a worker. */
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   try {
-    return z.toJSONSchema(schema, { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) })
+    const params = { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) } as const
+    const described = z.toJSONSchema(schema, params)
+    // Nothing at all is stored as null.
+    return accepts(schema, undefined) ? orNull(described) : described
   } catch {
     return {}
   }
+}
+
+/** What is referred to stays at the root, where references look for it. */
+function orNull({ $schema, $defs, ...described }: JsonSchema): JsonSchema {
+  const head = { ...($schema !== undefined && { $schema }), ...($defs !== undefined && { $defs }) }
+  if (Object.keys(described).length === 0) return head
+  return { ...head, anyOf: [described, { type: 'null' }] }
 }
 
 type Converted = Parameters<NonNullable<z.core.ToJSONSchemaParams['override']>>[0]

@@ -26,3 +26,20 @@ it('an error thrown by the schema itself is not disguised', () => {
   })
   expect(() => parsePayload(broken, 'a', 'x')).toThrow(RangeError)
 })
+
+it.each<[string, z.ZodType, unknown]>([
+  ['z.void()', z.void(), undefined],
+  ['z.undefined()', z.undefined(), undefined],
+  ['.optional()', z.object({ a: z.string() }).optional(), undefined],
+  ['.default(…)', z.number().default(5), 5],
+  ['.nullable()', z.number().nullable(), null],
+  ['.nullish()', z.number().nullish(), null],
+  ['nothing said', z.unknown(), null],
+])('null stands for undefined where a schema takes no null: %s', (_, taking, expected) => {
+  expect(parsePayload(taking, null, 'x')).toBe(expected)
+  expect(parseResult(taking, null, 'x')).toBe(expected)
+})
+
+it('null is told as null where a schema takes neither', () => {
+  expect(() => parsePayload(z.string(), null, 'x')).toThrow('expected string, received null')
+})

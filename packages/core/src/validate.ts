@@ -4,8 +4,7 @@ import { toSchemaError } from './input-error.ts'
 
 /**
  * Checks a payload against the input schema of its topic and answers what the handler gets. `payload` must
- * be what JSON gives back: a schema sees the same in the producer and in the worker, so a `z.date()`, which
- * no JSON can satisfy, is refused at the enqueue and not in the night.
+ * be what JSON gives back: a schema sees the same in the producer and in the worker.
  */
 export function parsePayload<Input extends z.ZodType>(
   schema: Input,
@@ -28,6 +27,15 @@ export function parseResult<Output extends z.ZodType>(
   return parse(schema, result, 'result', topic)
 }
 
+/** Whether the schema takes this value; not if it throws, or is asynchronous. */
+export function accepts(schema: z.ZodType, value: unknown): boolean {
+  try {
+    return schema.safeParse(value).success
+  } catch {
+    return false
+  }
+}
+
 function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -37,6 +45,9 @@ function parse<Schema extends z.ZodType>(
   let parsed: z.ZodSafeParseResult<z.output<Schema>>
   try {
     parsed = schema.safeParse(value)
+    // JSON has no undefined: it is stored as null. A schema that takes null gets it, z.void() and .optional() do not.
+    const asUndefined = value === null && !parsed.success ? schema.safeParse(undefined) : undefined
+    if (asUndefined?.success) parsed = asUndefined
   } catch (cause) {
     if (!(cause instanceof z.core.$ZodAsyncError)) throw cause
     const message = `the ${what} schema of ${topic} is asynchronous; move what it awaits into the handler`

@@ -1,7 +1,7 @@
 import { isOncueError, type JobId, OncueError, type OperationAction } from '@oncue/core'
 import type { Place } from './reads/cursor.ts'
 import type { Batch } from './reads/list.ts'
-import type { ActionOptions, ActionReport, JobFilter, Target } from './store.ts'
+import type { ActionFilter, ActionOptions, ActionReport, JobFilter, Target } from './store.ts'
 import { isUuid } from './uuid.ts'
 
 /** How many jobs one transaction touches. */
@@ -29,6 +29,7 @@ export async function act(
   options: ActionOptions,
   { now, match, run }: { now: () => Promise<Date>; match: Match; run: Act },
 ): Promise<ActionReport> {
+  assertTarget(target)
   const skipped: Record<string, number> = {}
   let done = 0
   const add = (reason: string, count: number) => {
@@ -62,10 +63,11 @@ async function* batches(target: Target, asOf: Date | undefined, now: () => Promi
     for (let i = 0; i < ids.length; i += BATCH) yield { ids: ids.slice(i, i + BATCH), asOf: asOf ?? null }
     return
   }
+  const filter = 'all' in target ? {} : target
   const moment = asOf ?? (await now())
   let after: Place | null = null
   do {
-    const found: Batch = await match(target, moment, after, BATCH)
+    const found: Batch = await match(filter, moment, after, BATCH)
     yield { ids: found.ids, asOf: moment }
     after = found.next
   } while (after)
@@ -87,6 +89,57 @@ async function whileBusy(
     await new Promise((resolve) => setTimeout(resolve, BUSY_DELAY_MS * attempt))
   }
   return settled
+}
+
+const CONDITIONS: { readonly [Name in keyof Required<JobFilter>]: true } = {
+  status: true,
+  queue: true,
+  topic: true,
+  meta: true,
+  fingerprint: true,
+  createdFrom: true,
+  createdTo: true,
+  idPrefix: true,
+  payloadText: true,
+}
+
+/** Refuses a target that says less than it seems to: it would reach jobs that nobody meant. */
+function assertTarget(target: Target): void {
+  if (isIds(target)) return
+  const given: Record<string, unknown> = { ...target }
+  const { all, ...conditions } = given
+  if ('all' in given) {
+    if (all !== true || Object.keys(conditions).length > 0)
+      throw refused('target.all must be true, with no condition beside it')
+    return
+  }
+  for (const [name, value] of Object.entries(conditions)) {
+    if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is no condition of a filter`)
+    if (value === undefined || value === null)
+      throw refused(`target.${name} is ${value}, which would mean every job`)
+    const isEmpty = typeof value === 'string' ? value.trim() === '' : isPlainAndEmpty(value)
+    if (isEmpty) throw refused(`target.${name} is empty, which would mean every job`)
+  }
+  if (Object.keys(conditions).length === 0)
+    throw refused('target has no condition, which would mean every job')
+}
+
+function isPlainAndEmpty(value: unknown): boolean {
+  return typeof value === 'object' && !(value instanceof Date) && Object.keys(value ?? {}).length === 0
+}
+
+function refused(message: string): OncueError {
+  return new OncueError('INVALID_INPUT', message, {
+    hint: 'Leave out what does not count, or write { all: true } to mean every job.',
+  })
+}
+
+/** The conditions of a filter that are there, checked as a target. */
+export function toTarget(filter: JobFilter): ActionFilter {
+  const conditions = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const target = Object.fromEntries(conditions) as ActionFilter
+  assertTarget(target)
+  return target
 }
 
 function isIds(target: Target): target is readonly JobId[] {

@@ -13,6 +13,7 @@ export type {
   TokenRow,
   TokenStore,
 } from './access.ts'
+export { toTarget } from './actions.ts'
 export type {
   AlertChange,
   AlertEpisode,
@@ -58,6 +59,7 @@ export type { PoolHost, PrismaHost, SqliteHost } from './queue-home.ts'
 export { nextRuns } from './schedules/next-runs.ts'
 export type { Schedule, ScheduleRow, ScheduleStore } from './schedules.ts'
 export type {
+  ActionFilter,
   ActionOptions,
   ActionReport,
   ActivityPoint,

@@ -273,8 +273,16 @@ export type Rescued = { readonly worker: string; readonly released: number; read
 
 export type Subscription = { close(): Promise<void> }
 
-/** What people act on. */
-export type Target = readonly JobId[] | JobFilter
+/**
+ * What people act on: ids, a filter, or all jobs but Oncue's own. A filter has at least one condition, and none
+ * that is undefined: that is a variable that was not set, and would widen the action.
+ */
+export type Target = readonly JobId[] | ActionFilter | { readonly all: true }
+
+type Conditions = { readonly [Name in keyof JobFilter]?: Exclude<JobFilter[Name], undefined> }
+export type ActionFilter = {
+  [Name in keyof Conditions]-?: Conditions & Required<Pick<Conditions, Name>>
+}[keyof Conditions]
 
 export type ActionOptions = {
   /** Who does it; kept in the job's events. */

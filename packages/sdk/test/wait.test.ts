@@ -1,4 +1,4 @@
-import { defineJobs, job, newJobId } from '@oncue/core'
+import { defineJobs, defineWorkers, job, newJobId } from '@oncue/core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../src/deadline.ts'
@@ -9,6 +9,45 @@ import { DIALECTS, Network, startWorld } from './harness.ts'
 
 const LONG = { timeout: 30_000 }
 const DAY_MS = 24 * 60 * 60_000
+
+describe.each(DIALECTS)('a job of nothing at all, on %s', (dialect) => {
+  const nothing = defineJobs({
+    ping: job({ input: z.void(), output: z.void() }),
+    perhaps: job({
+      input: z.object({ to: z.string() }).optional(),
+      output: z.object({ sent: z.number() }).optional(),
+    }),
+    fallback: job({ input: z.number().default(5), output: z.number().default(7) }),
+  })
+
+  it('is sent, run and waited for as its schemas say', async () => {
+    const world = await startWorld(dialect)
+    const seen: unknown[] = []
+    const see = ({ payload }: { readonly payload: unknown }) => void seen.push(payload)
+    // The API checks payloads by what the worker announces, so that comes first.
+    await world.work(
+      defineWorkers(nothing, {
+        ping: see,
+        perhaps: (running) => {
+          see(running)
+          return undefined
+        },
+        fallback: (running) => {
+          see(running)
+          return undefined
+        },
+      }),
+    )
+    const { jobs } = createClient({ url: world.url, token: world.adminToken, jobs: nothing })
+    const results = [
+      await jobs.wait(await jobs.enqueue('ping', undefined)),
+      await jobs.wait(await jobs.enqueue('perhaps', undefined)),
+      await jobs.wait(await jobs.enqueue('fallback', undefined)),
+    ]
+    expect(results).toEqual([undefined, undefined, 7])
+    expect(seen).toEqual([undefined, undefined, 5])
+  })
+})
 
 describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) => {
   it('is one request, a stream, and one request for the result', async () => {

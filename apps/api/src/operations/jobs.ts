@@ -25,7 +25,7 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core'
-import type { ActionOptions, ActionReport, Target } from '@oncue/db'
+import { type ActionOptions, type ActionReport, type Target, toTarget } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/looks.ts'
@@ -138,7 +138,7 @@ function action(name: string, act: Act) {
       const by = actorOf(ctx)
       if ('filter' in target) {
         await assertMayActOn(ctx, target.filter)
-        return act(ctx.store, target.filter, { by, asOf: target.asOf })
+        return act(ctx.store, toTarget(target.filter), { by, asOf: target.asOf })
       }
       if (target.ids.length > MAX_BATCH) {
         const message = `input.ids has ${target.ids.length} items, more than ${MAX_BATCH}`

@@ -1,5 +1,5 @@
 import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
-import type { ActionReport } from '@oncue/db'
+import { type ActionReport, toTarget } from '@oncue/db'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
 import { type Answer, EXIT, implement, whoami, withStore } from './command.ts'
@@ -72,7 +72,7 @@ function addAction(program: Command, { name, done, description, status, examples
         const report = await store[name](ids, { by: options.by })
         return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
-      const target = { ...filter, status: filter.status ?? status }
+      const target = toTarget({ ...filter, status: filter.status ?? status })
       if (options.yes) return answer(await store[name](target, { by: options.by }), done, EXIT.done)
       const { total, totalIsExact } = await store.list(target, { limit: 1 })
       const matching = `${totalIsExact ? '' : 'at least '}${count(total, 'job')}`

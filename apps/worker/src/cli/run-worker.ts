@@ -4,6 +4,7 @@ import { goodbye } from '../goodbye.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { serveMetrics } from '../metrics-server.ts'
+import { closeModules, setUpModules, toOnFailed } from '../module-hooks.ts'
 import { type LoadedModules, loadModules } from '../modules.ts'
 import { tracing } from '../tracing.ts'
 import { startWorker } from '../worker.ts'
@@ -18,7 +19,7 @@ export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
   const store = await openStore(url, {
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
-  const code = await work(call, modules, store, log).finally(() => goodbye(store.close()))
+  const code = await workBetweenHooks(call, modules, store, log).finally(() => goodbye(store.close()))
   // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
   process.exit(code)
 }
@@ -28,6 +29,16 @@ function load({ config, options }: Call<RunOptions>): Promise<LoadedModules> {
   return options.import
     ? loadModules(options.import, config.callerFolder)
     : loadModules(config.imports, config.folder)
+}
+
+async function workBetweenHooks(
+  call: Call<RunOptions>,
+  modules: LoadedModules,
+  store: Store,
+  log: Logger,
+): Promise<number> {
+  await setUpModules(modules.hooks, log)
+  return work(call, modules, store, log).finally(() => goodbye(closeModules(modules.hooks, log)))
 }
 
 async function work(
@@ -53,6 +64,7 @@ async function work(
     retry: config.retry,
     use: [guard.middleware, tracing, ...(metrics ? [metrics.middleware] : []), ...modules.middleware],
     onSettled: metrics?.onSettled,
+    onFailed: toOnFailed(modules.hooks),
     log,
     maintenance: { retention: config.retention },
   })

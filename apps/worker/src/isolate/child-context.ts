@@ -3,6 +3,7 @@ import { forgettable } from '../forgettable.ts'
 import { createJobLog } from '../job-log.ts'
 import { createSteps } from '../steps.ts'
 import type { Called, Calls, Told } from './messages.ts'
+import { packError } from './packed-error.ts'
 
 /** The way to the context in the parent, which does all the work. */
 export interface Line {
@@ -40,6 +41,7 @@ export class ChildContext implements JobContext {
       job,
       (afterVersion) => call('events', afterVersion),
       (event) => call('keep', event),
+      (error) => line.tell({ method: 'unstored', args: [packError(error, job.topic)] }),
     )
     const checkpoint = async (cursor: unknown) => call('checkpoint', toJson(cursor, 'cursor'))
     const emit = async (type: string, data: unknown) =>

@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { encodeJson, OncueError, parsePayload, type Registry, toRegistry } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
+import { closeModules, type NamedHooks, setUpModules } from '../module-hooks.ts'
 import { loadModules } from '../modules.ts'
 import { toRunningJob } from '../running-job.ts'
 import { ChildContext } from './child-context.ts'
@@ -21,7 +22,7 @@ process.on('uncaughtException', (error) => {
 })
 watchParent()
 
-let loading: Promise<Registry> | undefined
+let loading: Promise<{ readonly registry: Registry; readonly hooks: readonly NamedHooks[] }> | undefined
 let current: { readonly seq: number; readonly context: ChildContext } | undefined
 let calls = 0
 const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
@@ -37,7 +38,7 @@ process.on('message', (message: ToChild) => {
       if (current?.seq === message.seq) current.context.abort(new OncueError(message.code, message.message))
       break
     case 'stop':
-      process.exit()
+      void close().finally(() => process.exit())
       break
     case 'answer':
       waiting.get(message.call)?.resolve(message.value)
@@ -51,8 +52,9 @@ process.on('message', (message: ToChild) => {
 })
 
 async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
-  loading ??= loadModules(JSON.parse(modules), process.cwd()).then(({ workers }) => toRegistry(...workers))
-  const worker = (await loading).get(job.topic)
+  loading ??= load()
+  const { registry } = await loading
+  const worker = registry.get(job.topic)
   if (!worker) throw new OncueError('UNKNOWN_TOPIC', `no module of this worker handles ${job.topic}`)
   const running = toRunningJob(job, parsePayload(worker.definition.input, job.payload, job.topic))
   const context = new ChildContext(running, {
@@ -73,6 +75,27 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
     const { error } = packError(new OncueError('INVALID_RESULT', message, { cause }), job.topic)
     return { kind: 'threw', seq, error: { error, signal: { kind: 'permanent' } } }
   }
+}
+
+/** Without the logger of the worker, which takes long to load. */
+const quiet = { error() {} }
+
+async function load() {
+  try {
+    const { workers, hooks } = await loadModules(JSON.parse(modules), process.cwd())
+    await setUpModules(hooks, quiet)
+    return { registry: toRegistry(...workers), hooks }
+  } catch (error) {
+    // The next run tries again: what its setup needs may be back by then.
+    loading = undefined
+    throw error
+  }
+}
+
+/** The parent does not wait for ever: it kills this process. */
+async function close(): Promise<void> {
+  const loaded = await loading?.catch(() => undefined)
+  if (loaded) await closeModules(loaded.hooks, quiet)
 }
 
 function send(message: FromChild): void {

@@ -5,7 +5,7 @@ import type { ClaimedJob } from '@oncue/db'
 import type { RunContext } from '../context.ts'
 import type { Called, Calls, FromChild, ToChild } from './messages.ts'
 import { inheritedFlags } from './node-flags.ts'
-import { packError, unpackError } from './packed-error.ts'
+import { type PackedError, packError, unpackError } from './packed-error.ts'
 
 const STOP_MS = 2_000
 
@@ -92,6 +92,7 @@ export class IsolateProcess {
     else if (message.kind === 'threw') current.reject(unpackError(message.error))
     else if (message.kind === 'call') void this.#answer(message.call, current.context, message)
     else if (message.method === 'progress') current.context.progress(message.args[0])
+    else if (message.method === 'unstored') hearUnstored(current.context, message.args[0])
     else {
       const [level, text, fields] = message.args
       current.context.log[level](text, { ...fields })
@@ -136,6 +137,11 @@ export class IsolateProcess {
     const why = signal === 'SIGABRT' ? `, perhaps because it reached its memory limit${limit}` : ''
     return `was killed by ${signal}${why}`
   }
+}
+
+function hearUnstored(context: RunContext, packed: PackedError): void {
+  const error = unpackError(packed)
+  if (isOncueError(error)) context.unstored(error)
 }
 
 const CALLS: {

@@ -22,6 +22,7 @@ export type FromChild =
 export type Told =
   | { readonly method: 'log'; readonly args: readonly [level: keyof JobLog, message: string, fields: object] }
   | { readonly method: 'progress'; readonly args: readonly [value: unknown] }
+  | { readonly method: 'unstored'; readonly args: readonly [error: PackedError] }
 
 /** The methods of the context that answer, and what its steps need. */
 export interface Calls {

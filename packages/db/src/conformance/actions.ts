@@ -184,6 +184,53 @@ export function describeActions(dialect: Dialect): void {
       })
     })
 
+    it.each<[string, object | null | undefined, string]>([
+      ['a variable that was not set', { topic: undefined }, 'target.topic is undefined'],
+      ['one beside another', { queue: 'default', topic: undefined }, 'target.topic is undefined'],
+      ['null', { queue: null }, 'target.queue is null'],
+      ['an empty text', { idPrefix: '' }, 'target.idPrefix is empty'],
+      ['an empty meta', { meta: {} }, 'target.meta is empty'],
+      ['a mistyped condition', { topics: 'mail' }, 'target.topics is no condition'],
+      ['no condition', {}, 'target has no condition'],
+      ['nothing', undefined, 'target has no condition'],
+      ['all, perhaps', { all: undefined }, 'target.all must be true'],
+      ['all, and something else', { all: true, topic: 'mail' }, 'target.all must be true'],
+    ])('refuses a target that would reach every job: %s', async (_, target, message) => {
+      const store = await bench.open()
+      await fail(store, 1)
+      await store.enqueue(someJobs(2))
+      for (const action of ['requeue', 'cancel', 'delete'] as const) {
+        await expect(store[action](target as never)).rejects.toMatchObject({
+          code: 'INVALID_INPUT',
+          message: expect.stringContaining(message),
+        })
+      }
+      expect(await store.stats()).toMatchObject({ pending: 2, failed: 1, cancelled: 0 })
+    })
+
+    it('reaches every job only when that is said', async () => {
+      const store = await bench.open()
+      await fail(store, 1)
+      await store.enqueue([...someJobs(2, { topic: 'mail' }), aJob({ queue: 'slow' })])
+      expect(await store.cancel({ all: true })).toEqual({ done: 3, skipped: { INVALID_STATE: 1 } })
+      expect(await store.requeue({ all: true })).toEqual({ done: 4, skipped: {} })
+      expect(await store.delete({ all: true })).toEqual({ done: 4, skipped: {} })
+    })
+
+    it('does not compile with a condition that may be undefined', () => {
+      const refused = (store: Store, topic: string | undefined) => [
+        // @ts-expect-error the variable may not be set
+        store.cancel({ topic }),
+        // @ts-expect-error nor beside another condition
+        store.delete({ queue: 'mail', topic }),
+        // @ts-expect-error no condition at all
+        store.requeue({}),
+        // @ts-expect-error not said outright
+        store.cancel({ all: topic === undefined }),
+      ]
+      expect(refused).toBeTypeOf('function')
+    })
+
     it('by ids as of a moment, a job that changed since is skipped as CHANGED', async () => {
       const store = await bench.openWithClock()
       const asOf = bench.clock.now()

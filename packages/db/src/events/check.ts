@@ -3,6 +3,9 @@ import type { NewEvent } from '../events.ts'
 
 const TYPE = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/
 
+/** The result of a step, and its name, whose characters may take six bytes each. */
+const STEP_BYTES = LIMITS.payloadBytes + 6 * LIMITS.stepNameLength + 64
+
 export type EncodedEvent = { readonly type: string; readonly data: string | null }
 
 /** What is written of them, or why it cannot be. */
@@ -18,7 +21,8 @@ export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
         `event.type must be 1 to ${LIMITS.eventTypeLength} letters, digits and _ . : - /, got ${JSON.stringify(type)?.slice(0, 100)}`,
       )
     }
-    return { type, data: data === undefined ? null : encodeJson(data, 'event') }
+    const maxBytes = type === 'step_finished' ? STEP_BYTES : LIMITS.eventBytes
+    return { type, data: data === undefined ? null : encodeJson(data, 'event', maxBytes) }
   })
 }
 
