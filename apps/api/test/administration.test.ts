@@ -199,6 +199,41 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
   })
 
+  it('lets a token enqueue into no other queues than it may', async () => {
+    const api = await startTestApi(dialect)
+    const { secret } = await api
+      .client()
+      .tokens.create.mutate({ name: 'shop', role: 'operator', allowedQueues: ['mail_*'] })
+    const shop = api.client(secret)
+    const refusal = { code: 'QUEUE_NOT_ALLOWED', message: '"shop" may not enqueue into invented' }
+    const job = { topic: 'mail', queue: 'invented' }
+    const options = { queue: 'invented' }
+    const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail', options }
+    await api.client().schedules.save.mutate(schedule)
+    for (const call of [
+      () => shop.jobs.enqueue.mutate(job),
+      () => shop.jobs.enqueueMany.mutate({ jobs: [{ ...job, queue: 'mail_digest' }, job], atomic: true }),
+      () => shop.schedules.save.mutate({ ...schedule, name: 'mine' }),
+      () => shop.schedules.runNow.mutate({ name: 'nightly' }),
+    ])
+      expect(await errorOf(call())).toMatchObject(refusal)
+    expect(await errorOf(shop.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({
+      message: '"shop" may not enqueue into default',
+    })
+    const answer = await shop.jobs.enqueueMany.mutate({ jobs: [{ ...job, queue: 'mail_digest' }, job] })
+    expect(answer).toMatchObject({ stored: 1, results: [{ created: true }, { error: refusal }] })
+    // For what it makes the same holds.
+    const { code } = await shop.pairings.create.mutate()
+    const phone = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
+    expect(await errorOf(api.client(phone.secret).jobs.enqueue.mutate(job))).toMatchObject({
+      code: 'QUEUE_NOT_ALLOWED',
+    })
+    await api.client().settings.set.mutate({ allowedQueues: ['mail_*'] })
+    expect(await errorOf(api.client().jobs.enqueue.mutate(job))).toMatchObject({
+      message: 'The setting allowedQueues does not allow invented',
+    })
+  })
+
   it('lets nobody enqueue by a schedule who may not enqueue', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_ENQUEUE_RULE: 'admin' } })
     const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail' }

@@ -227,7 +227,13 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
   'tokens.list': { access: 'admin', input: () => ({ kind: 'token', ended: false }) },
   'tokens.create': {
     access: 'admin',
-    input: () => ({ name: 'a service', role: 'producer', allowedTopics: ['mail'], expiresAt: null }),
+    input: () => ({
+      name: 'a service',
+      role: 'producer',
+      allowedTopics: ['mail'],
+      allowedQueues: ['bulk_*'],
+      expiresAt: null,
+    }),
     required: ['name', 'role'],
     free: ['name'],
   },
@@ -327,7 +333,7 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     input: () => ({ payloadValidation: 'reject', allowedTopics: null }),
     also: () => [
       { httpEnabled: true, enqueueRule: 'producer', manageRule: 'viewer', allowedTopics: ['mail'] },
-      { maskedKeys: ['password'], reset: ['enqueueRule'] },
+      { maskedKeys: ['password'], deviceIdleDays: 90, allowedQueues: ['mail'], reset: ['enqueueRule'] },
     ],
     free: ['maskedKeys.0'],
   },

@@ -12,7 +12,7 @@ import type { ApiContext } from '../context.ts'
 import { authorize, changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { maskerOf, unmaskedChecker } from './masker.ts'
-import { assertOtherQueue } from './own-queue.ts'
+import { queueChecker } from './own-queue.ts'
 
 export const list = reading({
   name: 'schedules.list',
@@ -36,7 +36,8 @@ export const save = changing({
     const { auth, payloads, principal, settings, store } = ctx
     await authorize(ctx, 'enqueue')
     await auth.assertTopic(principal, schedule.topic)
-    assertOtherQueue(schedule.options.queue)
+    const assertQueue = await queueChecker(ctx)
+    assertQueue(schedule.options.queue)
     const assertUnmasked = await unmaskedChecker(ctx)
     assertUnmasked(payload, prepareJob(schedule.topic, payload).payload, schedule.options.meta)
     const { payloadValidation } = await settings.get()
@@ -94,6 +95,8 @@ export const runNow = changing({
     const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
     if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
     await auth.assertTopic(principal, schedule.topic)
+    const assertQueue = await queueChecker(ctx)
+    assertQueue(schedule.options.queue)
     return { id: await store.schedules.runNow(name) }
   },
   note: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
