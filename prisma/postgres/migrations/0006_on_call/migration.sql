@@ -78,7 +78,7 @@ create table oncue.alerts (
   constraint alerts_pkey primary key (id),
   constraint alerts_status check (status in ('pending', 'firing', 'resolved'))
 );
-create unique index alerts_open on oncue.alerts (rule_id, subject) where status <> 'resolved';
+create unique index alerts_open on oncue.alerts (rule_id) where status <> 'resolved';
 create index alerts_fired on oncue.alerts (fired_at, id);
 create index alerts_untold on oncue.alerts (id) where notified < transitions;
 

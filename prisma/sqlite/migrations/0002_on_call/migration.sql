@@ -78,7 +78,7 @@ CREATE TABLE "oncue_alerts" (
   PRIMARY KEY ("id"),
   CONSTRAINT "alerts_status" CHECK ("status" IN ('pending', 'firing', 'resolved'))
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX "oncue_alerts_open" ON "oncue_alerts" ("rule_id", "subject") WHERE "status" <> 'resolved';
+CREATE UNIQUE INDEX "oncue_alerts_open" ON "oncue_alerts" ("rule_id") WHERE "status" <> 'resolved';
 CREATE INDEX "oncue_alerts_fired" ON "oncue_alerts" ("fired_at", "id");
 CREATE INDEX "oncue_alerts_untold" ON "oncue_alerts" ("id") WHERE "notified" < "transitions";
 
