@@ -199,6 +199,22 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
   })
 
+  it("lets nobody but admins stop Oncue's own queue", async () => {
+    const api = await startTestApi(dialect)
+    const operator = api.client(await api.tokenFor('operator'))
+    const queue = 'oncue'
+    for (const call of [
+      () => operator.queues.pause.mutate({ queue }),
+      () => operator.queues.limit.mutate({ queue, limit: { maxRunning: 0 } }),
+      () => operator.queues.configure.mutate({ queue, ageingMs: 1 }),
+    ])
+      expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
+    await api.client().queues.pause.mutate({ queue })
+    expect((await operator.health.get.query()).delivery.paused).toMatchObject({ by: 'admin' })
+    await operator.queues.resume.mutate({ queue })
+    expect((await api.store.queues()).find((overview) => overview.queue === queue)?.paused ?? null).toBeNull()
+  })
+
   it('lets a token enqueue into no other queues than it may', async () => {
     const api = await startTestApi(dialect)
     const { secret } = await api

@@ -184,6 +184,7 @@ export {
   type Health,
   healthSchema,
   LEVELS,
+  MAX_HEALTH_QUEUES,
   QUEUE_STATES,
   type QueueHealth,
   type QueueState,
