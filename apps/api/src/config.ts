@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { allowedTopicsSchema, OncueError, ruleSchema, type Settings, settingsSchema } from '@oncue/core'
+import {
+  allowedQueuesSchema,
+  allowedTopicsSchema,
+  OncueError,
+  ruleSchema,
+  type Settings,
+  settingsSchema,
+} from '@oncue/core'
 import { chooseDatabase } from '@oncue/db'
 import { z } from 'zod'
 
@@ -86,15 +93,18 @@ const schema = z.object({
   ONCUE_ENQUEUE_RULE: ruleSchema.optional(),
   ONCUE_MANAGE_RULE: ruleSchema.optional(),
   ONCUE_ALLOWED_TOPICS: list.pipe(allowedTopicsSchema.unwrap().optional()),
+  ONCUE_ALLOWED_QUEUES: list.pipe(allowedQueuesSchema.unwrap().optional()),
   ONCUE_HTTP_ENABLED: flag,
   ONCUE_PAYLOAD_VALIDATION: text.pipe(settingsSchema.shape.payloadValidation.optional()),
   ONCUE_MASKED_KEYS: list.pipe(settingsSchema.shape.maskedKeys.optional()),
+  ONCUE_DEVICE_IDLE_DAYS: whole(1, 3_650),
 
   ONCUE_JWKS_URL: text.pipe(z.url({ error: 'is no URL' }).optional()),
   ONCUE_JWT_ISSUER: text,
   ONCUE_JWT_AUDIENCE: text,
   ONCUE_JWT_ROLE_CLAIM: text,
   ONCUE_JWT_TOPICS_CLAIM: text,
+  ONCUE_JWT_QUEUES_CLAIM: text,
 })
 
 export type Config = ReturnType<typeof readConfig>
@@ -141,8 +151,10 @@ function readSettings(values: z.output<typeof schema>): {
     enqueueRule: values.ONCUE_ENQUEUE_RULE,
     manageRule: values.ONCUE_MANAGE_RULE,
     allowedTopics: values.ONCUE_ALLOWED_TOPICS,
+    allowedQueues: values.ONCUE_ALLOWED_QUEUES,
     payloadValidation: values.ONCUE_PAYLOAD_VALIDATION,
     maskedKeys: values.ONCUE_MASKED_KEYS,
+    deviceIdleDays: values.ONCUE_DEVICE_IDLE_DAYS,
   }
 }
 
@@ -158,6 +170,7 @@ function readJwt(values: z.output<typeof schema>) {
     audience,
     roleClaim: values.ONCUE_JWT_ROLE_CLAIM ?? 'role',
     topicsClaim: values.ONCUE_JWT_TOPICS_CLAIM ?? 'topics',
+    queuesClaim: values.ONCUE_JWT_QUEUES_CLAIM ?? 'queues',
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Enqueued, isOncueError, type NewJob, OncueError } from '@oncue/core'
+import { type Enqueued, isOncueError, MAX_HEALTH_QUEUES, type NewJob, OncueError } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import { Batcher } from './batcher.ts'
 
@@ -8,12 +8,15 @@ export type Stored = Enqueued | OncueError
 const MAX_BYTES = 1_000_000
 const BYTES_BESIDE_PAYLOAD = 1_000
 
+/** In metrics, those that are not listed: no queue can have this name. */
+export const OTHER_QUEUES = '*'
+
 /**
  * Stores jobs that have nothing to do with each other. Those of many callers at one moment share a transaction,
  * and one that cannot be stored does not keep out the rest.
  */
 export class Enqueuer {
-  /** How many this process stored, by queue. */
+  /** How many this process stored, by queue; those of too many queues together. */
   readonly stored = new Map<string, number>()
   readonly #store: Store
   readonly #batches: Batcher<readonly NewJob[], Stored[]>
@@ -41,9 +44,15 @@ export class Enqueuer {
       const id = ids[n]
       if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
       const created = id === job.id
-      if (created) this.stored.set(job.queue, (this.stored.get(job.queue) ?? 0) + 1)
+      if (created) this.#count(job.queue)
       return { id, created }
     })
+  }
+
+  #count(queue: string): void {
+    const isListed = this.stored.has(queue) || this.stored.size < MAX_HEALTH_QUEUES
+    const name = isListed ? queue : OTHER_QUEUES
+    this.stored.set(name, (this.stored.get(name) ?? 0) + 1)
   }
 
   async #storeTogether(requests: readonly (readonly NewJob[])[]): Promise<Stored[][]> {

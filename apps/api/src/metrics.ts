@@ -3,11 +3,11 @@ import type { QueueOverview } from '@oncue/db'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Services } from './context.ts'
+import { OTHER_QUEUES } from './enqueuer.ts'
+import { BACKLOG } from './health/measure.ts'
 import { authorize } from './operation.ts'
 import { type Ended, SettledCounter } from './settled-counter.ts'
 import { writeHistogram } from './write-histogram.ts'
-
-const BACKLOG = ['waiting', 'scheduled', 'running', 'blocked', 'held'] as const
 
 /**
  * For Prometheus. What this process did is counted here; what all of Oncue did is asked of the database when
@@ -114,6 +114,8 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
     backlog.reset()
     oldest.reset()
     for (const queue of health.queues) setQueue(backlog, oldest, queue, health.now)
+    if (health.others.queues > 0)
+      setQueue(backlog, oldest, { ...health.others, queue: OTHER_QUEUES }, health.now)
     workers.set({ state: 'alive' }, health.workers.alive)
     workers.set({ state: 'missing' }, health.workers.missing)
     watchers.set({ of: 'job' }, live.states.size)
@@ -132,7 +134,7 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
 function setQueue(
   backlog: Gauge<'queue' | 'state'>,
   oldest: Gauge<'queue'>,
-  overview: QueueOverview,
+  overview: Pick<QueueOverview, 'queue' | 'oldestWaiting' | (typeof BACKLOG)[number]>,
   now: Date,
 ): void {
   const { queue, oldestWaiting } = overview

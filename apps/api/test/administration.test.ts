@@ -199,6 +199,79 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
   })
 
+  it("lets nobody but admins stop Oncue's own queue", async () => {
+    const api = await startTestApi(dialect)
+    const operator = api.client(await api.tokenFor('operator'))
+    const queue = 'oncue'
+    for (const call of [
+      () => operator.queues.pause.mutate({ queue }),
+      () => operator.queues.limit.mutate({ queue, limit: { maxRunning: 0 } }),
+      () => operator.queues.configure.mutate({ queue, ageingMs: 1 }),
+    ])
+      expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
+    await api.client().queues.pause.mutate({ queue })
+    expect((await operator.health.get.query()).delivery.paused).toMatchObject({ by: 'admin' })
+    await operator.queues.resume.mutate({ queue })
+    expect((await api.store.queues()).find((overview) => overview.queue === queue)?.paused ?? null).toBeNull()
+  })
+
+  it('lets a token enqueue into no other queues than it may', async () => {
+    const api = await startTestApi(dialect)
+    const { secret } = await api
+      .client()
+      .tokens.create.mutate({ name: 'shop', role: 'operator', allowedQueues: ['mail_*'] })
+    const shop = api.client(secret)
+    const refusal = { code: 'QUEUE_NOT_ALLOWED', message: '"shop" may not enqueue into invented' }
+    const job = { topic: 'mail', queue: 'invented' }
+    const options = { queue: 'invented' }
+    const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail', options }
+    await api.client().schedules.save.mutate(schedule)
+    for (const call of [
+      () => shop.jobs.enqueue.mutate(job),
+      () => shop.jobs.enqueueMany.mutate({ jobs: [{ ...job, queue: 'mail_digest' }, job], atomic: true }),
+      () => shop.schedules.save.mutate({ ...schedule, name: 'mine' }),
+      () => shop.schedules.runNow.mutate({ name: 'nightly' }),
+    ])
+      expect(await errorOf(call())).toMatchObject(refusal)
+    expect(await errorOf(shop.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({
+      message: '"shop" may not enqueue into default',
+    })
+    const answer = await shop.jobs.enqueueMany.mutate({ jobs: [{ ...job, queue: 'mail_digest' }, job] })
+    expect(answer).toMatchObject({ stored: 1, results: [{ created: true }, { error: refusal }] })
+    // For what it makes the same holds.
+    const { code } = await shop.pairings.create.mutate()
+    const phone = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
+    expect(await errorOf(api.client(phone.secret).jobs.enqueue.mutate(job))).toMatchObject({
+      code: 'QUEUE_NOT_ALLOWED',
+    })
+    await api.client().settings.set.mutate({ allowedQueues: ['mail_*'] })
+    expect(await errorOf(api.client().jobs.enqueue.mutate(job))).toMatchObject({
+      message: 'The setting allowedQueues does not allow invented',
+    })
+  })
+
+  it('lets nobody enqueue by a schedule who may not enqueue', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_ENQUEUE_RULE: 'admin' } })
+    const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail' }
+    await api.client().schedules.save.mutate(schedule)
+    const operator = api.client(await api.tokenFor('operator'))
+    for (const call of [
+      () => operator.jobs.enqueue.mutate({ topic: 'mail' }),
+      () => operator.schedules.save.mutate(schedule),
+      () => operator.schedules.save.mutate({ ...schedule, name: 'mine' }),
+      () => operator.schedules.runNow.mutate({ name: 'nightly' }),
+      // Nor learn whether there is one.
+      () => operator.schedules.runNow.mutate({ name: 'none' }),
+    ])
+      expect(await errorOf(call())).toMatchObject({
+        code: 'FORBIDDEN',
+        message: '"operator" may not enqueue jobs: its role is operator',
+      })
+    expect((await api.client().jobs.list.query({})).items).toEqual([])
+    await operator.schedules.pause.mutate({ name: 'nightly' })
+    await api.client().schedules.runNow.mutate({ name: 'nightly' })
+  })
+
   describe('masking', () => {
     const payload = { user: 'ada', password: 'hunter2', nested: [{ apiKey: 'k' }] }
 
@@ -246,6 +319,22 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       await operator.jobs.enqueue.mutate({ topic: 'mail', payload: { note: '[masked]' } })
     })
 
+    it('hides secrets in the meta of a schedule, and takes no mask for them', async () => {
+      const api = await startTestApi(dialect)
+      const operator = api.client(await api.tokenFor('operator'))
+      const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail' }
+      const meta = { token: 't-1', agent: 'a1' }
+      const saved = await operator.schedules.save.mutate({ ...schedule, options: { meta } })
+      const [listed] = await operator.schedules.list.query()
+      const shown = { options: { meta: { token: '[masked]', agent: 'a1' } } }
+      expect([saved, listed]).toMatchObject([shown, shown])
+      expect(await errorOf(operator.schedules.save.mutate({ ...schedule, ...shown }))).toMatchObject({
+        code: 'INVALID_PAYLOAD',
+        details: { path: 'meta.token' },
+      })
+      expect(await api.client().schedules.list.query()).toMatchObject([{ options: { meta } }])
+    })
+
     it('does not tell by a filter what it hides', async () => {
       const api = await startTestApi(dialect)
       const id = await api.enqueue({ meta: { token: 't', agent: 'a1' } })
@@ -260,24 +349,47 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
 
     it('does not let a hidden value be found out by searching for it', async () => {
       const api = await startTestApi(dialect)
-      const id = await api.enqueue({ payload })
+      const [id] = [await api.enqueue({ payload }), await api.enqueue(), await api.enqueue({ payload })]
       const createdFrom = new Date(Date.now() - 60_000)
-      const operator = api.client(await api.tokenFor('operator'))
-      const find = (client: typeof operator, payloadText: string) =>
-        client.jobs.list.query({ payloadText, createdFrom })
-      for (const guess of ['hunter2', '"password":"h', '"password":"x']) {
-        expect(await find(operator, guess)).toMatchObject({ items: [], total: 0, totalIsExact: false })
-      }
-      expect(await find(operator, 'ada')).toMatchObject({ items: [{ id }] })
-      expect(await find(api.client(), 'hunter2')).toMatchObject({ items: [{ id }], total: 1 })
+      const operator = await api.tokenFor('operator')
+      const viewer = await api.tokenFor('viewer')
 
-      const filter = { payloadText: 'hunter2', createdFrom }
-      for (const call of [
-        () => operator.operations.preview.query({ action: 'cancel', filter }),
-        () => operator.jobs.cancel.mutate({ filter }),
-      ])
-        expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN', hint: expect.stringMatching('ids') })
-      expect(await api.client().jobs.cancel.mutate({ filter })).toMatchObject({ done: 1 })
+      /** Everything that is said, but for the name of the request. */
+      const answerTo = async (token: string, text: string) => {
+        const query = new URLSearchParams({ payload_text: text, created_from: createdFrom.toISOString() })
+        const response = await api.fetch(`/api/jobs?${query}&limit=1`, { token })
+        const headers = [...response.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date')
+        return { status: response.status, body: await response.text(), headers }
+      }
+      const [right, wrong] = ['"password":"h', '"password":"x']
+      for (const token of [operator, viewer]) {
+        const answer = await answerTo(token, right)
+        expect(await answerTo(token, wrong)).toEqual(answer)
+        expect(answer.status).toBe(403)
+      }
+      const filters = [right, wrong].map((payloadText) => ({ payloadText, createdFrom }))
+      const said = await Promise.all(
+        filters.flatMap((filter) => [
+          errorOf(api.client(operator).jobs.list.query({ ...filter, limit: 1 })),
+          errorOf(api.client(operator).operations.preview.query({ action: 'cancel', filter })),
+          errorOf(api.client(operator).jobs.cancel.mutate({ filter })),
+        ]),
+      )
+      expect(new Set(said.map((error) => JSON.stringify(error))).size).toBe(1)
+
+      const found = await api.client().jobs.list.query({ payloadText: 'hunter2', createdFrom })
+      expect(found).toMatchObject({ total: 2, items: [{}, { id }] })
+    })
+
+    it('lets everybody search where nothing is hidden', async () => {
+      const api = await startTestApi(dialect)
+      const id = await api.enqueue({ payload })
+      await api.client().settings.set.mutate({ maskedKeys: [] })
+      const viewer = api.client(await api.tokenFor('viewer'))
+      const createdFrom = new Date(Date.now() - 60_000)
+      expect(await viewer.jobs.list.query({ payloadText: 'hunter2', createdFrom })).toMatchObject({
+        items: [{ id }],
+      })
     })
 
     it('hides what the setting names', async () => {

@@ -58,7 +58,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
   }
 
   const as = (role: Role | null, changes: Partial<Principal> = {}): Principal => ({
-    ...{ kind: 'token', id: 't1', name: 'shop', role, allowedTopics: null, tokenId: null, expiresAt: null },
+    ...{ kind: 'token', id: 't1', name: 'shop', role, tokenId: null, expiresAt: null },
+    ...{ allowedTopics: null, allowedQueues: null },
     ...changes,
   })
 
@@ -69,7 +70,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       for (const authorization of [`Bearer ${secret}`, `bearer ${secret}`, `BEARER   ${secret} `]) {
         expect(await auth.identify({ authorization })).toEqual({
           ...{ kind: 'token', id, tokenId: id, name: 'shop', role: 'producer' },
-          ...{ allowedTopics: ['mail'], expiresAt: null },
+          ...{ allowedTopics: ['mail'], allowedQueues: null, expiresAt: null },
         })
       }
     })
@@ -207,6 +208,16 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       ] as const) {
         await expect(auth.assertTopic(caller, topic)).rejects.toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
       }
+    })
+
+    it('must name a queue that both the setting and the token allow', async () => {
+      const { auth } = await start({ environment: { allowedQueues: ['mail_*', 'report'] } })
+      const limited = await auth.queueChecker(as('producer', { allowedQueues: ['mail_digest', 'other'] }))
+      const anyone = await auth.queueChecker(as('admin'))
+      limited('mail_digest')
+      for (const queue of ['mail_welcome', 'report']) anyone(queue)
+      for (const refused of [() => limited('mail_welcome'), () => limited('other'), () => anyone('other')])
+        expect(refused).toThrow(expect.objectContaining({ code: 'QUEUE_NOT_ALLOWED' }))
     })
   })
 

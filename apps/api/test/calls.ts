@@ -102,15 +102,10 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     access: 'read',
     input: () => ({
       ...{ status: 'failed', queue: 'default', topic: 'mail', meta: { a: 'b' }, fingerprint: 'f00d' },
-      ...{
-        createdFrom: DAY_AGO,
-        createdTo: new Date(),
-        idPrefix: '019',
-        payloadText: 'x',
-        limit: 10,
-        offset: 0,
-      },
+      ...{ createdFrom: DAY_AGO, createdTo: new Date(), idPrefix: '019', limit: 10, offset: 0 },
     }),
+    // Admins only.
+    also: () => [{ createdFrom: DAY_AGO, payloadText: 'x' }],
   },
   'jobs.stats': { access: 'read', input: () => ({ queue: 'default', topic: 'mail' }) },
   'jobs.failures': {
@@ -232,7 +227,13 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
   'tokens.list': { access: 'admin', input: () => ({ kind: 'token', ended: false }) },
   'tokens.create': {
     access: 'admin',
-    input: () => ({ name: 'a service', role: 'producer', allowedTopics: ['mail'], expiresAt: null }),
+    input: () => ({
+      name: 'a service',
+      role: 'producer',
+      allowedTopics: ['mail'],
+      allowedQueues: ['bulk_*'],
+      expiresAt: null,
+    }),
     required: ['name', 'role'],
     free: ['name'],
   },
@@ -332,7 +333,7 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     input: () => ({ payloadValidation: 'reject', allowedTopics: null }),
     also: () => [
       { httpEnabled: true, enqueueRule: 'producer', manageRule: 'viewer', allowedTopics: ['mail'] },
-      { maskedKeys: ['password'], reset: ['enqueueRule'] },
+      { maskedKeys: ['password'], deviceIdleDays: 90, allowedQueues: ['mail'], reset: ['enqueueRule'] },
     ],
     free: ['maskedKeys.0'],
   },
@@ -367,7 +368,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
         limit: '10',
         offset: '0',
       },
-      ...{ payload_text: 'x', 'meta.a': 'b' },
+      ...{ 'meta.a': 'b' },
     },
     status: 200,
   },

@@ -64,6 +64,39 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await errorOf(exchange)).toMatchObject({ code: 'PAIRING_REFUSED' })
   })
 
+  it('end with the token that made them, and with what else it made', async () => {
+    const api = await startTestApi(dialect)
+    const { id, secret } = await api.client().tokens.create.mutate({ name: 'ada', role: 'operator' })
+    const phone = await paired(api, { token: secret })
+    const tablet = await paired(api, { token: phone.secret, name: 'tablet' })
+    const other = await paired(api)
+    expect(await api.client().devices.list.query()).toMatchObject([
+      { id: other.device.id, maker: { kind: 'token', name: 'admin' } },
+      { id: tablet.device.id, maker: { id: phone.device.id, kind: 'device', name: 'phone' } },
+      { id: phone.device.id, maker: { id, kind: 'token', name: 'ada' } },
+    ])
+    // What a device does is done by it, and not by what made it.
+    expect(await tablet.client.tokens.me.query()).toMatchObject({ id: tablet.device.id, kind: 'device' })
+    expect(await api.client().tokens.revoke.mutate({ id })).toEqual({ devices: 2 })
+    for (const client of [api.client(secret), phone.client, tablet.client])
+      expect(await errorOf(client.health.get.query())).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(await api.client().devices.list.query()).toMatchObject([{ id: other.device.id }])
+    const { items } = await api.client().audit.list.query({ action: 'tokens.revoke' })
+    expect(items).toMatchObject([{ target: { id, devices: 2 } }])
+  })
+
+  it('end when they were not used for as long as the setting says, which use renews', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_DEVICE_IDLE_DAYS: '7' } })
+    const { device, client } = await paired(api)
+    const days = (from: Date, until: Date | null | undefined) =>
+      ((until?.getTime() ?? 0) - from.getTime()) / 86_400_000
+    expect(days(device.created, device.idleUntil)).toBe(7)
+    await api.client().settings.set.mutate({ deviceIdleDays: 30 })
+    await client.health.get.query()
+    const used = await api.store.tokens.get(device.id)
+    expect(days(used?.lastUsed ?? new Date(0), used?.idleUntil)).toBe(30)
+  })
+
   it('are not found by guessing: after ten wrong codes an address has to wait, with a right one too', async () => {
     const api = await startTestApi(dialect)
     const { code } = await api.client().pairings.create.mutate({})

@@ -104,9 +104,51 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
         failureRate: DEFAULT_ALERT_RULES.failure_rate.threshold,
       },
       queues: [],
+      others: { queues: 0, waiting: 0, scheduled: 0, running: 0, blocked: 0, held: 0, oldestWaiting: null },
+      delivery: { waiting: 0, oldestWaiting: null, paused: null, limit: null },
       failures: [],
       alerts: { firing: 0, acked: 0, snoozed: 0 },
     } satisfies Health)
+  })
+
+  it('lists the worst of very many queues, and the others together', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    const invented = Array.from({ length: 1_000 }, (_, n) => prepareJob('x', {}, { queue: `q${n}` }))
+    await here.store.enqueue(invented)
+    await here.enqueue('mail', 2)
+    await here.store.pause('mail', 'anna')
+    const { queues, others, backlog, oldestWaiting } = await here.health()
+    expect(queues).toHaveLength(500)
+    // They are stalled, which is worse than to be paused.
+    expect(others).toMatchObject({ queues: 501, waiting: 502, running: 0, oldestWaiting: here.now })
+    expect([backlog.value, oldestWaiting.value]).toEqual([1_002, here.now])
+
+    await new GaugeRecorder(here.store, silentLogger).record()
+    const [look] = await here.store.gauges.list({ from: new Date(0), to: here.now })
+    expect(look?.whole.waiting).toBe(1_002)
+    expect(look?.queues.size).toBe(500)
+    expect(look?.queues.get('mail')).toMatchObject({ waiting: 2 })
+  })
+
+  it("says that Oncue's own queue is paused or stopped, for then no alert is sent", async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    await here.enqueue(INTERNAL_QUEUE, 2)
+    await here.store.pause(INTERNAL_QUEUE, 'mallory')
+    expect(await here.health()).toMatchObject({
+      summary: { level: 'bad', text: 'No alert is sent: oncue is paused by mallory' },
+      delivery: { waiting: 2, oldestWaiting: here.now, paused: { at: here.now, by: 'mallory' } },
+      queues: [],
+    })
+    await here.store.resume(INTERNAL_QUEUE)
+    await here.store.limit({ queue: INTERNAL_QUEUE }, { maxRunning: 0 })
+    expect(await here.health()).toMatchObject({
+      summary: { level: 'bad', text: 'No alert is sent: oncue is limited to 0 jobs' },
+      delivery: { paused: null, limit: { maxRunning: 0 } },
+    })
+    await here.store.limit({ queue: INTERNAL_QUEUE }, null)
+    expect((await here.health()).summary.text).toBe('All good')
   })
 
   it('tells of each queue how it is, trouble first, and sums it up in a sentence', async () => {

@@ -31,7 +31,7 @@ afterAll(() => {
 })
 
 function verifier(changes: { roleClaim?: string; topicsClaim?: string; jwksUrl?: string } = {}) {
-  const claims = { roleClaim: 'role', topicsClaim: 'topics' }
+  const claims = { roleClaim: 'role', topicsClaim: 'topics', queuesClaim: 'queues' }
   return createJwtVerifier({ jwksUrl, issuer: ISSUER, audience: AUDIENCE, ...claims, ...changes })
 }
 
@@ -53,7 +53,7 @@ function sign(
 describe('a JWT', () => {
   it('says who sent it, and what they may', async () => {
     const exp = now() + 60
-    const token = await sign({ exp, name: 'Ada', role: 'operator', topics: ['mail_*'] })
+    const token = await sign({ exp, name: 'Ada', role: 'operator', topics: ['mail_*'], queues: 'bulk' })
     expect(looksLikeJwt(token)).toBe(true)
     expect(await verify(token)).toEqual({
       kind: 'jwt',
@@ -61,6 +61,7 @@ describe('a JWT', () => {
       name: 'Ada',
       role: 'operator',
       allowedTopics: ['mail_*'],
+      allowedQueues: ['bulk'],
       tokenId: null,
       expiresAt: new Date((exp + 5) * 1_000),
     })
@@ -195,6 +196,18 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     expect(await errorOf(viewer.devices.revoke.mutate({ id: device.id }))).toMatchObject({
       code: 'FORBIDDEN',
     })
+  })
+
+  it('lets a device end with the JWT that made it', async () => {
+    const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
+    const api = await startTestApi(dialect, { env })
+    const exp = now() + 600
+    const { code } = await api.client(await sign({ exp, role: 'admin' })).pairings.create.mutate()
+    const { device, secret } = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
+    const expiresAt = new Date((exp + 5) * 1_000)
+    expect(device).toMatchObject({ role: 'admin', maker: null, expiresAt })
+    expect(await api.client(secret).tokens.me.query()).toMatchObject({ kind: 'device', expiresAt })
+    expect(await api.store.tokens.get(device.id)).toMatchObject({ expiresAt })
   })
 
   it('takes no JWT when it is not told', async () => {

@@ -313,6 +313,34 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     expect(items).toMatchObject([{ target: { id, filter: { meta: { password: '[masked]' } } } }])
   })
 
+  it('do not show others what an admin searched payloads for', async () => {
+    const api = await startTestApi(dialect)
+    const filter = { payloadText: 'hunter2', createdFrom: new Date(Date.now() - 60_000) }
+    await api.enqueue({ payload: { password: 'hunter2' } })
+    const asked = await request(api, { action: 'cancel', filter })
+    const { id } = await api.client().operations.run.mutate(asked)
+    await api.client().jobs.cancel.mutate({ filter })
+
+    const viewer = api.client(await api.tokenFor('viewer'))
+    const operator = api.client(await api.tokenFor('operator'))
+    const seen = [
+      await viewer.operations.get.query({ id }),
+      await viewer.operations.list.query(),
+      await watch(viewer, id),
+      await operator.operations.stop.mutate({ id }),
+      await operator.audit.list.query({ action: 'operations.*' }),
+      await operator.audit.list.query({ action: 'jobs.*' }),
+    ]
+    for (const answer of seen) {
+      expect(JSON.stringify(answer)).not.toContain('hunter2')
+      expect(JSON.stringify(answer)).toContain('cancel')
+    }
+    expect(seen[0]).toMatchObject({ filter: { payloadText: '[masked]' } })
+    expect(await api.client().operations.get.query({ id })).toMatchObject({
+      filter: { payloadText: 'hunter2' },
+    })
+  })
+
   it('are told of from where a client was', async () => {
     const api = await startTestApi(dialect)
     const { id } = await api.client().operations.run.mutate(await request(api))

@@ -62,6 +62,18 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     expect(idle > 0).toBe(dialect === 'postgres')
   })
 
+  it('measures the worst of very many queues by name, and the others together', async () => {
+    const api = await startTestApi(dialect)
+    const jobs = Array.from({ length: 700 }, (_, n) => ({ topic: 'x', queue: `q${n}` }))
+    await api.client().jobs.enqueueMany.mutate({ jobs })
+    const metrics = (await (await api.fetch('/metrics')).text()).split('\n')
+    const waiting = metrics.filter((line) => /^oncue_queue_jobs\{.*state="waiting"\}/.test(line))
+    expect(waiting).toHaveLength(501)
+    expect(waiting).toContain('oncue_queue_jobs{queue="*",state="waiting"} 200')
+    expect(metrics.filter((line) => line.startsWith('oncue_jobs_enqueued_total{'))).toHaveLength(501)
+    expect(metrics).toContain('oncue_jobs_enqueued_total{queue="*"} 200')
+  })
+
   it('counts requests by token, and by address for those without', async () => {
     const env = { ONCUE_RATE_LIMIT: '20', ONCUE_RATE_LIMIT_ADDRESS: '5' }
     const api = await startTestApi(dialect, { env })

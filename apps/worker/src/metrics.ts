@@ -1,4 +1,4 @@
-import { decideRetry } from '@oncue/core'
+import { decideRetry, type FinishedStatus } from '@oncue/core'
 import type { ClaimedJob, Settlement } from '@oncue/db'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerStats } from './dispatcher.ts'
@@ -62,9 +62,19 @@ export function createMetrics(): Metrics {
   }
 }
 
+/** Ends for good are called as the API's metrics and the status of a job call them. */
+const OUTCOMES = {
+  complete: 'completed',
+  fail: 'failed',
+  cancel: 'cancelled',
+  retry: 'retried',
+  snooze: 'snoozed',
+  release: 'released',
+} as const satisfies Record<Settlement['kind'], FinishedStatus | 'retried' | 'snoozed' | 'released'>
+
 /** A retry that was one too many is a failure. */
-function outcomeOf({ retries, maxRetries }: ClaimedJob, { kind }: Settlement): Settlement['kind'] {
-  return kind === 'retry' ? decideRetry(retries, maxRetries) : kind
+function outcomeOf({ retries, maxRetries }: ClaimedJob, { kind }: Settlement) {
+  return OUTCOMES[kind === 'retry' ? decideRetry(retries, maxRetries) : kind]
 }
 
 type Reading = {

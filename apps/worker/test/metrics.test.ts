@@ -1,4 +1,4 @@
-import { prepareJob, type RunningJob } from '@oncue/core'
+import { Cancel, FINISHED_STATUSES, prepareJob, type RunningJob } from '@oncue/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createMetrics, logging, type MetricsServer, serveMetrics } from '../src/index.ts'
 import { type Bench, describeBoth, Gate, someJobs, TestLog, until } from './harness.ts'
@@ -40,10 +40,32 @@ describeBoth('metrics', (bench) => {
     await worker.drain()
     const settled = (topic: string, outcome: string) =>
       scrape(`oncue_jobs_settled_total{topic="${topic}",queue="default",outcome="${outcome}"}`)
-    expect(await settled('good', 'complete')).toBe(3)
-    expect(await settled('bad', 'fail')).toBe(1)
-    expect(await settled('bad', 'retry')).toBe(1)
-    expect(await settled('good', 'fail')).toBeUndefined()
+    expect(await settled('good', 'completed')).toBe(3)
+    expect(await settled('bad', 'failed')).toBe(1)
+    expect(await settled('bad', 'retried')).toBe(1)
+    expect(await settled('good', 'failed')).toBeUndefined()
+  })
+
+  it('call an end for good as the status of its job is called, which the metrics of the API do too', async () => {
+    const { store, worker, scrape } = await start(bench, {
+      completed: () => null,
+      failed: () => {
+        throw new Error('no')
+      },
+      cancelled: () => {
+        throw new Cancel('not needed')
+      },
+    })
+    const ids = await store.enqueue(
+      FINISHED_STATUSES.map((topic) => prepareJob(topic, null, { maxRetries: 0 })),
+    )
+    await worker.drain()
+    const jobs = await Promise.all(ids.map((id) => store.get(id)))
+    expect(jobs.map((job) => job?.status)).toEqual(FINISHED_STATUSES)
+    for (const status of FINISHED_STATUSES)
+      expect(
+        await scrape(`oncue_jobs_settled_total{topic="${status}",queue="default",outcome="${status}"}`),
+      ).toBe(1)
   })
 
   it('measure how long jobs waited and ran', async () => {

@@ -3,7 +3,7 @@ import {
   ACCESS_CLASSES,
   type AccessRule,
   allows,
-  allowsTopic,
+  allowsName,
   type Caller,
   DEFAULT_SETTINGS,
   ROLES,
@@ -91,7 +91,7 @@ describe('allows', () => {
   })
 })
 
-describe('allowsTopic', () => {
+describe('allowsName', () => {
   it.each([
     [null, 'anything', true],
     [[], 'mail', false],
@@ -105,7 +105,7 @@ describe('allowsTopic', () => {
     [['a', 'b*'], 'bc', true],
     [['m.il'], 'mail', false],
   ])('%o %s: %s', (patterns, topic, expected) => {
-    expect(allowsTopic(patterns, topic)).toBe(expected)
+    expect(allowsName(patterns, topic)).toBe(expected)
   })
 
   it.each(['mail', 'mail_*', 'app:*', 'app:mail', '*'])('takes the pattern %s', (pattern) => {

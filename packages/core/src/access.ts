@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { LIMITS } from './limits.ts'
-import { topicSchema } from './names.ts'
+import { queueSchema, topicSchema } from './names.ts'
 
 export const ROLES = ['producer', 'viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
@@ -75,10 +75,22 @@ export const topicPatternSchema = z
 /** `null` means all. */
 export const allowedTopicsSchema = z.array(topicPatternSchema).max(1_000).nullable()
 
-export function allowsTopic(patterns: readonly string[] | null, topic: string): boolean {
+/** A queue, or the beginning of queues with `*` at its end. */
+const queuePatternSchema = z
+  .string()
+  .max(LIMITS.queueLength)
+  .refine((pattern) => queueSchema.safeParse(pattern.replace(/\*$/, 'x')).success, {
+    error: 'must be a queue, or the beginning of one followed by *',
+  })
+
+/** `null` means all. */
+export const allowedQueuesSchema = z.array(queuePatternSchema).max(1_000).nullable()
+
+/** Whether a topic or a queue is one of those that are allowed. */
+export function allowsName(patterns: readonly string[] | null, name: string): boolean {
   if (patterns === null) return true
   return patterns.some((pattern) =>
-    pattern.endsWith('*') ? topic.startsWith(pattern.slice(0, -1)) : topic === pattern,
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
   )
 }
 
@@ -87,6 +99,7 @@ export const settingsSchema = z.strictObject({
   enqueueRule: ruleSchema.describe('who may enqueue'),
   manageRule: ruleSchema.describe('who may see and, as far as the role permits, act'),
   allowedTopics: allowedTopicsSchema.describe('what may be enqueued over the API; null: every topic'),
+  allowedQueues: allowedQueuesSchema.describe('where jobs may be enqueued over the API; null: every queue'),
   payloadValidation: z
     .enum(['reject', 'warn', 'off'])
     .describe('what to do with a payload that does not fit the schema a worker announced'),
@@ -100,6 +113,7 @@ export const settingsSchema = z.strictObject({
     )
     .max(200)
     .describe('keys whose values only admins see'),
+  deviceIdleDays: z.int().min(1).max(3_650).describe('after so many days without use a device ends'),
 })
 export type Settings = z.output<typeof settingsSchema>
 export type SettingName = keyof Settings
@@ -112,6 +126,7 @@ export const DEFAULT_SETTINGS: Settings = {
   enqueueRule: 'producer',
   manageRule: 'viewer',
   allowedTopics: null,
+  allowedQueues: null,
   payloadValidation: 'reject',
   maskedKeys: [
     'password',
@@ -130,4 +145,5 @@ export const DEFAULT_SETTINGS: Settings = {
     'cvv',
     'ssn',
   ],
+  deviceIdleDays: 90,
 }

@@ -64,6 +64,7 @@ export const ERRORS = {
   },
   FORBIDDEN: forbidden('Use a token whose role may do this, or ask an admin for one.'),
   TOPIC_NOT_ALLOWED: forbidden('Use a token that may enqueue this topic, or have an admin allow it.'),
+  QUEUE_NOT_ALLOWED: forbidden('Use a token that may enqueue into this queue, or have an admin allow it.'),
   HTTP_DISABLED: forbidden('An admin has switched the API off for everybody else; ask one to switch it on.'),
   RATE_LIMITED: {
     http: 429,

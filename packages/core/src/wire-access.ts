@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { ACCESS_CLASSES, allowedTopicsSchema, roleSchema, SETTING_NAMES, settingsSchema } from './access.ts'
+import {
+  ACCESS_CLASSES,
+  allowedQueuesSchema,
+  allowedTopicsSchema,
+  roleSchema,
+  SETTING_NAMES,
+  settingsSchema,
+} from './access.ts'
 import { LIMITS } from './limits.ts'
 import { plainText } from './plain-text.ts'
 
@@ -11,10 +18,15 @@ export const tokenSchema = z.object({
   name: z.string(),
   role: roleSchema,
   allowedTopics: z.array(z.string()).nullable().describe('what it may enqueue; null: every topic'),
-  parentId: z.string().nullable().describe('the token that a session was made from'),
+  allowedQueues: z.array(z.string()).nullable().describe('where it may enqueue; null: every queue'),
+  parentId: z
+    .string()
+    .nullable()
+    .describe('the token that a session or a device was made by: it ends with it'),
   created: z.date(),
   createdBy: z.string().nullable(),
   expiresAt: z.date().nullable(),
+  idleUntil: z.date().nullable().describe('a device ends then, unless it is used before'),
   lastUsed: z.date().nullable().describe('to the minute'),
   revokedAt: z.date().nullable(),
 })
@@ -28,6 +40,7 @@ export const createTokenRequestSchema = z.strictObject({
   name: plainText(LIMITS.keyLength).trim().min(1).describe('who or what uses it'),
   role: roleSchema,
   allowedTopics: allowedTopicsSchema.default(null).describe('what it may enqueue; null: every topic'),
+  allowedQueues: allowedQueuesSchema.default(null).describe('where it may enqueue; null: every queue'),
   expiresAt: z.date().max(new Date(LIMITS.dateMax)).nullable().default(null),
 })
 
@@ -36,6 +49,10 @@ export const createdTokenSchema = tokenSchema.extend({
 })
 
 export const tokenIdSchema = z.strictObject({ id: z.uuid() })
+
+export const revokedTokenSchema = z.object({
+  devices: z.int().describe('how many devices ended with it'),
+})
 
 const principalKindSchema = z.enum(['anonymous', 'token', 'session', 'device', 'jwt'])
 
@@ -46,6 +63,7 @@ export const meSchema = z.object({
   name: z.string(),
   role: roleSchema.nullable(),
   allowedTopics: z.array(z.string()).nullable(),
+  allowedQueues: z.array(z.string()).nullable(),
   expiresAt: z.date().nullable(),
   may: z.array(z.enum(ACCESS_CLASSES)),
 })

@@ -14,7 +14,7 @@ const ruleFields = {
   kind: alertKindSchema.describe(
     'oldest_waiting: seconds that the longest-waiting job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: workers alive, at most; stalled: jobs waiting while none is done; paused: seconds that a queue is paused',
   ),
-  queue: queueSchema.nullable().describe('null: every queue, each for itself; workers all together'),
+  queue: queueSchema.nullable().describe('null: every queue, of which the alert names the worst'),
   threshold: z.number().min(0).max(1e12),
   forSeconds: z.int().min(0).max(86_400).describe('for how long it must hold before anybody is told'),
   enabled: z.boolean(),
@@ -54,7 +54,10 @@ export const alertSchema = z.object({
   id: z.string(),
   ruleId: z.string(),
   kind: alertKindSchema,
-  queue: z.string().nullable().describe('null: it is about the whole'),
+  queue: z
+    .string()
+    .nullable()
+    .describe('the worst one now, if the rule is about every queue; null: it is about the whole'),
   state: z.enum(ALERT_STATES),
   summary: z.string().describe('one sentence: "mail: oldest job waits 12 min (limit 5 min)"'),
   value: z.number().describe('in the unit of its kind'),

@@ -31,6 +31,12 @@ export const deviceSchema = z.object({
   role: roleSchema,
   created: z.date(),
   createdBy: z.string().nullable(),
+  maker: z
+    .object({ id: z.string(), kind: z.enum(['token', 'device']), name: z.string() })
+    .nullable()
+    .describe('what paired it, and what it ends with; null: the command line, or a JWT'),
+  expiresAt: z.date().nullable(),
+  idleUntil: z.date().nullable().describe('it ends then, unless it is used before'),
   lastUsed: z.date().nullable().describe('to the minute'),
   revokedAt: z.date().nullable(),
   isThis: z.boolean().describe('true: the device that asks'),

@@ -6,6 +6,9 @@ import { stepMinutesSchema, timeSchema } from './wire-jobs.ts'
 /** How many minutes a sparkline shows; its last value is the minute that runs now. */
 export const SPARK_MINUTES = 30
 
+/** How many queues health and metrics list, the worst first; the others are counted together. */
+export const MAX_HEALTH_QUEUES = 500
+
 const sparkSchema = z.array(z.number()).length(SPARK_MINUTES)
 
 /** What is wrong with a queue, the worst first. */
@@ -59,7 +62,14 @@ export const healthSchema = z.object({
   thresholds: z
     .object({ oldestWaitingSeconds: z.number(), failureRate: z.number() })
     .describe('from which on a queue counts as late or failing: the strictest enabled rule'),
-  queues: z.array(queueHealthSchema).describe('trouble first'),
+  queues: z.array(queueHealthSchema).describe(`trouble first, at most ${MAX_HEALTH_QUEUES}`),
+  others: queueOverviewSchema
+    .pick({ waiting: true, scheduled: true, running: true, blocked: true, held: true, oldestWaiting: true })
+    .extend({ queues: z.int().describe('how many') })
+    .describe('the queues that are not listed, together'),
+  delivery: queueOverviewSchema
+    .pick({ waiting: true, oldestWaiting: true, paused: true, limit: true })
+    .describe('the queue `oncue`, from which alerts are sent'),
   failures: z
     .array(
       z.object({

@@ -10,7 +10,9 @@ export type NewToken = {
   readonly hash: string
   /** Null: all. */
   readonly allowedTopics?: readonly string[] | null | undefined
-  /** The token that a session is made from: it ends with it. */
+  /** Null: all. */
+  readonly allowedQueues?: readonly string[] | null | undefined
+  /** What a session or a device is made by: it ends with it. */
   readonly parentId?: string | null | undefined
   readonly createdBy?: string | null | undefined
   readonly expiresAt?: Date | null | undefined
@@ -22,26 +24,34 @@ export type TokenRow = {
   readonly name: string
   readonly role: Role
   readonly allowedTopics: readonly string[] | null
+  readonly allowedQueues: readonly string[] | null
   readonly parentId: string | null
   readonly created: Date
   readonly createdBy: string | null
   readonly expiresAt: Date | null
+  /** A device ends then, unless it is used before. */
+  readonly idleUntil: Date | null
   /** To the minute. */
   readonly lastUsed: Date | null
   readonly revokedAt: Date | null
 }
 
-/** Who may call the API. A token can be used until it expires, is revoked, or its parent can no longer be used. */
+/**
+ * Who may call the API. A token can be used until it expires, is revoked, is a device that was not used for long,
+ * or what it was made by can no longer be used: a session of a device of a device of a token ends with each of them.
+ */
 export interface TokenStore {
   create(token: NewToken): Promise<TokenRow>
   /** The admin that an installation begins with. False: it was made before, by whichever process was first. */
   createFirstAdmin(hash: string): Promise<boolean>
-  /** Makes this the hash of an admin, whatever was before; the secret it replaces ends with its sessions. */
+  /** Makes this the hash of an admin, whatever was before; the secret it replaces ends with all that was made by it. */
   setAdmin(hash: string): Promise<void>
   /** The token of this hash, if it can be used. */
   find(hash: string): Promise<(TokenRow & { readonly hash: string }) | null>
   /** Also one that ended; null: nobody has this id. */
   get(id: string): Promise<TokenRow | null>
+  /** Those of these that there are, also ones that ended. */
+  getMany(ids: readonly string[]): Promise<TokenRow[]>
   /** Which of these can still be used. */
   usable(ids: readonly string[]): Promise<Set<string>>
   /** Newest first, up to 1 000; those that ended only if asked for. */
@@ -51,10 +61,13 @@ export interface TokenStore {
   }): Promise<TokenRow[]>
   /** TOKEN_NOT_FOUND for an id that nobody has. */
   rename(id: string, name: string): Promise<void>
-  /** With all sessions made from it. TOKEN_NOT_FOUND for an id that nobody has; a second time changes nothing. */
-  revoke(id: string): Promise<void>
-  /** It is in use: written at most once a minute. */
-  touch(id: string): Promise<void>
+  /**
+   * With all sessions and devices made by it, and by those. Returns how many devices could be used until then.
+   * TOKEN_NOT_FOUND for an id that nobody has; a second time changes nothing.
+   */
+  revoke(id: string): Promise<{ readonly devices: number }>
+  /** It is in use: written at most once a minute. A device, also by a session of it, can be idle from now on for `idleMs`. */
+  touch(id: string, idleMs?: number): Promise<void>
 }
 
 export type NewPairing = {
@@ -62,8 +75,12 @@ export type NewPairing = {
   readonly role: Exclude<Role, 'producer'>
   /** Null: all. */
   readonly allowedTopics?: readonly string[] | null | undefined
-  /** The token that makes it, if one does: while it cannot be used, nor can the code. */
+  /** Null: all. */
+  readonly allowedQueues?: readonly string[] | null | undefined
+  /** The token that makes it, if one does: while it cannot be used, nor can the code or the device. */
   readonly makerId?: string | null | undefined
+  /** The end of a maker that is no token: the code and the device end then too. */
+  readonly deviceUntil?: Date | null | undefined
   readonly createdBy: string
   readonly validMs: number
 }
@@ -79,7 +96,13 @@ export interface PairingStore {
    * maker can no longer be; of two that come at once with the same code, one gets it. How a code is written
    * (capitals, hyphens, spaces) does not matter.
    */
-  exchange(device: { readonly code: string; readonly name: string; readonly hash: string }): Promise<TokenRow>
+  exchange(device: {
+    readonly code: string
+    readonly name: string
+    readonly hash: string
+    /** For how long the device may be idle before it ends; absent: for ever. */
+    readonly idleMs?: number | undefined
+  }): Promise<TokenRow>
   /** The device that it became; null as long as nobody came. */
   deviceOf(id: string): Promise<TokenRow | null>
 }

@@ -3,7 +3,7 @@ import type { AlertKind } from '@oncue/core'
 export type NewAlertRule = {
   readonly name: string
   readonly kind: AlertKind
-  /** Null: every queue, each for itself; workers all together. */
+  /** Null: every queue, of which the alert names the worst. */
   readonly queue: string | null
   /** In the unit of its kind. */
   readonly threshold: number

@@ -45,7 +45,7 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
       role: 'viewer',
       may: ['read'],
     })
-    await client.tokens.revoke({ id: token.id })
+    expect(await client.tokens.revoke({ id: token.id })).toEqual({ devices: 0 })
     expect(await client.tokens.list({ ended: true })).toContainEqual(
       expect.objectContaining({ id: token.id, revokedAt: expect.any(Date) }),
     )

@@ -31,6 +31,40 @@ export function readCondition(
   return facts ? CONDITIONS[kind](facts, threshold, `${queue}: `, now) : CLEAR
 }
 
+/** What a rule is about, and how that stands. */
+export interface Subject {
+  /** Null: the whole. */
+  readonly queue: string | null
+  readonly reading: Reading
+}
+
+/**
+ * A rule about every queue has one alert, which names the worst of them: otherwise whoever may enqueue could have
+ * as many alerts as there are names. Null: there is nothing that the rule could be about.
+ */
+export function readRule(
+  rule: Pick<AlertRuleRow, 'kind' | 'threshold' | 'queue'>,
+  facts: Facts,
+): Subject | null {
+  const read = (queue: string | null) => ({ queue, reading: readCondition(rule, queue, facts) })
+  if (rule.queue !== null) return facts.queues.has(rule.queue) ? read(rule.queue) : null
+  if (rule.kind === 'no_workers') return read(null)
+  const all = [...facts.queues.keys()].map(read)
+  const [first, ...others] = all
+  if (!first) return null
+  const worst = others.reduce((a, b) => (isWorse(b.reading, a.reading) ? b : a), first)
+  const more = all.filter(({ reading: { state } }) => state === 'holds').length - 1
+  if (more < 1) return worst
+  const summary = `${worst.reading.summary}, and ${counted(more, 'other queue')}`
+  return { ...worst, reading: { ...worst.reading, summary } }
+}
+
+const SEVERITY = { clear: 0, between: 1, holds: 2 } as const
+
+function isWorse(a: Reading, b: Reading): boolean {
+  return (SEVERITY[a.state] - SEVERITY[b.state] || a.value - b.value) > 0
+}
+
 const CONDITIONS: Readonly<
   Record<AlertKind, (facts: QueueFacts, threshold: number, name: string, now: Date) => Reading>
 > = {

@@ -111,16 +111,28 @@ describe('an alert begins', () => {
     expect(alerts).toEqual([])
   })
 
-  it('for each queue by itself, and for one queue if the rule says so', () => {
+  it('once for each rule, naming the worst queue, and for one queue if the rule says so', () => {
     rules = [
       { ...LATE, forMs: 0 },
       { ...LATE, id: 'media', queue: 'media', threshold: 10, forMs: 0 },
       { ...LATE, id: 'nobody', queue: 'unknown', threshold: 0, forMs: 0 },
     ]
-    waits = { mail: 301, media: 301, other: 20 }
+    waits = { mail: 301, media: 420, other: 20 }
     look()
-    const found = alerts.map(({ ruleId, queue }) => `${ruleId} ${queue}`)
-    expect(found).toEqual(['late mail', 'late media', 'media media'])
+    expect(alerts.map(({ ruleId, queue, summary }) => [ruleId, queue, summary])).toEqual([
+      ['late', 'media', 'media: oldest job waits 7 min (limit 5 min), and 1 other queue'],
+      ['media', 'media', 'media: oldest job waits 7 min (limit 10 s)'],
+    ])
+  })
+
+  it('once, however many queues somebody invents', () => {
+    waits = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`q${n}`, 301 + n]))
+    look()
+    watch(MINUTE)
+    expect(theOnly()).toMatchObject({
+      ...{ status: 'firing', queue: 'q999', transitions: 1 },
+      summary: 'q999: oldest job waits 21 min (limit 5 min), and 999 other queues',
+    })
   })
 
   it('once for all workers together', () => {
@@ -143,17 +155,14 @@ describe('an alert begins', () => {
     const late = alerts
       .filter(({ status }) => status === 'firing')
       .map(({ ruleId, queue }) => [ruleId, queue])
-    expect(late).toEqual([
-      ['late', 'mail'],
-      ['late', 'media'],
-    ])
+    expect(late).toEqual([['late', 'mail']])
   })
 
-  it('for each queue that is late, where nobody wants to hear of workers', () => {
+  it('for queues that are late, where nobody wants to hear of workers', () => {
     workers = 0
     waits = { mail: 400, media: 400 }
     look()
-    expect(alerts).toHaveLength(2)
+    expect(theOnly()).toMatchObject({ ruleId: 'late', queue: 'mail' })
   })
 
   it('anew after a time in which nobody looked: nobody knows whether it held', () => {
@@ -200,6 +209,21 @@ describe('an alert that fires', () => {
       threshold: 360,
       summary: 'mail: oldest job waits 12 min (limit 6 min)',
     })
+  })
+
+  it('goes on under the name of the queue that is worst by now, and is resolved with the last', () => {
+    waits.media = 600
+    look()
+    expect(theOnly()).toMatchObject({ queue: 'media', value: 600, transitions: 1 })
+    waits.media = 0
+    watch(5 * MINUTE)
+    expect(theOnly()).toMatchObject({ queue: 'mail', status: 'firing', transitions: 1 })
+    waits.mail = 290
+    watch(5 * MINUTE)
+    expect(theOnly().status).toBe('firing')
+    waits.mail = 0
+    watch(MINUTE + TICK)
+    expect(theOnly()).toMatchObject({ queue: 'mail', status: 'resolved', transitions: 2 })
   })
 
   it('is resolved when its condition was clearly false for a while, and that is told', () => {

@@ -1,6 +1,6 @@
 import type { AlertKind } from '@oncue/core'
 import type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow } from '@oncue/db'
-import { type Reading, readCondition } from './conditions.ts'
+import { readRule, type Subject } from './conditions.ts'
 import type { Facts } from './facts.ts'
 
 /**
@@ -19,19 +19,17 @@ type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'threshold' | 'forMs' |
 export function evaluate(facts: Facts, rules: readonly Rule[], open: readonly AlertRow[]): AlertChange[] {
   const { now } = facts
   const isDeserted = facts.whole.workers === 0 && open.some(isAboutAllWorkers)
-  const episodes = new Map(open.map((alert) => [keyOf(alert.ruleId, alert.queue), alert]))
+  const episodes = new Map(open.map((alert) => [alert.ruleId, alert]))
   const changes: AlertChange[] = []
   for (const rule of rules.filter(({ enabled }) => enabled)) {
-    for (const queue of subjectsOf(rule, facts)) {
-      const key = keyOf(rule.id, queue)
-      const before = episodes.get(key)
-      episodes.delete(key)
-      // People know that no worker is left: that jobs wait follows from it, in each of their queues.
-      if (!before && isDeserted && FOLLOWS.has(rule.kind)) continue
-      const reading = readCondition(rule, queue, facts)
-      const change = before ? goOn(before, rule, reading, now) : begin(rule, queue, reading, now)
-      if (change) changes.push(change)
-    }
+    const subject = readRule(rule, facts)
+    if (!subject) continue
+    const before = episodes.get(rule.id)
+    episodes.delete(rule.id)
+    // People know that no worker is left: that jobs wait follows from it, in each of their queues.
+    if (!before && isDeserted && FOLLOWS.has(rule.kind)) continue
+    const change = before ? goOn(before, rule, subject, now) : begin(rule, subject, now)
+    if (change) changes.push(change)
   }
   // Their rule was disabled or deleted, or their queue is gone.
   for (const before of episodes.values()) changes.push({ before, after: ended(before, now) })
@@ -43,14 +41,7 @@ const FOLLOWS: ReadonlySet<AlertKind> = new Set(['oldest_waiting', 'stalled'])
 const isAboutAllWorkers = ({ kind, queue, status }: AlertRow) =>
   kind === 'no_workers' && queue === null && status === 'firing'
 
-const keyOf = (ruleId: string, queue: string | null) => `${ruleId} ${queue ?? ''}`
-
-function subjectsOf({ kind, queue }: Rule, { queues }: Facts): (string | null)[] {
-  if (queue !== null) return queues.has(queue) ? [queue] : []
-  return kind === 'no_workers' ? [null] : [...queues.keys()]
-}
-
-function begin(rule: Rule, queue: string | null, reading: Reading, now: Date): AlertChange | null {
+function begin(rule: Rule, { queue, reading }: Subject, now: Date): AlertChange | null {
   if (reading.state !== 'holds') return null
   const { id: ruleId, kind, threshold, forMs } = rule
   const { value, summary } = reading
@@ -61,10 +52,11 @@ function begin(rule: Rule, queue: string | null, reading: Reading, now: Date): A
   return { before: null, after: forMs === 0 ? fired(pending, now) : pending }
 }
 
-function goOn(before: AlertRow, rule: Rule, reading: Reading, now: Date): AlertChange | null {
+function goOn(before: AlertRow, rule: Rule, subject: Subject, now: Date): AlertChange | null {
+  const { reading } = subject
   const sinceLookMs = now.getTime() - before.lookedAt.getTime()
   const isUnbroken = sinceLookMs >= 0 && sinceLookMs <= MAX_GAP_MS
-  if (reading.state === 'holds') return hold(before, rule, reading, isUnbroken, now)
+  if (reading.state === 'holds') return hold(before, rule, subject, isUnbroken, now)
   if (before.status === 'pending') return { before, after: null }
   if (reading.state === 'between')
     return before.calmSince ? { before, after: { ...before, calmSince: null } } : null
@@ -78,11 +70,11 @@ function goOn(before: AlertRow, rule: Rule, reading: Reading, now: Date): AlertC
 function hold(
   before: AlertRow,
   { threshold, forMs }: Rule,
-  { value, summary }: Reading,
+  { queue, reading: { value, summary } }: Subject,
   isUnbroken: boolean,
   now: Date,
 ): AlertChange | null {
-  const after: AlertEpisode = { ...before, value, threshold, summary, calmSince: null }
+  const after: AlertEpisode = { ...before, queue, value, threshold, summary, calmSince: null }
   if (before.status === 'pending') {
     const since = isUnbroken ? before.since : now
     if (now.getTime() - since.getTime() >= forMs) return { before, after: fired({ ...after, since }, now) }

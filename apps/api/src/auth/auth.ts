@@ -1,4 +1,4 @@
-import { type AccessClass, allows, allowsTopic, INTERNAL_TOPIC_PREFIX, OncueError } from '@oncue/core'
+import { type AccessClass, allows, allowsName, INTERNAL_TOPIC_PREFIX, OncueError } from '@oncue/core'
 import type { Store, TokenRow } from '@oncue/db'
 import { readSessionCookie } from './cookie.ts'
 import { type JwtVerifier, looksLikeJwt } from './jwt.ts'
@@ -12,6 +12,7 @@ import { Validity } from './validity.ts'
 const KEEP_MS = 1_000
 const MAX_KNOWN = 10_000
 const MINUTE_MS = 60_000
+export const DAY_MS = 86_400_000
 
 export type AuthOptions = {
   readonly store: Pick<Store, 'tokens'>
@@ -30,8 +31,13 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     if (!token || !sameHash(token.hash, hash) || !kinds.includes(token.kind)) return null
     if (token.lastUsed === null || token.lastUsed.getTime() < Date.now() - MINUTE_MS)
       // Nobody is kept out because this cannot be written.
-      await store.tokens.touch(token.id).catch(() => {})
+      await touch(token.id).catch(() => {})
     return toPrincipal(token)
+  }
+
+  async function touch(id: string): Promise<void> {
+    const { deviceIdleDays } = await settings.get()
+    await store.tokens.touch(id, deviceIdleDays * DAY_MS)
   }
 
   async function identifyBearer(header: string): Promise<Principal> {
@@ -78,10 +84,20 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     async assertTopic({ allowedTopics, name }, topic) {
       if (topic.startsWith(INTERNAL_TOPIC_PREFIX))
         throw new OncueError('TOPIC_NOT_ALLOWED', `Only Oncue itself enqueues ${topic}`)
-      if (!allowsTopic(allowedTopics, topic))
+      if (!allowsName(allowedTopics, topic))
         throw new OncueError('TOPIC_NOT_ALLOWED', `${JSON.stringify(name)} may not enqueue ${topic}`)
-      if (!allowsTopic((await settings.get()).allowedTopics, topic))
+      if (!allowsName((await settings.get()).allowedTopics, topic))
         throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics does not allow ${topic}`)
+    },
+
+    async queueChecker({ allowedQueues, name }) {
+      const { allowedQueues: allowed } = await settings.get()
+      return (queue) => {
+        if (!allowsName(allowedQueues, queue))
+          throw new OncueError('QUEUE_NOT_ALLOWED', `${JSON.stringify(name)} may not enqueue into ${queue}`)
+        if (!allowsName(allowed, queue))
+          throw new OncueError('QUEUE_NOT_ALLOWED', `The setting allowedQueues does not allow ${queue}`)
+      }
     },
 
     whileValid: (principal, access = 'read') => validity.watch(principal, access),
@@ -112,14 +128,15 @@ const VERBS: Readonly<Record<AccessClass, string>> = {
 }
 
 function toPrincipal(token: TokenRow): Principal {
-  const { id, name, role, allowedTopics, kind, parentId, expiresAt } = token
+  const { id, name, role, allowedTopics, allowedQueues, kind, parentId, expiresAt } = token
   return {
     kind,
     // What is done in a session is done by the token that signed in.
-    id: parentId ?? id,
+    id: (kind === 'session' && parentId) || id,
     name,
     role,
     allowedTopics,
+    allowedQueues,
     tokenId: id,
     expiresAt,
   }

@@ -10,6 +10,7 @@ export type JwtOptions = {
   /** A claim, or the way to one within others: `realm_access.roles`. */
   readonly roleClaim: string
   readonly topicsClaim: string
+  readonly queuesClaim: string
 }
 
 /** Those with a public key. A shared secret is none: whoever has the key set could sign with it. */
@@ -56,7 +57,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
   }
 }
 
-function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim }: JwtOptions): Principal {
+function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim, queuesClaim }: JwtOptions): Principal {
   const { sub, exp } = payload
   if (!sub) throw new OncueError('UNAUTHORIZED', 'The JWT names nobody: its claim "sub" is empty')
   const named = [payload.name, payload.email, payload.preferred_username].find(
@@ -67,7 +68,8 @@ function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim }: JwtOptions
     id: sub,
     name: cleanText(((named as string | undefined) || sub).slice(0, LIMITS.keyLength)),
     role: toRole(claimOf(payload, roleClaim)),
-    allowedTopics: toTopics(claimOf(payload, topicsClaim)),
+    allowedTopics: toNames(claimOf(payload, topicsClaim)),
+    allowedQueues: toNames(claimOf(payload, queuesClaim)),
     tokenId: null,
     expiresAt: new Date(((exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000),
   }
@@ -90,11 +92,11 @@ function toRole(claim: unknown): Role | null {
   return ROLES.findLast((role) => named.includes(role)) ?? null
 }
 
-/** Without the claim every topic; with one that cannot be read, none. */
-function toTopics(claim: unknown): readonly string[] | null {
+/** Without the claim all of them; with one that cannot be read, none. */
+function toNames(claim: unknown): readonly string[] | null {
   if (claim === undefined) return null
   if (typeof claim === 'string') return claim.split(/[\s,]+/).filter(Boolean)
-  return Array.isArray(claim) ? claim.filter((topic) => typeof topic === 'string') : []
+  return Array.isArray(claim) ? claim.filter((name) => typeof name === 'string') : []
 }
 
 function toJwtError(error: unknown, jwksUrl: string): OncueError {

@@ -9,6 +9,8 @@ export interface Principal {
   readonly role: Role | null
   /** Null: all. */
   readonly allowedTopics: readonly string[] | null
+  /** Null: all. */
+  readonly allowedQueues: readonly string[] | null
   /** The row that proves it; null without one. */
   readonly tokenId: string | null
   /** Null: when its row says so. */
@@ -21,6 +23,7 @@ export const ANONYMOUS: Principal = {
   name: 'anonymous',
   role: null,
   allowedTopics: null,
+  allowedQueues: null,
   tokenId: null,
   expiresAt: null,
 }
@@ -39,6 +42,8 @@ export interface Auth {
   authorize(principal: Principal, access: AccessClass): Promise<void>
   /** TOPIC_NOT_ALLOWED unless both the settings and the token allow it. */
   assertTopic(principal: Principal, topic: string): Promise<void>
+  /** Says QUEUE_NOT_ALLOWED of a queue unless both the settings and the token allow it. */
+  queueChecker(principal: Principal): Promise<(queue: string) => void>
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
    * changed. One check a second for all of them together.

@@ -22,6 +22,8 @@ const FAILURES = 20
 export interface Facts {
   readonly now: Date
   readonly queues: readonly QueueOverview[]
+  /** Our own queue, from which alerts are sent; null: it was never used. */
+  readonly own: QueueOverview | null
   readonly workers: readonly WorkerRow[]
   /** Of the last hour. */
   readonly activity: readonly ActivityPoint[]
@@ -85,10 +87,11 @@ export class FactReader {
 /** How full the queues are, and who serves them. */
 export async function readLoad(
   store: Pick<Store, 'queues' | 'workers'>,
-): Promise<Pick<Facts, 'queues' | 'workers'>> {
+): Promise<Pick<Facts, 'queues' | 'own' | 'workers'>> {
   const [queues, workers] = await Promise.all([store.queues(), store.workers()])
   return {
     queues: queues.filter(isTheirs),
+    own: queues.find((overview) => !isTheirs(overview)) ?? null,
     workers: workers.filter((worker) => worker.queues.some((queue) => isTheirs({ queue }))),
   }
 }

@@ -1,4 +1,4 @@
-import { SPARK_MINUTES } from '@oncue/core'
+import { MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core'
 import type { Gauge, Look, QueueOverview, WorkerRow } from '@oncue/db'
 import { minuteOf } from './ended.ts'
 import { type Serving, Workforce } from './workforce.ts'
@@ -18,6 +18,8 @@ export function lookAt(now: Date, queues: readonly QueueOverview[], workers: rea
     ...serving,
   })
   const busy = queues.filter(({ waiting, running }) => waiting > 0 || running > 0)
+  // Beyond that many, those in which least waits are not written down each minute.
+  if (busy.length > MAX_HEALTH_QUEUES) busy.sort((a, b) => b.waiting - a.waiting).splice(MAX_HEALTH_QUEUES)
   const gauges = busy.map((overview): [string, Gauge] => {
     return [overview.queue, gaugeOf([overview], workforce.of(overview.queue))]
   })

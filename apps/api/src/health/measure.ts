@@ -1,4 +1,4 @@
-import { type Health, QUEUE_STATES, type QueueHealth, SPARK_MINUTES } from '@oncue/core'
+import { type Health, MAX_HEALTH_QUEUES, QUEUE_STATES, type QueueHealth, SPARK_MINUTES } from '@oncue/core'
 import type { FailureGroup, QueueOverview } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'
@@ -11,6 +11,10 @@ import { Workforce } from './workforce.ts'
 const TOP_FAILURES = 5
 /** Enough to recognise it; the group has all of it. */
 const MESSAGE_LENGTH = 200
+const MAX_NAMES = 20
+
+/** What a job that is live can be. */
+export const BACKLOG = ['waiting', 'scheduled', 'running', 'blocked', 'held'] as const
 
 /** What the facts mean. */
 export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'environment'> {
@@ -20,11 +24,13 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
   const latest = lookAt(now, facts.queues, workers)
   const spark = sparkOf(latest, facts.looks)
   const queues = measureQueues(facts, spark)
+  const { waiting = 0, oldestWaiting = null, paused = null, limit = null } = facts.own ?? {}
+  const delivery = { waiting, oldestWaiting, paused, limit }
   const ran = whole.completed.map((completed, minute) => completed + (whole.failed[minute] ?? 0))
   const finished = whole.completed.map((completed, minute) => completed + (whole.lost[minute] ?? 0))
   return {
     now,
-    summary: summarize({ now, queues, workersAlive: latest.whole.workers }),
+    summary: summarize({ now, queues, workersAlive: latest.whole.workers, delivery }),
     oldestWaiting: {
       value: oldestOf(facts.queues),
       spark: spark((look) => Math.trunc(look.whole.oldestMs / 1_000)),
@@ -48,7 +54,9 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
       spark: spark((look) => look.whole.workers),
     },
     thresholds: thresholdsOf(facts.rules),
-    queues,
+    queues: queues.slice(0, MAX_HEALTH_QUEUES),
+    others: together(queues.slice(MAX_HEALTH_QUEUES)),
+    delivery,
     failures: facts.failures.slice(0, TOP_FAILURES).map(shortened),
     alerts: facts.alerts,
   }
@@ -96,10 +104,20 @@ function oldestOf(queues: readonly QueueOverview[]): Date | null {
   return times.length > 0 ? new Date(Math.min(...times)) : null
 }
 
+function together(queues: readonly QueueOverview[]): Health['others'] {
+  const sum = (state: (typeof BACKLOG)[number]) => queues.reduce((all, queue) => all + queue[state], 0)
+  return {
+    ...{ queues: queues.length, waiting: sum('waiting'), scheduled: sum('scheduled') },
+    ...{ running: sum('running'), blocked: sum('blocked'), held: sum('held') },
+    oldestWaiting: oldestOf(queues),
+  }
+}
+
 function shortened({ sample, fingerprint, topics, queues, count, lastSeen, isNew }: FailureGroup) {
   const { class: name = '', message = '' } = sample.error ?? {}
   return {
-    ...{ fingerprint, topics, queues, count, lastSeen, isNew },
+    ...{ fingerprint, count, lastSeen, isNew },
+    ...{ topics: topics.slice(0, MAX_NAMES), queues: queues.slice(0, MAX_NAMES) },
     class: name,
     message: message.slice(0, MESSAGE_LENGTH),
   }

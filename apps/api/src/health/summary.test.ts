@@ -56,6 +56,9 @@ const CASES: [text: string, level: string, queues: Queue[], workersAlive?: numbe
 
 describe('the summary', () => {
   it.each(CASES)('%s', (text, level, queues, workersAlive = 3) => {
-    expect(summarize({ now: NOW, workersAlive, queues })).toEqual({ level, text })
+    expect(summarize({ now: NOW, workersAlive, queues, delivery: { paused: null, limit: null } })).toEqual({
+      level,
+      text,
+    })
   })
 })

@@ -1,9 +1,11 @@
-import type { Health, QueueHealth, QueueState } from '@oncue/core'
+import { type Health, INTERNAL_QUEUE, type QueueHealth, type QueueState } from '@oncue/core'
 import { counted, inPercent, inWords } from './words.ts'
 
 export interface Situation {
   readonly now: Date
   readonly workersAlive: number
+  /** Our own queue, from which alerts are sent. */
+  readonly delivery: Pick<Health['delivery'], 'paused' | 'limit'>
   readonly queues: readonly Pick<
     QueueHealth,
     'queue' | 'state' | 'waiting' | 'oldestWaiting' | 'capacity' | 'failureRate' | 'paused'
@@ -21,7 +23,10 @@ interface Fact {
 
 /** The whole in one sentence: the worst first, and no more than two facts. */
 export function summarize(situation: Situation): Health['summary'] {
-  const { workersAlive, queues } = situation
+  const { workersAlive, queues, delivery } = situation
+  // It comes first: of all else nobody is told.
+  const silence = silenceOf(delivery)
+  if (silence !== null) return { level: 'bad', text: silence }
   const waiting = sumOf(queues)
   if (workersAlive === 0 && waiting > 0)
     return { level: 'bad', text: `No workers are alive, ${wait(waiting)}` }
@@ -39,6 +44,12 @@ export function summarize(situation: Situation): Health['summary'] {
     level: queues.some(({ state }) => BAD.has(state)) ? 'bad' : 'warn',
     text: second ? `${first.short}, ${second.short}` : first.long,
   }
+}
+
+function silenceOf({ paused, limit }: Situation['delivery']): string | null {
+  if (paused)
+    return `No alert is sent: ${INTERNAL_QUEUE} is paused${paused.by === null ? '' : ` by ${paused.by}`}`
+  return limit?.maxRunning === 0 ? `No alert is sent: ${INTERNAL_QUEUE} is limited to 0 jobs` : null
 }
 
 const BAD: ReadonlySet<QueueState> = new Set(['stalled', 'late', 'failing'])

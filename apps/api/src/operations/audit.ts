@@ -1,6 +1,7 @@
 import { auditPageSchema, auditRequestSchema } from '@oncue/core'
+import type { Mask } from '../masking.ts'
 import { reading } from '../operation.ts'
-import { maskerOf } from './masker.ts'
+import { maskerOf, maskFilter } from './masker.ts'
 
 export const list = reading({
   name: 'audit.list',
@@ -10,8 +11,15 @@ export const list = reading({
   output: auditPageSchema,
   async run(ctx, { limit, cursor, ...filter }) {
     const { items, nextCursor } = await ctx.store.audit.list(filter, { limit, cursor })
-    // A filter that somebody acted by may name what others are not to see.
     const mask = await maskerOf(ctx)
-    return { items: items.map((entry) => mask(entry, ['target']).value), nextCursor }
+    return { items: items.map((entry) => ({ ...entry, target: maskTarget(mask, entry.target) })), nextCursor }
   },
 })
+
+/** A filter that was acted by may name what others are not to see. */
+function maskTarget(mask: Mask, given: unknown): unknown {
+  const { target } = mask({ target: given }, ['target']).value
+  if (typeof target !== 'object' || target === null || !('filter' in target)) return target
+  const { filter } = target
+  return typeof filter === 'object' && filter ? { ...target, filter: maskFilter(mask, filter) } : target
+}

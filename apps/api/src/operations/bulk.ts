@@ -19,7 +19,7 @@ import type { ApiContext } from '../context.ts'
 import { watchOperation } from '../live/watch-operation.ts'
 import { changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
-import { assertMayActOn, maskerOf } from './masker.ts'
+import { assertMayFilterBy, maskerOf, maskFilter } from './masker.ts'
 
 export const preview = reading({
   name: 'operations.preview',
@@ -118,8 +118,8 @@ export const watch = watching({
 async function presenter(ctx: ApiContext) {
   const mask = await maskerOf(ctx)
   return ({ spreadMs, actor: { id, name }, ...operation }: OperationRow) => {
-    const { value } = mask({ filter: { ...operation.filter } }, ['filter'])
-    return { ...operation, ...value, spreadSeconds: spreadMs / 1_000, by: { id, name } }
+    const filter = maskFilter(mask, operation.filter)
+    return { ...operation, filter, spreadSeconds: spreadMs / 1_000, by: { id, name } }
   }
 }
 
@@ -130,7 +130,7 @@ interface Asked {
 }
 
 async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
-  await assertMayActOn(ctx, filter)
+  await assertMayFilterBy(ctx, filter)
   const { status } = filter
   if (status && !POSSIBLE[action](status))
     throw new OncueError(

@@ -8,7 +8,6 @@ import {
 } from '@oncue/core'
 import type { TokenRow } from '@oncue/db'
 import { z } from 'zod'
-import type { Principal } from '../auth/principal.ts'
 import type { ApiContext } from '../context.ts'
 import { authorize, changing, reading } from '../operation.ts'
 
@@ -17,12 +16,7 @@ export const list = reading({
   access: 'act',
   input: z.undefined(),
   output: z.array(deviceSchema),
-  async run({ store, principal }) {
-    const devices = await store.tokens.list({ kind: 'device' })
-    const channels = (await store.channels.list()).filter(({ enabled }) => enabled)
-    const pushOf = new Map(channels.map((channel) => [channel.tokenId, channel]))
-    return devices.map((device) => toDevice(device, pushOf.get(device.id) ?? null, principal))
-  },
+  run: async (ctx) => toDevices(ctx, await ctx.store.tokens.list({ kind: 'device' })),
 })
 
 export const rename = changing({
@@ -66,8 +60,22 @@ async function assertMayChange({ store, principal }: ApiContext, id: string): Pr
     throw new OncueError('FORBIDDEN', `${JSON.stringify(device.name)} is ${device.role}, and you are not`)
 }
 
-export function toDevice(token: TokenRow, push: Device['push'], principal: Principal): Device {
-  const { id, name, role, created, createdBy, lastUsed, revokedAt } = token
-  const isThis = principal.id === id
-  return { id, name, role, created, createdBy, lastUsed, revokedAt, isThis, push }
+export async function toDevices(
+  { store, principal }: ApiContext,
+  tokens: readonly TokenRow[],
+): Promise<Device[]> {
+  const channels = (await store.channels.list()).filter(({ enabled }) => enabled)
+  const pushOf = new Map(channels.map((channel) => [channel.tokenId, channel]))
+  const makerIds = new Set(tokens.flatMap(({ parentId }) => parentId ?? []))
+  const makers = new Map((await store.tokens.getMany([...makerIds])).map((maker) => [maker.id, maker]))
+  return tokens.map((token) => {
+    const { id, name, role, created, createdBy, parentId, expiresAt, idleUntil, lastUsed, revokedAt } = token
+    const maker = makers.get(parentId ?? '')
+    return {
+      ...{ id, name, role, created, createdBy, expiresAt, idleUntil, lastUsed, revokedAt },
+      maker: maker && maker.kind !== 'session' ? { id: maker.id, kind: maker.kind, name: maker.name } : null,
+      isThis: principal.id === id,
+      push: pushOf.get(id) ?? null,
+    }
+  })
 }

@@ -20,7 +20,7 @@ import { toPublicError } from '../errors.ts'
 import { changing } from '../operation.ts'
 import { unmaskedChecker } from './masker.ts'
 import { noteJobs } from './notes.ts'
-import { assertOtherQueue } from './own-queue.ts'
+import { queueChecker } from './own-queue.ts'
 
 type Request = z.output<typeof enqueueRequestSchema>
 type Item = z.output<typeof enqueueItemSchema>
@@ -68,7 +68,7 @@ export const enqueueMany = changing({
 /** Cheap checks first: what a token may enqueue, then the payload's form, then the schema of its topic. */
 async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
   await ctx.auth.assertTopic(ctx.principal, request.topic)
-  return toJob(request, await payloadChecker(ctx))
+  return toJob(request, await checksFor(ctx))
 }
 
 /** Each job, or what is wrong with it. Whatever has to be asked for is asked for once. */
@@ -77,7 +77,7 @@ async function prepareEach(
   items: readonly unknown[],
   atomic: boolean,
 ): Promise<(NewJob | OncueError)[]> {
-  const check = await payloadChecker(ctx)
+  const checks = await checksFor(ctx)
   const requests = items.map((item, index) => attempt(() => parseItem(item, index, items.length, atomic)))
   const topics = new Set(requests.flatMap((request) => (isOncueError(request) ? [] : request.topic)))
   const refusals = new Map<string, OncueError>()
@@ -88,7 +88,7 @@ async function prepareEach(
   const prepared = requests.map((request) =>
     isOncueError(request)
       ? request
-      : (refusals.get(request.topic) ?? attempt(() => toJob(withoutItems(request), check))),
+      : (refusals.get(request.topic) ?? attempt(() => toJob(withoutItems(request), checks))),
   )
   return prepared.map((job, index) =>
     isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
@@ -111,24 +111,30 @@ function afterItems(
   return { ...job, after: [...new Set([...job.after, ...parents])] }
 }
 
-type Check = (topic: string, payload: unknown, text: string) => void
+interface Checks {
+  readonly assertQueue: (queue?: string) => void
+  readonly assertPayload: (topic: string, payload: unknown, text: string) => void
+}
 
-async function payloadChecker(ctx: ApiContext): Promise<Check> {
+async function checksFor(ctx: ApiContext): Promise<Checks> {
   const { payloadValidation } = await ctx.settings.get()
   const assertValid = await ctx.payloads.checker(payloadValidation)
   const assertUnmasked = await unmaskedChecker(ctx)
-  return (topic, payload, text) => {
-    assertUnmasked(payload, text)
-    assertValid(topic, payload)
+  return {
+    assertQueue: await queueChecker(ctx),
+    assertPayload(topic, payload, text) {
+      assertUnmasked(payload, text)
+      assertValid(topic, payload)
+    },
   }
 }
 
-function toJob(request: Request, check: Check): NewJob {
+function toJob(request: Request, { assertQueue, assertPayload }: Checks): NewJob {
   const { topic, payload = null, ...options } = request
-  assertOtherQueue(options.queue)
+  assertQueue(options.queue)
   // Without options it need not look at them again.
   const job = prepareJob(topic, payload, Object.keys(options).length > 0 ? options : undefined)
-  check(topic, payload, job.payload)
+  assertPayload(topic, payload, job.payload)
   return job
 }
 

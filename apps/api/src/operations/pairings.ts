@@ -7,10 +7,11 @@ import {
   pairedSchema,
   pairingSchema,
 } from '@oncue/core'
+import { DAY_MS } from '../auth/auth.ts'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { changing } from '../operation.ts'
 import { actorOf } from './actor.ts'
-import { toDevice } from './devices.ts'
+import { toDevices } from './devices.ts'
 
 export const create = changing({
   name: 'pairings.create',
@@ -27,9 +28,10 @@ export const create = changing({
     if (!isAtMost(role, most))
       throw new OncueError('FORBIDDEN', `A device of yours can be ${most} at most, not ${role}`)
     const { id, code, expiresAt } = await store.pairings.create({
-      ...{ role, allowedTopics: principal.allowedTopics, createdBy: actorOf(ctx) },
-      // What a session makes is made by the token behind it.
-      makerId: principal.tokenId === null ? null : principal.id,
+      ...{ role, allowedTopics: principal.allowedTopics, allowedQueues: principal.allowedQueues },
+      createdBy: actorOf(ctx),
+      // What a session makes is made by the token behind it, and ends with that; what a JWT makes ends as it does.
+      ...(principal.tokenId === null ? { deviceUntil: principal.expiresAt } : { makerId: principal.id }),
       validMs: validSeconds * 1_000,
     })
     const url = `${publicUrl ?? request.origin}/pair?code=${code}`
@@ -44,12 +46,16 @@ export const exchange = changing({
   access: 'anyone',
   input: exchangePairingRequestSchema,
   output: pairedSchema,
-  async run({ store, guesses, request, principal }, { code, name }) {
+  async run(ctx, { code, name }) {
+    const { store, guesses, request, settings } = ctx
     const secret = newSecret()
+    const { deviceIdleDays } = await settings.get()
     const device = await guesses.spend(request.ip, () =>
-      store.pairings.exchange({ code, name, hash: hashSecret(secret) }),
+      store.pairings.exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS }),
     )
-    return { device: toDevice(device, null, principal), secret }
+    const [shown] = await toDevices(ctx, [device])
+    if (!shown) throw new OncueError('INTERNAL', 'The new device is not shown')
+    return { device: shown, secret }
   },
   note: (_, { device: { id, name, role, createdBy } }) => ({
     target: { id, name, role, createdBy },

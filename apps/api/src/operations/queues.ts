@@ -1,11 +1,13 @@
 import {
   configureQueueRequestSchema,
+  INTERNAL_QUEUE,
   limitRequestSchema,
   queueOverviewSchema,
   queueRequestSchema,
 } from '@oncue/core'
 import { z } from 'zod'
-import { changing, reading } from '../operation.ts'
+import type { ApiContext } from '../context.ts'
+import { authorize, changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
 
 const NOTHING = z.null()
@@ -24,6 +26,7 @@ export const pause = changing({
   input: queueRequestSchema,
   output: NOTHING,
   async run(ctx, { queue }) {
+    await assertMayChange(ctx, queue)
     await ctx.store.pause(queue, actorOf(ctx))
     return null
   },
@@ -47,8 +50,9 @@ export const limit = changing({
   access: 'act',
   input: limitRequestSchema,
   output: NOTHING,
-  async run({ store }, { limit: wanted, ...target }) {
-    await store.limit(target, wanted)
+  async run(ctx, { limit: wanted, ...target }) {
+    if ('queue' in target) await assertMayChange(ctx, target.queue)
+    await ctx.store.limit(target, wanted)
     return null
   },
   note: (target) => ({ target, count: 1 }),
@@ -59,9 +63,15 @@ export const configure = changing({
   access: 'act',
   input: configureQueueRequestSchema,
   output: NOTHING,
-  async run({ store }, { queue, ...settings }) {
-    await store.configureQueue(queue, settings)
+  async run(ctx, { queue, ...settings }) {
+    await assertMayChange(ctx, queue)
+    await ctx.store.configureQueue(queue, settings)
     return null
   },
   note: (target) => ({ target, count: 1 }),
 })
+
+/** From our own queue all alerts are sent. To let them be sent again everybody may who acts. */
+async function assertMayChange(ctx: ApiContext, queue: string): Promise<void> {
+  if (queue === INTERNAL_QUEUE) await authorize(ctx, 'admin')
+}

@@ -9,10 +9,10 @@ import {
 import { nextRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
-import { changing, reading } from '../operation.ts'
+import { authorize, changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { maskerOf, unmaskedChecker } from './masker.ts'
-import { assertOtherQueue } from './own-queue.ts'
+import { queueChecker } from './own-queue.ts'
 
 export const list = reading({
   name: 'schedules.list',
@@ -26,7 +26,7 @@ export const list = reading({
   },
 })
 
-/** A schedule enqueues again and again, so it takes what an enqueue takes: its topic and payload are checked alike. */
+/** A schedule enqueues again and again, so it takes what an enqueue takes: the right, the topic and the payload are checked alike. */
 export const save = changing({
   name: 'schedules.save',
   access: 'act',
@@ -34,10 +34,12 @@ export const save = changing({
   output: scheduleSchema,
   async run(ctx, { payload = null, ...schedule }) {
     const { auth, payloads, principal, settings, store } = ctx
+    await authorize(ctx, 'enqueue')
     await auth.assertTopic(principal, schedule.topic)
-    assertOtherQueue(schedule.options.queue)
+    const assertQueue = await queueChecker(ctx)
+    assertQueue(schedule.options.queue)
     const assertUnmasked = await unmaskedChecker(ctx)
-    assertUnmasked(payload, prepareJob(schedule.topic, payload).payload)
+    assertUnmasked(payload, prepareJob(schedule.topic, payload).payload, schedule.options.meta)
     const { payloadValidation } = await settings.get()
     await payloads.check(schedule.topic, payload, payloadValidation)
     const saved = await store.schedules.save({ ...schedule, payload, source: 'database' })
@@ -87,10 +89,14 @@ export const runNow = changing({
   access: 'act',
   input: scheduleNameSchema,
   output: z.object({ id: jobIdSchema }),
-  async run({ auth, principal, store }, { name }) {
+  async run(ctx, { name }) {
+    const { auth, principal, store } = ctx
+    await authorize(ctx, 'enqueue')
     const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
     if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
     await auth.assertTopic(principal, schedule.topic)
+    const assertQueue = await queueChecker(ctx)
+    assertQueue(schedule.options.queue)
     return { id: await store.schedules.runNow(name) }
   },
   note: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
@@ -99,5 +105,6 @@ export const runNow = changing({
 async function show(ctx: ApiContext, schedule: ScheduleRow, now: Date) {
   const mask = await maskerOf(ctx)
   const { value } = mask(schedule, ['payload'])
-  return { ...value, options: { ...schedule.options }, nextRuns: nextRuns(schedule, now) }
+  const options = mask(schedule.options, ['meta']).value
+  return { ...value, options: { ...options }, nextRuns: nextRuns(schedule, now) }
 }

@@ -13,7 +13,7 @@ export const create = changing({
   input: z.undefined(),
   output: z.object({ id: z.string(), secret: z.string(), expiresAt: z.date() }),
   async run({ store, principal }) {
-    const { kind, tokenId, name, role, allowedTopics } = principal
+    const { kind, tokenId, name, role, allowedTopics, allowedQueues } = principal
     if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
       throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
     const end = new Date((await store.now()).getTime() + SESSION_MS)
@@ -21,7 +21,7 @@ export const create = changing({
     const secret = newSecret()
     const hash = hashSecret(secret)
     const { id } = await store.tokens.create({
-      ...{ kind: 'session', parentId: tokenId, name, role, allowedTopics, hash, expiresAt },
+      ...{ kind: 'session', parentId: tokenId, name, role, allowedTopics, allowedQueues, hash, expiresAt },
     })
     return { id, secret, expiresAt }
   },

@@ -6,6 +6,7 @@ import {
   listTokensRequestSchema,
   meSchema,
   OncueError,
+  revokedTokenSchema,
   tokenIdSchema,
   tokenSchema,
 } from '@oncue/core'
@@ -21,7 +22,7 @@ export const list = reading({
   output: z.array(tokenSchema),
   async run({ store }, options) {
     const tokens = await store.tokens.list(options)
-    return tokens.map(({ allowedTopics, ...token }) => ({ ...token, allowedTopics: copy(allowedTopics) }))
+    return tokens.map(copied)
   },
 })
 
@@ -30,7 +31,7 @@ export const create = changing({
   access: 'admin',
   input: createTokenRequestSchema,
   output: createdTokenSchema,
-  async run(ctx, { name, role, allowedTopics, expiresAt }) {
+  async run(ctx, { name, role, allowedTopics, allowedQueues, expiresAt }) {
     const { store } = ctx
     if (expiresAt && expiresAt <= (await store.now()))
       throw new OncueError(
@@ -41,24 +42,28 @@ export const create = changing({
     const hash = hashSecret(secret)
     const createdBy = actorOf(ctx)
     const token = await store.tokens.create({
-      ...{ kind: 'token', name, role, hash, allowedTopics, createdBy, expiresAt },
+      ...{ kind: 'token', name, role, hash, allowedTopics, allowedQueues, createdBy, expiresAt },
     })
-    return { ...token, allowedTopics: copy(token.allowedTopics), secret }
+    return { ...copied(token), secret }
   },
-  note: ({ name, role, allowedTopics }, { id }) => ({ target: { id, name, role, allowedTopics }, count: 1 }),
+  note: ({ name, role, allowedTopics, allowedQueues }, { id }) => ({
+    target: { id, name, role, allowedTopics, allowedQueues },
+    count: 1,
+  }),
 })
 
+/** With its sessions, the devices that it paired, and what was made by those. */
 export const revoke = changing({
   name: 'tokens.revoke',
   access: 'admin',
   input: tokenIdSchema,
-  output: z.null(),
+  output: revokedTokenSchema,
   async run({ store, auth }, { id }) {
-    await store.tokens.revoke(id)
+    const { devices } = await store.tokens.revoke(id)
     await auth.changed()
-    return null
+    return { devices }
   },
-  note: (target) => ({ target, count: 1 }),
+  note: ({ id }, { devices }) => ({ target: { id, devices }, count: 1 }),
 })
 
 export const me = reading({
@@ -67,13 +72,26 @@ export const me = reading({
   input: z.undefined(),
   output: meSchema,
   async run({ principal, settings }) {
-    const { allowedTopics, role, kind } = principal
+    const { role, kind } = principal
     const now = await settings.get()
     const isOpen = now.httpEnabled || role === 'admin'
     const caller = { signedIn: kind !== 'anonymous', role }
     const may = ACCESS_CLASSES.filter((access) => isOpen && allows(now, caller, access))
-    return { ...principal, allowedTopics: copy(allowedTopics), may }
+    return { ...copied(principal), may }
   },
 })
 
-const copy = (topics: readonly string[] | null) => topics && [...topics]
+/** Answers are made of arrays that could be changed. */
+function copied<Holder extends Lists>(holder: Holder) {
+  const { allowedTopics, allowedQueues } = holder
+  return {
+    ...holder,
+    allowedTopics: allowedTopics && [...allowedTopics],
+    allowedQueues: allowedQueues && [...allowedQueues],
+  }
+}
+
+interface Lists {
+  readonly allowedTopics: readonly string[] | null
+  readonly allowedQueues: readonly string[] | null
+}

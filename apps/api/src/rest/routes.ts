@@ -49,6 +49,7 @@ export const ROUTES: readonly Route[] = [
       'PAYLOAD_TOO_LARGE',
       'META_TOO_LARGE',
       'TOPIC_NOT_ALLOWED',
+      'QUEUE_NOT_ALLOWED',
       'UNKNOWN_PARENT',
       'UNIQUE_KEY_LIVE',
     ],
@@ -64,7 +65,13 @@ export const ROUTES: readonly Route[] = [
     body: restBatchSchema,
     example: { jobs: [{ topic: 'mail_digest', payload: { userId: '123' } }, { topic: 'mail_digest' }] },
     responses: { 201: restBatchAnswerSchema, 207: restBatchAnswerSchema },
-    errors: ['BATCH_TOO_LARGE', 'PAYLOAD_TOO_LARGE', 'TOPIC_NOT_ALLOWED', 'INVALID_PAYLOAD'],
+    errors: [
+      'BATCH_TOO_LARGE',
+      'PAYLOAD_TOO_LARGE',
+      'TOPIC_NOT_ALLOWED',
+      'QUEUE_NOT_ALLOWED',
+      'INVALID_PAYLOAD',
+    ],
     answer: (output) => ({ status: output.refused === 0 ? 201 : 207, body: toBatchAnswer(output) }),
   }),
   route({
@@ -146,7 +153,14 @@ export const ROUTES: readonly Route[] = [
     example: { app: 'open_notebook', command: 'embed_chunk', input: { source_id: 'source:abc123' } },
     idempotent: true,
     responses: { 202: submittedSchema },
-    errors: ['INVALID_TEXT', 'INVALID_PAYLOAD', 'UNSAFE_NUMBER', 'PAYLOAD_TOO_LARGE', 'TOPIC_NOT_ALLOWED'],
+    errors: [
+      'INVALID_TEXT',
+      'INVALID_PAYLOAD',
+      'UNSAFE_NUMBER',
+      'PAYLOAD_TOO_LARGE',
+      'TOPIC_NOT_ALLOWED',
+      'QUEUE_NOT_ALLOWED',
+    ],
     answer: ({ id }, { body }) => {
       const { command } = body as { command: string }
       const message = `Command '${command}' submitted successfully`

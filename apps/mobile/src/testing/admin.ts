@@ -40,6 +40,11 @@ export function entryOf(id: string, differs: Partial<Entry> = {}): Entry {
 export function deviceOf(id: string, differs: Partial<Device> = {}): Device {
   return {
     ...{ id, name: 'Pixel', role: 'operator', created: minutesAgo(9_000), createdBy: 'ada' },
+    ...{
+      maker: { id: 'token', kind: 'token', name: 'ada' },
+      expiresAt: null,
+      idleUntil: minutesAgo(-129_597),
+    },
     ...{ lastUsed: minutesAgo(3), revokedAt: null, isThis: false, push: null },
     ...differs,
   }

@@ -38,6 +38,8 @@ export function healthOf(differs: Partial<Health> = {}): Health {
     workers: { alive: 2, missing: 0, slots: 20, running: 1, spark: spark(2) },
     thresholds: { oldestWaitingSeconds: 300, failureRate: 0.1 },
     queues: [queueOf('default'), queueOf('mail')],
+    others: { queues: 0, waiting: 0, scheduled: 0, running: 0, blocked: 0, held: 0, oldestWaiting: null },
+    delivery: { waiting: 0, oldestWaiting: null, paused: null, limit: null },
     failures: [],
     alerts: { firing: 0, acked: 0, snoozed: 0 },
     ...differs,

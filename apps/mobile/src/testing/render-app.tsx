@@ -26,7 +26,8 @@ export async function renderApp(
 ) {
   const session = new Session()
   const me: Me = {
-    ...{ kind: 'token', id: 'token', name: 'somebody', role, allowedTopics: null, expiresAt: null },
+    ...{ kind: 'token', id: 'token', name: 'somebody', role, expiresAt: null },
+    ...{ allowedTopics: null, allowedQueues: null },
     may: MAY[role],
   }
   const client = createTestClient({

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto'
 import {
+  allowedQueuesSchema,
   allowedTopicsSchema,
   assertText,
   LIMITS,
@@ -12,7 +13,7 @@ import { z } from 'zod'
 import type { PairingStore } from '../access.ts'
 import type { Sql } from '../sql.ts'
 import { isUuid } from '../uuid.ts'
-import { readToken, type StoredToken, tokenHashSchema, tokenNameSchema, USABLE } from './tokens.ts'
+import { readToken, type StoredToken, toJson, tokenHashSchema, tokenNameSchema, USABLE } from './tokens.ts'
 
 /** Without what is taken for something else when it is read aloud or typed: 0 and O, 1, I and L. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTUVWXYZ'
@@ -27,7 +28,9 @@ const MAX_VALID_MS = 86_400_000
 const pairingSchema = z.strictObject({
   role: roleSchema.exclude(['producer']),
   allowedTopics: allowedTopicsSchema.optional(),
+  allowedQueues: allowedQueuesSchema.optional(),
   makerId: z.uuid().nullish(),
+  deviceUntil: z.date().nullish(),
   createdBy: z.string().min(1).max(LIMITS.keyLength),
   validMs: z.int().min(1).max(MAX_VALID_MS),
 })
@@ -36,6 +39,7 @@ const deviceSchema = z.strictObject({
   code: z.string().max(100),
   name: tokenNameSchema,
   hash: tokenHashSchema,
+  idleMs: z.int().min(1).optional(),
 })
 
 /** Written once for both databases. */
@@ -45,7 +49,7 @@ export function createPairings(sql: Sql): PairingStore {
       const parsed = pairingSchema.safeParse(pairing)
       if (!parsed.success) throw toInputError(parsed.error, 'pairing', pairing)
       assertText(pairing.createdBy, 'pairing.createdBy')
-      const { role, allowedTopics, makerId, createdBy, validMs } = parsed.data
+      const { role, allowedTopics, allowedQueues, makerId, deviceUntil, createdBy, validMs } = parsed.data
       const now = await sql.now()
       const [id, code, expiresAt] = [newJobId(now.getTime()), newCode(), new Date(now.getTime() + validMs)]
       await sql.run(
@@ -55,11 +59,12 @@ export function createPairings(sql: Sql): PairingStore {
         },
         {
           text: `insert into {pairings}
-              (id, code_hash, role, allowed_topics, maker_id, created, created_by, expires_at)
-            values (?, ?, ?, ?, ?, ?, ?, ?)`,
+              (id, code_hash, role, allowed_topics, allowed_queues, maker_id, device_until, created, created_by,
+                expires_at)
+            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
           values: [
-            ...[id, hashOf(code), role, allowedTopics ? JSON.stringify(allowedTopics) : null],
-            ...[makerId ?? null, now, createdBy, expiresAt],
+            ...[id, hashOf(code), role, toJson(allowedTopics), toJson(allowedQueues)],
+            ...[makerId ?? null, deviceUntil ?? null, now, createdBy, expiresAt],
           ],
         },
       )
@@ -73,21 +78,26 @@ export function createPairings(sql: Sql): PairingStore {
       assertText(device.name, 'device.name')
       const now = await sql.now()
       const id = newJobId(now.getTime())
+      const { idleMs } = parsed.data
+      const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
       // Only the one that took the code finds itself in the row.
       const made = await sql.run(
         {
           text: `update {pairings} set used_at = ?, device_id = ?
             where code_hash = ? and used_at is null and expires_at > ?
+              and (device_until is null or device_until > ?)
               and (maker_id is null or exists (select 1 from {tokens} t where t.id = maker_id and ${USABLE}))`,
-          values: [now, id, hashOf(device.code), now, now, now],
+          values: [now, id, hashOf(device.code), now, now, now, now],
         },
         {
-          // No longer than who made the code.
-          text: `insert into {tokens} (id, kind, name, role, hash, allowed_topics, created, created_by, expires_at)
-            select p.device_id, 'device', ?, p.role, ?, p.allowed_topics, p.used_at, p.created_by,
-              (select t.expires_at from {tokens} t where t.id = p.maker_id)
+          // No longer than what made the code.
+          text: `insert into {tokens} (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id,
+              created, created_by, expires_at, idle_until)
+            select p.device_id, 'device', ?, p.role, ?, p.allowed_topics, p.allowed_queues, p.maker_id,
+              p.used_at, p.created_by,
+              coalesce(p.device_until, (select t.expires_at from {tokens} t where t.id = p.maker_id)), ?
             from {pairings} p where p.device_id = ?`,
-          values: [device.name, device.hash, id],
+          values: [device.name, device.hash, idleUntil, id],
         },
       )
       const token = made > 0 ? await find('t.id = ?', id) : null

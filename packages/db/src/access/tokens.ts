@@ -1,4 +1,5 @@
 import {
+  allowedQueuesSchema,
   allowedTopicsSchema,
   assertText,
   LIMITS,
@@ -28,10 +29,12 @@ export type StoredToken = {
   readonly role: TokenRow['role']
   readonly hash: string
   readonly allowed_topics: unknown
+  readonly allowed_queues: unknown
   readonly parent_id: string | null
   readonly created: unknown
   readonly created_by: string | null
   readonly expires_at: unknown
+  readonly idle_until: unknown
   readonly last_used: unknown
   readonly revoked_at: unknown
 }
@@ -45,15 +48,26 @@ const newTokenSchema = z.strictObject({
   role: roleSchema,
   hash: tokenHashSchema,
   allowedTopics: allowedTopicsSchema.optional(),
+  allowedQueues: allowedQueuesSchema.optional(),
   parentId: z.uuid().nullish(),
   createdBy: z.string().max(LIMITS.keyLength).nullish(),
   expiresAt: z.date().nullish(),
 })
 
-/** Ended by itself, or with the token that it was made from. */
-export const USABLE = `t.revoked_at is null and (t.expires_at is null or t.expires_at > ?)
-  and not exists (select 1 from {tokens} p
-    where p.id = t.parent_id and (p.revoked_at is not null or p.expires_at <= ?))`
+/** Neither `t` nor what it was made by, nor what that was made by, has ended. Takes the time twice. */
+export const USABLE = `not exists (
+  with recursive line as (
+    select t.parent_id, t.revoked_at, t.expires_at, t.idle_until
+    union all
+    select p.parent_id, p.revoked_at, p.expires_at, p.idle_until from {tokens} p join line on p.id = line.parent_id)
+  select 1 from line where revoked_at is not null or expires_at <= ? or idle_until <= ?)`
+
+/** All that was made by a token, and by those. */
+const MADE_BY = `with recursive made as (
+    select m.id from {tokens} m where m.parent_id = ?
+    union all
+    select m.id from {tokens} m join made on m.parent_id = made.id)
+  select id from made`
 
 export function readToken(sql: Sql, row: StoredToken): TokenRow {
   return {
@@ -62,10 +76,12 @@ export function readToken(sql: Sql, row: StoredToken): TokenRow {
     name: row.name,
     role: row.role,
     allowedTopics: sql.json(row.allowed_topics) as TokenRow['allowedTopics'],
+    allowedQueues: sql.json(row.allowed_queues) as TokenRow['allowedQueues'],
     parentId: row.parent_id,
     created: sql.time(row.created) as Date,
     createdBy: row.created_by,
     expiresAt: sql.time(row.expires_at),
+    idleUntil: sql.time(row.idle_until),
     lastUsed: sql.time(row.last_used),
     revokedAt: sql.time(row.revoked_at),
   }
@@ -74,23 +90,25 @@ export function readToken(sql: Sql, row: StoredToken): TokenRow {
 const unknownToken = (id: string) =>
   new OncueError('TOKEN_NOT_FOUND', `There is no token ${JSON.stringify(id)}`)
 
+export const toJson = (names: readonly string[] | null | undefined) => (names ? JSON.stringify(names) : null)
+
 /** Written once for both databases. */
 export function createTokens(sql: Sql): TokenStore {
   const read = (row: StoredToken) => readToken(sql, row)
 
-  const revokeSessions = (parentId: string, now: Date, condition = ''): PortableStatement => ({
-    text: `update {tokens} set revoked_at = ? where parent_id = ? and revoked_at is null ${condition}`,
+  const revokeMadeBy = (parentId: string, now: Date, condition = ''): PortableStatement => ({
+    text: `update {tokens} set revoked_at = ? where id in (${MADE_BY}) and revoked_at is null ${condition}`,
     values: [now, parentId],
   })
 
   function insert(id: string, token: NewToken, now: Date): PortableStatement {
-    const { kind, name, role, hash, allowedTopics, parentId, createdBy, expiresAt } = token
+    const { kind, name, role, hash, allowedTopics, allowedQueues, parentId, createdBy, expiresAt } = token
     return {
       text: `insert into {tokens}
-          (id, kind, name, role, hash, allowed_topics, parent_id, created, created_by, expires_at)
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id, created, created_by, expires_at)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       values: [
-        ...[id, kind, name, role, hash, allowedTopics ? JSON.stringify(allowedTopics) : null],
+        ...[id, kind, name, role, hash, toJson(allowedTopics), toJson(allowedQueues)],
         ...[parentId ?? null, now, createdBy ?? null, expiresAt ?? null],
       ],
     }
@@ -116,9 +134,9 @@ export function createTokens(sql: Sql): TokenStore {
       await sql.run(...(token.kind === 'session' ? [forget] : []), insert(id, token, now))
       return {
         ...{ id, kind: token.kind, name: token.name, role: token.role, created: now },
-        ...{ allowedTopics: token.allowedTopics ?? null, parentId: token.parentId ?? null },
-        ...{ createdBy: token.createdBy ?? null, expiresAt: token.expiresAt ?? null },
-        ...{ lastUsed: null, revokedAt: null },
+        ...{ allowedTopics: token.allowedTopics ?? null, allowedQueues: token.allowedQueues ?? null },
+        ...{ parentId: token.parentId ?? null, createdBy: token.createdBy ?? null },
+        ...{ expiresAt: token.expiresAt ?? null, idleUntil: null, lastUsed: null, revokedAt: null },
       }
     },
 
@@ -129,15 +147,16 @@ export function createTokens(sql: Sql): TokenStore {
     async setAdmin(hash) {
       const now = await sql.now()
       const unknown = 'not exists (select 1 from {tokens} o where o.hash = ?)'
-      const sessions = revokeSessions(FIRST_ADMIN, now, `and ${unknown}`)
+      const madeByIt = revokeMadeBy(FIRST_ADMIN, now, `and ${unknown}`)
       await sql.run(
         insertFirstAdmin(hash, now),
         {
-          text: `update {tokens} set role = 'admin', allowed_topics = null, expires_at = null, revoked_at = null
+          text: `update {tokens} set role = 'admin', allowed_topics = null, allowed_queues = null,
+              expires_at = null, revoked_at = null
             where hash = ?`,
           values: [hash],
         },
-        { ...sessions, values: [...(sessions.values ?? []), hash] },
+        { ...madeByIt, values: [...(madeByIt.values ?? []), hash] },
         {
           text: `update {tokens} set hash = ?, role = 'admin', expires_at = null, revoked_at = null, last_used = null
             where id = ? and ${unknown}`,
@@ -160,6 +179,17 @@ export function createTokens(sql: Sql): TokenStore {
         ? await sql.all<StoredToken>({ text: 'select * from {tokens} where id = ?', values: [id] })
         : []
       return row ? read(row) : null
+    },
+
+    async getMany(ids) {
+      const known = ids.filter(isUuid)
+      if (known.length === 0) return []
+      const marks = known.map(() => '?').join(', ')
+      const rows = await sql.all<StoredToken>({
+        text: `select * from {tokens} where id in (${marks})`,
+        values: known,
+      })
+      return rows.map(read)
     },
 
     async usable(ids) {
@@ -204,21 +234,30 @@ export function createTokens(sql: Sql): TokenStore {
     },
 
     async revoke(id) {
+      if (!isUuid(id)) throw unknownToken(id)
       const now = await sql.now()
-      const revoked = isUuid(id)
-        ? await sql.run(revokeSessions(id, now), {
-            text: 'update {tokens} set revoked_at = coalesce(revoked_at, ?) where id = ?',
-            values: [now, id],
-          })
-        : 0
+      const devices = await sql.all({
+        text: `select t.id from {tokens} t where t.kind = 'device' and t.id in (${MADE_BY}) and ${USABLE}`,
+        values: [id, now, now],
+      })
+      const revoked = await sql.run(revokeMadeBy(id, now), {
+        text: 'update {tokens} set revoked_at = coalesce(revoked_at, ?) where id = ?',
+        values: [now, id],
+      })
       if (revoked === 0) throw unknownToken(id)
+      return { devices: devices.length }
     },
 
-    async touch(id) {
+    async touch(id, idleMs) {
       const now = await sql.now()
+      const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
       await sql.run({
-        text: 'update {tokens} set last_used = ? where id = ? and (last_used is null or last_used <= ?)',
-        values: [now, id, new Date(now.getTime() - MINUTE_MS)],
+        // Who uses a session of a device uses the device.
+        text: `update {tokens} set last_used = ?, idle_until = case when kind = 'device' then ? else idle_until end
+          where (id = ? or (kind = 'device'
+              and id = (select s.parent_id from {tokens} s where s.id = ? and s.kind = 'session')))
+            and (last_used is null or last_used <= ?) and (idle_until is null or idle_until > ?)`,
+        values: [now, idleUntil, id, id, new Date(now.getTime() - MINUTE_MS), now],
       })
     },
   }

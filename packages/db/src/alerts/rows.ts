@@ -65,8 +65,8 @@ export function begin(id: string, episode: AlertEpisode, at: Date): Fragment {
 export function goOn(before: AlertRow, after: AlertEpisode, at: Date, endsSnooze: boolean): Fragment {
   const snooze = endsSnooze ? q`, snoozed_until = null, snoozed_by = null` : q``
   const seen = endsSnooze ? q` and snoozed_until = ${before.snoozed?.until ?? null}` : q``
-  return q`update {alerts} set status = ${after.status}, value = ${after.value}, threshold = ${after.threshold},
-      summary = ${after.summary}, since = ${after.since}, fired_at = ${after.firedAt},
+  return q`update {alerts} set subject = ${after.queue ?? ''}, status = ${after.status}, value = ${after.value},
+      threshold = ${after.threshold}, summary = ${after.summary}, since = ${after.since}, fired_at = ${after.firedAt},
       calm_since = ${after.calmSince}, resolved_at = ${after.resolvedAt}, transitions = ${after.transitions},
       looked_at = ${at}, updated = ${at}${snooze}
     where id = ${before.id} and status <> 'resolved' and looked_at = ${before.lookedAt}${seen}`

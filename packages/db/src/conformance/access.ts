@@ -29,6 +29,7 @@ export function describeAccess(dialect: Dialect): void {
       const store = await bench.openWithClock()
       const token = aToken({
         allowedTopics: ['mail_*', 'app:report'],
+        allowedQueues: ['bulk_*'],
         createdBy: 'Ada',
         expiresAt: inMs(DAY),
       })
@@ -39,10 +40,12 @@ export function describeAccess(dialect: Dialect): void {
         name: 'shop',
         role: 'producer',
         allowedTopics: ['mail_*', 'app:report'],
+        allowedQueues: ['bulk_*'],
         parentId: null,
         created: bench.clock.now(),
         createdBy: 'Ada',
         expiresAt: inMs(DAY),
+        idleUntil: null,
         lastUsed: null,
         revokedAt: null,
       })

@@ -181,15 +181,24 @@ export function describeAlerts(dialect: Dialect): void {
       await expect(store.alerts.ack(pending.id, 'Ada')).rejects.toMatchObject({ code })
     })
 
-    it('begin once for a rule and a queue, however many find it at once', async () => {
+    it('begin once for a rule, whatever queue they name and however many find it at once', async () => {
       const stores = await Promise.all([bench.openWithClock(), bench.openWithClock()])
-      const after = anEpisode()
+      const { ruleId } = anEpisode()
       await Promise.all(
-        Array.from({ length: 10 }, (_, n) =>
-          (stores[n % 2] ?? stores[0]).alerts.record(now(), [{ before: null, after }]),
-        ),
+        Array.from({ length: 10 }, (_, n) => {
+          const after = anEpisode({ ruleId, queue: `q${n}` })
+          return (stores[n % 2] ?? stores[0]).alerts.record(now(), [{ before: null, after }])
+        }),
       )
       expect(await stores[0].alerts.episodes()).toHaveLength(1)
+    })
+
+    it('go on under the name of another queue', async () => {
+      const store = await bench.openWithClock()
+      const alert = await aFiring(store)
+      await store.alerts.record(now(), [{ before: alert, after: { ...alert, queue: 'media' } }])
+      expect(await store.alerts.get(alert.id)).toMatchObject({ queue: 'media', transitions: 1 })
+      expect((await store.alerts.list({ queue: 'mail' })).items).toEqual([])
     })
 
     it('begin again once the last one is resolved', async () => {

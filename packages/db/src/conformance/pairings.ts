@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { NewPairing } from '../access.ts'
+import type { NewPairing, NewToken } from '../access.ts'
 import type { Store } from '../store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 
@@ -21,16 +21,17 @@ export function describePairings(dialect: Dialect): void {
     const exchange = (store: Store, code: string, hash = newHash()) =>
       store.pairings.exchange({ code, name: 'phone', hash })
 
-    it('exchanges a code for a device with the role and the topics of the pairing', async () => {
+    it('exchanges a code for a device with the role, the topics and the queues of the pairing', async () => {
       const store = await bench.openWithClock()
-      const { id, code, expiresAt } = await store.pairings.create(aPairing({ allowedTopics: ['mail'] }))
+      const allowed = { allowedTopics: ['mail'], allowedQueues: ['bulk_*'] }
+      const { id, code, expiresAt } = await store.pairings.create(aPairing(allowed))
       expect(code).toMatch(/^[2-9A-HJKMNP-Z]{3}-[2-9A-HJKMNP-Z]{3}-[2-9A-HJKMNP-Z]{3}$/)
       expect(expiresAt.getTime()).toBe(bench.clock.now().getTime() + 5 * MINUTE)
       expect(await store.pairings.deviceOf(id)).toBeNull()
       const hash = newHash()
       const device = await exchange(store, code, hash)
       expect(device).toMatchObject({ kind: 'device', name: 'phone', role: 'operator', createdBy: 'Ada' })
-      expect(device).toMatchObject({ allowedTopics: ['mail'], created: bench.clock.now(), expiresAt: null })
+      expect(device).toMatchObject({ ...allowed, created: bench.clock.now(), expiresAt: null })
       expect(await store.tokens.find(hash)).toEqual({ ...device, hash })
       expect(await store.pairings.deviceOf(id)).toEqual(device)
     })
@@ -79,6 +80,123 @@ export function describePairings(dialect: Dialect): void {
       expect(await exchange(store, code)).toMatchObject({ expiresAt })
     })
 
+    describe('a device', () => {
+      const DAY = 24 * 60 * MINUTE
+
+      async function aToken(store: Store, changes: Partial<NewToken> = {}) {
+        const hash = newHash()
+        const { id } = await store.tokens.create({
+          kind: 'token',
+          name: 'ada',
+          role: 'operator',
+          hash,
+          ...changes,
+        })
+        return { id, hash }
+      }
+
+      async function pair(store: Store, changes: Partial<NewPairing>, idleMs?: number) {
+        const { code } = await store.pairings.create(aPairing(changes))
+        const hash = newHash()
+        const { id } = await store.pairings.exchange({ code, name: 'phone', hash, idleMs })
+        return { id, hash }
+      }
+
+      it('ends with the token that made it, and so does all that it made', async () => {
+        const store = await bench.openWithClock()
+        const [token, other] = [await aToken(store), await aToken(store)]
+        const phone = await pair(store, { makerId: token.id })
+        const tablet = await pair(store, { makerId: phone.id })
+        const session = await aToken(store, { kind: 'session', parentId: tablet.id })
+        const kept = await pair(store, { makerId: other.id })
+        expect(await store.tokens.get(tablet.id)).toMatchObject({ parentId: phone.id })
+
+        expect(await store.tokens.revoke(token.id)).toEqual({ devices: 2 })
+        for (const { hash } of [token, phone, tablet, session])
+          expect(await store.tokens.find(hash)).toBeNull()
+        const ids = [token, phone, tablet, session, kept].map(({ id }) => id)
+        expect(await store.tokens.usable(ids)).toEqual(new Set([kept.id]))
+        expect(await store.tokens.list({ kind: 'device' })).toMatchObject([{ id: kept.id }])
+        expect(await store.tokens.getMany(ids)).toHaveLength(5)
+        expect((await store.tokens.get(tablet.id))?.revokedAt).toEqual(bench.clock.now())
+        expect(await store.tokens.revoke(token.id)).toEqual({ devices: 0 })
+      })
+
+      it('ends with a device that made it, and leaves the token behind that', async () => {
+        const store = await bench.openWithClock()
+        const token = await aToken(store)
+        const phone = await pair(store, { makerId: token.id })
+        const tablet = await pair(store, { makerId: phone.id })
+        expect(await store.tokens.revoke(phone.id)).toEqual({ devices: 1 })
+        expect(await store.tokens.usable([token.id, phone.id, tablet.id])).toEqual(new Set([token.id]))
+      })
+
+      it('ends when its maker expires, or the maker of that', async () => {
+        const store = await bench.openWithClock()
+        const expiresAt = new Date(bench.clock.now().getTime() + MINUTE)
+        const token = await aToken(store, { expiresAt })
+        const phone = await pair(store, { makerId: token.id })
+        const tablet = await pair(store, { makerId: phone.id })
+        bench.clock.advance(MINUTE - 1)
+        expect((await store.tokens.usable([phone.id, tablet.id])).size).toBe(2)
+        bench.clock.advance(1)
+        expect((await store.tokens.usable([phone.id, tablet.id])).size).toBe(0)
+      })
+
+      it('ends with the secret of the admin that made it', async () => {
+        const store = await bench.openWithClock()
+        await store.tokens.setAdmin(newHash())
+        const [admin] = await store.tokens.list()
+        const phone = await pair(store, { makerId: admin?.id })
+        await store.tokens.setAdmin(newHash())
+        expect(await store.tokens.find(phone.hash)).toBeNull()
+      })
+
+      it('ends at a time that its maker named, and is not made after it', async () => {
+        const store = await bench.openWithClock()
+        const deviceUntil = new Date(bench.clock.now().getTime() + MINUTE)
+        const phone = await pair(store, { deviceUntil })
+        const { code } = await store.pairings.create(aPairing({ deviceUntil }))
+        expect(await store.tokens.get(phone.id)).toMatchObject({ expiresAt: deviceUntil, parentId: null })
+        await store.tokens.touch(phone.id, DAY)
+        bench.clock.advance(MINUTE)
+        expect(await store.tokens.find(phone.hash)).toBeNull()
+        await expect(exchange(store, code)).rejects.toMatchObject(REFUSED)
+      })
+
+      it('ends when it was not used for long; use renews it', async () => {
+        const store = await bench.openWithClock()
+        const [used, idle] = [await pair(store, {}, 30 * DAY), await pair(store, {}, 30 * DAY)]
+        const made = await pair(store, { makerId: idle.id }, 90 * DAY)
+        bench.clock.advance(29 * DAY)
+        await store.tokens.touch(used.id, 30 * DAY)
+        bench.clock.advance(DAY)
+        const ids = [used.id, idle.id, made.id]
+        expect(await store.tokens.usable(ids)).toEqual(new Set([used.id]))
+        expect(await store.tokens.get(used.id)).toMatchObject({
+          idleUntil: new Date(bench.clock.now().getTime() + 29 * DAY),
+        })
+        // Too late.
+        await store.tokens.touch(idle.id, 30 * DAY)
+        expect(await store.tokens.find(idle.hash)).toBeNull()
+        bench.clock.advance(29 * DAY)
+        expect(await store.tokens.find(used.hash)).toBeNull()
+      })
+
+      it('is used by whoever uses a session of it', async () => {
+        const store = await bench.openWithClock()
+        const [browser, idle] = [await pair(store, {}, 30 * DAY), await pair(store, {}, 30 * DAY)]
+        const session = await aToken(store, { kind: 'session', parentId: browser.id })
+        bench.clock.advance(29 * DAY)
+        const lastUsed = bench.clock.now()
+        await store.tokens.touch(session.id, 30 * DAY)
+        bench.clock.advance(DAY)
+        expect(await store.tokens.find(session.hash)).toMatchObject({ lastUsed })
+        expect(await store.tokens.find(browser.hash)).toMatchObject({ lastUsed })
+        expect(await store.tokens.find(idle.hash)).toBeNull()
+      })
+    })
+
     it.each(['', 'ABC-DEF-GHJ', "' or 1 = 1 --", '%'])('refuses %j, which is no code', async (code) => {
       const store = await bench.openWithClock()
       await store.pairings.create(aPairing())
@@ -89,6 +207,7 @@ export function describePairings(dialect: Dialect): void {
       ['a device that may enqueue and nothing else', { role: 'producer' as 'viewer' }],
       ['a time that has passed', { validMs: 0 }],
       ['a topic that cannot exist', { allowedTopics: ['a b'] }],
+      ['a queue that cannot exist', { allowedQueues: ['a:b'] }],
     ])('refuses to make a code for %s', async (_, changes) => {
       const store = await bench.openWithClock()
       await expect(store.pairings.create(aPairing(changes))).rejects.toMatchObject({ code: 'INVALID_INPUT' })

@@ -78,7 +78,7 @@ create table oncue.alerts (
   constraint alerts_pkey primary key (id),
   constraint alerts_status check (status in ('pending', 'firing', 'resolved'))
 );
-create unique index alerts_open on oncue.alerts (rule_id, subject) where status <> 'resolved';
+create unique index alerts_open on oncue.alerts (rule_id) where status <> 'resolved';
 create index alerts_fired on oncue.alerts (fired_at, id);
 create index alerts_untold on oncue.alerts (id) where notified < transitions;
 
@@ -109,8 +109,11 @@ create table oncue.pairings (
   code_hash      text not null,
   role           text not null,
   allowed_topics json,
-  -- The token that made it: a code ends with it. Null: made beside the API.
+  allowed_queues json,
+  -- The token that made it: the code and its device end with it. Null: made beside the API, or by a JWT.
   maker_id       uuid,
+  -- The end of the JWT that made it, and of its device.
+  device_until   timestamptz(3),
   created        timestamptz(3) not null,
   created_by     text not null,
   expires_at     timestamptz(3) not null,

@@ -78,7 +78,7 @@ CREATE TABLE "oncue_alerts" (
   PRIMARY KEY ("id"),
   CONSTRAINT "alerts_status" CHECK ("status" IN ('pending', 'firing', 'resolved'))
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX "oncue_alerts_open" ON "oncue_alerts" ("rule_id", "subject") WHERE "status" <> 'resolved';
+CREATE UNIQUE INDEX "oncue_alerts_open" ON "oncue_alerts" ("rule_id") WHERE "status" <> 'resolved';
 CREATE INDEX "oncue_alerts_fired" ON "oncue_alerts" ("fired_at", "id");
 CREATE INDEX "oncue_alerts_untold" ON "oncue_alerts" ("id") WHERE "notified" < "transitions";
 
@@ -109,8 +109,11 @@ CREATE TABLE "oncue_pairings" (
   "code_hash"      TEXT NOT NULL,
   "role"           TEXT NOT NULL,
   "allowed_topics" JSONB,
-  -- The token that made it: a code ends with it. Null: made beside the API.
+  "allowed_queues" JSONB,
+  -- The token that made it: the code and its device end with it. Null: made beside the API, or by a JWT.
   "maker_id"       TEXT,
+  -- The end of the JWT that made it, and of its device.
+  "device_until"   DATETIME,
   "created"        DATETIME NOT NULL,
   "created_by"     TEXT NOT NULL,
   "expires_at"     DATETIME NOT NULL,

@@ -109,7 +109,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
       {!rule && !isOfAll && (
         <Field
           label="Queue"
-          placeholder="every queue, each for itself"
+          placeholder="every queue"
           value={entered.queue}
           onChangeText={(queue) => change({ queue })}
         />

@@ -9,6 +9,7 @@ import { STATES } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
+import { useSignedIn } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { ChoiceChip } from '../failures/choice-chip.tsx'
@@ -27,6 +28,9 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
   const [text, setText] = useState('')
   const health = useHealth()
   const known = useRead(topics)
+  const { me } = useSignedIn()
+  // Others are refused: an answer could tell what is masked for them.
+  const finds = !me || me.may.includes('admin') ? 'id, or text in the payload' : 'id'
   const search = () => {
     const wanted = text.trim()
     setText('')
@@ -45,8 +49,8 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
       <View style={styles.search}>
         <Field
           ref={searchRef}
-          label="Search by id, or text in the payload"
-          placeholder="Id, or text in the payload"
+          label={`Search by ${finds}`}
+          placeholder={finds.replace('id', 'Id')}
           isBare
           inputMode="search"
           returnKeyType="search"

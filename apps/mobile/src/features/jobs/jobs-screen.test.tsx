@@ -92,6 +92,11 @@ describe('Jobs', () => {
       return { ...rendered, asked }
     }
 
+    it('offers a search in payloads to admins only', async () => {
+      const { screen } = await renderApp('/jobs', { role: 'operator', answers: ANSWERS })
+      expect(await screen.findByLabelText('Search by id')).toBeVisible()
+    })
+
     it('opens the job whose id it is', async () => {
       const { app, screen } = await look(JOB_ID)
       expect(await screen.findByRole('heading', { name: 'mail_digest' })).toBeVisible()

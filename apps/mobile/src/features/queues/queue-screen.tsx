@@ -14,7 +14,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { age, moment, number } from '../../lib/format.ts'
+import { age, count, moment, number } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { limitInWords } from './limit-form.ts'
@@ -58,7 +58,11 @@ function Content({ queue, found, health }: ContentProps) {
       <EmptyState
         icon="idle"
         title="Nothing here now"
-        text={`No job waits in ${queue}, and no worker serves it.`}
+        text={
+          health.others.queues > 0
+            ? `${queue} is not among the ${count(health.queues.length, 'queue')} in most trouble.`
+            : `No job waits in ${queue}, and no worker serves it.`
+        }
       />
     )
   return (

@@ -1,13 +1,16 @@
 import { useFocusEffect } from 'expo-router'
 import { useCallback, useRef } from 'react'
+import { StyleSheet } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
 import { STATES } from '../../components/ui/state-word.tsx'
-import { number } from '../../lib/format.ts'
+import { Text } from '../../components/ui/text.tsx'
+import { count, number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
+import { space } from '../../theme/tokens.ts'
 import { useSteady } from '../failures/steady.ts'
 import { type QueueHealth, QueueRow } from './queue-row.tsx'
 import { usePausing } from './use-pausing.ts'
@@ -21,6 +24,7 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
   const { pause, resume } = usePausing()
   const current = useCursor(queues.map(nameOf), { onOpen: open, openId })
   useOnReturn(show)
+  const others = read.data?.others.queues ?? 0
   const hint = waiting > 0 ? `${number(waiting)} new – tap to show` : 'Trouble below – tap to sort'
   const refresh = () => {
     show()
@@ -56,6 +60,11 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
           ))
         }
       </ReadState>
+      {others > 0 && (
+        <Text color="textMuted" center style={styles.others}>
+          {`${count(others, 'other queue')} in less trouble`}
+        </Text>
+      )}
     </Page>
   )
 }
@@ -74,3 +83,5 @@ function useOnReturn(act: () => void): void {
   latest.current = act
   useFocusEffect(useCallback(() => latest.current(), []))
 }
+
+const styles = StyleSheet.create({ others: { padding: space.l } })

@@ -8,7 +8,7 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
-import { moment } from '../../lib/format.ts'
+import { count, moment } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import type { Device } from './queries.ts'
 
@@ -21,22 +21,26 @@ export interface DeviceSheetProps {
 
 /** One device: its name, whether it is reached, and the way to shut it out. */
 export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
-  const { id, role, created, createdBy, lastUsed, isThis, push } = device
+  const { id, role, created, createdBy, maker, lastUsed, isThis, push } = device
   const toast = useToast()
   const lock = useLock()
+  const tokenLock = useLock('admin')
   const [name, setName] = useState(device.name)
   const rename = useAct((client, next: string) => client.devices.rename({ id, name: next }), {
     touches: TOUCHES,
   })
   const revoke = useAct((client, _: null) => client.devices.revoke({ id }), { touches: TOUCHES })
+  const revokeToken = useAct((client, tokenId: string) => client.tokens.revoke({ id: tokenId }), {
+    touches: TOUCHES,
+  })
   const isRenamed = name.trim() !== '' && name.trim() !== device.name
 
-  async function done(what: () => Promise<unknown>, text: string) {
+  async function done<Answer>(what: () => Promise<Answer>, text: string | ((answer: Answer) => string)) {
     try {
-      await what()
+      const answer = await what()
       felt('done')
       onClose()
-      toast.show({ text, icon: 'check' })
+      toast.show({ text: typeof text === 'string' ? text : text(answer), icon: 'check' })
     } catch (error) {
       felt('refused')
       toast.show({ text: describeProblem(error).text, icon: 'warn' })
@@ -69,6 +73,18 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
           ) : (
             <Button wide label="Revoke" lock={lock} onPress={() => {}} />
           )}
+          {maker?.kind === 'token' && tokenLock === null && (
+            <HoldButton
+              label={`Hold to revoke the token ${maker.name} and its devices`}
+              variant="danger"
+              onConfirm={() =>
+                void done(
+                  () => revokeToken.run(maker.id),
+                  ({ devices }) => `The token ${maker.name} and ${count(devices, 'device')} are shut out`,
+                )
+              }
+            />
+          )}
         </>
       }
     >
@@ -82,7 +98,9 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
       />
       <Fact name="Role" value={role} />
       <Fact name="Paired" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />
+      {maker && <Fact name="Ends with" value={`the ${maker.kind} ${maker.name}`} />}
       <Fact name="Last used" value={lastUsed ? moment(lastUsed) : 'never'} />
+      <Fact name="Ends" value={endInWords(device)} />
       <Fact name="Notifications" value={pushInWords(push)} />
       <Text variant="small" color="textMuted">
         {isThis
@@ -91,6 +109,12 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
       </Text>
     </Sheet>
   )
+}
+
+/** By itself, whichever comes first. */
+function endInWords({ expiresAt, idleUntil }: Device): string {
+  if (expiresAt && (!idleUntil || expiresAt <= idleUntil)) return moment(expiresAt)
+  return idleUntil ? `${moment(idleUntil)}, unless it is used before` : 'when it is revoked'
 }
 
 function pushInWords(push: Device['push']): string {

@@ -1,3 +1,4 @@
+import type { TestAnswers } from '@oncue/sdk/testing'
 import { act, fireEvent, waitFor } from 'expo-router/testing-library'
 import { deviceOf } from '../../testing/admin.ts'
 import { minutesAgo } from '../../testing/alerts.ts'
@@ -61,6 +62,36 @@ describe('Devices', () => {
     fireEvent.changeText(await screen.findByLabelText('Name'), ' Pixel of the night ')
     fireEvent.press(screen.getByLabelText('Save the name'))
     await waitFor(() => expect(renamed).toEqual([{ id: ID, name: 'Pixel of the night' }]))
+  })
+
+  it('are revoked together with the token that made them, by an admin', async () => {
+    const revoked: unknown[] = []
+    const answers: TestAnswers = {
+      'devices.list': () => [deviceOf(ID, { maker: { id: 't1', kind: 'token', name: 'laptop of ada' } })],
+      'tokens.revoke': (input) => {
+        revoked.push(input)
+        return { devices: 3 }
+      },
+    }
+    const { screen } = await renderApp('/settings', { answers })
+    fireEvent.press(await screen.findByLabelText(/^Pixel/))
+    expect(await screen.findByText('the token laptop of ada')).toBeVisible()
+    const button = screen.getByLabelText('Hold to revoke the token laptop of ada and its devices')
+    fireEvent.press(button)
+    await act(() => jest.advanceTimersByTimeAsync(1_100))
+    fireEvent.press(button)
+    await waitFor(() => expect(revoked).toEqual([{ id: 't1' }]))
+    expect(await screen.findByText(/^The token laptop of ada and 3.devices are shut out/)).toBeVisible()
+  })
+
+  it('leave the token that made them to admins', async () => {
+    const { screen } = await renderApp('/settings', {
+      role: 'operator',
+      answers: { 'devices.list': () => [deviceOf(ID)] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Pixel/))
+    expect(await screen.findByLabelText('Hold to revoke Pixel')).toBeVisible()
+    expect(screen.queryByLabelText(/revoke the token/)).toBeNull()
   })
 
   it('are not shown to a viewer, with the reason', async () => {

@@ -24,6 +24,7 @@ const DEVICE: Me = {
     name: 'Pixel',
     role: 'viewer',
     allowedTopics: null,
+    allowedQueues: null,
     expiresAt: null,
   },
   may: ['read'],
