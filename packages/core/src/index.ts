@@ -163,7 +163,7 @@ export {
   updateAlertRuleRequestSchema,
   updateChannelRequestSchema,
 } from './wire-alerts.ts'
-export { decodeDates, encodeDates, type WithDates } from './wire-dates.ts'
+export { changeAt, decodeDates, encodeDates, type WithDates } from './wire-dates.ts'
 export {
   createPairingRequestSchema,
   type Device,
