@@ -10,7 +10,7 @@ export interface Note {
   readonly count: number
 }
 
-interface Rules<Input extends z.ZodType, Output extends z.ZodType> {
+export interface Rules<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   /** As tRPC calls it, and as the audit names it: `jobs.requeue`. */
   readonly name: string
   /** `anyone`: also those who show nothing; the operation looks for itself. */

@@ -5,6 +5,7 @@ import { registerSession } from './auth/session-routes.ts'
 import type { Services } from './context.ts'
 import { serveMetrics } from './metrics.ts'
 import { registerRest } from './rest/index.ts'
+import { readBodies } from './server/body.ts'
 import { answerClientError, answerError } from './server/errors.ts'
 import { identifyRequests, type RateLimits } from './server/identify.ts'
 import { answerProbes } from './server/probes.ts'
@@ -21,8 +22,6 @@ export interface ServerOptions {
   readonly limits: RateLimits
 }
 
-/** A batch of 1 000 jobs, or a few large ones. One payload may have a tenth of it. */
-const MAX_BODY_BYTES = 10 * 1_048_576
 /** How long a request may take to arrive. */
 const REQUEST_MS = 60_000
 /** Longer than proxies keep theirs, or they would send a request into a connection that is being closed. */
@@ -35,7 +34,6 @@ export async function createServer(services: Services, options: ServerOptions): 
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
   const app = fastify({
-    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
@@ -48,6 +46,8 @@ export async function createServer(services: Services, options: ServerOptions): 
     routerOptions: { maxParamLength: MAX_PATH },
   })
   app.setErrorHandler(sendError)
+  // What has no route is answered without its body being read.
+  app.removeAllContentTypeParsers()
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     done()
@@ -63,6 +63,7 @@ export async function createServer(services: Services, options: ServerOptions): 
   answerProbes(app, services)
   await app.register(async (scope) => {
     identifyRequests(scope, services, options.limits)
+    readBodies(scope, scope.getDefaultJsonParser('error', 'error'))
     serveMetrics(scope, services)
     registerSession(scope, services)
     await registerRest(scope, services)

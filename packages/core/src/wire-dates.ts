@@ -55,18 +55,20 @@ function split(path: string): string[] {
 }
 
 /**
- * Replaces the value at a path as superjson writes it. Where there is none, nothing happens: whoever wrote the
- * path may be hostile, so it never leads to what an object inherits, nor to the length of a list.
+ * Replaces the value at a path as superjson writes it, and returns whether there is one. The sender of the path
+ * may be hostile, so it never leads to what an object inherits, nor to the length of a list.
  */
-export function changeAt(json: unknown, path: string, change: (value: unknown) => unknown): void {
+export function changeAt(json: unknown, path: string, change: (value: unknown) => unknown): boolean {
   const names = split(path)
   const last = names.pop() ?? ''
   let container = json
   for (const name of names) {
-    if (!has(container, name)) return
+    if (!has(container, name)) return false
     container = container[name]
   }
-  if (has(container, last)) container[last] = change(container[last])
+  if (!has(container, last)) return false
+  container[last] = change(container[last])
+  return true
 }
 
 function has(value: unknown, name: string): value is Record<string, unknown> {
