@@ -18,7 +18,8 @@ export interface ServerOptions {
   /** Where the app's web build is, or would be. */
   readonly appDir: string
   readonly corsOrigins: readonly string[]
-  readonly trustProxy: boolean
+  /** How many proxies, or their addresses. */
+  readonly trustProxy: number | string[] | false
   readonly limits: RateLimits
 }
 
@@ -33,11 +34,12 @@ const MAX_PATH = 5_000
 export async function createServer(services: Services, options: ServerOptions): Promise<FastifyInstance> {
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
+  const { trustProxy } = options
   const app = fastify({
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    trustProxy: options.trustProxy,
+    trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
     genReqId: requestIdOf,
     // A path that cannot be decoded has no route, and so no error handler.
     frameworkErrors: (error, request, reply) =>

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfig } from '../src/index.ts'
 import { startTestApi, type TestApi } from './harness.ts'
 
 const MB = 1_048_576
@@ -124,5 +125,86 @@ describe('the rate limit', () => {
     const response = await api.fetch(`/trpc/${TEN.join('%252C')}?batch=1`)
     expect(response.status).toBe(404)
     expect(await response.json()).toHaveLength(1)
+  })
+})
+
+describe('behind a proxy', () => {
+  /** What the audit has as the address of a request with this header. */
+  async function addressOf(trust: string | undefined, forwarded: string | undefined): Promise<string> {
+    const api = await startTestApi('sqlite', { env: trust === undefined ? {} : { ONCUE_TRUST_PROXY: trust } })
+    const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+    await api.fetch('/trpc/queues.pause', { json: { json: { queue: 'mail' } }, headers })
+    const [entry] = (await api.client().audit.list.query({ action: 'queues.pause' })).items
+    return entry?.ip ?? 'none'
+  }
+
+  it.each([
+    ['nothing is believed by default', undefined, '203.0.113.7', '127.0.0.1'],
+    ['one proxy is believed about one hop', 'true', '203.0.113.7, 198.51.100.1', '198.51.100.1'],
+    ['and not about what the client wrote', 'true', '203.0.113.7', '203.0.113.7'],
+    ['two are believed about two', '2', '192.0.2.1, 203.0.113.7, 198.51.100.1', '203.0.113.7'],
+    [
+      'those with an address that is known',
+      '127.0.0.0/8, 10.0.0.0/8',
+      '192.0.2.1, 203.0.113.7, 10.1.2.3',
+      '203.0.113.7',
+    ],
+    ['none with another', '10.0.0.0/8', '203.0.113.7', '127.0.0.1'],
+    ['what is no address is not written', 'true', '<script>', '127.0.0.1'],
+    ['nor what only looks like one', 'true', '1.2.3.4.5', '127.0.0.1'],
+    ['IPv4 in IPv6 is IPv4', 'true', '::ffff:203.0.113.7', '203.0.113.7'],
+    ['IPv6 is written in short', 'true', '2001:0db8:0:0:0:0:0:1', '2001:db8::1'],
+    ['without the header it is the proxy', 'true', undefined, '127.0.0.1'],
+  ])('%s', async (_, trust, forwarded, address) => {
+    expect(await addressOf(trust, forwarded)).toBe(address)
+  })
+
+  it.each([
+    'maybe',
+    '-1',
+    '33',
+    '1.5',
+    '10.0.0.0/33',
+    '10.0.0.0/8/8',
+    '10.0.0',
+    'loopback,x',
+    '10.0.0.0/8,,',
+  ])('refuses ONCUE_TRUST_PROXY=%s', (value) => {
+    expect(() => readConfig({ ONCUE_TRUST_PROXY: value })).toThrow(`ONCUE_TRUST_PROXY=${value} is none of`)
+  })
+
+  it('counts requests and failed sign-ins by the address, or the network of it', async () => {
+    const env = { ONCUE_TRUST_PROXY: 'true', ONCUE_RATE_LIMIT_ADDRESS: '30' }
+    const api = await startTestApi('sqlite', { env })
+    const signIn = async (address: string) => {
+      const headers = { 'x-forwarded-for': address }
+      return (await api.fetch('/api/session', { token: null, json: { token: 'oncue_wrong' }, headers }))
+        .status
+    }
+    // What the client writes on the left chooses nothing.
+    for (let n = 0; n < 20; n++) expect(await signIn(`192.0.2.${n}, 2001:db8::${n}`)).toBe(401)
+    expect(await signIn('2001:db8::ffff')).toBe(429)
+    expect(await signIn('2001:db8:0:1::1')).toBe(401)
+    const ask = async (address: string) =>
+      (await api.fetch('/trpc/queues.list', { token: null, headers: { 'x-forwarded-for': address } })).status
+    for (let n = 0; n < 9; n++) expect(await ask(`2001:db8::1:${n}`)).toBe(401)
+    expect(await ask('2001:db8::2:1')).toBe(429)
+    expect(await ask('203.0.113.7')).toBe(401)
+  })
+
+  it('takes a right code, however many wrong ones strangers have sent', async () => {
+    const env = { ONCUE_TRUST_PROXY: 'true' }
+    const api = await startTestApi('sqlite', { env })
+    const { code } = await api.client().pairings.create.mutate({})
+    const exchange = async (typed: string, address: string) => {
+      const json = { json: { code: typed, name: 'phone' } }
+      const headers = { 'x-forwarded-for': address }
+      return (await api.fetch('/trpc/pairings.exchange', { token: null, json, headers })).status
+    }
+    const statuses = await Promise.all(
+      Array.from({ length: 400 }, (_, n) => exchange('ABC-DEF-GHJ', `198.51.100.${n % 100}`)),
+    )
+    expect(new Set(statuses)).toEqual(new Set([403]))
+    expect(await exchange(code, '203.0.113.7')).toBe(200)
   })
 })

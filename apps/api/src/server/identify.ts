@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assertOrigin } from '../auth/cookie.ts'
 import { ANONYMOUS, type Principal } from '../auth/principal.ts'
 import type { ApiContext, Services } from '../context.ts'
+import { addressOf, networkOf } from './address.ts'
 import { SIGN_IN_BYTES } from './body.ts'
 
 declare module 'fastify' {
@@ -30,6 +31,7 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   const byAddress = app.createRateLimit({
     max: limits.perAddress,
     timeWindow: MINUTE_MS,
+    keyGenerator: ({ api }) => networkOf(api.request.ip),
   })
   const byPrincipal = app.createRateLimit({
     max: limits.perToken,
@@ -86,6 +88,12 @@ async function identify(
   }
 }
 
-function describe({ id, ip, headers, protocol, host }: FastifyRequest): ApiContext['request'] {
-  return { id, ip, userAgent: headers['user-agent'] ?? '', origin: `${protocol}://${host}` }
+function describe(request: FastifyRequest): ApiContext['request'] {
+  const { id, headers, protocol, host } = request
+  return {
+    id,
+    ip: addressOf(request),
+    userAgent: headers['user-agent'] ?? '',
+    origin: `${protocol}://${host}`,
+  }
 }
