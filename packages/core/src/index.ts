@@ -72,6 +72,7 @@ export {
 } from './job.ts'
 export { encodeJson, type JsonKind } from './json.ts'
 export { DEFAULTS, LIMITS } from './limits.ts'
+export { escapeLogLine } from './log-line.ts'
 export { assertQueue, assertTopic, queueSchema, topicSchema } from './names.ts'
 export { formatPath } from './path.ts'
 export { prepareJob } from './prepare-job.ts'
