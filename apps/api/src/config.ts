@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -36,6 +37,32 @@ const flag = text.transform((value, context) => {
   context.addIssue(`is none of ${Object.keys(FLAGS).join(', ')}`)
   return z.NEVER
 })
+
+const MAX_PROXIES = 32
+
+/**
+ * A number of proxies, or their addresses. `true` is one: each proxy appends what it saw, so what is further to
+ * the left was written by the client.
+ */
+const proxies = text.transform((value, context): number | string[] | false => {
+  const name = value?.toLowerCase() ?? 'false'
+  if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ? 1 : false
+  const hops = Number(name)
+  if (Number.isInteger(hops) && hops > 0 && hops <= MAX_PROXIES) return hops
+  const addresses = name.split(',').map((address) => address.trim())
+  if (addresses.every((address) => isIP(address) !== 0 || isCidr(address))) return addresses
+  const flags = Object.keys(FLAGS).join(', ')
+  context.addIssue(
+    `is none of ${flags}, a number of proxies up to ${MAX_PROXIES}, or their addresses such as 10.0.0.0/8`,
+  )
+  return z.NEVER
+})
+
+function isCidr(text: string): boolean {
+  const [address = '', bits = '', ...more] = text.split('/')
+  const most = isIP(address) === 6 ? 128 : 32
+  return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most && more.length === 0
+}
 
 /** As browsers send them: without a path, and no `*`, which would let in every page there is. */
 const origin = z.string().refine((value) => URL.canParse(value) && new URL(value).origin === value, {
@@ -80,8 +107,8 @@ const schema = z.object({
   ONCUE_PUSH_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'is no URL' }).optional()),
   ONCUE_PUSH_TOKEN: text,
   ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
-  /** Behind a proxy whose x-forwarded-* headers are true. */
-  ONCUE_TRUST_PROXY: flag,
+  /** Behind proxies whose x-forwarded-* headers are true: how many, or their addresses. */
+  ONCUE_TRUST_PROXY: proxies,
   /** Requests a minute. */
   ONCUE_RATE_LIMIT: whole(1, MAX_RATE),
   ONCUE_RATE_LIMIT_ADDRESS: whole(1, MAX_RATE),
@@ -134,7 +161,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
       pushUrl: (values.ONCUE_PUSH_URL ?? 'https://exp.host').replace(/\/+$/, ''),
       pushAccessToken: values.ONCUE_PUSH_TOKEN ?? null,
     },
-    trustProxy: values.ONCUE_TRUST_PROXY ?? false,
+    trustProxy: values.ONCUE_TRUST_PROXY,
     ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
     ratePerAddress: values.ONCUE_RATE_LIMIT_ADDRESS ?? 2_000,
     logLevel: values.ONCUE_LOG_LEVEL,

@@ -3,6 +3,7 @@ import { type AccessClass, OncueError, toInputError } from '@oncue/core'
 import type { z } from 'zod'
 import type { ApiContext } from './context.ts'
 import { toOncueError } from './errors.ts'
+import { networkOf } from './server/address.ts'
 
 /** What is noted of a change: on what, and on how many. */
 export interface Note {
@@ -10,7 +11,7 @@ export interface Note {
   readonly count: number
 }
 
-interface Rules<Input extends z.ZodType, Output extends z.ZodType> {
+export interface Rules<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   /** As tRPC calls it, and as the audit names it: `jobs.requeue`. */
   readonly name: string
   /** `anyone`: also those who show nothing; the operation looks for itself. */
@@ -92,8 +93,7 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
   gone: AbortSignal,
 ): AsyncGenerator<{ id: string; message: z.output<Output> }, void> {
   const input = await admit(ctx, operation, given)
-  const { kind, id: caller } = ctx.principal
-  const leave = ctx.live.enter(kind === 'anonymous' ? ctx.request.ip : caller)
+  const leave = ctx.live.enter(callerOf(ctx))
   const validity = ctx.auth.whileValid(ctx.principal)
   const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
   try {
@@ -109,6 +109,12 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
     validity.release()
     leave()
   }
+}
+
+/** What is counted together: all sessions of a token with it, and an anonymous caller's whole network. */
+export function callerOf({ principal: { kind, id }, request }: ApiContext): string {
+  if (kind === 'anonymous') return networkOf(request.ip)
+  return `${kind === 'jwt' ? kind : 'token'} ${id}`
 }
 
 export async function authorize(ctx: ApiContext, access: AccessClass | 'anyone'): Promise<void> {

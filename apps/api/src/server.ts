@@ -5,6 +5,7 @@ import { registerSession } from './auth/session-routes.ts'
 import type { Services } from './context.ts'
 import { serveMetrics } from './metrics.ts'
 import { registerRest } from './rest/index.ts'
+import { readBodies } from './server/body.ts'
 import { answerClientError, answerError } from './server/errors.ts'
 import { identifyRequests, type RateLimits } from './server/identify.ts'
 import { answerProbes } from './server/probes.ts'
@@ -17,12 +18,11 @@ export interface ServerOptions {
   /** Where the app's web build is, or would be. */
   readonly appDir: string
   readonly corsOrigins: readonly string[]
-  readonly trustProxy: boolean
+  /** How many proxies, or their addresses. */
+  readonly trustProxy: number | string[] | false
   readonly limits: RateLimits
 }
 
-/** A batch of 1 000 jobs, or a few large ones. One payload may have a tenth of it. */
-const MAX_BODY_BYTES = 10 * 1_048_576
 /** How long a request may take to arrive. */
 const REQUEST_MS = 60_000
 /** Longer than proxies keep theirs, or they would send a request into a connection that is being closed. */
@@ -34,12 +34,12 @@ const MAX_PATH = 5_000
 export async function createServer(services: Services, options: ServerOptions): Promise<FastifyInstance> {
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
+  const { trustProxy } = options
   const app = fastify({
-    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    trustProxy: options.trustProxy,
+    trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
     genReqId: requestIdOf,
     // A path that cannot be decoded has no route, and so no error handler.
     frameworkErrors: (error, request, reply) =>
@@ -48,6 +48,8 @@ export async function createServer(services: Services, options: ServerOptions): 
     routerOptions: { maxParamLength: MAX_PATH },
   })
   app.setErrorHandler(sendError)
+  // What has no route is answered without its body being read.
+  app.removeAllContentTypeParsers()
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     done()
@@ -63,6 +65,7 @@ export async function createServer(services: Services, options: ServerOptions): 
   answerProbes(app, services)
   await app.register(async (scope) => {
     identifyRequests(scope, services, options.limits)
+    readBodies(scope, scope.getDefaultJsonParser('error', 'error'))
     serveMetrics(scope, services)
     registerSession(scope, services)
     await registerRest(scope, services)

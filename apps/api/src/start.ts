@@ -63,7 +63,7 @@ export async function startApi(
       audit: new Audit(store),
       enqueuer: new Enqueuer(store),
       payloads: createPayloadValidation({ store, log }),
-      guesses: new GuessBudget({ perAddress: 10, inAll: 300 }),
+      guesses: new GuessBudget(10),
       publicUrl,
     }
     const { adminToken } = await auth.bootstrap()

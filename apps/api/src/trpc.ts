@@ -4,7 +4,15 @@ import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import type { z } from 'zod'
 import type { ApiContext } from './context.ts'
 import { toOncueError, toPublicError } from './errors.ts'
-import { type Change, type Operation, perform, type Stream, stream } from './operation.ts'
+import {
+  authorize,
+  type Change,
+  type Operation,
+  perform,
+  type Rules,
+  type Stream,
+  stream,
+} from './operation.ts'
 import { transformer } from './transformer.ts'
 
 const PING_MS = 15_000
@@ -62,17 +70,26 @@ function toTrpcError(thrown: unknown): TRPCError {
 const inputOf = <Schema extends z.ZodType>(_: Schema) =>
   ({ parse: (value: unknown) => value }) as unknown as { _input: z.input<Schema>; _output: unknown }
 
+/** Access comes before the input: who may not call a procedure does not make the server read for it. */
+const guarded = ({ access }: Pick<Rules, 'access'>) =>
+  t.procedure.use(async ({ ctx, next }) => {
+    await authorize(ctx, access).catch((error: unknown) => {
+      throw toTrpcError(error)
+    })
+    return next()
+  })
+
 export function query<Input extends z.ZodType, Output extends z.ZodType>(
   operation: Operation<Input, Output>,
 ) {
-  return t.procedure
+  return guarded(operation)
     .meta(metaOf(operation))
     .input(inputOf(operation.input))
     .query(({ ctx, input }) => performed(ctx, operation, input))
 }
 
 export function mutation<Input extends z.ZodType, Output extends z.ZodType>(change: Change<Input, Output>) {
-  return t.procedure
+  return guarded(change)
     .meta(metaOf(change))
     .input(inputOf(change.input))
     .mutation(({ ctx, input }) => performed(ctx, change, input))
@@ -81,10 +98,12 @@ export function mutation<Input extends z.ZodType, Output extends z.ZodType>(chan
 export function subscription<Input extends z.ZodType, Output extends z.ZodType>(
   operation: Stream<Input, Output>,
 ) {
-  return t.procedure.input(inputOf(operation.input)).subscription(({ ctx, input, signal }) => {
-    const gone = signal ?? new AbortController().signal
-    return handled(messages(stream(ctx, operation, input, gone)))
-  })
+  return guarded(operation)
+    .input(inputOf(operation.input))
+    .subscription(({ ctx, input, signal }) => {
+      const gone = signal ?? new AbortController().signal
+      return handled(messages(stream(ctx, operation, input, gone)))
+    })
 }
 
 async function* messages<Message>(source: AsyncIterable<{ id: string; message: Message }>) {

@@ -115,7 +115,7 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
         queue: 'default',
         topic: 'mail',
         since: DAY_AGO,
-        newSince: DAY_AGO,
+        newSince: new Date(DAY_AGO),
         fingerprint: 'f00d',
         limit: 10,
       },

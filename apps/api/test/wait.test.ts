@@ -25,6 +25,25 @@ describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
     expect(await error).toMatchObject({ code: 'UNAUTHORIZED' })
   })
 
+  it('counts as a stream of its token, of which a thousand may be open', async () => {
+    const api = await startTestApi(dialect)
+    const id = await api.enqueue()
+    const { id: tokenId, secret } = await api
+      .client()
+      .tokens.create.mutate({ name: 'script', role: 'viewer' })
+    const { live } = api.services
+    const leave = Array.from({ length: 999 }, () => live.enter(`token ${tokenId}`))
+    const wait = () => api.client(secret).jobs.wait.query({ id })
+    const last = wait()
+    await isOpen(api)
+    expect(await errorOf(wait())).toMatchObject({ code: 'RATE_LIMITED' })
+    await api.complete(await api.claim())
+    expect(await last).toMatchObject({ finished: true })
+    // It has given its place back.
+    expect(await wait()).toMatchObject({ finished: true })
+    for (const each of leave) each()
+  })
+
   it('leaves nothing behind, however it ends', async () => {
     const api = await startTestApi(dialect)
     const { auth, live } = api.services

@@ -1,3 +1,4 @@
+import { escapeLogLine } from '@oncue/core'
 import { pino } from 'pino'
 import pretty from 'pino-pretty'
 
@@ -25,10 +26,8 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     const formatters = { level: (label: string) => ({ level: label }) }
     return pino({ ...settings, formatters }, pino.destination({ dest: 1, sync: true }))
   }
-  return pino(
-    settings,
-    pretty({ sync: true, destination: 1, translateTime: 'SYS:HH:MM:ss.l', singleLine: true }),
-  )
+  const lines = pretty({ sync: true, destination: 1, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
+  return pino(settings, { write: (line) => void lines.write(escapeLogLine(line)) })
 }
 
 /** For tests, and for those who want to hear nothing. */

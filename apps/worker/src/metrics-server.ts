@@ -18,12 +18,13 @@ export async function serveMetrics(options: {
   const { metrics, port, host = '127.0.0.1' } = options
   const { registry } = metrics
   const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    if (pathname === '/healthz') {
+    // Not by URL, which throws for what any client can send, such as `//`.
+    const [path] = (request.url ?? '/').split('?', 1)
+    if (path === '/healthz') {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n')
       return
     }
-    if (pathname !== '/metrics') {
+    if (path !== '/metrics') {
       response.writeHead(404, { 'content-type': 'text/plain' }).end('Look at /metrics or /healthz.\n')
       return
     }

@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { Cancel, FINISHED_STATUSES, prepareJob, type RunningJob } from '@oncue/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createMetrics, logging, type MetricsServer, serveMetrics } from '../src/index.ts'
@@ -111,6 +112,24 @@ describe('the server of metrics', () => {
     await Promise.all([server.close(), server.close()])
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow()
   })
+
+  it.each(['//', '//x:y', '/%', 'http://', '*', '/metrics/../..//'])(
+    'answers a request for %s, and goes on',
+    async (path) => {
+      const server = await serveMetrics({ metrics: createMetrics(), port: 0 })
+      servers.push(server)
+      const { hostname, port } = new URL(server.url)
+      const status = await new Promise((resolve, reject) => {
+        const request = get({ hostname, port, path, agent: false }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        })
+        request.on('error', reject)
+      })
+      expect(status).toBe(404)
+      expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    },
+  )
 
   it('says when its port is taken', async () => {
     const server = await serveMetrics({ metrics: createMetrics(), port: 0 })

@@ -73,6 +73,7 @@ export {
 } from './job.ts'
 export { encodeJson, type JsonKind } from './json.ts'
 export { DEFAULTS, LIMITS } from './limits.ts'
+export { escapeLogLine } from './log-line.ts'
 export { assertQueue, assertTopic, queueSchema, topicSchema } from './names.ts'
 export { formatPath } from './path.ts'
 export { prepareJob } from './prepare-job.ts'
@@ -165,7 +166,7 @@ export {
   updateAlertRuleRequestSchema,
   updateChannelRequestSchema,
 } from './wire-alerts.ts'
-export { decodeDates, encodeDates, type WithDates } from './wire-dates.ts'
+export { changeAt, decodeDates, encodeDates, type WithDates } from './wire-dates.ts'
 export {
   createPairingRequestSchema,
   type Device,

@@ -31,4 +31,26 @@ describe('what is not written so', () => {
     const wire = { json: { a: 1 }, meta: { values: { 'b.c': ['Date'], a: ['Date'] }, v: 1 } }
     expect(decodeDates(wire)).toEqual({ a: 1 })
   })
+
+  it.each(['__proto__.polluted', 'constructor.prototype.polluted', 'list.__proto__.polluted', 'list.length'])(
+    'leaves what every object inherits alone: %s',
+    (path) => {
+      const text = JSON.stringify('2026-01-08T12:00:00.000Z')
+      const wire = JSON.parse(`{"json":{"list":[${text}]},"meta":{"values":{"${path}":["Date"]},"v":1}}`)
+      const names = () => [Object.prototype, Array.prototype].map((each) => Object.getOwnPropertyNames(each))
+      const before = names()
+      expect(decodeDates(wire)).toEqual({ list: [JSON.parse(text)] })
+      const after = names()
+      for (const each of [Object.prototype, Array.prototype]) Reflect.deleteProperty(each, 'polluted')
+      expect(after).toEqual(before)
+    },
+  )
+
+  it('reads a field that is called __proto__ as any other', () => {
+    const wire = JSON.parse(
+      '{"json":{"__proto__":{"at":"2026-01-08T12:00:00.000Z"}},"meta":{"values":{"__proto__.at":["Date"]},"v":1}}',
+    )
+    const [[name, value] = []] = Object.entries(decodeDates(wire) as object)
+    expect([name, value]).toEqual(['__proto__', { at: day }])
+  })
 })

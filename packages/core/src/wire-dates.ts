@@ -33,7 +33,7 @@ export function decodeDates(wire: unknown): unknown {
   const { json, meta } = wire
   if (!meta) return json
   if (Array.isArray(meta.values)) return toDate(json)
-  for (const path of Object.keys(meta.values)) reviveAt(json, split(path))
+  for (const path of Object.keys(meta.values)) changeAt(json, path, toDate)
   return json
 }
 
@@ -54,12 +54,27 @@ function split(path: string): string[] {
   return [...names, name]
 }
 
-function reviveAt(json: unknown, path: readonly string[]): void {
-  let container = json as Record<string, unknown> | null | undefined
-  for (const name of path.slice(0, -1)) container = container?.[name] as typeof container
-  const last = path.at(-1)
-  if (typeof container === 'object' && container !== null && last !== undefined)
-    container[last] = toDate(container[last])
+/**
+ * Replaces the value at a path as superjson writes it, and returns whether there is one. The sender of the path
+ * may be hostile, so it never leads to what an object inherits, nor to the length of a list.
+ */
+export function changeAt(json: unknown, path: string, change: (value: unknown) => unknown): boolean {
+  const names = split(path)
+  const last = names.pop() ?? ''
+  let container = json
+  for (const name of names) {
+    if (!has(container, name)) return false
+    container = container[name]
+  }
+  if (!has(container, last)) return false
+  container[last] = change(container[last])
+  return true
+}
+
+function has(value: unknown, name: string): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' && value !== null && Object.prototype.propertyIsEnumerable.call(value, name)
+  )
 }
 
 const toDate = (value: unknown) => (typeof value === 'string' ? new Date(value) : value)

@@ -4,6 +4,7 @@ import type { Services } from '../context.ts'
 import { perform } from '../operation.ts'
 import * as pairings from '../operations/pairings.ts'
 import * as session from '../operations/session.ts'
+import { networkOf } from '../server/address.ts'
 import { refuseExceeded } from '../server/identify.ts'
 import { assertOrigin, endedCookie, sessionCookie } from './cookie.ts'
 import type { Principal } from './principal.ts'
@@ -16,7 +17,7 @@ export function registerSession(app: FastifyInstance, { auth }: Pick<Services, '
   const failures = app.createRateLimit({
     max: MAX_FAILURES,
     timeWindow: 60_000,
-    keyGenerator: ({ ip }) => `sign-in:${ip}`,
+    keyGenerator: ({ api }) => `sign-in:${networkOf(api.request.ip)}`,
   })
 
   app.post('/api/session', async (request, reply) => {

@@ -5,8 +5,8 @@ import type { Board } from './board.ts'
 import { HealthBoard } from './health.ts'
 import { StateHub } from './states.ts'
 
-/** Streams of one caller: far more than a team has screens, far fewer than a loop opens. */
-const MAX_STREAMS = 1_000
+/** Streams and waits of one caller: far more than a team has screens, far fewer than a loop opens. */
+const MAX_OPEN = 1_000
 
 /** What lives as long as the process and is shared by everybody who watches. */
 export class Live {
@@ -15,7 +15,7 @@ export class Live {
   readonly health: HealthBoard
   readonly alerts: Board<OpenAlerts>
   readonly #closing = new AbortController()
-  readonly #streams = new Map<string, number>()
+  readonly #open = new Map<string, number>()
 
   constructor(store: Store, environment: string | null = null) {
     this.states = new StateHub((ids) => store.glance(ids))
@@ -29,18 +29,18 @@ export class Live {
     return this.#closing.signal
   }
 
-  /** One stream more of this caller, until the answer is called. */
+  /** One stream or wait more of this caller, until the answer is called. */
   enter(caller: string): () => void {
-    const open = this.#streams.get(caller) ?? 0
-    if (open >= MAX_STREAMS)
-      throw new OncueError('RATE_LIMITED', `More than ${MAX_STREAMS} streams are open`, {
-        hint: 'Close those that nobody watches.',
+    const open = this.#open.get(caller) ?? 0
+    if (open >= MAX_OPEN)
+      throw new OncueError('RATE_LIMITED', `More than ${MAX_OPEN} streams and waits are open`, {
+        hint: 'Close those that are not needed, or wait for many jobs with another token.',
       })
-    this.#streams.set(caller, open + 1)
+    this.#open.set(caller, open + 1)
     return () => {
-      const left = (this.#streams.get(caller) ?? 1) - 1
-      if (left > 0) this.#streams.set(caller, left)
-      else this.#streams.delete(caller)
+      const left = (this.#open.get(caller) ?? 1) - 1
+      if (left > 0) this.#open.set(caller, left)
+      else this.#open.delete(caller)
     }
   }
 

@@ -32,7 +32,7 @@ import { pointsOf } from '../health/looks.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
-import { changing, reading, watching } from '../operation.ts'
+import { callerOf, changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
@@ -178,6 +178,7 @@ export const wait = reading({
   input: waitRequestSchema,
   output: waitResponseSchema,
   async run(ctx, { id, timeoutMs }) {
+    const leave = ctx.live.enter(callerOf(ctx))
     const validity = ctx.auth.whileValid(ctx.principal)
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
     try {
@@ -201,6 +202,7 @@ export const wait = reading({
       }
     } finally {
       validity.release()
+      leave()
     }
   },
 })

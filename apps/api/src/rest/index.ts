@@ -1,8 +1,9 @@
 import type { JobGlance } from '@oncue/db'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Batcher } from '../batcher.ts'
 import type { Services } from '../context.ts'
-import { perform } from '../operation.ts'
+import { authorize, perform } from '../operation.ts'
+import { limitBody } from '../server/body.ts'
 import { registerDocs } from './docs.ts'
 import { openApiDocument } from './openapi.ts'
 import { fieldsOf } from './request.ts'
@@ -19,12 +20,15 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
     { maxItems: 500, maxAtOnce: 2 },
   )
 
-  // Fastify would take it for a body that is a text.
-  app.removeContentTypeParser('text/plain')
   for (const { method, path, operation, input, refuse, answer, ...route } of ROUTES) {
     app.route<{ Params: Record<string, string> }>({
       method,
       url: path,
+      // Who may not is refused before the body is read.
+      async onRequest(request) {
+        await authorize(request.api, operation.access)
+        limitBody(request as FastifyRequest, [operation])
+      },
       handler: async (request, reply) => {
         const { params, body: given } = request
         const tools: AnswerTools = { params, body: given, glance: (id) => glances.add(id) }

@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assertOrigin } from '../auth/cookie.ts'
 import { ANONYMOUS, type Principal } from '../auth/principal.ts'
 import type { ApiContext, Services } from '../context.ts'
+import { addressOf, networkOf } from './address.ts'
+import { SIGN_IN_BYTES } from './body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,6 +31,7 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   const byAddress = app.createRateLimit({
     max: limits.perAddress,
     timeWindow: MINUTE_MS,
+    keyGenerator: ({ api }) => networkOf(api.request.ip),
   })
   const byPrincipal = app.createRateLimit({
     max: limits.perToken,
@@ -37,6 +40,7 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   })
 
   app.decorateRequest('api')
+  app.decorateRequest('maxBody', SIGN_IN_BYTES)
   app.addHook('onRequest', async (request, reply) => {
     const { principal, denied } = await identify(services, request)
     request.api = { ...services, principal, denied, request: describe(request) }
@@ -46,9 +50,11 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   })
 }
 
-/** A batch of tRPC names all its calls in the path. */
-const callsOf = ({ url }: FastifyRequest) =>
-  url.startsWith('/trpc/') ? (url.split('?', 1)[0] ?? '').split(',').length : 1
+/** A batch of tRPC names all its calls in its parameter `path`, which the router has decoded. */
+function callsOf({ params }: FastifyRequest): number {
+  const { path } = params as { path?: unknown }
+  return typeof path === 'string' ? path.split(',').length : 1
+}
 
 /** Written out: published declarations do not bring along what a plugin adds to Fastify. */
 type Count =
@@ -82,6 +88,12 @@ async function identify(
   }
 }
 
-function describe({ id, ip, headers, protocol, host }: FastifyRequest): ApiContext['request'] {
-  return { id, ip, userAgent: headers['user-agent'] ?? '', origin: `${protocol}://${host}` }
+function describe(request: FastifyRequest): ApiContext['request'] {
+  const { id, headers, protocol, host } = request
+  return {
+    id,
+    ip: addressOf(request),
+    userAgent: headers['user-agent'] ?? '',
+    origin: `${protocol}://${host}`,
+  }
 }

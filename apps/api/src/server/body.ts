@@ -1,0 +1,81 @@
+import type { IncomingMessage } from 'node:http'
+import { OncueError } from '@oncue/core'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Principal } from '../auth/principal.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Bytes that its body may have. */
+    maxBody: number
+  }
+}
+
+/** Who signs in has a token or a code to send. */
+export const SIGN_IN_BYTES = 16 * 1_024
+/** A thousand ids, or the longest list of topics. */
+const SMALL = 256 * 1_024
+/** The largest payload, however its characters are escaped within reason. */
+const ONE_JOB = 2 * 1_048_576
+/** A batch of 1 000 jobs, or a few large ones. */
+const BATCH = 10 * 1_048_576
+
+/** All others are small. */
+const LIMITS: Readonly<Record<string, number | undefined>> = {
+  'jobs.enqueue': ONE_JOB,
+  'jobs.enqueueMany': BATCH,
+  'schedules.save': ONE_JOB,
+}
+
+/**
+ * Sets what the body may have before any of it is read: only those who may enqueue send much, and only with a
+ * token of their own, not by a cookie. PAYLOAD_TOO_LARGE if it says that it has more.
+ */
+export function limitBody(request: FastifyRequest, operations: readonly { readonly name: string }[]): void {
+  const wanted = operations.reduce((sum, { name }) => sum + (LIMITS[name] ?? SMALL), 0)
+  request.maxBody = Math.min(wanted, mostOf(request.api.principal))
+  if (Number(request.headers['content-length']) > request.maxBody) throw tooLarge(request.maxBody)
+}
+
+function mostOf({ kind }: Principal): number {
+  if (kind === 'anonymous') return SMALL
+  return kind === 'session' ? ONE_JOB : BATCH
+}
+
+type Done = (error: Error | null, body?: unknown) => void
+type Parse = (request: FastifyRequest, text: string, done: Done) => void
+
+/** Reads JSON up to `maxBody`: fastify's own limit is the same for all who call a route. */
+export function readBodies(app: FastifyInstance, parse: Parse): void {
+  if (app.hasContentTypeParser('application/json')) app.removeContentTypeParser('application/json')
+  app.addContentTypeParser('application/json', (request, payload, done) =>
+    readText(payload, request.maxBody, (error, text) => (error ? done(error) : parse(request, text, done))),
+  )
+}
+
+function readText(
+  payload: IncomingMessage,
+  limit: number,
+  done: (error: Error | null, text: string) => void,
+): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  const finish = (error: Error | null) => {
+    payload.off('data', onData).off('end', onEnd).off('error', onError)
+    done(error, error ? '' : Buffer.concat(chunks, size).toString())
+  }
+  const onData = (chunk: Buffer) => {
+    size += chunk.length
+    if (size > limit) finish(tooLarge(limit))
+    else chunks.push(chunk)
+  }
+  const onEnd = () => finish(null)
+  const onError = (cause: Error) =>
+    finish(new OncueError('INVALID_INPUT', 'The body ended before it was complete', { cause }))
+  payload.on('data', onData).on('end', onEnd).on('error', onError)
+}
+
+function tooLarge(limit: number): OncueError {
+  return new OncueError('PAYLOAD_TOO_LARGE', `The body has more than ${limit} bytes`, {
+    hint: 'Send fewer jobs in one request, or smaller ones. Only a batch that is enqueued with a token may have 10 MB.',
+  })
+}

@@ -1,0 +1,171 @@
+import type { FastifyInstance } from 'fastify'
+import superjson from 'superjson'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { appRouter } from '../src/routers/index.ts'
+import { createServer } from '../src/server.ts'
+import { transformer } from '../src/transformer.ts'
+import type { Meta } from '../src/trpc.ts'
+import { PROCEDURES, World } from './world.ts'
+
+/** Values marked as each of the types that superjson knows; those that are refused, whoever sends them. */
+const STRANGE: Readonly<Record<string, { json: unknown; meta: object }>> = {
+  'typed array of a length': { json: 100_000_000, meta: { values: [['typed-array', 'Uint8Array']] } },
+  'typed array': { json: [1, 2], meta: { values: [['typed-array', 'Float64Array']] } },
+  set: { json: [1], meta: { values: ['set'] } },
+  'set whose members are equal': {
+    json: Array.from({ length: 100 }, (_, n) => [n]),
+    meta: {
+      values: ['set'],
+      referentialEqualities: [Object.fromEntries(Array.from({ length: 100 }, (_, n) => [n, ['0']]))],
+    },
+  },
+  map: { json: [['a', 1]], meta: { values: ['map'] } },
+  'map of dates': { json: [['a', '2026-01-08']], meta: { values: ['map', { '0.1': ['Date'] }] } },
+  bigint: { json: '9'.repeat(1_000), meta: { values: ['bigint'] } },
+  regexp: { json: '/(a+)+$/', meta: { values: ['regexp'] } },
+  error: { json: { name: 'Error', message: 'x' }, meta: { values: ['Error'] } },
+  url: { json: 'https://oncue.example', meta: { values: ['URL'] } },
+  number: { json: 'NaN', meta: { values: ['number'] } },
+  symbol: { json: 'x', meta: { values: [['symbol', 'x']] } },
+  class: { json: { a: 1 }, meta: { values: [['class', 'Object']] } },
+  custom: { json: 'x', meta: { values: [['custom', 'x']] } },
+  'one of these within': {
+    json: { a: { b: 9 } },
+    meta: { values: { 'a.b': [['typed-array', 'Int8Array']] } },
+  },
+  'equal objects': { json: { a: {}, b: {} }, meta: { referentialEqualities: { a: ['b'] } } },
+  'a type of the language': { json: 'x', meta: { values: ['constructor'] } },
+  'no type': { json: 'x', meta: { values: [] } },
+  'a path to a prototype': { json: {}, meta: { values: { '__proto__.a': ['undefined'] } } },
+  'the length of a list': { json: [1], meta: { values: { length: ['undefined'] } } },
+}
+
+/** Those that look for themselves who asks. */
+const OPEN = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, { _def: { meta?: Meta } }>,
+).flatMap(([name, { _def }]) => (_def.meta?.operation?.access === 'anyone' ? name : []))
+
+/** Far fewer than a second of a busy loop has, far more than any of these needs. */
+const MAX_TURNS = 100
+
+/** Counts turns of the event loop, which stands still while something blocks it. */
+async function turnsOf<Value>(work: () => PromiseLike<Value>): Promise<{ value: Value; turns: number }> {
+  let turns = 0
+  let next = setImmediate(function count() {
+    turns++
+    next = setImmediate(count)
+  })
+  try {
+    const value = await work()
+    return { value, turns }
+  } finally {
+    clearImmediate(next)
+  }
+}
+
+describe('input as superjson writes it', () => {
+  let world: World
+  let app: FastifyInstance
+  beforeAll(async () => {
+    world = await World.open('sqlite')
+    const limits = { perToken: 1e9, perAddress: 1e9 }
+    app = await createServer(world.services, { appDir: '', corsOrigins: [], trustProxy: false, limits })
+    await app.ready()
+  })
+  afterAll(async () => {
+    await app.close()
+    await world.close()
+  })
+
+  /** Without a network in between, so that the turns are those of the server. */
+  const inject = (path: string, isChange: boolean, text: string) =>
+    turnsOf(() =>
+      isChange
+        ? app.inject({
+            method: 'POST',
+            url: path,
+            payload: text,
+            headers: { 'content-type': 'application/json' },
+          })
+        : app.inject({
+            method: 'GET',
+            url: `${path}${path.includes('?') ? '&' : '?'}input=${encodeURIComponent(text)}`,
+          }),
+    )
+
+  describe.each(PROCEDURES)('$name', ({ name, type }) => {
+    const isOpen = OPEN.includes(name)
+    const isChange = type === 'mutation'
+
+    test.each(Object.keys(STRANGE))('without a token, %s', async (strange) => {
+      const text = JSON.stringify(STRANGE[strange])
+      for (const sent of [text, text.slice(0, -1)]) {
+        const { value: answer, turns } = await inject(`/trpc/${name}`, isChange, sent)
+        expect(turns).toBeLessThan(MAX_TURNS)
+        // A stream has begun when it is refused.
+        if (type !== 'subscription') expect(answer.statusCode, answer.body).toBe(isOpen ? 400 : 401)
+        else expect(answer.body).toContain('UNAUTHORIZED')
+        if (isOpen && sent === text) expect(answer.body).toContain('"message":"input.meta ')
+      }
+    })
+
+    test('without a token, in a batch', async () => {
+      if (type === 'subscription') return
+      for (const strange of Object.values(STRANGE)) {
+        const text = JSON.stringify({ 0: strange, 1: strange })
+        const { value: answer, turns } = await inject(`/trpc/${name},${name}?batch=1`, isChange, text)
+        expect(turns).toBeLessThan(MAX_TURNS)
+        expect(answer.statusCode, answer.body).toBe(isOpen ? 400 : 401)
+        expect(answer.json()).toHaveLength(2)
+      }
+    })
+
+    test('of an admin', async () => {
+      for (const strange of Object.values(STRANGE)) {
+        const text = JSON.stringify(strange)
+        const answer = await world.callRaw(name, type, text)
+        expect(answer.error, answer.text).toMatchObject({ code: 'INVALID_INPUT' })
+        expect(answer.error?.message).toMatch(/^input\.meta /)
+      }
+      expect(world.faults).toEqual([])
+    })
+  })
+
+  test('a call in a batch that the caller may not make is refused, the other is done', async () => {
+    const code = await world.pairingCode()
+    const { value: answer } = await inject(
+      '/trpc/pairings.exchange,tokens.create?batch=1',
+      true,
+      JSON.stringify({ 0: { json: { code, name: 'phone' } }, 1: { json: { name: 'x', role: 'admin' } } }),
+    )
+    expect(answer.statusCode).toBe(207)
+    expect(answer.json()).toMatchObject([
+      { result: { data: { json: { device: { name: 'phone' } } } } },
+      { error: { json: { data: { oncue: { code: 'UNAUTHORIZED' } } } } },
+    ])
+  })
+})
+
+const day = new Date('2026-01-08T12:00:00.000Z')
+
+test.each<[string, unknown]>([
+  ['a date', day],
+  ['undefined', undefined],
+  ['plain JSON', { a: [1, null, 'x'], b: false }],
+  [
+    'dates and undefined in objects and lists',
+    { items: [{ at: day, n: undefined }, undefined, { at: new Date(day) }] },
+  ],
+  ['names with dots and backslashes', { 'a.b': { 'c\\': day, 'd\\.e': [undefined] } }],
+])('what superjson writes is read: %s', (_, value) => {
+  expect(transformer.input.deserialize(JSON.parse(superjson.stringify(value)))).toStrictEqual(value)
+})
+
+test('more marks than the largest batch has are refused before any is followed', () => {
+  const marks = (count: number) => ({
+    json: Array.from({ length: count }, () => null),
+    meta: { values: Object.fromEntries(Array.from({ length: count }, (_, n) => [n, ['undefined']])) },
+  })
+  expect(transformer.input.deserialize(marks(20_000))).toHaveLength(20_000)
+  expect(() => transformer.input.deserialize(marks(20_001))).toThrow('input.meta marks 20001 values')
+})
