@@ -52,6 +52,7 @@ export {
 export {
   type EnqueueOptions,
   enqueueOptionsSchema,
+  type IfRunning,
   type OnConflict,
   PARENT_FAILURE_POLICIES,
   type ParentFailurePolicy,

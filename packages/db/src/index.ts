@@ -67,6 +67,7 @@ export type {
   ClaimRequest,
   Durations,
   EnqueueIn,
+  EnqueueOutcome,
   FailureFilter,
   FailureGroup,
   HeartbeatRequest,

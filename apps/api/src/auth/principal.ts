@@ -39,6 +39,8 @@ export interface Auth {
   authorize(principal: Principal, access: AccessClass): Promise<void>
   /** TOPIC_NOT_ALLOWED unless both the settings and the token allow it. */
   assertTopic(principal: Principal, topic: string): Promise<void>
+  /** TOPIC_NOT_ALLOWED unless both allow every topic: a key that all topics share tells of jobs of any of them. */
+  assertAllTopics(principal: Principal): Promise<void>
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
    * changed. One check a second for all of them together.

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
+import { sharesKey } from './enqueue.ts'
 import { maskerOf, unmaskedChecker } from './masker.ts'
 import { assertOtherQueue } from './own-queue.ts'
 
@@ -35,6 +36,7 @@ export const save = changing({
   async run(ctx, { payload = null, ...schedule }) {
     const { auth, payloads, principal, settings, store } = ctx
     await auth.assertTopic(principal, schedule.topic)
+    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
     assertOtherQueue(schedule.options.queue)
     const assertUnmasked = await unmaskedChecker(ctx)
     assertUnmasked(payload, prepareJob(schedule.topic, payload).payload)
