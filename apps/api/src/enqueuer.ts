@@ -39,13 +39,14 @@ export class Enqueuer {
 
   /** All or none. */
   async storeAll(jobs: readonly NewJob[]): Promise<Enqueued[]> {
-    const ids = await this.#store.enqueue(jobs)
+    const outcomes = await this.#store.enqueueWithOutcomes(jobs)
     return jobs.map((job, n) => {
-      const id = ids[n]
-      if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
-      const created = id === job.id
+      const outcome = outcomes[n]
+      if (outcome === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
+      const { id, kind } = outcome
+      const created = kind === 'created'
       if (created) this.#count(job.queue)
-      return { id, created }
+      return { id, created, replaced: kind === 'replaced' }
     })
   }
 

@@ -42,6 +42,7 @@ const OWN_EVENTS = new Set([
   'step_finished',
   'run_failed',
   'run_crashed',
+  'replaced',
   'requeued',
   'cancelled',
   'cancel_requested',

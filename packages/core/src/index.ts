@@ -53,6 +53,7 @@ export {
 export {
   type EnqueueOptions,
   enqueueOptionsSchema,
+  type IfRunning,
   type OnConflict,
   PARENT_FAILURE_POLICIES,
   type ParentFailurePolicy,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { OnConflict, ParentFailurePolicy } from './enqueue-options.ts'
+import type { IfRunning, OnConflict, ParentFailurePolicy, UniqueScope } from './enqueue-options.ts'
 import { jobErrorSchema } from './failure.ts'
 import { type JobId, jobIdSchema } from './id.ts'
 import { type RetryPolicy, retryPolicySchema } from './retry.ts'
@@ -50,9 +50,12 @@ export type JobSummary = z.output<typeof jobSummarySchema>
 
 export interface UniqueRule {
   readonly key: string
+  readonly scope: UniqueScope
   /** null: while the job is live. */
   readonly withinMs: number | null
   readonly onConflict: OnConflict
+  /** For `replace`. */
+  readonly ifRunning: IfRunning
 }
 
 /** A job to be stored: checked, encoded and complete. Made by `prepareJob`; stores trust it. */
@@ -74,6 +77,8 @@ export interface NewJob {
   readonly trace: string | null
   readonly unique: UniqueRule | null
   readonly idempotencyKey: string | null
+  /** Instead of an idempotency key, for jobs that Oncue makes itself: no option of a caller sets it. */
+  readonly internalKey: string | null
   readonly concurrencyKey: string | null
   readonly concurrencyLimit: number | null
   /** The jobs it waits for. */

@@ -43,6 +43,7 @@ export function prepareJob(
     trace: given.trace ?? null,
     unique: given.unique ?? null,
     idempotencyKey: given.idempotencyKey ?? null,
+    internalKey: null,
     concurrencyKey: given.concurrencyKey ?? null,
     concurrencyLimit: given.concurrencyKey === undefined ? null : (given.concurrencyLimit ?? 1),
     after: given.after ?? [],
@@ -66,7 +67,7 @@ function readOptions(options: EnqueueOptions): Given {
     const value = same[field]
     if (value !== undefined) assertText(value, `options.${field}`)
   }
-  if (unique) assertText(unique.key, 'options.unique.key')
+  if (unique) checkUnique(unique)
   if (same.concurrencyLimit !== undefined && same.concurrencyKey === undefined) {
     throw new OncueError('INVALID_INPUT', 'options.concurrencyLimit needs options.concurrencyKey')
   }
@@ -76,12 +77,28 @@ function readOptions(options: EnqueueOptions): Given {
     after: same.after && [...new Set(same.after)],
     unique: unique && {
       key: unique.key,
+      scope: unique.scope ?? 'topic',
       withinMs: unique.within ?? null,
       onConflict: unique.onConflict ?? 'existing',
+      ifRunning: unique.ifRunning ?? 'wait',
     },
     maxRetries: maxRetries ?? retrySettings.maxRetries,
     retry: retrySettings.retry,
     meta: meta && encodeJson(meta, 'meta'),
+  }
+}
+
+function checkUnique({ key, scope, onConflict, ifRunning }: NonNullable<EnqueueOptions['unique']>): void {
+  assertText(key, 'options.unique.key')
+  if (ifRunning !== undefined && onConflict !== 'replace') {
+    throw new OncueError('INVALID_INPUT', "options.unique.ifRunning needs onConflict: 'replace'")
+  }
+  // A payload fits the schema of its own topic only.
+  if (scope === 'all' && onConflict === 'replace') {
+    throw new OncueError(
+      'INVALID_INPUT',
+      "options.unique: a key with scope 'all' cannot replace, because its job may be of another topic",
+    )
   }
 }
 

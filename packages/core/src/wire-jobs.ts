@@ -13,6 +13,7 @@ export const MAX_BATCH = 1_000
 export const enqueuedSchema = z.object({
   id: jobIdSchema,
   created: z.boolean().describe('false: a job with the same key was there already, and this is its id'),
+  replaced: z.boolean().describe('true: that job waited, and has the payload of this request now'),
 })
 export type Enqueued = z.output<typeof enqueuedSchema>
 

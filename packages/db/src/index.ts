@@ -70,6 +70,7 @@ export type {
   ClaimRequest,
   Durations,
   EnqueueIn,
+  EnqueueOutcome,
   FailureFilter,
   FailureGroup,
   HeartbeatRequest,

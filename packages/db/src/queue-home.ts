@@ -1,12 +1,13 @@
 import { type JobId, type NewJob, OncueError } from '@oncue/core'
 import type { Pool } from 'pg'
 import { dueQueues } from './due-queues.ts'
+import { idsOf } from './keys.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from './postgres/enqueue.ts'
 import { toOncueError as fromPostgres } from './postgres/errors.ts'
 import { PostgresNotifier } from './postgres/notifier.ts'
 import { enqueueSteps } from './sqlite/enqueue/steps.ts'
 import { toOncueError as fromSqlite } from './sqlite/errors.ts'
-import type { Store } from './store.ts'
+import type { EnqueueOutcome, Store } from './store.ts'
 import {
   driveIn,
   type PrismaTransaction,
@@ -81,16 +82,17 @@ function onPool(pool: PoolHost): Home {
     async alone(jobs) {
       opening ??= open()
       const { client, notifier } = await opening
-      const ids = await enqueueAlone(client, jobs, null)
+      const outcomes = await enqueueAlone(client, jobs, null)
       notifier.notify(dueQueues(jobs, Date.now()))
-      return ids
+      return idsOf(outcomes)
     },
-    within: (tx, jobs) => enqueueIn(tx, jobs, null),
+    within: (tx, jobs) => enqueueIn(tx, jobs, null).then(idsOf),
   }
 }
 
 function onSqlite(database: SqliteHost): Home {
-  const within = (tx: Transaction, jobs: readonly NewJob[]) => driveIn(tx, enqueueSteps(jobs, Date.now()))
+  const within = (tx: Transaction, jobs: readonly NewJob[]) =>
+    driveIn(tx, enqueueSteps(jobs, Date.now())).then(idsOf)
   return {
     within,
     alone(jobs) {
@@ -114,12 +116,12 @@ const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
 function onPrisma(prisma: PrismaHost): Home {
   let dialect: DialectName | undefined
-  function* steps(jobs: readonly NewJob[]): Steps<JobId[]> {
+  function* steps(jobs: readonly NewJob[]): Steps<EnqueueOutcome[]> {
     dialect ??= yield* findDialect()
     return yield* dialect === 'postgres' ? enqueueAndWake(jobs, null) : enqueueSteps(jobs, Date.now())
   }
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
-    driveIn(tx, steps(jobs)).catch((error) => {
+    driveIn(tx, steps(jobs)).then(idsOf, (error) => {
       throw toCallersError(error)
     })
   return {

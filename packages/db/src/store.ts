@@ -44,6 +44,9 @@ export interface Store {
    */
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]>
 
+  /** The same, and what became of each. */
+  enqueueWithOutcomes(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]>
+
   /**
    * Takes up to `limit` ready jobs: queue by queue in the order given, then by priority, by when
    * they became due (a job that was put back: when it was put back), and id. No job goes to two live
@@ -155,6 +158,9 @@ export interface Store {
   /** Lets go of everything it opened. A second call does nothing; any other call fails with STORE_CLOSED. */
   close(): Promise<void>
 }
+
+/** The job that stands for one that was enqueued: it is new, was there already, or was there and got the new payload. */
+export type EnqueueOutcome = { readonly id: JobId; readonly kind: 'created' | 'existing' | 'replaced' }
 
 export type EnqueueIn = { readonly tx?: Transaction | undefined }
 

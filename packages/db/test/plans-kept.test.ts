@@ -45,7 +45,7 @@ async function fill(session: Session): Promise<void> {
        (case when n % 2 = 0 then 'failed' else 'completed' end)::oncue."Status", 'f', jsonb_build_object('n', n) from filler`,
     `insert into oncue.job_meta select 'n', n::text, created, id from filler`,
     `insert into oncue.job_meta select 'n', n::text, created, ended from filler`,
-    `insert into oncue.keys select 'u:' || n, id, null from filler`,
+    `insert into oncue.keys select 'other', 'u:' || n, id, null from filler`,
     `insert into oncue.deps select id, ended, 'wait', true from filler where n <= 2000`,
     `insert into oncue.events select id, 1, 'log', null, '2025-01-01' from filler`,
     `insert into oncue.payloads select id, 'payload', '{}' from filler`,

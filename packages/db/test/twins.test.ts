@@ -48,6 +48,8 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 )
 
+type Unique = NonNullable<EnqueueOptions['unique']>
+
 type Action = { readonly name: string; readonly act: (store: Store) => Promise<unknown> }
 
 /** Chooses what happens next, and remembers what came of it. */
@@ -99,7 +101,13 @@ class Life {
       ...(this.#random(3) === 0 && {
         unique: {
           key: this.#one(['a', 'b', 'c']),
-          onConflict: this.#one(['existing', 'replace', 'reject'] as const),
+          ...this.#one<Partial<Unique>>([
+            { onConflict: 'existing' },
+            { onConflict: 'replace' },
+            { onConflict: 'replace', ifRunning: 'start' },
+            { onConflict: 'reject' },
+            { scope: 'all' },
+          ]),
           ...(this.#random(2) === 0 && { within: MINUTE }),
         },
       }),
@@ -276,6 +284,8 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
       'deps_left',
       'fingerprint',
       'unique_key',
+      'unique_scope',
+      'replaced_by',
       'cast(progress as text)',
       'cast(cursor as text)',
     ],
@@ -290,12 +300,13 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
       'crashes',
       'fingerprint',
       'unique_key',
+      'unique_scope',
       'cast(progress as text)',
       'cast(cursor as text)',
     ],
     times: ['run_at', 'started_at', 'finished_at'],
   },
-  keys: { columns: ['key', 'job_id'], times: ['until'] },
+  keys: { columns: ['topic', 'key', 'job_id'], times: ['until'] },
   deps: { columns: ['job_id', 'parent_id', 'policy'], times: [] },
   events: { columns: ['job_id', 'version', 'type'], times: ['created'] },
   slots: { columns: ['key', 'max_running', 'rate_count', 'rate_ms'], times: [] },

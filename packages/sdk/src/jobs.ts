@@ -51,8 +51,11 @@ export interface EnqueueManyReport {
   readonly results: readonly EnqueuedOrRefused[]
 }
 export type EnqueuedOrRefused =
-  /** `created: false`: a job with the same key was there already, and this is its id. */
-  | { readonly id: JobId; readonly created: boolean; readonly error?: undefined }
+  /**
+   * `created: false`: a job with the same key was there already, and this is its id; `replaced: true`: it waited, and
+   * has the new payload now.
+   */
+  | { readonly id: JobId; readonly created: boolean; readonly replaced: boolean; readonly error?: undefined }
   | { readonly id?: undefined; readonly error: OncueError }
 
 /** Jobs by id, by ids, or by a filter. */

@@ -98,14 +98,14 @@ class Recorder implements Transport {
     throw new OncueError('INVALID_STATE', `In a test nobody answers ${method} ${path}`)
   }
 
-  #record(items: readonly EnqueueItem[]): { id: JobId; created: boolean }[] {
+  #record(items: readonly EnqueueItem[]): { id: JobId; created: boolean; replaced: boolean }[] {
     const ids = items.map(() => newJobId())
     const idOf = (index: number) => ids[index] ?? ''
     items.forEach(({ afterItems, ...item }, index) => {
       const after = [...(item.after ?? []), ...(afterItems ?? []).map(idOf)]
       this.enqueued.push({ id: idOf(index), ...item, ...(after.length > 0 && { after }) })
     })
-    return ids.map((id) => ({ id, created: true }))
+    return ids.map((id) => ({ id, created: true, replaced: false }))
   }
 
   #finish(id: JobId): Outputs['jobs']['wait'] {

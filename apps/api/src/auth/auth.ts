@@ -100,6 +100,14 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
       }
     },
 
+    async assertAllTopics({ allowedTopics, name }) {
+      const who = `a unique key with scope 'all' is for those who may enqueue every topic`
+      if (!allowsEvery(allowedTopics))
+        throw new OncueError('TOPIC_NOT_ALLOWED', `${JSON.stringify(name)} may enqueue some topics only: ${who}`)
+      if (!allowsEvery((await settings.get()).allowedTopics))
+        throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics allows some topics only: ${who}`)
+    },
+
     whileValid: (principal, access = 'read') => validity.watch(principal, access),
 
     changed() {
@@ -118,6 +126,10 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
 
     close: () => validity.close(),
   }
+}
+
+function allowsEvery(patterns: readonly string[] | null): boolean {
+  return patterns === null || patterns.includes('*')
 }
 
 const VERBS: Readonly<Record<AccessClass, string>> = {

@@ -44,6 +44,8 @@ export interface Auth {
   assertTopic(principal: Principal, topic: string): Promise<void>
   /** Says QUEUE_NOT_ALLOWED of a queue unless both the settings and the token allow it. */
   queueChecker(principal: Principal): Promise<(queue: string) => void>
+  /** TOPIC_NOT_ALLOWED unless both allow every topic: a key that all topics share tells of jobs of any of them. */
+  assertAllTopics(principal: Principal): Promise<void>
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
    * changed. One check a second for all of them together.

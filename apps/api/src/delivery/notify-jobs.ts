@@ -17,13 +17,13 @@ const RETRY = { strategy: 'exponential_jitter', baseDelay: 10_000, maxDelay: 600
 /** However often it is asked for, there is one for each notification and channel. */
 export function toNotifyJob(notification: Notification, channel: ChannelRow): NewJob {
   const payload: z.input<typeof payloadSchema> = { channelId: channel.id, letter: toLetter(notification) }
-  return prepareJob(NOTIFY_TOPIC, payload, {
+  const job = prepareJob(NOTIFY_TOPIC, payload, {
     queue: INTERNAL_QUEUE,
-    idempotencyKey: `${notification.id}:${channel.id}`,
     retry: RETRY,
     timeoutMs: 30_000,
     meta: { channel: channel.id, ...(notification.alert && { alert: notification.alert.id }) },
   })
+  return { ...job, internalKey: `${notification.id}:${channel.id}` }
 }
 
 export function notifyHandler(store: Store, sender: Sender) {

@@ -22,14 +22,14 @@ const hashOf = ({ address }: ChannelRow) => createHash('sha256').update(address)
 
 export function toReceiptJob(channel: ChannelRow, receiptId: string): NewJob {
   const payload: z.input<typeof payloadSchema> = { channelId: channel.id, receiptId, sentTo: hashOf(channel) }
-  return prepareJob(RECEIPT_TOPIC, payload, {
+  const job = prepareJob(RECEIPT_TOPIC, payload, {
     queue: INTERNAL_QUEUE,
-    idempotencyKey: `receipt:${receiptId}`,
     delay: LATER_MS,
     retry: { strategy: 'fixed', baseDelay: LATER_MS, max: 5 },
     timeoutMs: 30_000,
     meta: { channel: channel.id },
   })
+  return { ...job, internalKey: `receipt:${receiptId}` }
 }
 
 /** Looks whether a phone was reached. What it finds is about the channel; its own work is done. */

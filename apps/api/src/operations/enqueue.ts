@@ -36,7 +36,7 @@ export const enqueue = changing({
     if (isOncueError(stored)) throw stored
     return stored
   },
-  note: ({ topic }, { id, created }) => noteJobs({ topic, ids: [id] }, created ? 1 : 0),
+  note: ({ topic }, enqueued) => noteJobs({ topic, ids: [enqueued.id] }, hasChanged(enqueued) ? 1 : 0),
 })
 
 export const enqueueMany = changing({
@@ -61,13 +61,19 @@ export const enqueueMany = changing({
   },
   note: (_, { results }) => {
     const enqueued = results.filter((result): result is Enqueued => 'id' in result)
-    return noteJobs({ ids: enqueued.map(({ id }) => id) }, enqueued.filter(({ created }) => created).length)
+    return noteJobs({ ids: enqueued.map(({ id }) => id) }, enqueued.filter(hasChanged).length)
   },
 })
+
+/** A job was made, or got another payload. */
+function hasChanged({ created, replaced }: Enqueued): boolean {
+  return created || replaced
+}
 
 /** Cheap checks first: what a token may enqueue, then the payload's form, then the schema of its topic. */
 async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
   await ctx.auth.assertTopic(ctx.principal, request.topic)
+  if (sharesKey(request)) await ctx.auth.assertAllTopics(ctx.principal)
   return toJob(request, await checksFor(ctx))
 }
 
@@ -85,14 +91,21 @@ async function prepareEach(
     const refusal = await ctx.auth.assertTopic(ctx.principal, topic).catch(refused)
     if (refusal) refusals.set(topic, refusal)
   }
-  const prepared = requests.map((request) =>
-    isOncueError(request)
-      ? request
-      : (refusals.get(request.topic) ?? attempt(() => toJob(withoutItems(request), checks))),
-  )
+  const isShared = requests.some((request) => !isOncueError(request) && sharesKey(request))
+  const unshared = isShared ? await ctx.auth.assertAllTopics(ctx.principal).catch(refused) : undefined
+  const prepared = requests.map((request) => {
+    if (isOncueError(request)) return request
+    const refusal = refusals.get(request.topic) ?? (sharesKey(request) ? unshared : undefined)
+    return refusal ?? attempt(() => toJob(withoutItems(request), checks))
+  })
   return prepared.map((job, index) =>
     isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
   )
+}
+
+/** By a key that all topics share one would see jobs of the others, and could keep them out. */
+export function sharesKey({ unique }: Pick<Request, 'unique'>): boolean {
+  return unique?.scope === 'all'
 }
 
 const withoutItems = ({ afterItems: _, ...request }: Item): Request => request

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { authorize, changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
+import { sharesKey } from './enqueue.ts'
 import { maskerOf, unmaskedChecker } from './masker.ts'
 import { queueChecker } from './own-queue.ts'
 
@@ -36,6 +37,7 @@ export const save = changing({
     const { auth, payloads, principal, settings, store } = ctx
     await authorize(ctx, 'enqueue')
     await auth.assertTopic(principal, schedule.topic)
+    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
     const assertQueue = await queueChecker(ctx)
     assertQueue(schedule.options.queue)
     const assertUnmasked = await unmaskedChecker(ctx)

@@ -22,6 +22,7 @@ import { describeProcesses } from './processes.ts'
 import { describePrune } from './prune.ts'
 import { describeQueues } from './queues.ts'
 import { describeReads } from './reads.ts'
+import { describeReplace } from './replace.ts'
 import { describeSchedules } from './schedules.ts'
 import { describeSettle } from './settle.ts'
 import { describeStats } from './stats.ts'
@@ -40,6 +41,7 @@ export function describeStore(dialect: Dialect): void {
     describeLease(dialect)
     describeNotes(dialect)
     describeKeys(dialect)
+    describeReplace(dialect)
     describeLimits(dialect)
     describeQueues(dialect)
     describeDependencies(dialect)

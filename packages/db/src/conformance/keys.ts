@@ -82,6 +82,39 @@ export function describeKeys(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id, payload: 'last' })
     })
 
+    it('belongs to its topic', async () => {
+      const store = await bench.open()
+      const [mail] = await store.enqueue([aJob({ topic: 'mail', ...unique() })])
+      const replace = unique({ onConflict: 'replace' })
+      const [sms, again] = await store.enqueue([
+        aJob({ topic: 'sms', payload: 'sms', ...replace }),
+        aJob({ topic: 'mail', ...unique() }),
+      ])
+      expect(sms).not.toBe(mail)
+      expect(again).toBe(mail)
+      expect((await read(store, mail ?? '')).payload).toEqual({ userId: '123' })
+    })
+
+    it("with scope 'all' it is shared by all topics, apart from those of the topics", async () => {
+      const store = await bench.open()
+      const shared = unique({ scope: 'all' })
+      const [own] = await store.enqueue([aJob({ topic: 'mail', ...unique() })])
+      const [mail = ''] = await store.enqueue([aJob({ topic: 'mail', ...shared })])
+      expect(mail).not.toBe(own)
+      expect(await store.enqueue([aJob({ topic: 'sms', ...shared })])).toEqual([mail])
+      await expect(
+        store.enqueue([aJob({ topic: 'sms', ...unique({ scope: 'all', onConflict: 'reject' }) })]),
+      ).rejects.toMatchObject({ code: 'UNIQUE_KEY_LIVE', details: { jobId: mail } })
+      await store.settle((await store.claim(claiming())).jobs.map((job) => complete(job)))
+      // Put back, it has the key that it had.
+      const [sms = ''] = await store.enqueue([aJob({ topic: 'sms', ...shared })])
+      expect(sms).not.toBe(mail)
+      expect(await store.requeue([mail])).toEqual({ done: 0, skipped: { UNIQUE_KEY_LIVE: 1 } })
+      await store.settle([complete(await claimOne(store))])
+      expect(await store.requeue([mail])).toEqual({ done: 1, skipped: {} })
+      expect(await store.enqueue([aJob({ topic: 'sms', ...shared })])).toEqual([mail])
+    })
+
     it('replace leaves a running job alone; the new one takes over the key', async () => {
       const store = await bench.open()
       const [running] = await store.enqueue([aJob(unique())])
@@ -138,6 +171,21 @@ export function describeKeys(dialect: Dialect): void {
       bench.clock.advance(24 * 60 * MINUTE)
       const [next] = await store.enqueue([aJob({ idempotencyKey: 'order-456' })])
       expect(next).not.toBe(id)
+    })
+
+    it('belongs to its topic', async () => {
+      const store = await bench.open()
+      const [mail] = await store.enqueue([aJob({ topic: 'mail', idempotencyKey: 'order-456' })])
+      const [sms] = await store.enqueue([aJob({ topic: 'sms', idempotencyKey: 'order-456' })])
+      expect(sms).not.toBe(mail)
+    })
+
+    it('is not that of a job that Oncue makes itself, whatever its name', async () => {
+      const store = await bench.open()
+      const own = () => ({ ...aJob(), internalKey: 'schedule:digest:0' })
+      const [a, b] = await store.enqueue([aJob({ idempotencyKey: 'schedule:digest:0' }), own()])
+      expect(a).not.toBe(b)
+      expect(await store.enqueue([own()])).toEqual([b])
     })
 
     it('does not mix with a unique key of the same name', async () => {

@@ -1,6 +1,8 @@
-import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import type { JobId, NewJob } from '@oncue/core'
 import { dueQueues } from '../due-queues.ts'
 import { inOrder } from '../graph.ts'
+import { isKeyed } from '../keys.ts'
+import type { EnqueueOutcome } from '../store.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../transaction.ts'
 import type { PostgresClient } from './client.ts'
 import { toOncueError } from './errors.ts'
@@ -12,36 +14,64 @@ export async function enqueueAlone(
   client: PostgresClient,
   jobs: readonly NewJob[],
   now: Date | null,
-): Promise<JobId[]> {
-  const isPlain =
-    jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
-  const insert = async () => {
-    if (!isPlain) return client.drive(() => enqueueSteps(jobs, now))
-    await client.queryOnce(sql.enqueue(jobs, now))
-    return jobs.map((job) => job.id)
-  }
-  return insert().catch((error) => insertAgain(client, error, jobs, insert))
+): Promise<EnqueueOutcome[]> {
+  return insert(client, jobs, now).catch((error) => {
+    if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
+    return insertAgain(client, jobs, now)
+  })
 }
 
-/** The connection broke and the answer with it: all of them were written, or none. */
+async function insert(
+  client: PostgresClient,
+  jobs: readonly NewJob[],
+  now: Date | null,
+): Promise<EnqueueOutcome[]> {
+  const isPlain =
+    jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
+  if (!isPlain) return client.drive(() => enqueueSteps(jobs, now))
+  await client.queryOnce(sql.enqueue(jobs, now))
+  return jobs.map(created)
+}
+
+/** The connection broke and the answer with it: all of them were written, or none, or they are about to be. */
 async function insertAgain(
   client: PostgresClient,
-  error: unknown,
   jobs: readonly NewJob[],
-  insert: () => Promise<JobId[]>,
-): Promise<JobId[]> {
-  if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
-  const ids = jobs.map((job) => job.id)
-  const written = await client.query(sql.known(ids))
-  // A keyed job that is not there may stand for another: asking again answers that one.
-  if (written.length < ids.length && written.length > 0 && !jobs.some(isKeyed)) {
-    throw new OncueError('DUPLICATE_ID', 'Some of these jobs exist already')
+  now: Date | null,
+): Promise<EnqueueOutcome[]> {
+  let written = await knownOf(client, jobs)
+  if (written.size === 0) {
+    try {
+      return await insert(client, jobs, now)
+    } catch (error) {
+      if (toOncueError(error).code !== 'DUPLICATE_ID') throw error
+      // The server went on with what it had received, and was done in the meantime.
+      written = await knownOf(client, jobs)
+    }
   }
-  return written.length === ids.length ? ids : insert()
+  // A keyed job that is not there stands for another: asking again tells for which. Whatever else is missing was
+  // written with the others, and has been deleted since.
+  const missing = jobs.filter((job) => isKeyed(job) && !written.has(job.id))
+  const outcomes = missing.length > 0 ? await insert(client, missing, now) : []
+  const answers = new Map(missing.map((job, n) => [job.id, outcomes[n]]))
+  return jobs.map((job) => answers.get(job.id) ?? created(job))
+}
+
+async function knownOf(client: PostgresClient, jobs: readonly NewJob[]): Promise<Set<JobId>> {
+  const rows = await client.query(sql.known(jobs.map((job) => job.id)))
+  return new Set(rows.map(([id]) => String(id)))
+}
+
+function created({ id }: NewJob): EnqueueOutcome {
+  return { id, kind: 'created' }
 }
 
 /** Stores jobs in the caller's transaction. */
-export function enqueueIn(tx: Transaction, jobs: readonly NewJob[], now: Date | null): Promise<JobId[]> {
+export function enqueueIn(
+  tx: Transaction,
+  jobs: readonly NewJob[],
+  now: Date | null,
+): Promise<EnqueueOutcome[]> {
   return driveIn(tx, enqueueAndWake(jobs, now)).catch((error) => {
     throw toCallersError(error)
   })
@@ -54,21 +84,21 @@ export function toCallersError(error: unknown): unknown {
 }
 
 /** One NOTIFY for all queues, by the same transaction: nobody is woken before its commit. */
-export function* enqueueAndWake(jobs: readonly NewJob[], now: Date | null): Steps<JobId[]> {
-  const ids = yield* enqueueSteps(jobs, now)
+export function* enqueueAndWake(jobs: readonly NewJob[], now: Date | null): Steps<EnqueueOutcome[]> {
+  const outcomes = yield* enqueueSteps(jobs, now)
   for (const statement of wakeStatements(dueQueues(jobs, Date.now()))) yield write(statement)
-  return ids
+  return outcomes
 }
 
 /**
  * Everything that storing jobs takes, as statements of one transaction, ours or the caller's. First
  * the jobs with keys, because others may wait for them and the key may be another job's.
  */
-function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<JobId[]> {
+function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<EnqueueOutcome[]> {
   const hasParents = jobs.some((job) => job.after.length > 0)
   if (hasParents) inOrder(jobs)
-  const standsFor = yield* enqueueKeyed(jobs, now)
-  const standIn = (id: JobId) => standsFor.get(id) ?? id
+  const outcomes = yield* enqueueKeyed(jobs, now)
+  const standIn = (id: JobId) => outcomes.get(id)?.id ?? id
   const written = jobs
     .filter((job) => standIn(job.id) === job.id)
     .map((job) =>
@@ -83,31 +113,27 @@ function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<JobId[]
   }
   if (hasParents) {
     // Once more: a job that stands for another may close a circle.
-    if (standsFor.size > 0) inOrder(written)
+    if (outcomes.size > 0) inOrder(written)
     const waiting = written.filter((job) => job.after.length > 0)
     const [edges, link] = sql.link(waiting, now)
     if (edges) yield write(edges)
     // A statement that answers a row: some drivers refuse to execute it as one that does not.
     if (link) yield read(link)
   }
-  return jobs.map((job) => standIn(job.id))
+  return jobs.map((job) => outcomes.get(job.id) ?? created(job))
 }
 
-/** Answers whose place another job has, by the id it would have had. */
-function* enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Steps<Map<JobId, JobId>> {
+/** What became of those with a key, by the id that each would have had. */
+function* enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Steps<Map<JobId, EnqueueOutcome>> {
   const keyed = jobs.filter(isKeyed)
-  const standsFor = new Map<JobId, JobId>()
-  if (keyed.length === 0) return standsFor
+  const outcomes = new Map<JobId, EnqueueOutcome>()
+  if (keyed.length === 0) return outcomes
   const rows = yield read(sql.enqueueKeyed(keyed, now))
-  for (const { n, job_id } of rows) {
+  for (const { n, job_id, outcome } of rows) {
     const job = keyed[Number(n)]
-    if (job && job.id !== job_id) standsFor.set(job.id, String(job_id))
+    if (job) outcomes.set(job.id, { id: String(job_id), kind: outcome as EnqueueOutcome['kind'] })
   }
-  return standsFor
-}
-
-function isKeyed(job: NewJob): boolean {
-  return job.unique !== null || job.idempotencyKey !== null
+  return outcomes
 }
 
 const write = ({ text, values }: sql.Query): Step => ({ text, values, reads: false })

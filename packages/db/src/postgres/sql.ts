@@ -1,6 +1,7 @@
 import type { NewJob } from '@oncue/core'
 import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
+import { onceKeyOf } from '../keys.ts'
 import type { EncodedNote } from '../notes.ts'
 import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
 import type { Marks } from './low-water.ts'
@@ -306,7 +307,7 @@ export function stepDown(what: string, by: string): Query {
   return { ...WORK, text: 'delete from oncue.leaders where name = $1 and held_by = $2', values: [what, by] }
 }
 
-/** Jobs with a unique or idempotency key. Answers n (the place in `jobs`), job_id, created. */
+/** Jobs with a key. Returns n (the place in `jobs`), job_id, outcome. */
 export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   const rows = jobs.map((job) => {
     const inline = isInline(job.payload)
@@ -315,10 +316,12 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
       payload: inline ? job.payload : null,
       big: inline ? null : job.payload,
       uniqueKey: job.unique?.key,
+      uniqueScope: job.unique?.scope === 'all' ? job.unique.scope : undefined,
       uniqueMs: job.unique?.withinMs,
       onConflict: job.unique?.onConflict,
-      idempotencyMs: LIMITS.idempotencyMs,
-      deps: job.after.length,
+      ifRunning: job.unique?.ifRunning,
+      onceKey: onceKeyOf(job)?.key,
+      onceMs: LIMITS.idempotencyMs,
     }
   })
   return {
@@ -334,7 +337,9 @@ export function link(jobs: readonly NewJob[], now: Date | null): Query[] {
   )
   return [
     {
-      text: `insert into oncue.deps (job_id, parent_id, policy) select * from unnest($1::uuid[], $2::uuid[], $3::text[])`,
+      // A job may wait for the run that it replaces already.
+      text: `insert into oncue.deps (job_id, parent_id, policy) select * from unnest($1::uuid[], $2::uuid[], $3::text[])
+on conflict do nothing`,
       values: [
         edges.map(([id]) => id),
         edges.map(([, parent]) => parent),

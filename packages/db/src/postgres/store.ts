@@ -6,6 +6,7 @@ import { type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/postgres/client.ts'
+import { idsOf } from '../keys.ts'
 import { encodeNotes } from '../notes.ts'
 import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
@@ -19,6 +20,7 @@ import type {
   Claimed,
   ClaimRequest,
   EnqueueIn,
+  EnqueueOutcome,
   HeartbeatRequest,
   Presence,
   PruneRule,
@@ -144,13 +146,18 @@ export class PostgresStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    return options?.tx ? enqueueIn(options.tx, jobs, this.#now()) : this.#enqueue(jobs)
+    const enqueuing = options?.tx
+      ? enqueueIn(options.tx, jobs, this.#now())
+      : this.enqueueWithOutcomes(jobs)
+    return enqueuing.then(idsOf)
   }
 
-  async #enqueue(jobs: readonly NewJob[]): Promise<JobId[]> {
-    const ids = await enqueueAlone(this.#client, jobs, this.#now())
+  async enqueueWithOutcomes(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    this.assertOpen()
+    if (jobs.length === 0) return []
+    const outcomes = await enqueueAlone(this.#client, jobs, this.#now())
     this.wake(dueQueues(jobs, Date.now()))
-    return ids
+    return outcomes
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {

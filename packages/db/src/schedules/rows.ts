@@ -75,7 +75,8 @@ export function toJob({ topic, payload, options }: Schedule): NewJob {
 
 /**
  * The job of one tick. It is due at the tick itself, so that its handler can tell which one it runs for
- * and its wait is counted from the plan. The key makes it one job, whoever else ticks.
+ * and its wait is counted from the plan. The key makes it one job, whoever else ticks. No caller can name it: one
+ * that enqueues the same topic cannot keep a tick out.
  */
 export function toTickJob(schedule: Schedule, tick: Date): NewJob {
   const job = toJob(schedule)
@@ -83,6 +84,6 @@ export function toTickJob(schedule: Schedule, tick: Date): NewJob {
     ...job,
     runAt: new Date(tick.getTime() + job.delayMs),
     delayMs: 0,
-    idempotencyKey: `schedule:${schedule.name}:${tick.getTime()}`,
+    internalKey: `schedule:${schedule.name}:${tick.getTime()}`,
   }
 }

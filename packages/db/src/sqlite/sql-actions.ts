@@ -1,21 +1,21 @@
 /** What people do to jobs. Lists of ids are JSON arrays. */
 
 /** As of: the job has not changed since. */
-export const FINISHED = `SELECT id, queue, topic, status, unique_key, finished_at FROM oncue_history
+export const FINISHED = `SELECT id, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
 WHERE id IN (SELECT value FROM json_each(?))`
 
 export const LIVE = `SELECT id, queue, topic, status, created FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 
-const MOVED = `id, created, timeout_ms, priority, max_retries, queue, topic, payload, retry, unique_key, concurrency_key,
+const MOVED = `id, created, timeout_ms, priority, max_retries, queue, topic, payload, retry, unique_key, unique_scope, concurrency_key,
   concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta, run`
 
 /** The run number is kept, so that an old run stays stale. Now, now, now, id. */
 export const REQUEUE = `INSERT INTO oncue_jobs (updated, status, run_at, visible_at, ${MOVED})
 SELECT ?, 'pending', ?, ?, ${MOVED} FROM oncue_history WHERE id = ?`
 
-/** Takes the unique key again, unless another job has it. Key, id, now. */
-export const TAKE_KEY_AGAIN = `INSERT INTO oncue_keys (key, job_id, until) VALUES (?, ?, NULL)
-ON CONFLICT (key) DO UPDATE SET job_id = excluded.job_id, until = NULL
+/** Takes the unique key again, unless another job has it. Topic, key, id, now. */
+export const TAKE_KEY_AGAIN = `INSERT INTO oncue_keys (topic, key, job_id, until) VALUES (?, ?, ?, NULL)
+ON CONFLICT (topic, key) DO UPDATE SET job_id = excluded.job_id, until = NULL
 WHERE job_id = excluded.job_id OR until <= ?`
 
 export const FORGET_FINISHED = `DELETE FROM oncue_history WHERE id IN (SELECT value FROM json_each(?))`

@@ -18,7 +18,7 @@ WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'canc
 export const WAITING_JOBS = `SELECT id, queue, topic FROM oncue_jobs
 WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('blocked', 'pending')`
 
-const KEPT = `id, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
+const KEPT = `id, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key, unique_scope,
   concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes`
 
 /** Now, status, error, fingerprint, id. */
@@ -27,6 +27,12 @@ SELECT nullif(run_at, created), ${KEPT}, ?, ?, coalesce(?, last_error), coalesce
 ON CONFLICT (id) DO NOTHING`
 
 export const DROP_EDGES_OF = `DELETE FROM oncue_deps WHERE job_id IN (SELECT value FROM json_each(?))`
+
+/** A job that waited for the run that it replaces gives the key back: that run holds it until it ends. */
+export const GIVE_KEYS_BACK = `UPDATE oncue_keys SET job_id = r.id
+FROM (SELECT d.job_id, j.id FROM json_each(?) AS w CROSS JOIN oncue_deps d ON d.job_id = w.value
+  CROSS JOIN oncue_jobs j ON j.id = d.parent_id AND j.replaced_by = d.job_id) AS r
+WHERE oncue_keys.job_id = r.job_id AND oncue_keys.key LIKE 'u:%'`
 
 /** Keys that go with their job. */
 export const DROP_KEYS_OF = `DELETE FROM oncue_keys WHERE job_id IN (SELECT value FROM json_each(?)) AND until IS NULL`

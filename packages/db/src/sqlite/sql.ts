@@ -36,7 +36,7 @@ WHERE id IN (SELECT value FROM json_each(?))`
 /** Most jobs are due when they are created: history keeps that time once. */
 const RUN_AT = 'nullif(run_at, created)'
 const KEPT = `id, created, locked_by, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
-  unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta`
+  unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta`
 
 /*
  * Completions go by the batch: one statement for 500 jobs takes 7 µs a job where one for each took 11,
@@ -70,7 +70,7 @@ FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing' ON CONFLICT (
 
 /** What is to be known about a run before it ends otherwise. */
 export const CURRENT = `SELECT id, run, queue, topic, run_at, started_at, locked_by, retries, max_retries, crashes, unique_key,
-  cancel_at FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
+  cancel_at, replaced_by FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
 
 export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ?`
 

@@ -7,6 +7,7 @@ import { type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
 import { PrismaClient } from '../generated/sqlite/client.ts'
+import { idsOf } from '../keys.ts'
 import { encodeNotes } from '../notes.ts'
 import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
@@ -21,6 +22,7 @@ import type {
   Claimed,
   ClaimRequest,
   EnqueueIn,
+  EnqueueOutcome,
   HeartbeatRequest,
   Presence,
   PruneRule,
@@ -140,13 +142,18 @@ export class SqliteStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    if (options?.tx) return driveIn(options.tx, enqueueSteps(jobs, this.#now()))
-    return this.#writer
-      .write(() => this.#work.enqueue(jobs, this.#now()))
-      .then((ids) => {
-        this.wake(dueQueues(jobs, this.#now()))
-        return ids
-      })
+    const enqueuing = options?.tx
+      ? driveIn(options.tx, enqueueSteps(jobs, this.#now()))
+      : this.enqueueWithOutcomes(jobs)
+    return enqueuing.then(idsOf)
+  }
+
+  async enqueueWithOutcomes(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    this.assertOpen()
+    if (jobs.length === 0) return []
+    const outcomes = await this.#writer.write(() => this.#work.enqueue(jobs, this.#now()))
+    this.wake(dueQueues(jobs, this.#now()))
+    return outcomes
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {

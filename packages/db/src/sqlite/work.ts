@@ -1,6 +1,6 @@
-import type { JobId, NewJob } from '@oncue/core'
+import type { NewJob } from '@oncue/core'
 import type { Database } from 'better-sqlite3'
-import type { RunRef, Settlement } from '../store.ts'
+import type { EnqueueOutcome, RunRef, Settlement } from '../store.ts'
 import { drive } from '../transaction.ts'
 import { enqueueSteps } from './enqueue/steps.ts'
 import { Actions } from './work/actions.ts'
@@ -33,8 +33,8 @@ export class SqliteWork {
     this.#claims = new Claims(this.#statements, this.limits, this.lease)
   }
 
-  /** Answers which jobs stand for these. */
-  enqueue(jobs: readonly NewJob[], now: number): JobId[] {
+  /** Returns which jobs stand for these. */
+  enqueue(jobs: readonly NewJob[], now: number): EnqueueOutcome[] {
     return drive(enqueueSteps(jobs, now), (step) => this.#statements.step(step))
   }
 

@@ -40,6 +40,8 @@ create table oncue.jobs (
   fingerprint     text,
   trace           text,
   meta            jsonb,
+  unique_scope    text,
+  replaced_by     uuid,
   constraint jobs_pkey primary key (id),
   constraint jobs_state check (
     case status
@@ -102,6 +104,7 @@ create table oncue.history (
   fingerprint     text,
   trace           text,
   meta            jsonb,
+  unique_scope    text,
   constraint history_pkey primary key (id),
   constraint history_finished_status check (status in ('completed', 'failed', 'cancelled'))
 );
@@ -165,11 +168,14 @@ create table oncue.leaders (
   constraint leaders_pkey primary key (name)
 );
 
+-- `u:…` unique keys, `i:…` idempotency keys, `o:…` those of jobs that Oncue makes itself. An empty topic: all
+-- topics share the key.
 create table oncue.keys (
+  topic  text not null,
   key    text not null,
   job_id uuid not null,
   until  timestamptz(3),
-  constraint keys_pkey primary key (key)
+  constraint keys_pkey primary key (topic, key)
 );
 create index keys_job on oncue.keys (job_id);
 

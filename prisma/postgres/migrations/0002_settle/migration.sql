@@ -5,8 +5,7 @@
 -- Who waits for whom: a settle waits for rows of its own runs, then for dependants by id, then for
 -- slots by key, then for keys. Claims, heartbeats, rescues and people's actions skip what is locked
 -- and wait for nobody, but for the dependants of what a cancel ends. So there is no circle in which two
--- could wait for each other. One exception: an enqueue that replaces goes from the key to the job; if it meets a cancel or a settle of that job,
--- Postgres ends one of them, and it is sent again.
+-- could wait for each other. An enqueue that replaces goes the same way: from the job that holds the key to the key.
 --
 -- The planner settings: PL/pgSQL keeps its first plan, which was made when the table may have been
 -- empty; without them that plan can be a sequential scan that never goes away. For the same reason ids
@@ -129,11 +128,11 @@ begin
   ), kept as (
     insert into oncue.history
       (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes, finished_at, status,
+       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, finished_at, status,
        last_error, fingerprint)
     select
        id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
+       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
        p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
     from gone
     on conflict (id) do nothing
@@ -145,6 +144,13 @@ begin
     from gone where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(id) into v_ended from gone;
+  -- A job that waited for the run that it replaces gives the key back: that run holds it until it ends.
+  update oncue.keys k set job_id = r.id
+  from (
+    select d.job_id, j.id from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
+    where d.job_id = any (v_ended) offset 0
+  ) r
+  where k.job_id = any (array[r.job_id]) and k.key like 'u:%';
   delete from oncue.deps d where d.job_id = any (v_ended);
   delete from oncue.keys k where k.job_id = any (v_ended) and k.until is null;
   return coalesce(v_ended, '{}');
@@ -252,17 +258,18 @@ begin
   with gone as (
     delete from oncue.jobs j
     where j.id = any (p_ids)
-      and (j.cancel_at is not null
+      and (j.cancel_at is not null or j.replaced_by is not null
         or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
-    returning j.*, (case when j.cancel_at is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
+    returning j.*,
+      (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
   ), kept as (
     insert into oncue.history
       (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes, started_at, finished_at,
+       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, started_at, finished_at,
        locked_by, status, last_error, fingerprint)
     select
        id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope,
        crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
        case when started_at is null then last_error else oncue.crash_error_v1(topic) end,
        case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
@@ -337,11 +344,11 @@ begin
         ), kept as (
           insert into oncue.history
             (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
-             unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
+             unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
              started_at, finished_at, locked_by, status, result, last_error, fingerprint)
           select
              id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-             payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+             payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope,
              crashes, coalesce(started_at, v_now), v_now, locked_by, 'completed', result, last_error, fingerprint
           from done
         ), counted as (
@@ -428,7 +435,7 @@ begin
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
-      and j.cancel_at is null
+      and j.cancel_at is null and j.replaced_by is null
     returning j.id, j.run, j.queue, j.topic, s.kind
   ), counted as (
     insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms)
@@ -440,20 +447,20 @@ begin
   with ended as (
     delete from oncue.jobs j
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
-    -- What is left: runs that are over, and those that would go on but were asked to stop.
+    -- What is left: runs that are over, and those that would go on but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
     returning j.*,
-      (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null then 'failed' else 'cancelled' end)::oncue."Status"
-        as new_status,
+      (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
+        then 'failed' else 'cancelled' end)::oncue."Status" as new_status,
       s.error, s.fingerprint as new_fingerprint
   ), kept as (
     insert into oncue.history
       (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes, started_at, finished_at,
+       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, started_at, finished_at,
        locked_by, status, last_error, fingerprint)
     select
        id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes,
+       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
        coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
        coalesce(new_fingerprint, fingerprint)
     from ended

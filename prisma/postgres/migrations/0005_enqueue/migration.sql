@@ -1,12 +1,14 @@
 -- How jobs come in where a plain insert does not do, and how people move them about.
 
--- Jobs with a unique or idempotency key, one by one: whether a job is made is decided by the row in
--- `keys`, which two enqueues cannot both insert. p_jobs is a JSON array of
--- {id, queue, topic, payload, big, priority, maxRetries, timeoutMs, retry, uniqueKey, uniqueMs, onConflict,
---  idempotencyKey, idempotencyMs, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, deps};
--- payload, big and meta are JSON as text, because a null inside JSON would be no value at all.
+-- Jobs with a key, one by one: whether a job is made is decided by the row in `keys`, which two enqueues cannot
+-- both insert. p_jobs is a JSON array of
+-- {id, queue, topic, payload, big, priority, maxRetries, timeoutMs, retry, uniqueKey, uniqueScope, uniqueMs, onConflict,
+--  ifRunning, onceKey, onceMs, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, after};
+-- payload, big and meta are JSON as text, because a null inside JSON would be no value at all. onceKey is an
+-- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
+-- was replaced.
 create function oncue.enqueue_keyed_v1(p_now timestamptz, p_jobs json)
-  returns table (n integer, job_id uuid, created boolean)
+  returns table (n integer, job_id uuid, outcome text)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -16,74 +18,88 @@ declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
   v record;
   v_due timestamptz;
-  v_existing oncue.keys;
+  v_key oncue.keys;
+  v_status oncue."Status";
+  v_runs uuid;
+  v_deps integer;
+  v_reserved uuid;
 begin
+  v_reserved := oncue.reserve_keys_v1(v_now, p_jobs);
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
       id uuid, queue text, topic text, payload text, big text, priority smallint, "maxRetries" smallint,
-      "timeoutMs" integer, retry json, "uniqueKey" text, "uniqueMs" bigint, "onConflict" text, "idempotencyKey" text,
-      "idempotencyMs" bigint, "concurrencyKey" text, "concurrencyLimit" smallint, "parentId" uuid,  trace text,
-      meta text, "runAt" timestamptz, "delayMs" bigint, deps integer)
+      "timeoutMs" integer, retry json, "uniqueKey" text, "uniqueScope" text, "uniqueMs" bigint, "onConflict" text,
+      "ifRunning" text, "onceKey" text, "onceMs" bigint, "concurrencyKey" text, "concurrencyLimit" smallint,
+      "parentId" uuid, trace text, meta text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
-    n := v.n; job_id := v.id; created := true;
+    n := v.n; job_id := v.id; outcome := 'created';
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
+    v_runs := null;
 
-    if v."idempotencyKey" is not null then
-      v_existing := oncue.take_key_v1(v_now, 'i:' || v."idempotencyKey", v.id, v."idempotencyMs");
-      if v_existing.job_id <> v.id then
-        job_id := v_existing.job_id; created := false;
+    if v."onceKey" is not null then
+      v_key := oncue.take_key_v1(v_now, v.topic, v."onceKey", v.id, v."onceMs", false);
+      if v_key.job_id <> v.id then
+        job_id := v_key.job_id; outcome := 'existing';
         return next;
         continue;
       end if;
     end if;
 
     if v."uniqueKey" is not null then
-      v_existing := oncue.take_key_v1(v_now, 'u:' || v."uniqueKey", v.id, v."uniqueMs");
-      if v_existing.job_id <> v.id then
-        -- The idempotency key that was just taken stands for the job that is there, not for one that is not.
-        update oncue.keys k set job_id = v_existing.job_id
-          where k.key = 'i:' || v."idempotencyKey" and k.job_id = v.id;
+      v_key := oncue.take_key_v1(v_now, case when v."uniqueScope" = 'all' then '' else v.topic end, 'u:' || v."uniqueKey",
+        v.id, v."uniqueMs", v."onConflict" = 'replace');
+      if v_key.job_id <> v.id then
         if v."onConflict" = 'reject' then
-          raise exception 'Job % holds this unique key', v_existing.job_id using errcode = 'OC001';
+          raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001';
         end if;
+        v_status := null;
         if v."onConflict" = 'replace' then
-          perform oncue.forget_meta_v1(array_agg(j.id)) from oncue.jobs j
-            where j.id = v_existing.job_id and j.status in ('pending', 'blocked') and j.meta is distinct from v.meta::jsonb;
-          update oncue.jobs j set
-            payload = v.payload::json, priority = v.priority, run_at = v_due, updated = v_now, meta = v.meta::jsonb, trace = v.trace,
-            visible_at = case when j.visible_at is null then null else v_due end
-          where j.id = v_existing.job_id and j.status in ('pending', 'blocked');
-          if found then
-            perform oncue.note_meta_v1(v_existing.job_id);
-            delete from oncue.payloads p where p.job_id = v_existing.job_id and p.part = 'payload';
-            if v.big is not null then
-              insert into oncue.payloads (job_id, part, data) values (v_existing.job_id, 'payload', v.big::json);
-            end if;
-            update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond' where k.key = v_existing.key;
-            job_id := v_existing.job_id; created := false;
-            return next;
-            continue;
+          -- Locked by take_key_v1, unless it is over.
+          select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
+        end if;
+
+        if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then
+          job_id := v_key.job_id; outcome := 'existing';
+          -- The key that was just taken stands for the job that is there, not for one that is not.
+          update oncue.keys k set job_id = v_key.job_id
+            where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
+          if v."onConflict" = 'replace' then
+            outcome := 'replaced';
+            perform oncue.replace_v1(v_now, v_key.job_id, v.payload, v.big, v.priority, v_due, v.meta, v.trace);
+            update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond'
+              where k.topic = v_key.topic and k.key = v_key.key;
           end if;
-          -- It runs already, or is over: the new job takes its place.
-          update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
-            where k.key = v_existing.key;
-          update oncue.keys k set job_id = v.id where k.key = 'i:' || v."idempotencyKey";
-        else
-          job_id := v_existing.job_id; created := false;
           return next;
           continue;
+        end if;
+
+        -- It runs already, or is over: the new job takes its place.
+        update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
+          where k.topic = v_key.topic and k.key = v_key.key;
+        if v_status = 'processing' then
+          update oncue.jobs j set replaced_by = v.id, updated = v_now where j.id = v_key.job_id;
+          perform oncue.append_event_v1(v_now, array[v_key.job_id], 'replaced', array[json_build_object('jobId', v.id)]);
+          if v."ifRunning" = 'wait' then
+            v_runs := v_key.job_id;
+          end if;
         end if;
       end if;
     end if;
 
+    v_deps := coalesce(jsonb_array_length(v.after), 0)
+      + (v_runs is not null and not coalesce(v.after ? v_runs::text, false))::integer;
     insert into oncue.jobs
-      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, concurrency_key, concurrency_limit,
-       parent_id, trace, meta, created, updated, run_at, visible_at, status, deps_left)
+      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key,
+       concurrency_limit, parent_id, trace, meta, created, updated, run_at, visible_at, status, deps_left)
     values
       (v.id, v.queue, v.topic, v.payload::json, v.priority, v."maxRetries", v."timeoutMs", v.retry, v."uniqueKey",
-       v."concurrencyKey", v."concurrencyLimit", v."parentId", v.trace, v.meta::jsonb, v_now, v_now, v_due,
-       case when v.deps = 0 then v_due end,
-       (case when v.deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v.deps);
+       v."uniqueScope", v."concurrencyKey", v."concurrencyLimit", v."parentId", v.trace, v.meta::jsonb, v_now, v_now, v_due,
+       case when v_deps = 0 then v_due end,
+       (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
+    if v_runs is not null then
+      -- Released by whatever ends that run, as every dependant is. It cannot have ended: its row is locked.
+      insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
+    end if;
     if v.meta is not null then
       perform oncue.note_meta_v1(v.id);
     end if;
@@ -92,6 +108,80 @@ begin
     end if;
     return next;
   end loop;
+  if v_reserved is not null then
+    -- Those that were not needed.
+    delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+  end if;
+end $$;
+
+-- Calls that want the same keys in different orders would wait for each other for ever. So a call with more than one
+-- reserves all of them first, always in the same order: what is free as a row that has expired already, then, because
+-- a settle too goes from the job to its key, the jobs that it may replace, then the keys that it may take over.
+-- Returns in whose name they are reserved; null: none are.
+create function oncue.reserve_keys_v1(p_now timestamptz, p_jobs json) returns uuid
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_id constant uuid := p_jobs -> 0 ->> 'id';
+  v_keys text[];
+  v_topics text[];
+  v_replaces boolean[];
+begin
+  select array_agg(k.key order by k.key, k.topic), array_agg(k.topic order by k.key, k.topic),
+      array_agg(k.replaces order by k.key, k.topic)
+    into v_keys, v_topics, v_replaces
+    from (
+      select k.key, k.topic, bool_or(k.replaces) as replaces
+      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, "uniqueKey" text, "uniqueScope" text, "onConflict" text),
+        lateral (values
+          (j."onceKey", j.topic, false),
+          ('u:' || j."uniqueKey", case when j."uniqueScope" = 'all' then '' else j.topic end, j."onConflict" = 'replace')
+        ) as k(key, topic, replaces)
+      where k.key is not null
+      group by k.key, k.topic
+    ) k;
+  if cardinality(v_keys) < 2 then return null; end if;
+  insert into oncue.keys (topic, key, job_id, until)
+    select w.topic, w.key, v_id, '-infinity'
+    from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n
+    on conflict do nothing;
+  perform from oncue.jobs j
+    where j.id = any (array(
+      select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
+      join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
+      where w.replaces and (k.until is null or k.until > p_now)))
+    order by j.id for update;
+  perform from unnest(v_topics, v_keys, v_replaces) with ordinality as w(topic, key, replaces, n)
+    join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
+    where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
+    order by w.n for update of k;
+  return v_id;
+end $$;
+
+-- Gives a job that waits another payload, time, priority, meta and trace. The row is locked by the caller.
+create function oncue.replace_v1(
+  p_now timestamptz, p_id uuid, p_payload text, p_big text, p_priority smallint, p_due timestamptz, p_meta text, p_trace text
+) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+begin
+  perform oncue.forget_meta_v1(array_agg(j.id)) from oncue.jobs j
+    where j.id = p_id and j.meta is distinct from p_meta::jsonb;
+  update oncue.jobs j set
+    payload = p_payload::json, priority = p_priority, run_at = p_due, updated = p_now, meta = p_meta::jsonb, trace = p_trace,
+    -- One that is held back by a full concurrency key stays so only if it is due: whoever frees a slot does not look.
+    visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
+  where j.id = p_id;
+  perform oncue.note_meta_v1(p_id);
+  delete from oncue.payloads p where p.job_id = p_id and p.part = 'payload';
+  if p_big is not null then
+    insert into oncue.payloads (job_id, part, data) values (p_id, 'payload', p_big::json);
+  end if;
+  perform oncue.append_event_v1(p_now, array[p_id], 'replaced', array[null::json]);
 end $$;
 
 -- So that lists find a live job by its meta.
@@ -124,22 +214,36 @@ begin
     and m.job_id = any (array[g.id]);
 end $$;
 
--- Takes a key for a job, or answers whose it is. Waits for a transaction that is about to take it.
-create function oncue.take_key_v1(p_now timestamptz, p_key text, p_id uuid, p_ms bigint) returns oncue.keys
+-- Takes a key for a job, or returns whose it is. Waits for a transaction that is about to take it. For a caller that
+-- replaces, the job that holds it and then the key are locked, in the order in which a settle takes them.
+create function oncue.take_key_v1(
+  p_now timestamptz, p_topic text, p_key text, p_id uuid, p_ms bigint, p_replaces boolean
+) returns oncue.keys
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
+  v_until constant timestamptz := p_now + p_ms * interval '1 millisecond';
   v_key oncue.keys;
 begin
   for v_try in 1..100 loop
-    insert into oncue.keys as k (key, job_id, until)
-      values (p_key, p_id, p_now + p_ms * interval '1 millisecond')
-      on conflict (key) do update set job_id = excluded.job_id, until = excluded.until where k.until <= p_now
-      returning * into v_key;
+    insert into oncue.keys (topic, key, job_id, until) values (p_topic, p_key, p_id, v_until)
+      on conflict do nothing returning * into v_key;
     if found then return v_key; end if;
-    select * into v_key from oncue.keys k where k.key = p_key for update;
+    select * into v_key from oncue.keys k where k.topic = p_topic and k.key = p_key;
+    continue when not found;
+    if v_key.until <= p_now then
+      update oncue.keys k set job_id = p_id, until = v_until
+        where k.topic = p_topic and k.key = p_key and k.until <= p_now returning * into v_key;
+      if found then return v_key; end if;
+      continue;
+    end if;
+    if not p_replaces or v_key.job_id = p_id then return v_key; end if;
+    perform from oncue.jobs j where j.id = v_key.job_id for update;
+    select * into v_key from oncue.keys k
+      where k.topic = p_topic and k.key = p_key and k.job_id = v_key.job_id and (k.until is null or k.until > p_now)
+      for update;
     if found then return v_key; end if;
   end loop;
   raise exception 'The key % kept changing hands', p_key using errcode = 'serialization_failure';
@@ -201,11 +305,12 @@ begin
   ) f;
 
   with wanted as (
-    select h.id, 'u:' || h.unique_key as key from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
+    select h.id, case when h.unique_scope = 'all' then '' else h.topic end as topic, 'u:' || h.unique_key as key
+    from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
   ), taken as (
-    insert into oncue.keys as k (key, job_id, until)
-    select distinct on (w.key) w.key, w.id, null::timestamptz from wanted w order by w.key, w.id
-    on conflict (key) do update set job_id = excluded.job_id, until = null
+    insert into oncue.keys as k (topic, key, job_id, until)
+    select distinct on (w.key, w.topic) w.topic, w.key, w.id, null::timestamptz from wanted w order by w.key, w.topic, w.id
+    on conflict (topic, key) do update set job_id = excluded.job_id, until = null
       where k.job_id = excluded.job_id or k.until <= v_now
     returning k.job_id
   )
@@ -223,10 +328,11 @@ begin
   ), moved as (
     insert into oncue.jobs
       (id, created, updated, status, run_at, visible_at, run, timeout_ms, priority, max_retries, queue, topic, payload,
-       retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta)
+       retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error,
+       fingerprint, trace, meta)
     select
        b.id, b.created, v_now, 'pending', v_now, v_now, b.run, coalesce(b.timeout_ms, 600000), b.priority, b.max_retries, b.queue,
-       b.topic, b.payload, b.retry, b.unique_key, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress,
+       b.topic, b.payload, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress,
        b.last_error, b.fingerprint, b.trace, b.meta
     from back b
   )

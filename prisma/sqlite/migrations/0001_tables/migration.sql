@@ -34,6 +34,8 @@ CREATE TABLE "oncue_jobs" (
   "fingerprint"     TEXT,
   "trace"           TEXT,
   "meta"            JSONB,
+  "unique_scope"    TEXT,
+  "replaced_by"     TEXT,
   -- Comparisons one by one, here and below: a list (x IN (…)) costs every write about a microsecond.
   CONSTRAINT "jobs_state" CHECK (
     CASE "status"
@@ -83,6 +85,7 @@ CREATE TABLE "oncue_history" (
   "fingerprint"     TEXT,
   "trace"           TEXT,
   "meta"            JSONB,
+  "unique_scope"    TEXT,
   CONSTRAINT "history_finished_status" CHECK ("status" = 'completed' OR "status" = 'failed' OR "status" = 'cancelled'),
   CONSTRAINT "history_json" CHECK (json_valid("result"))
 ) WITHOUT ROWID;
@@ -131,9 +134,11 @@ CREATE TABLE "oncue_leaders" (
 );
 
 CREATE TABLE "oncue_keys" (
-  "key"    TEXT NOT NULL PRIMARY KEY,
+  "topic"  TEXT NOT NULL,
+  "key"    TEXT NOT NULL,
   "job_id" TEXT NOT NULL,
-  "until"  DATETIME
+  "until"  DATETIME,
+  PRIMARY KEY ("topic", "key")
 ) WITHOUT ROWID;
 CREATE INDEX "oncue_keys_job" ON "oncue_keys" ("job_id");
 

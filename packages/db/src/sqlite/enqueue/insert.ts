@@ -12,7 +12,7 @@ export type Draft = {
   readonly depsLeft: number
 }
 
-/** How many jobs one insert carries: up to 18 values each, of SQLite's 32 766. */
+/** How many jobs one insert carries: up to 19 values each, of SQLite's 32 766. */
 const ENQUEUE_CHUNK = 1_000
 
 type Column = { readonly name: string; readonly of: (draft: Draft) => string | number | null }
@@ -31,12 +31,18 @@ const COLUMNS: readonly Column[] = [
   { name: 'deps_left', of: (draft) => draft.depsLeft },
   { name: 'retry', of: ({ job }) => (job.retry ? JSON.stringify(job.retry) : null) },
   { name: 'unique_key', of: ({ job }) => job.unique?.key ?? null },
+  { name: 'unique_scope', of: ({ job }) => storedScope(job) },
   { name: 'concurrency_key', of: ({ job }) => job.concurrencyKey },
   { name: 'concurrency_limit', of: ({ job }) => job.concurrencyLimit },
   { name: 'parent_id', of: ({ job }) => job.parentId },
   { name: 'trace', of: ({ job }) => job.trace },
   { name: 'meta', of: ({ job }) => job.meta },
 ]
+
+/** Null: its topic, as most keys have it. */
+export function storedScope({ unique }: NewJob): string | null {
+  return unique?.scope === 'all' ? unique.scope : null
+}
 
 /** A job that nothing holds back. */
 export function plainDraft(job: NewJob, now: number): Draft {

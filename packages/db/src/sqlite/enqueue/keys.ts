@@ -1,34 +1,37 @@
 import { type JobId, LIMITS, type NewJob, OncueError } from '@oncue/core'
+import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../keys.ts'
+import type { EnqueueOutcome } from '../../store.ts'
 
 /** Who has a key now. */
 export type Holder = {
   readonly jobId: JobId
-  /** It has not begun, so it can still be given another payload. */
-  readonly waits: boolean
+  /** Null: it is over. */
+  readonly status: 'blocked' | 'pending' | 'processing' | null
 }
 
-export type KeyRow = { readonly key: string; readonly jobId: JobId; readonly until: number | null }
+export type KeyRow = KeyName & { readonly jobId: JobId; readonly until: number | null }
 
 export type Decided = {
-  /** Which job stands for each of those given, in their order. */
-  readonly standing: JobId[]
+  /** What became of each of those given, in their order. */
+  readonly outcomes: EnqueueOutcome[]
   /** Those that are new. */
   readonly fresh: NewJob[]
   readonly keys: KeyRow[]
   /** What jobs that are there and wait are to become, by id. */
   readonly replacements: Map<JobId, NewJob>
+  /** Jobs that run, and those that take their place. */
+  readonly successors: Map<JobId, NewJob>
+  /** Jobs that were replaced while they waited, once for each time. */
+  readonly replaced: JobId[]
 }
 
-export function keysOf(jobs: readonly NewJob[]): string[] {
-  return jobs.flatMap((job) => [uniqueKeyOf(job), idempotencyKeyOf(job)]).filter((key) => key !== null)
+/** As the index of holders and of decisions: no key has a NUL in it. */
+export function nameOf({ topic, key }: KeyName): string {
+  return `${topic}\0${key}`
 }
 
-function uniqueKeyOf({ unique }: NewJob): string | null {
-  return unique && `u:${unique.key}`
-}
-
-function idempotencyKeyOf(job: NewJob): string | null {
-  return job.idempotencyKey === null ? null : `i:${job.idempotencyKey}`
+export function keysOf(jobs: readonly NewJob[]): KeyName[] {
+  return jobs.flatMap((job) => [uniqueKeyOf(job), onceKeyOf(job)]).filter((key) => key !== null)
 }
 
 /** Decides job by job, so that the jobs of one call meet each other as those of many calls would. */
@@ -42,56 +45,61 @@ export function decideKeys(
   const fresh: NewJob[] = []
   const places = new Map<JobId, number>()
   const replacements = new Map<JobId, NewJob>()
+  const successors = new Map<JobId, NewJob>()
+  const replaced: JobId[] = []
 
-  const take = (key: string, jobId: JobId, ms: number | null) => {
-    keys.set(key, { key, jobId, until: ms === null ? null : now + ms })
-    held.set(key, { jobId, waits: true })
+  const take = (name: KeyName, jobId: JobId, ms: number | null) => {
+    keys.set(nameOf(name), { ...name, jobId, until: ms === null ? null : now + ms })
+    held.set(nameOf(name), { jobId, status: 'pending' })
   }
 
-  const add = (job: NewJob) => places.set(job.id, fresh.push(job) - 1)
+  const create = (job: NewJob): EnqueueOutcome => {
+    places.set(job.id, fresh.push(job) - 1)
+    return { id: job.id, kind: 'created' }
+  }
 
-  const replace = (id: JobId, job: NewJob) => {
+  const replace = (id: JobId, job: NewJob): EnqueueOutcome => {
     const place = places.get(id) ?? -1
     const before = fresh[place]
-    if (before) fresh[place] = replaced(before, job)
+    if (before) fresh[place] = withReplacement(before, job)
     else replacements.set(id, job)
+    replaced.push(id)
+    return { id, kind: 'replaced' }
   }
 
-  const stand = (job: NewJob): JobId => {
-    const key = uniqueKeyOf(job)
-    const holder = key === null ? undefined : held.get(key)
-    if (!job.unique || key === null) add(job)
-    else if (!holder || holder.jobId === job.id) {
-      take(key, job.id, job.unique.withinMs)
-      add(job)
-    } else if (job.unique.onConflict === 'reject') throw isLive(job.unique.key, holder.jobId)
-    else if (job.unique.onConflict === 'existing') return holder.jobId
-    else if (holder.waits) {
-      replace(holder.jobId, job)
-      take(key, holder.jobId, job.unique.withinMs)
-      return holder.jobId
-    } else {
-      // The holder runs already, or is over: the new job takes its place.
-      take(key, job.id, job.unique.withinMs)
-      add(job)
+  const enqueueUnique = (job: NewJob): EnqueueOutcome => {
+    const name = uniqueKeyOf(job)
+    if (!job.unique || !name) return create(job)
+    const { onConflict, withinMs } = job.unique
+    const holder = held.get(nameOf(name))
+    if (holder && holder.jobId !== job.id) {
+      if (onConflict === 'reject') throw isLive(job.unique.key, holder.jobId)
+      if (onConflict === 'existing') return { id: holder.jobId, kind: 'existing' }
+      if (holder.status === 'pending' || holder.status === 'blocked') {
+        take(name, holder.jobId, withinMs)
+        return replace(holder.jobId, job)
+      }
+      // It runs already, or is over: the new job takes its place.
+      if (holder.status === 'processing') successors.set(holder.jobId, job)
     }
-    return job.id
+    take(name, job.id, withinMs)
+    return create(job)
   }
 
-  const standing = jobs.map((job) => {
-    const key = idempotencyKeyOf(job)
-    const first = key === null ? undefined : held.get(key)
-    if (first && first.jobId !== job.id) return first.jobId
-    const id = stand(job)
+  const outcomes = jobs.map((job): EnqueueOutcome => {
+    const name = onceKeyOf(job)
+    const first = name ? held.get(nameOf(name)) : undefined
+    if (first && first.jobId !== job.id) return { id: first.jobId, kind: 'existing' }
+    const outcome = enqueueUnique(job)
     // A repeated call must answer what this one answers, also when that is a job of another.
-    if (key !== null) take(key, id, LIMITS.idempotencyMs)
-    return id
+    if (name) take(name, outcome.id, LIMITS.idempotencyMs)
+    return outcome
   })
-  return { standing, fresh, keys: [...keys.values()], replacements }
+  return { outcomes, fresh, keys: [...keys.values()], replacements, successors, replaced }
 }
 
 /** What a replacement brings; everything else stays as it was. */
-function replaced(job: NewJob, { payload, priority, runAt, delayMs, meta, trace }: NewJob): NewJob {
+function withReplacement(job: NewJob, { payload, priority, runAt, delayMs, meta, trace }: NewJob): NewJob {
   return { ...job, payload, priority, runAt, delayMs, meta, trace }
 }
 

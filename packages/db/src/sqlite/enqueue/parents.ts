@@ -1,5 +1,6 @@
 import { type JobError, type JobId, type NewJob, OncueError, type ParentFailurePolicy } from '@oncue/core'
 import { inOrder } from '../../graph.ts'
+import type { EnqueueOutcome } from '../../store.ts'
 import { type Draft, plainDraft } from './insert.ts'
 
 export type ParentStatus = 'live' | 'completed' | 'failed' | 'cancelled'
@@ -26,10 +27,10 @@ type Placed = {
 /** Where a job of the same call was not made, because another holds its key, that other is meant. */
 export function meantParents(
   jobs: readonly NewJob[],
-  standing: readonly JobId[],
+  outcomes: readonly EnqueueOutcome[],
   fresh: readonly NewJob[],
 ): NewJob[] {
-  const meant = new Map(jobs.map((job, n) => [job.id, standing[n] ?? job.id]))
+  const meant = new Map(jobs.map((job, n) => [job.id, outcomes[n]?.id ?? job.id]))
   return fresh.map((job) =>
     job.after.length === 0
       ? job
@@ -43,10 +44,14 @@ export function outsideParents(fresh: readonly NewJob[]): JobId[] {
   return [...new Set(fresh.flatMap((job) => job.after))].filter((parent) => !own.has(parent))
 }
 
-/** What becomes of each job, given how its parents are: it waits, it may run, or it is over too. */
+/**
+ * What becomes of each job, given how its parents are, and for which run that it replaces it waits: it waits, it may
+ * run, or it is over too.
+ */
 export function place(
   fresh: readonly NewJob[],
   outside: ReadonlyMap<JobId, ParentStatus>,
+  replacedRuns: ReadonlyMap<JobId, JobId>,
   now: number,
 ): Placed {
   const statuses = new Map(outside)
@@ -65,9 +70,13 @@ export function place(
       continue
     }
     statuses.set(job.id, 'live')
-    placed.drafts.push(after(plain, job.after.length, waitsFor.length, now))
-    for (const { id } of waitsFor)
-      placed.edges.push({ jobId: job.id, parentId: id, policy: job.onParentFailure })
+    const edges = edgesOf(
+      job,
+      waitsFor.map(({ id }) => id),
+      replacedRuns.get(job.id),
+    )
+    placed.edges.push(...edges)
+    placed.drafts.push(after(plain, job.after.length, edges.length, now))
   }
   return placed
 }
@@ -79,8 +88,16 @@ const ENDS: Record<ParentFailurePolicy, 'failed' | 'cancelled' | null> = {
   cancel: 'cancelled',
 }
 
+/** However that run ends, the job goes on: also when it is a parent too. */
+function edgesOf({ id, onParentFailure }: NewJob, parents: readonly JobId[], run: JobId | undefined): Edge[] {
+  const edges = parents
+    .filter((parent) => parent !== run)
+    .map((parentId): Edge => ({ jobId: id, parentId, policy: onParentFailure }))
+  return run === undefined ? edges : [{ jobId: id, parentId: run, policy: 'go_on' }, ...edges]
+}
+
 function after(draft: Draft, parents: number, left: number, now: number): Draft {
-  if (parents === 0) return draft
+  if (parents === 0 && left === 0) return draft
   if (left > 0) return { ...draft, status: 'blocked', visibleAt: null, depsLeft: left }
   return { ...draft, visibleAt: Math.max(draft.runAt, now) }
 }

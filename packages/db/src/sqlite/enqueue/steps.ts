@@ -1,10 +1,13 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { isInline } from '../../inline.ts'
+import { isKeyed, type KeyName } from '../../keys.ts'
+import type { EnqueueOutcome } from '../../store.ts'
 import type { Row, Statement, Step, Steps } from '../../transaction.ts'
+import { APPEND_EVENT } from '../sql-ends.ts'
 import { FORGET_META, NOTE_META, NOTE_META_OF_ENDED } from '../sql-meta.ts'
 import { Tally } from '../tally.ts'
-import { insertJobs, insertPayload, plainDraft } from './insert.ts'
-import { decideKeys, type Holder, type KeyRow, keysOf } from './keys.ts'
+import { insertJobs, insertPayload, plainDraft, storedScope } from './insert.ts'
+import { decideKeys, type Holder, type KeyRow, keysOf, nameOf } from './keys.ts'
 import {
   type Edge,
   type Ended,
@@ -22,39 +25,59 @@ import * as sql from './sql.ts'
  * is not ours to roll back. Between the reading and the writing nobody else writes: SQLite refuses
  * to write in a transaction whose view of the file is no longer the latest.
  */
-export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<JobId[]> {
+export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome[]> {
   if (jobs.every(isPlain)) {
     const drafts = jobs.map((job) => plainDraft(job, now))
     yield* writes(insertJobs(drafts, now))
-    return jobs.map((job) => job.id)
+    return jobs.map(({ id }) => ({ id, kind: 'created' }))
   }
   const decided = decideKeys(jobs, yield* holders(keysOf(jobs), now), now)
-  const fresh = meantParents(jobs, decided.standing, decided.fresh)
-  const { drafts, edges, ended } = place(fresh, yield* statuses(outsideParents(fresh)), now)
+  const fresh = meantParents(jobs, decided.outcomes, decided.fresh)
+  const replacedRuns = new Map<JobId, JobId>()
+  for (const [running, { id, unique }] of decided.successors)
+    if (unique?.ifRunning === 'wait') replacedRuns.set(id, running)
+  const { drafts, edges, ended } = place(fresh, yield* statuses(outsideParents(fresh)), replacedRuns, now)
   const over = new Set(ended.map(({ draft }) => draft.job.id))
+  const keys = decided.keys.map((key) => (over.has(key.jobId) ? givenBack(key, replacedRuns) : key))
   // A key that goes with its job is gone with one that is over already, whoever had it before.
   const isGone = ({ jobId, until }: KeyRow) => until === null && over.has(jobId)
   yield* writes([
     ...insertJobs(drafts, now),
     ...insertEdges(edges),
-    ...insertKeys(decided.keys.filter((key) => !isGone(key))),
-    ...dropKeys(decided.keys.filter(isGone)),
+    ...insertKeys(keys.filter((key) => !isGone(key))),
+    ...dropKeys(keys.filter(isGone)),
     ...[...decided.replacements].flatMap(([id, job]) => replace(id, job, now)),
+    ...decided.replaced.map((id) => appendReplaced(id, null, now)),
+    ...[...decided.successors].flatMap(([running, { id }]) => [
+      { text: sql.SUPERSEDE, values: [id, now, running] },
+      appendReplaced(running, { jobId: id }, now),
+    ]),
     ...insertEnded(ended, now),
   ])
-  return decided.standing
+  return decided.outcomes
 }
 
 function isPlain(job: NewJob): boolean {
-  return job.unique === null && job.idempotencyKey === null && job.after.length === 0
+  return !isKeyed(job) && job.after.length === 0
 }
 
-function* holders(keys: readonly string[], now: number): Steps<Map<string, Holder>> {
-  const rows: Row[] = keys.length === 0 ? [] : yield read(sql.HOLDERS, [JSON.stringify(keys), now])
+/** A job that is over before it could replace a run leaves that run its key. */
+function givenBack(key: KeyRow, replacedRuns: ReadonlyMap<JobId, JobId>): KeyRow {
+  const run = key.key.startsWith('u:') ? replacedRuns.get(key.jobId) : undefined
+  return run === undefined ? key : { ...key, jobId: run }
+}
+
+function appendReplaced(id: JobId, data: object | null, now: number): Statement {
+  return { text: APPEND_EVENT, values: [id, id, 'replaced', data && JSON.stringify(data), now] }
+}
+
+function* holders(keys: readonly KeyName[], now: number): Steps<Map<string, Holder>> {
+  const names = keys.map(({ topic, key }) => [topic, key])
+  const rows: Row[] = names.length === 0 ? [] : yield read(sql.HOLDERS, [JSON.stringify(names), now])
   return new Map(
-    rows.map(({ key, job_id, status }) => [
-      String(key),
-      { jobId: String(job_id), waits: status === 'pending' || status === 'blocked' },
+    rows.map(({ topic, key, job_id, status }) => [
+      nameOf({ topic: String(topic), key: String(key) }),
+      { jobId: String(job_id), status: status as Holder['status'] },
     ]),
   )
 }
@@ -80,13 +103,13 @@ function insertEdges(edges: readonly Edge[]): Statement[] {
 
 function insertKeys(keys: readonly KeyRow[]): Statement[] {
   if (keys.length === 0) return []
-  const rows = keys.map(({ key, jobId, until }) => [key, jobId, until])
+  const rows = keys.map(({ topic, key, jobId, until }) => [topic, key, jobId, until])
   return [{ text: sql.INSERT_KEYS, values: [JSON.stringify(rows)] }]
 }
 
 function dropKeys(keys: readonly KeyRow[]): Statement[] {
   if (keys.length === 0) return []
-  return [{ text: sql.DROP_KEYS, values: [JSON.stringify(keys.map(({ key }) => key))] }]
+  return [{ text: sql.DROP_KEYS, values: [JSON.stringify(keys.map(({ topic, key }) => [topic, key]))] }]
 }
 
 function replace(id: JobId, job: NewJob, now: number): Statement[] {
@@ -95,7 +118,10 @@ function replace(id: JobId, job: NewJob, now: number): Statement[] {
   const ids = JSON.stringify([id])
   return [
     { text: FORGET_META, values: [ids] },
-    { text: sql.REPLACE, values: [payload, job.priority, runAt, now, job.meta, job.trace, runAt, id] },
+    {
+      text: sql.REPLACE,
+      values: [payload, job.priority, runAt, now, job.meta, job.trace, runAt, now, runAt, id],
+    },
     { text: NOTE_META, values: [ids] },
     { text: sql.DROP_PAYLOAD, values: [id] },
     ...(payload === null ? [insertPayload(id, job.payload)] : []),
@@ -123,8 +149,8 @@ function insertEnded(ended: readonly Ended[], now: number): Statement[] {
         job.queue,
         job.topic,
       ],
-      ...[payload, job.retry ? JSON.stringify(job.retry) : null, job.unique?.key ?? null, job.concurrencyKey],
-      ...[job.concurrencyLimit, job.parentId, job.trace, job.meta],
+      ...[payload, job.retry ? JSON.stringify(job.retry) : null, job.unique?.key ?? null, storedScope(job)],
+      ...[job.concurrencyKey, job.concurrencyLimit, job.parentId, job.trace, job.meta],
       ...[error && JSON.stringify(error), error?.fingerprint ?? null],
     ]
     const insert = { text: sql.INSERT_ENDED, values }

@@ -1,4 +1,5 @@
 import type { JobId } from '@oncue/core'
+import { storedUniqueKey } from '../../keys.ts'
 import type { ActionReport } from '../../store.ts'
 import { REMOVE } from '../sql.ts'
 import * as sql from '../sql-actions.ts'
@@ -14,6 +15,7 @@ type FinishedRow = {
   readonly topic: string
   readonly status: 'completed' | 'failed' | 'cancelled'
   readonly unique_key: string | null
+  readonly unique_scope: string | null
   readonly finished_at: number
 }
 
@@ -142,8 +144,10 @@ export class Actions {
     }
   }
 
-  #takeKeyAgain({ id, unique_key }: FinishedRow, now: number): boolean {
-    return unique_key === null || this.#statements.run(sql.TAKE_KEY_AGAIN, `u:${unique_key}`, id, now) > 0
+  #takeKeyAgain({ id, topic, unique_key, unique_scope }: FinishedRow, now: number): boolean {
+    if (unique_key === null) return true
+    const name = storedUniqueKey(topic, unique_key, unique_scope)
+    return this.#statements.run(sql.TAKE_KEY_AGAIN, name.topic, name.key, id, now) > 0
   }
 
   #waitedFor(ids: ReadonlySet<JobId>): Set<JobId> {

@@ -76,6 +76,7 @@ export class Ends {
     }
     this.#statements.write(tally.statements())
     const ended = jobs.map((job) => job.id)
+    this.#statements.run(sql.GIVE_KEYS_BACK, JSON.stringify(ended))
     this.#statements.run(sql.DROP_EDGES_OF, JSON.stringify(ended))
     this.#freeKeys(ended)
     return ended

@@ -6,7 +6,7 @@ import { Tally } from '../tally.ts'
 import type { Ends } from './ends.ts'
 import { appendEvent, appendText, runData } from './events.ts'
 import type { Limits } from './limits.ts'
-import type { CurrentRun, Settle } from './settle.ts'
+import { type CurrentRun, mayGoOn, type Settle } from './settle.ts'
 import type { Statements } from './statements.ts'
 
 /** An idle worker beats this often: each beat is a commit, and wakes everybody who watches the file. */
@@ -76,7 +76,7 @@ export class Lease {
       const current = this.#settle.current(id, run)
       if (!current) continue
       const wasStarted = current.started_at !== null
-      if (!wasStarted && current.cancel_at === null) {
+      if (!wasStarted && mayGoOn(current)) {
         this.#settle.putBack(id, { visibleAt: now }, now)
         back.push(id)
         continue
@@ -84,13 +84,13 @@ export class Lease {
       if (wasStarted) appendEvent(this.#statements, id, 'run_crashed', runData(current), now)
       const error = { ...CRASHED, fingerprint: `WORKER_CRASHED:${current.topic}` }
       const verdict = crashVerdict(current.crashes + 1, current.max_retries)
-      if (verdict.action === 'retry' && current.cancel_at === null) {
+      if (verdict.action === 'retry' && mayGoOn(current)) {
         this.#settle.putBack(id, { crashed: 1, visibleAt: now + verdict.delayMs, error }, now)
         back.push(id)
         continue
       }
-      // Somebody asked it to stop, and so it did.
-      const status = current.cancel_at === null ? 'failed' : 'cancelled'
+      // Asked to stop, or replaced: it would not have gone on anyway.
+      const status = mayGoOn(current) ? 'failed' : 'cancelled'
       if (this.#settle.finish(current, status, wasStarted ? error : undefined, now, wasStarted ? 1 : 0))
         tally.count(current.queue, current.topic, status, 1)
       failed.push(current)

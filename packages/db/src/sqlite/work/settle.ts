@@ -19,6 +19,8 @@ export type CurrentRun = EndedRun & {
   readonly unique_key: string | null
   /** Somebody asked it to stop: then it does not go on. */
   readonly cancel_at: number | null
+  /** Another job took over its unique key: this run is its last too. */
+  readonly replaced_by: JobId | null
 }
 
 type Other = Exclude<Settlement, Completion>
@@ -73,15 +75,14 @@ export class Settle {
         // What the row will no longer tell once it runs again.
         appendEvent(this.#statements, id, 'run_failed', { ...runData(current), error: settlement.error }, now)
       }
-      const again = current.cancel_at === null ? backOf(settlement, current, now) : undefined
+      const again = mayGoOn(current) ? backOf(settlement, current, now) : undefined
       if (again) {
         this.putBack(id, again, now)
         if (settlement.kind === 'retry') tally.retry(current)
         back.push(id)
         continue
       }
-      const isFailure =
-        settlement.kind === 'fail' || (settlement.kind === 'retry' && current.cancel_at === null)
+      const isFailure = settlement.kind === 'fail' || (settlement.kind === 'retry' && mayGoOn(current))
       const status = isFailure ? 'failed' : 'cancelled'
       const error = 'error' in settlement ? settlement.error : undefined
       if (this.finish(current, status, error, now)) tally.run(current, status)
@@ -130,6 +131,11 @@ export class Settle {
       ...[now, charged, crashed, runAt ?? null, visibleAt, text, error?.fingerprint ?? null, id],
     )
   }
+}
+
+/** After this run. */
+export function mayGoOn({ cancel_at, replaced_by }: CurrentRun): boolean {
+  return cancel_at === null && replaced_by === null
 }
 
 /** How the job goes on, or undefined if it is over. */
