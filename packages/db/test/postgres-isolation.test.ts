@@ -112,7 +112,7 @@ describe('what tries again while others are faster', () => {
 
   it('gives up with a conflict: a key', async () => {
     await before('oncue.keys', `return null;`)
-    const take = `select oncue.take_key_v1(now(), 'u:k', gen_random_uuid(), 1000)`
+    const take = `select oncue.take_key_v1(now(), 'mail', 'k', gen_random_uuid(), 1000, false)`
     expect(await call(take)).toMatchObject(conflict)
   })
 

@@ -15,6 +15,8 @@ export interface PostgresOptions {
   /** Kept at stop when given; otherwise a temporary folder that is deleted. */
   dataDir?: string
   port?: number
+  /** Begins as a standby, with a copy of this data folder, whose server must not run. */
+  copyOf?: string
 }
 
 /** A real Postgres that ends with this process, however this process ends. */
@@ -43,6 +45,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     if (account) await chown(dataDir, account.uid, account.gid)
+    if (options.copyOf) await copyCluster(options.copyOf, dataDir, account)
     if (!existsSync(join(dataDir, 'PG_VERSION'))) await initdb(binaries.initdb, dataDir, account)
     await server.start()
   } catch (error) {
@@ -53,6 +56,12 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     throw error
   }
   return server
+}
+
+/** As the account that owns both, so that the copy is its own, too. */
+async function copyCluster(from: string, to: string, account?: Account): Promise<void> {
+  const script = 'cp -R "$0/." "$1" && rm -f "$1/postmaster.pid" && touch "$1/standby.signal"'
+  await promisify(execFile)('/bin/sh', ['-c', script, from, to], { ...account })
 }
 
 class Server implements PostgresServer {

@@ -1,0 +1,200 @@
+import { type JobId, prepareJob } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
+import { type PostgresPair, startPostgresPair } from '@oncue/db/testing'
+import { silentLogger, startWorker } from '@oncue/worker'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createClient } from '../src/index.ts'
+import { jobs as definitions, listen, World } from './harness.ts'
+
+const POLL = { timeout: 60_000, interval: 20 }
+const WORKERS = 3
+/** Two servers, a copy of one, and a thousand jobs. */
+const TIMEOUT = { timeout: 180_000 }
+
+/** Undone after the test, last to first. */
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+/** Producers, an API, workers and listeners on one address, with an account of all that they were told. */
+class Fleet {
+  readonly pair: PostgresPair
+  readonly store: Store
+  readonly world: World
+  /** Jobs whose enqueue was answered. */
+  readonly acknowledged = new Set<JobId>()
+  /** How often each job was reported as settled. */
+  readonly settled = new Map<JobId, number>()
+  wakes = 0
+  #producing = true
+  #producers: Promise<unknown>[] = []
+  #endLong = () => {}
+  readonly #longEnds = new Promise<void>((resolve) => {
+    this.#endLong = resolve
+  })
+
+  constructor(pair: PostgresPair, store: Store, world: World) {
+    this.pair = pair
+    this.store = store
+    this.world = world
+  }
+
+  static async start(synchronous: boolean, leaseMs?: number): Promise<Fleet> {
+    const pair = await startPostgresPair({ synchronous })
+    cleanups.push(() => pair.stop())
+    const store = await openStore(pair.url, { migrate: true })
+    cleanups.push(() => store.close())
+    const api = await listen(pair.url)
+    cleanups.push(() => api.close())
+    const fleet = new Fleet(pair, store, new World(api))
+    for (let n = 0; n < WORKERS; n++) await fleet.#startWorker(leaseMs)
+    await store.onWake(['heard'], () => {
+      fleet.wakes += 1
+    })
+    return fleet
+  }
+
+  async #startWorker(leaseMs?: number): Promise<void> {
+    const store = await openStore(this.pair.url)
+    cleanups.push(() => store.close())
+    const worker = await startWorker({
+      store,
+      workers: { embed: () => null, extract: () => this.#longEnds },
+      concurrency: 10,
+      leaseMs,
+      log: silentLogger,
+      onSettled: ({ id }) => this.settled.set(id, (this.settled.get(id) ?? 0) + 1),
+    })
+    cleanups.push(() => worker.stop({ graceMs: 0 }))
+  }
+
+  /** Jobs that run until the end of the test, on all workers. */
+  async startLongJobs(): Promise<JobId[]> {
+    const ids = await this.store.enqueue(
+      Array.from({ length: 4 * WORKERS }, () => prepareJob('extract', { url: '' }, { timeoutMs: 600_000 })),
+    )
+    await expect.poll(async () => (await this.store.stats()).processing, POLL).toBe(ids.length)
+    return ids
+  }
+
+  produce(): void {
+    const { jobs } = createClient({ url: this.world.url, token: this.world.adminToken, jobs: definitions })
+    const beside = async () =>
+      this.store.enqueue(Array.from({ length: 5 }, () => prepareJob('embed', { size: 1 }, {})))
+    const byApi = async () => [(await jobs.enqueue('embed', { size: 2 })) as JobId]
+    cleanups.push(() => this.#stopProducing())
+    this.#producers = [beside, byApi].map(async (enqueue) => {
+      while (this.#producing) {
+        // One that fails in spite of its retries was not acknowledged: it may be there or not.
+        for (const id of await enqueue().catch(() => [])) this.acknowledged.add(id)
+      }
+    })
+  }
+
+  /** So many more jobs were acknowledged, and so many of all are settled. */
+  async goOn(more: number): Promise<void> {
+    const [acknowledged, settled] = [this.acknowledged.size, this.settled.size]
+    await expect.poll(() => this.acknowledged.size, POLL).toBeGreaterThan(acknowledged + more)
+    await expect.poll(() => this.settled.size, POLL).toBeGreaterThan(settled + more)
+  }
+
+  async #stopProducing(): Promise<void> {
+    this.#producing = false
+    await Promise.all(this.#producers)
+  }
+
+  /** Ends everything and waits until nothing is left to do. */
+  async finish(): Promise<void> {
+    await this.#stopProducing()
+    this.#endLong()
+    const left = async () => {
+      const { pending, processing, blocked } = await this.store.stats()
+      return pending + processing + blocked
+    }
+    await expect.poll(left, POLL).toBe(0)
+    // What was settled last is on its way to be reported.
+    await expect
+      .poll(() => this.settled.size, POLL)
+      .toBeGreaterThanOrEqual((await this.store.stats()).completed)
+  }
+
+  /** Of the jobs that were acknowledged, those that are not there. */
+  async lost(): Promise<JobId[]> {
+    const ids = [...this.acknowledged]
+    const found = await Promise.all(ids.map((id) => this.store.get(id)))
+    return ids.filter((_, n) => found[n] === null)
+  }
+
+  settledTwice(): JobId[] {
+    return [...this.settled].flatMap(([id, times]) => (times > 1 ? [id] : []))
+  }
+}
+
+describe('a failover under load', () => {
+  it(
+    'with synchronous replication loses nothing, settles nothing twice, and everything goes on by itself',
+    TIMEOUT,
+    async () => {
+      // Longer than a loaded machine takes for all of it.
+      const fleet = await Fleet.start(true, 120_000)
+      const { store, world } = fleet
+      const long = await fleet.startLongJobs()
+      fleet.produce()
+      await fleet.goOn(200)
+      await fleet.pair.failOver()
+      await fleet.goOn(200)
+
+      // Presence: every worker is seen again, and none was declared dead.
+      const present = async () =>
+        (await store.workers()).filter((worker) => worker.missingSince === null).length
+      await expect.poll(present, POLL).toBe(WORKERS)
+      // Listeners: a wake-up is heard again.
+      await expect
+        .poll(async () => {
+          await store.enqueue([prepareJob('heard', {}, { queue: 'heard' })])
+          return fleet.wakes
+        }, POLL)
+        .toBeGreaterThan(0)
+      await store.delete({ topic: 'heard' })
+      // The API: it answers, and what it stores is run.
+      const { jobs } = world.client()
+      const waited = await jobs.enqueue('embed', { size: 3 })
+      expect(await jobs.wait(waited)).toBeNull()
+
+      await fleet.finish()
+      expect(await fleet.lost()).toEqual([])
+      expect(fleet.settledTwice()).toEqual([])
+      expect([...fleet.acknowledged].filter((id) => !fleet.settled.has(id))).toEqual([])
+      const ended = await Promise.all(long.map((id) => store.get(id)))
+      expect(ended.map((job) => job && [job.status, job.run, job.crashes])).toEqual(
+        long.map(() => ['completed', 1, 0]),
+      )
+    },
+  )
+
+  it(
+    'with asynchronous replication loses what had not reached the standby, and nothing else',
+    TIMEOUT,
+    async () => {
+      // Runs whose end was lost are held by workers that know nothing of them, until their lease ends.
+      const fleet = await Fleet.start(false, 10_000)
+      fleet.produce()
+      await fleet.goOn(200)
+      const safe = new Set(fleet.acknowledged)
+      await fleet.pair.lag()
+      await fleet.goOn(200)
+      await fleet.pair.failOver()
+      const before = new Set(fleet.acknowledged)
+      await fleet.goOn(200)
+      await fleet.finish()
+
+      // Acknowledged after the standby was left behind: gone, although their enqueue was answered.
+      const lost = new Set(await fleet.lost())
+      expect(lost.size).toBeGreaterThan(200)
+      expect([...lost].filter((id) => safe.has(id) || !before.has(id))).toEqual([])
+      // All others are there and were settled; those that had been settled after it came back, and ran again.
+      expect([...fleet.acknowledged].filter((id) => !lost.has(id) && !fleet.settled.has(id))).toEqual([])
+    },
+  )
+})
