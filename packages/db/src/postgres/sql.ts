@@ -330,6 +330,15 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   }
 }
 
+/** For jobs that are written already, how many others they wait for. */
+export function recountParents(jobs: readonly NewJob[]): Query {
+  return {
+    text: `update oncue.jobs j set deps_left = r.parents from unnest($1::uuid[], $2::integer[]) as r(id, parents)
+where j.id = any (array[r.id])`,
+    values: [jobs.map((job) => job.id), jobs.map((job) => job.after.length)],
+  }
+}
+
 /** Who waits for whom, and then what follows from parents that have ended already. */
 export function link(jobs: readonly NewJob[], now: Date | null): Query[] {
   const edges = jobs.flatMap((job) =>
