@@ -65,12 +65,12 @@ export interface Store {
   /** `settle`, then `claim`, in one round trip. */
   settleAndClaim(settlements: readonly Settlement[], request: ClaimRequest): Promise<Settled & Claimed>
 
-  /** Extends the leases of many runs at once. Answers those that are lost, and those asked to stop. */
+  /** Extends the leases of many runs of a worker at once. Answers those that are lost, and those asked to stop. */
   heartbeat(request: HeartbeatRequest): Promise<Beaten>
 
   /**
    * What runs have to tell before they end. A stale one changes nothing and is reported. Sent twice,
-   * events are written twice.
+   * events are written twice. `worker` as for `settle`.
    */
   note(notes: readonly RunNote[]): Promise<{ readonly stale: RunRef[] }>
 
@@ -242,6 +242,8 @@ export type Beaten = {
   readonly lost: RunRef[]
   /** Runs that somebody asked to stop. */
   readonly cancelled: RunRef[]
+  /** Runs that were not extended because another transaction has locked their rows: beat for them again soon. */
+  readonly locked?: RunRef[] | undefined
 }
 
 export type RunNote = RunRef & {

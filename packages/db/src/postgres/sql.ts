@@ -290,6 +290,10 @@ export function rescue(patience: Patience, worker: string | null, now: Date | nu
   }
 }
 
+export function tend(now: Date | null): Query {
+  return { ...WORK, name: 'oncue_tend_1', text: 'select oncue.tend_v1($1)', values: [now] }
+}
+
 /** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
 export function lead(what: string, by: string, termMs: number, now: Date | null): Query {
   return {

@@ -218,7 +218,8 @@ export class PostgresStore extends ColdStore implements Store {
     const rows = await this.#client.query(sql.heartbeat(request, this.#now()))
     const of = (kind: string) =>
       rows.filter((row) => row[0] === kind).map(([, id, run]) => ({ id, run }) as RunRef)
-    return { lost: of('lost'), cancelled: of('cancel') }
+    const locked = of('locked')
+    return { lost: of('lost'), cancelled: of('cancel'), ...(locked.length > 0 && { locked }) }
   }
 
   async note(notes: readonly RunNote[]): Promise<{ stale: RunRef[] }> {
@@ -260,12 +261,14 @@ export class PostgresStore extends ColdStore implements Store {
     if (worker !== undefined) assertWorkerId(worker)
     const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
     const missing = rows.find(([dead]) => dead === null)
-    return {
-      rescued: rows
-        .filter((row) => row !== missing)
-        .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued),
-      lookAgainMs: (missing?.[3] as number | undefined) ?? null,
-    }
+    const rescued = rows
+      .filter((row) => row !== missing)
+      .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued)
+    await this.#client.query(sql.tend(this.#now())).catch((error) => {
+      // What was rescued is committed, and has to be reported. The next poll meets the same error.
+      if (rescued.length === 0) throw error
+    })
+    return { rescued, lookAgainMs: (missing?.[3] as number | undefined) ?? null }
   }
 
   #patience(): sql.Patience {
