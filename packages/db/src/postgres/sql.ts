@@ -150,12 +150,16 @@ export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Qu
   }
 }
 
-export function settle(settlements: readonly Settlement[], now: Date | null): Query {
+export function settle(
+  settlements: readonly Settlement[],
+  now: Date | null,
+  worker: string | null = null,
+): Query {
   return {
     ...WORK,
     name: 'oncue_settle_1',
-    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8)',
-    values: [now, ...settleValues(settlements)],
+    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    values: [now, ...settleValues(settlements), worker],
   }
 }
 
@@ -263,12 +267,12 @@ export function held(worker: string): Query {
   return { ...WORK, text: 'select id, run from oncue.jobs where locked_by = $1', values: [worker] }
 }
 
-export function note(notes: readonly EncodedNote[], now: Date | null): Query {
+export function note(notes: readonly EncodedNote[], now: Date | null, worker: string | null = null): Query {
   return {
     ...WORK,
     name: 'oncue_note_1',
-    text: 'select * from oncue.note_v1($1, $2)',
-    values: [now, JSON.stringify(notes)],
+    text: 'select * from oncue.note_v1($1, $2, $3)',
+    values: [now, worker, JSON.stringify(notes)],
   }
 }
 

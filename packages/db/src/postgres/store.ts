@@ -166,11 +166,12 @@ export class PostgresStore extends ColdStore implements Store {
     return this.#claiming(request, (marks) => sql.claim(request, marks, this.#now()))
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<Settled> {
+  async settle(settlements: readonly Settlement[], worker?: string): Promise<Settled> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, async (batch) => {
-      const rows = await this.#client.query(sql.settle(batch, this.#now()))
+      const rows = await this.#client.query(sql.settle(batch, this.#now(), worker))
       return decodeWork(rows).stale
     })
   }
@@ -191,7 +192,7 @@ export class PostgresStore extends ColdStore implements Store {
       const { code, retryable } = toOncueError(error)
       if (!isPermanent(error) && !retryable) throw error
       // Settling is worth more attempts than claiming: it may be sent again, a claim may not.
-      const settled = await this.settle(settlements)
+      const settled = await this.settle(settlements, request.worker)
       const unanswered = code === 'DATABASE_UNAVAILABLE'
       return { ...settled, jobs: [], nextDue: null, now: await this.now(), unanswered }
     }
@@ -222,10 +223,11 @@ export class PostgresStore extends ColdStore implements Store {
     return { lost: of('lost'), cancelled: of('cancel'), ...(locked.length > 0 && { locked }) }
   }
 
-  async note(notes: readonly RunNote[]): Promise<{ stale: RunRef[] }> {
+  async note(notes: readonly RunNote[], worker?: string): Promise<{ stale: RunRef[] }> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     if (notes.length === 0) return { stale: [] }
-    const rows = await this.#client.queryOnce(sql.note(encodeNotes(notes), this.#now()))
+    const rows = await this.#client.queryOnce(sql.note(encodeNotes(notes), this.#now(), worker))
     return { stale: rows.map(([id, run]) => ({ id, run }) as RunRef) }
   }
 

@@ -335,14 +335,15 @@ create function oncue.stale_row_v1(p_id uuid, p_run integer) returns oncue.work_
   language sql immutable
   return row ('s'::"char", p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
 
--- Ends runs. Every write is fenced by (id, run) and status. Completions come as arrays sorted by id,
+-- Ends runs. Every write is fenced by (id, run) and status, and by the worker if one is given: after a failover that
+-- lost commits, the run number of a lost claim is given out once more. Completions come as arrays sorted by id,
 -- because they are the many, and a row finds its place in them by halves (width_bucket); all other
 -- outcomes as one JSON array of
 -- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
 -- p_big_* are results over the inline limit. Answers a row of kind 's' for each stale entry.
 create function oncue.settle_v1(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
-  p_big_ids uuid[], p_big_runs integer[], p_big_data json[]
+  p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null
 ) returns setof oncue.work_row_v1
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -362,6 +363,7 @@ begin
           delete from oncue.jobs j
           where j.id = any (p_ids) and j.status = 'processing'
             and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and (p_worker is null or j.locked_by = p_worker)
           returning j.*, p_results[width_bucket(j.id, p_ids)] as result
         ), kept as (
           insert into oncue.history
@@ -389,6 +391,7 @@ begin
         with again as (
           delete from oncue.jobs j
           where j.id = any (p_ids) and j.status = 'processing' and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and (p_worker is null or j.locked_by = p_worker)
             and j.id = any (array(select h.id from oncue.history h where h.id = any (p_ids)))
           returning j.id
         )
@@ -413,16 +416,18 @@ begin
       return query
       select (oncue.stale_row_v1(s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
       where not exists (
-        select from oncue.history h where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed');
+        select from oncue.history h
+        where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed'
+          and (p_worker is null or h.locked_by = p_worker));
     end if;
   end if;
   if p_others is not null then
-    return query select (oncue.stale_row_v1(s.id, s.run)).* from oncue.settle_others_v1(v_now, p_others) as s;
+    return query select (oncue.stale_row_v1(s.id, s.run)).* from oncue.settle_others_v1(v_now, p_others, p_worker) as s;
   end if;
 end $$;
 
 -- The outcomes that are not a completion. Answers the stale ones.
-create function oncue.settle_others_v1(p_now timestamptz, p_others json) returns table (id uuid, run integer)
+create function oncue.settle_others_v1(p_now timestamptz, p_others json, p_worker uuid) returns table (id uuid, run integer)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -442,7 +447,7 @@ begin
       select j.id, json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error) as data
       from json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json)
       join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
-      where s.kind in ('retry', 'fail')
+      where s.kind in ('retry', 'fail') and (p_worker is null or j.locked_by = p_worker)
       for update of j
     ) f;
 
@@ -456,6 +461,7 @@ begin
       fingerprint = coalesce(s.fingerprint, j.fingerprint)
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
       and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
       and j.cancel_at is null and j.replaced_by is null
     returning j.id, j.run, j.queue, j.topic, s.kind
@@ -471,6 +477,7 @@ begin
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
     -- What is left: runs that are over, and those that would go on but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
     returning j.*,
       (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
         then 'failed' else 'cancelled' end)::oncue."Status" as new_status,

@@ -57,7 +57,7 @@ end $$;
 -- sorted by id, and are locked in that order.
 --
 -- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
-create function oncue.note_v1(p_now timestamptz, p_notes json)
+create function oncue.note_v1(p_now timestamptz, p_worker uuid, p_notes json)
   returns table (stale_id uuid, stale_run integer)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -77,7 +77,8 @@ begin
     update oncue.jobs j set
       progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
       updated = v_now
-    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing';
+    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker);
     if not found then
       stale_id := v_note.id;
       stale_run := v_note.run;
