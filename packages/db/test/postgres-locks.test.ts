@@ -189,31 +189,55 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('a rescue', () => {
-    it('is not undone by an error in what the poll does besides', async () => {
-      const patient = await openStore(database.url, { clock: clock.now })
+    let patient: Store
+    let dead: string
+    let id: string
+    beforeEach(async () => {
+      patient = await openStore(database.url, { clock: clock.now })
       await patient.enqueue([aJob()])
-      const dead = newWorkerId()
-      const { id } = await claimOne(patient, { worker: dead })
+      dead = newWorkerId()
+      id = (await claimOne(patient, { worker: dead })).id
       // Present by a key that no session holds.
       await watcher.query(
         `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
          values ($1, 'h', 1, '[]', 1, '0', '1', $2, $2)`,
         [dead, clock.now()],
       )
-      await watcher.query(
-        `create or replace function oncue.tend_v1(p_now timestamptz) returns void language plpgsql
-         as $$ begin raise exception 'deadlock detected' using errcode = '22000'; end $$`,
-      )
-      await expect(patient.rescue()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' })
-      clock.advance(1_000)
-      // Nobody is declared dead in the first seconds of a server.
+    })
+    afterEach(() => patient.close())
+
+    /** Nobody is declared dead in the first seconds of a server. */
+    const isRescued = async () => {
       await expect
         .poll(async () => (await patient.rescue().catch(() => ({ rescued: [] }))).rescued, {
           timeout: 20_000,
         })
         .toEqual([{ worker: dead, released: 1, failed: 0 }])
       expect(await read(patient, id)).toMatchObject({ status: 'pending', crashes: 1 })
-      await patient.close()
+    }
+
+    it('is not undone by an error in what the poll does besides', async () => {
+      await watcher.query(
+        `create or replace function oncue.tend_v1(p_now timestamptz) returns void language plpgsql
+         as $$ begin raise exception 'deadlock detected' using errcode = '22000'; end $$`,
+      )
+      await expect(patient.rescue()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' })
+      clock.advance(1_000)
+      await isRescued()
+    })
+
+    it('goes on while the poll of another worker is stuck', async () => {
+      await aChain()
+      await other.query('begin')
+      await other.query('select oncue.tend_v1(null)')
+      const noticing = patient.rescue()
+      const outcome = await endsOrWaits(noticing)
+      if (outcome === 'waits') await other.query('commit')
+      await noticing
+      expect(outcome).toBe('ended')
+      clock.advance(1_000)
+      await isRescued()
+      await other.query('commit')
     })
   })
 
