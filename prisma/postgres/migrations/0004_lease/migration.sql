@@ -213,6 +213,7 @@ declare
   v_slot oncue.slots;
   v_room integer;
 begin
+  perform oncue.require_read_committed_v1();
   if not pg_try_advisory_xact_lock(7310, 580) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
