@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { type JobContext, PermanentError, prepareJob } from '@oncue/core'
+import type { JobContext } from '@oncue/core'
 import { connectPostgres } from '@oncue/db/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { ENDED, GONE, LeaseLedger, RUNNING, WAITING } from '../src/lease-ledger.ts'
@@ -196,7 +196,7 @@ describe('the watchdog', () => {
   })
 })
 
-describePostgres('what polls of workers have to do besides', (bench) => {
+describePostgres('a lease and other transactions', (bench) => {
   it('a run whose row is locked by another transaction is reported, and extended when it can be', async () => {
     const store = await bench.open()
     const log = new TestLog()
@@ -216,28 +216,5 @@ describePostgres('what polls of workers have to do besides', (bench) => {
     gate.open()
     await until(async () => (await store.get(id))?.status === 'completed')
     expect(await store.get(id)).toMatchObject({ run: 1 })
-  })
-
-  it('several workers get over chains whose first job fails, and work on', async () => {
-    const store = await bench.open()
-    const failing = () => {
-      throw new PermanentError('no such order')
-    }
-    for (let n = 0; n < 6; n++) {
-      const own = await bench.open({ poolSize: 3 })
-      await bench.start({ store: own, concurrency: 3, workers: { failing, next: () => {}, plain: () => {} } })
-    }
-    for (let round = 0; round < 10; round++) {
-      const a = prepareJob('failing', null)
-      const b = prepareJob('next', null, { after: [a.id] })
-      await store.enqueue([a, b, prepareJob('next', null, { after: [b.id] })])
-    }
-    const watcher = await connectPostgres(bench.url)
-    bench.defer(() => watcher.end())
-    const unchecked = async () => (await watcher.query('select from oncue.deps where not checked')).length
-    await until(async () => (await store.stats()).failed === 10 && (await unchecked()) === 0)
-    const [plain = ''] = await store.enqueue(someJobs(1, 'plain'))
-    await until(async () => (await store.get(plain))?.status === 'completed')
-    expect(await store.stats()).toMatchObject({ failed: 10, blocked: 20 })
   })
 })
