@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { blocksOf } from './markdown.ts'
 
+const WORKER = '01900000-0000-7000-8000-00000000000a'
 const jobs = defineJobs({ report: job({ input: z.unknown() }) })
 
 describe('the grants of docs/guides/production.md', () => {
@@ -77,6 +78,42 @@ describe('the grants of docs/guides/production.md', () => {
     expect(count).toBe(2)
     await expect(pool.query('delete from oncue.history')).rejects.toThrow('permission denied')
     await pool.end()
+  })
+
+  test('are enough for a producer whose jobs come after one that has failed', async () => {
+    const policies = ['wait', 'stop', 'cancel', 'go_on'] as const
+    const parent = prepareJob('report', null)
+    await withStore(database.url, async (store) => {
+      await store.enqueue([parent])
+      const { jobs: claimed } = await store.claim({
+        queues: ['default'],
+        limit: 1,
+        worker: WORKER,
+        leaseMs: 60_000,
+      })
+      const error = { class: 'Error', message: 'no', fingerprint: 'no' }
+      await store.settle(claimed.map(({ id, run }) => ({ id, run, kind: 'fail', error })))
+    })
+    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const queue = createQueue({ pool, jobs })
+    const big = 'x'.repeat(5_000)
+    const children: string[] = []
+    for (const onParentFailure of policies) {
+      const options = {
+        after: [parent.id],
+        onParentFailure,
+        meta: { a: 1 },
+        unique: { key: onParentFailure },
+      }
+      children.push(await queue.enqueue('report', big, options))
+    }
+    await pool.end()
+    const [...rows] = await owner.query(
+      `select w.n, coalesce(j.status, h.status)::text from unnest($1::uuid[]) with ordinality as w(id, n)
+       left join oncue.jobs j using (id) left join oncue.history h using (id) order by w.n`,
+      [children],
+    )
+    expect(rows.map(([, status]) => status)).toEqual(['blocked', 'failed', 'cancelled', 'pending'])
   })
 
   test('a producer of plain jobs needs less', async () => {

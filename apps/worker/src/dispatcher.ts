@@ -254,7 +254,7 @@ export class Dispatcher {
     clearTimeout(this.#flush)
     this.#flush = undefined
     if (limit <= 0) {
-      await this.#settling(batch, () => store.settle(batch.settlements))
+      await this.#settling(batch, () => store.settle(batch.settlements, worker))
       return
     }
     const start = Math.max(0, Math.min(limit, this.slots.free - this.#starting))
@@ -361,7 +361,8 @@ export class Dispatcher {
     const { store, worker, runs, log } = this.#options
     const unknown = runs.unknown(await store.held(worker))
     if (unknown.length > 0) {
-      await store.settle(unknown.map((run) => ({ ...run, kind: 'release' })))
+      const released = unknown.map((run) => ({ ...run, kind: 'release' as const }))
+      await store.settle(released, worker)
       log.warn({ count: unknown.length }, 'gave back jobs that were claimed by a call whose answer was lost')
     }
     this.#unsure = false

@@ -18,6 +18,8 @@ export interface Executor {
 
 export interface ExecutorOptions {
   readonly store: Store
+  /** Id of the worker whose runs these are, which fences what they write. */
+  readonly worker?: string | undefined
   readonly registry: Registry
   readonly log: Logger
   readonly middleware: readonly Middleware[]
@@ -32,7 +34,7 @@ export interface ExecutorOptions {
 
 export function createExecutor(options: ExecutorOptions): Executor {
   const { store, registry, log, middleware } = options
-  const notes = new Notes(store, log)
+  const notes = new Notes(store, log, options.worker)
   const isolates = options.inline ? undefined : createIsolates(registry, options.modules)
   const surroundings = { ...options, notes, isolates, call: compose(middleware) }
   return {

@@ -38,6 +38,8 @@ export interface KeptRun extends RunRef {
   /** When it was first seen running. */
   runningSince: number | null
   isCancelled: boolean
+  /** How often in a row its lease was not extended because its row was locked by another transaction. */
+  missedBeats: number
 }
 
 export interface KeeperOptions {
@@ -136,7 +138,12 @@ export class LeaseKeeper {
         const [run, timeoutMs, place, generation] = numbers.subarray(4 * n) as unknown as Numbers
         if (ledger.read(place, generation) === GONE) continue
         const id = ids.slice(36 * n, 36 * (n + 1)) as JobId
-        const fresh = { beatenAt: Number.NEGATIVE_INFINITY, runningSince: null, isCancelled: false }
+        const fresh = {
+          beatenAt: Number.NEGATIVE_INFINITY,
+          runningSince: null,
+          isCancelled: false,
+          missedBeats: 0,
+        }
         const kept = { id, run, place, generation, timeoutMs, ...fresh }
         this.#runs.set(keyOf(kept), kept)
       }
@@ -163,8 +170,12 @@ export class LeaseKeeper {
       started: ledger.read(run.place, run.generation) !== WAITING,
     }))
     try {
-      const { lost, cancelled } = await store.heartbeat({ worker: worker.id, leaseMs, runs })
-      for (const run of due) run.beatenAt = now
+      const { lost, cancelled, locked = [] } = await store.heartbeat({ worker: worker.id, leaseMs, runs })
+      const skipped = new Set(locked.map(keyOf))
+      for (const run of due) {
+        if (skipped.has(keyOf(run))) this.#missed(run)
+        else Object.assign(run, { beatenAt: now, missedBeats: 0 })
+      }
       this.#beatOutage.worked()
       if (lost.length > 0) onLost(this.#placesOf(lost, (run) => this.#runs.delete(keyOf(run))))
       const news = cancelled.filter((run) => this.#runs.get(keyOf(run))?.isCancelled === false)
@@ -175,6 +186,14 @@ export class LeaseKeeper {
     } catch (error) {
       this.#beatOutage.failed(error)
     }
+  }
+
+  /** The next tick beats for it again. A lock that is still there by then is not that of its own settle. */
+  #missed(run: KeptRun): void {
+    run.missedBeats += 1
+    if (run.missedBeats !== 2) return
+    const message = 'cannot extend the lease of this run: another transaction has locked the row of its job'
+    this.#options.log.warn({ job: run.id, run: run.run }, message)
   }
 
   #placesOf(refs: readonly RunRef[], note: (run: KeptRun) => void): Place[] {

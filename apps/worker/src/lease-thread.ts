@@ -87,7 +87,7 @@ try {
     await keeper.pause()
     const late = new Set(jobs)
     const others = keeper.all().filter(({ id }) => !late.has(id))
-    await settleBlocked(store, overdue, others, policies).catch(() => {})
+    await settleBlocked(store, worker.id, overdue, others, policies).catch(() => {})
     end()
   }
 

@@ -115,15 +115,17 @@ function sizeOf(event: NewEvent | undefined): number {
 export class Notes {
   readonly #store: Store
   readonly #log: Logger
+  readonly #worker: string | undefined
   readonly #soon = new Set<RunNotes>()
   readonly #now = new Set<RunNotes>()
   readonly #closing = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
 
-  constructor(store: Store, log: Logger) {
+  constructor(store: Store, log: Logger, worker?: string) {
     this.#store = store
     this.#log = log
+    this.#worker = worker
   }
 
   of(ref: RunRef, onStale: () => void): RunNotes {
@@ -186,7 +188,8 @@ export class Notes {
   async #send(batch: readonly Taken[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const { stale } = await this.#store.note(batch.map(({ note }) => note))
+        const notes = batch.map(({ note }) => note)
+        const { stale } = await this.#store.note(notes, this.#worker)
         for (const taken of batch) {
           const { id, run } = taken.note
           const isLost = stale.some((ref) => ref.id === id && ref.run === run)

@@ -72,7 +72,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     this.#jobs = jobs
     this.#registry = settings.registry
     this.#queues = settings.queues
-    this.#executor = createExecutor({ ...settings, middleware: settings.use, inline: true })
+    this.#executor = createExecutor({ ...settings, worker: this.#id, middleware: settings.use, inline: true })
   }
 
   /** What the store takes for now. */
@@ -158,7 +158,8 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   async #claimOnly(id: JobId): Promise<ClaimedJob> {
     const claimed = await this.#claim(MAX_WAITING)
     const others = claimed.filter((job) => job.id !== id)
-    await this.store.settle(others.map(({ id, run }) => ({ id, run, kind: 'release' })))
+    const released = others.map(({ id, run }) => ({ id, run, kind: 'release' as const }))
+    await this.store.settle(released, this.#id)
     const job = claimed.find((candidate) => candidate.id === id)
     if (job) return job
     throw new OncueError('INVALID_STATE', `job ${id} cannot run now`, {
@@ -168,7 +169,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
 
   async #execute(job: ClaimedJob): Promise<void> {
     const { settlement } = await this.#executor.start(job).ended
-    if (settlement) await this.store.settle([settlement])
+    if (settlement) await this.store.settle([settlement], this.#id)
   }
 
   async #nextDue(): Promise<number> {

@@ -53,13 +53,14 @@ export interface RetryPolicies {
 /** Ends the overdue runs as timed out, and gives back all others: their handlers do not move either. */
 export async function settleBlocked(
   store: Store,
+  worker: string,
   overdue: readonly KeptRun[],
   others: readonly KeptRun[],
   policies: RetryPolicies,
 ): Promise<void> {
   const given = others.map(({ id, run }): Settlement => ({ id, run, kind: 'release' }))
   const charged = await Promise.all(overdue.map((run) => timedOut(store, run, policies)))
-  await store.settle([...charged, ...given])
+  await store.settle([...charged, ...given], worker)
 }
 
 async function timedOut(

@@ -49,6 +49,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const runs = new HeldRuns(ledger)
   const executor = createExecutor({
     store,
+    worker: id,
     registry,
     log,
     middleware: settings.use,

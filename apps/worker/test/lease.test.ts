@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import type { JobContext } from '@oncue/core'
+import { connectPostgres } from '@oncue/db/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { ENDED, GONE, LeaseLedger, RUNNING, WAITING } from '../src/lease-ledger.ts'
 import { Watchdog } from '../src/watchdog.ts'
-import { describeBoth, Gate, someJobs, TestLog, until } from './harness.ts'
+import { describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
 
 describeBoth('a lease', (bench) => {
   it('is kept by its thread while a handler runs, and is over when it ends', async () => {
@@ -192,5 +193,28 @@ describe('the watchdog', () => {
     // Nothing of the process ran from 2 to 30, and the main thread turns again soon after.
     expect(look([run(3_000, 0)], 100, 30, (second) => second > 2 && second < 30)).toBe(null)
     expect(look([run(3_000, 0)], 3, 30, (second) => second > 2 && second < 30)).toBe(null)
+  })
+})
+
+describePostgres('a lease and other transactions', (bench) => {
+  it('a run whose row is locked by another transaction is reported, and extended when it can be', async () => {
+    const store = await bench.open()
+    const log = new TestLog()
+    const [id = ''] = await store.enqueue(someJobs(1, 'long'))
+    const gate = new Gate()
+    const worker = await bench.start({ store, log, workers: { long: () => gate.opened } })
+    await until(() => worker.stats().running === 1)
+    const other = await connectPostgres(bench.url)
+    bench.defer(() => other.end())
+    await other.query('begin')
+    await other.query('select from oncue.jobs where id = $1 for share', [id])
+    const before = (await store.get(id))?.lockedUntil ?? new Date()
+    await until(() => log.of('warn').some((line) => line.includes('another transaction has locked')))
+    expect((await store.get(id))?.lockedUntil).toEqual(before)
+    await other.query('commit')
+    await until(async () => ((await store.get(id))?.lockedUntil ?? 0) > before)
+    gate.open()
+    await until(async () => (await store.get(id))?.status === 'completed')
+    expect(await store.get(id)).toMatchObject({ run: 1 })
   })
 })

@@ -14,7 +14,7 @@ import type { Transaction } from './transaction.ts'
  * conformance suite (`@oncue/db/conformance`) shows it.
  *
  * Promise: at-least-once execution, exactly-once settlement. Every write of a run carries
- * `(id, run)`; a run that was taken over can change nothing.
+ * `(id, run)` and its worker; a run that was taken over can change nothing.
  */
 export interface Store {
   readonly dialect: 'postgres' | 'sqlite'
@@ -59,20 +59,23 @@ export interface Store {
    * Ends runs, as one transaction, with all that follows: history, released dependants, freed slots
    * and keys. A stale entry changes nothing and is reported. An entry whose value the database
    * refuses fails its own job and not the batch, and is reported too.
+   *
+   * With `worker`, only runs that this worker claimed are current. Workers always name themselves: after a failover
+   * that lost commits, `run` may be given out twice, to two workers.
    */
-  settle(settlements: readonly Settlement[]): Promise<Settled>
+  settle(settlements: readonly Settlement[], worker?: string): Promise<Settled>
 
-  /** `settle`, then `claim`, in one round trip. */
+  /** `settle` of runs of the worker that claims, then `claim`, in one round trip. */
   settleAndClaim(settlements: readonly Settlement[], request: ClaimRequest): Promise<Settled & Claimed>
 
-  /** Extends the leases of many runs at once. Answers those that are lost, and those asked to stop. */
+  /** Extends the leases of many runs of a worker at once. Answers those that are lost, and those asked to stop. */
   heartbeat(request: HeartbeatRequest): Promise<Beaten>
 
   /**
    * What runs have to tell before they end. A stale one changes nothing and is reported. Sent twice,
-   * events are written twice.
+   * events are written twice. `worker` as for `settle`.
    */
-  note(notes: readonly RunNote[]): Promise<{ readonly stale: RunRef[] }>
+  note(notes: readonly RunNote[], worker?: string): Promise<{ readonly stale: RunRef[] }>
 
   /**
    * The runs that the database counts as this worker's. After a claim whose answer was lost with
@@ -164,7 +167,7 @@ export type EnqueueOutcome = { readonly id: JobId; readonly kind: 'created' | 'e
 
 export type EnqueueIn = { readonly tx?: Transaction | undefined }
 
-/** One claim of one job: the fence that every later write of the run carries. */
+/** One claim of one job: with its worker, the fence that every later write of the run carries. */
 export type RunRef = { readonly id: JobId; readonly run: number }
 
 export type ClaimRequest = {
@@ -242,6 +245,8 @@ export type Beaten = {
   readonly lost: RunRef[]
   /** Runs that somebody asked to stop. */
   readonly cancelled: RunRef[]
+  /** Runs that were not extended because another transaction has locked their rows: beat for them again soon. */
+  readonly locked?: RunRef[] | undefined
 }
 
 export type RunNote = RunRef & {

@@ -100,7 +100,7 @@ export class Runner {
 
   async #run(job: ClaimedJob): Promise<void> {
     try {
-      await this.#store.settle([await this.#settlementOf(job)])
+      await this.#store.settle([await this.#settlementOf(job)], this.#id)
     } catch (error) {
       // Its lease ends, and then it is sent once more.
       this.#log.warn({ err: error, job: job.id }, 'the end of a notification could not be stored')

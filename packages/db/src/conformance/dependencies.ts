@@ -1,4 +1,4 @@
-import type { ParentFailurePolicy } from '@oncue/core'
+import type { NewJob, ParentFailurePolicy } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import type { Settlement, Store } from '../store.ts'
 import {
@@ -213,6 +213,21 @@ export function describeDependencies(dialect: Dialect): void {
       await store.settle([complete(await claimOne(store))])
       expect((await read(store, existing)).status).toBe('completed')
       expect(await statusOf(store, child)).toBe('pending')
+    })
+
+    it.each([
+      ['with a key of its own', { idempotencyKey: 'report' }],
+      ['without a key', {}],
+    ])('a job %s, after two jobs that turn out to be one, waits for that one alone', async (_, key) => {
+      const store = await bench.open()
+      const [a, b] = someJobs(2, { topic: 'parent', unique: { key: 'k' } }) as [NewJob, NewJob]
+      const report = aJob({ topic: 'report', after: [a.id, b.id], ...key })
+      // Whichever comes first.
+      const [child = '', first, second] = await store.enqueue([report, a, b])
+      expect(second).toBe(first)
+      expect(await read(store, child)).toMatchObject({ status: 'blocked', depsLeft: 1 })
+      await store.settle([complete(await claimOne(store))])
+      expect(await read(store, child)).toMatchObject({ status: 'pending', depsLeft: 0 })
     })
 
     it('a crash that fails the parent is a failure of the parent', async () => {

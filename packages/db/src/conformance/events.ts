@@ -138,6 +138,18 @@ export function describeEvents(dialect: Dialect): void {
       await expect(store.events.append(id, 0, [])).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
     })
 
+    it('can be appended to a job that was enqueued again after it had finished', async () => {
+      const store = await bench.open()
+      const job = aJob()
+      await store.enqueue([job])
+      await store.events.append(job.id, 0, [{ type: 'first' }])
+      await store.settle([complete(await claimOne(store))])
+      await store.enqueue([job])
+      expect(await store.events.append(job.id, 1, [{ type: 'second' }])).toBe(2)
+      expect(await store.events.append(job.id, null, [{ type: 'third' }, { type: 'fourth' }])).toBe(4)
+      expect((await store.events.list(job.id)).map(({ version }) => version)).toEqual([1, 2, 3, 4])
+    })
+
     it('can be appended after the job has finished', async () => {
       const store = await bench.open()
       const id = await enqueueOne(store)

@@ -1,7 +1,9 @@
 import { crashVerdict, jobErrorSchema } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
+import type { RunRef } from '../store.ts'
 import {
   aJob,
+  anError,
   Bench,
   claiming,
   claimOne,
@@ -99,6 +101,32 @@ export function describeLease(dialect: Dialect): void {
       expect(await store.heartbeat(beat([old]))).toEqual({ lost: [{ id: old.id, run: 1 }], cancelled: [] })
       expect(await store.settle([complete(taken, '"right"')])).toMatchObject({ stale: [] })
       expect(await read(store, old.id)).toMatchObject({ result: 'right', run: 2 })
+    })
+
+    it('a run number that was given out twice, as after a lost commit, is of use to its worker alone', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(2))
+      const { jobs } = await store.claim(claiming())
+      const [run, failing] = jobs.map(({ id, run }) => ({ id, run })) as [RunRef, RunRef]
+      const both = [complete(run, '"other"'), { ...failing, kind: 'fail', error: anError } as const]
+      const isStale = { stale: expect.arrayContaining([run, failing]), refused: [] }
+      expect(await store.settle(both, OTHER_WORKER)).toEqual(isStale)
+      expect(await store.settleAndClaim(both, claiming({ worker: OTHER_WORKER }))).toMatchObject(isStale)
+      expect(await store.heartbeat({ ...beat([run]), worker: OTHER_WORKER })).toEqual({
+        lost: [run],
+        cancelled: [],
+      })
+      const note = { ...run, progress: '"other"', events: [{ type: 'other' }] }
+      expect(await store.note([note], OTHER_WORKER)).toEqual({ stale: [run] })
+      expect(await read(store, run.id)).toMatchObject({ status: 'processing', progress: null, events: [] })
+      expect(await store.note([{ ...run, progress: '"own"' }], WORKER)).toEqual({ stale: [] })
+      expect(await store.heartbeat(beat([run]))).toEqual({ lost: [], cancelled: [] })
+      const own = [complete(run, '"own"'), { ...failing, kind: 'release' } as const]
+      expect(await store.settle(own, WORKER)).toEqual({ stale: [], refused: [] })
+      // Sent again it finds its own work done, and another worker's it does not take for its own.
+      expect(await store.settle([complete(run, '"own"')], WORKER)).toEqual({ stale: [], refused: [] })
+      expect(await store.settle([complete(run)], OTHER_WORKER)).toEqual({ stale: [run], refused: [] })
+      expect(await read(store, run.id)).toMatchObject({ status: 'completed', result: 'own', progress: 'own' })
     })
 
     it('when it ends unnoticed, the run that still owns the job may settle it', async () => {

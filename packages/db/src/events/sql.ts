@@ -57,18 +57,27 @@ export function listedAfter(
   }
 }
 
-/** The stream of a job and its version; no row when there is no such job. Takes the id twice. */
-const STREAM = `
+/**
+ * The stream of a job and its version; no row when there is no such job. Takes the id twice. One that was
+ * enqueued again after it had finished is both live and finished, and has one stream.
+ */
+function stream(lock: '' | 'for key share'): string {
+  return `
   select j.id, (select coalesce(max(e.version), 0) from {events} e where e.job_id = j.id) as version
-  from (select id from {jobs} where id = ? union all select id from {history} where id = ?) j`
+  from (
+    select id from (select id from {jobs} where id = ? ${lock}) live
+    union select id from (select id from {history} where id = ? ${lock}) finished
+  ) j`
+}
 
 export function current(jobId: string): PortableStatement {
-  return { text: STREAM, values: [jobId, jobId] }
+  return { text: stream(''), values: [jobId, jobId] }
 }
 
 /**
  * Appends if there is such a job and its stream is at that version; otherwise writes nothing. Two
- * that race both find it there, and the primary key refuses one of them.
+ * that race both find it there, and the primary key refuses one of them. On Postgres the job is kept from being
+ * removed meanwhile, because its events would stay behind; on SQLite there is one writer.
  */
 export function appended(
   dialect: Sql['dialect'],
@@ -91,7 +100,7 @@ export function appended(
   return {
     text: `insert into {events} (job_id, version, type, data, created)
       select v.id, v.version + e.n, e.type, e.data, ${created}
-      from (${source}) e cross join (${STREAM}) v ${isAt}
+      from (${source}) e cross join (${stream(dialect === 'postgres' ? 'for key share' : '')}) v ${isAt}
       returning version`,
     values: [now, rows, jobId, jobId],
   }

@@ -2,6 +2,7 @@ import type { OncueError } from '@oncue/core'
 import pg from 'pg'
 import { withRetries } from '../retry.ts'
 import type { Row, Steps } from '../transaction.ts'
+import { cancelStatement } from './cancel.ts'
 import { TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
@@ -144,7 +145,9 @@ export class PostgresClient {
       // A broken one may still have something to say after it was thrown away.
       if (isBroken) this.lost()
       else client.off('error', ignore)
-      client.release(isBroken)
+      // Its statement would go on waiting on the server, with nobody to hear the answer.
+      if (isTimeout(error)) void cancelStatement(client).then(() => client.release(true))
+      else client.release(isBroken)
       if (isReadOnly) await this.#leaveServer()
       // The server has changed its role behind a connection that worked: a new one finds the primary.
       const isStale = isReadOnly && this.#proven.has(client)
@@ -188,6 +191,11 @@ const NOT_SENT = Symbol('nothing reached the database')
 
 function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error
+}
+
+/** The driver's own word for a `query_timeout` that is over. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
 }
 
 /**

@@ -150,12 +150,16 @@ export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Qu
   }
 }
 
-export function settle(settlements: readonly Settlement[], now: Date | null): Query {
+export function settle(
+  settlements: readonly Settlement[],
+  now: Date | null,
+  worker: string | null = null,
+): Query {
   return {
     ...WORK,
     name: 'oncue_settle_1',
-    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8)',
-    values: [now, ...settleValues(settlements)],
+    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    values: [now, ...settleValues(settlements), worker],
   }
 }
 
@@ -263,12 +267,12 @@ export function held(worker: string): Query {
   return { ...WORK, text: 'select id, run from oncue.jobs where locked_by = $1', values: [worker] }
 }
 
-export function note(notes: readonly EncodedNote[], now: Date | null): Query {
+export function note(notes: readonly EncodedNote[], now: Date | null, worker: string | null = null): Query {
   return {
     ...WORK,
     name: 'oncue_note_1',
-    text: 'select * from oncue.note_v1($1, $2)',
-    values: [now, JSON.stringify(notes)],
+    text: 'select * from oncue.note_v1($1, $2, $3)',
+    values: [now, worker, JSON.stringify(notes)],
   }
 }
 
@@ -288,6 +292,10 @@ export function rescue(patience: Patience, worker: string | null, now: Date | nu
     text: 'select * from oncue.rescue_v1($1, $2, $3, $4, $5, $6)',
     values: [now, gone, most, settle, grace, worker],
   }
+}
+
+export function tend(now: Date | null): Query {
+  return { ...WORK, name: 'oncue_tend_1', text: 'select oncue.tend_v1($1)', values: [now] }
 }
 
 /** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
@@ -327,6 +335,15 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   return {
     text: 'select * from oncue.enqueue_keyed_v1($1::timestamptz, $2::json)',
     values: [now, JSON.stringify(rows)],
+  }
+}
+
+/** For jobs that are written already, how many others they wait for. */
+export function recountParents(jobs: readonly NewJob[]): Query {
+  return {
+    text: `update oncue.jobs j set deps_left = r.parents from unnest($1::uuid[], $2::integer[]) as r(id, parents)
+where j.id = any (array[r.id])`,
+    values: [jobs.map((job) => job.id), jobs.map((job) => job.after.length)],
   }
 }
 

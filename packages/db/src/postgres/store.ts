@@ -166,11 +166,12 @@ export class PostgresStore extends ColdStore implements Store {
     return this.#claiming(request, (marks) => sql.claim(request, marks, this.#now()))
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<Settled> {
+  async settle(settlements: readonly Settlement[], worker?: string): Promise<Settled> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, async (batch) => {
-      const rows = await this.#client.query(sql.settle(batch, this.#now()))
+      const rows = await this.#client.query(sql.settle(batch, this.#now(), worker))
       return decodeWork(rows).stale
     })
   }
@@ -191,7 +192,7 @@ export class PostgresStore extends ColdStore implements Store {
       const { code, retryable } = toOncueError(error)
       if (!isPermanent(error) && !retryable) throw error
       // Settling is worth more attempts than claiming: it may be sent again, a claim may not.
-      const settled = await this.settle(settlements)
+      const settled = await this.settle(settlements, request.worker)
       const unanswered = code === 'DATABASE_UNAVAILABLE'
       return { ...settled, jobs: [], nextDue: null, now: await this.now(), unanswered }
     }
@@ -218,13 +219,15 @@ export class PostgresStore extends ColdStore implements Store {
     const rows = await this.#client.query(sql.heartbeat(request, this.#now()))
     const of = (kind: string) =>
       rows.filter((row) => row[0] === kind).map(([, id, run]) => ({ id, run }) as RunRef)
-    return { lost: of('lost'), cancelled: of('cancel') }
+    const locked = of('locked')
+    return { lost: of('lost'), cancelled: of('cancel'), ...(locked.length > 0 && { locked }) }
   }
 
-  async note(notes: readonly RunNote[]): Promise<{ stale: RunRef[] }> {
+  async note(notes: readonly RunNote[], worker?: string): Promise<{ stale: RunRef[] }> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     if (notes.length === 0) return { stale: [] }
-    const rows = await this.#client.queryOnce(sql.note(encodeNotes(notes), this.#now()))
+    const rows = await this.#client.queryOnce(sql.note(encodeNotes(notes), this.#now(), worker))
     return { stale: rows.map(([id, run]) => ({ id, run }) as RunRef) }
   }
 
@@ -260,12 +263,14 @@ export class PostgresStore extends ColdStore implements Store {
     if (worker !== undefined) assertWorkerId(worker)
     const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
     const missing = rows.find(([dead]) => dead === null)
-    return {
-      rescued: rows
-        .filter((row) => row !== missing)
-        .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued),
-      lookAgainMs: (missing?.[3] as number | undefined) ?? null,
-    }
+    const rescued = rows
+      .filter((row) => row !== missing)
+      .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued)
+    await this.#client.query(sql.tend(this.#now())).catch((error) => {
+      // What was rescued is committed, and has to be reported. The next poll meets the same error.
+      if (rescued.length === 0) throw error
+    })
+    return { rescued, lookAgainMs: (missing?.[3] as number | undefined) ?? null }
   }
 
   #patience(): sql.Patience {

@@ -45,7 +45,7 @@ const KEPT = `id, created, locked_by, run, timeout_ms, priority, retries, max_re
  */
 
 /** What the statistics and keys want to know of runs that complete. JSON array of ids. */
-export const COMPLETING = `SELECT j.id, j.run, j.queue, j.topic, j.run_at, j.started_at, j.unique_key
+export const COMPLETING = `SELECT j.id, j.run, j.locked_by, j.queue, j.topic, j.run_at, j.started_at, j.unique_key
 FROM json_each(?) AS w CROSS JOIN oncue_jobs j ON j.id = w.value WHERE j.status = 'processing'`
 
 const COMPLETED = `INSERT INTO oncue_history (run_at, ${KEPT}, crashes, last_error, fingerprint, started_at, finished_at, status, result)
@@ -68,7 +68,7 @@ export const FINISH = `INSERT INTO oncue_history (run_at, ${KEPT}, crashes, last
 SELECT ${RUN_AT}, ${KEPT}, crashes + ?, coalesce(?, last_error), coalesce(?, fingerprint), coalesce(started_at, ?), ?, ?
 FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing' ON CONFLICT (id) DO NOTHING`
 
-/** What is to be known about a run before it ends otherwise. */
+/** What is to be known about a run before it ends otherwise. Id, run. */
 export const CURRENT = `SELECT id, run, queue, topic, run_at, started_at, locked_by, retries, max_retries, crashes, unique_key,
   cancel_at, replaced_by FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
 
@@ -82,23 +82,25 @@ export const PUT_BACK = `UPDATE oncue_jobs SET status = 'pending', locked_until 
   last_error = coalesce(?, last_error), fingerprint = coalesce(?, fingerprint)
 WHERE id = ?`
 
-export const IS_COMPLETED = `SELECT 1 AS yes FROM oncue_history WHERE id = ? AND run = ? AND status = 'completed'`
+/** Id, run, worker, worker: null for any. */
+export const IS_COMPLETED = `SELECT 1 AS yes FROM oncue_history
+WHERE id = ? AND run = ? AND status = 'completed' AND (? IS NULL OR locked_by = ?)`
 
 // --- lease
 
-/** Until, until, now, started, now, id, run. Answers a row if the run is still there. */
+/** Until, until, now, started, now, id, run, worker. Answers a row if the run is still there. */
 export const BEAT = `UPDATE oncue_jobs SET locked_until = ?, visible_at = ?, updated = ?,
   started_at = CASE WHEN ? THEN coalesce(started_at, ?) ELSE started_at END
-WHERE id = ? AND run = ? AND status = 'processing' RETURNING cancel_at`
+WHERE id = ? AND run = ? AND locked_by = ? AND status = 'processing' RETURNING cancel_at`
 
 export const BEAT_WORKER = `UPDATE oncue_workers SET last_beat = ? WHERE id = ?`
 
 /** Worker, not since. */
 export const NEEDS_BEAT = `SELECT 1 AS yes FROM oncue_workers WHERE id = ? AND last_beat <= ?`
 
-/** Progress, cursor, now, id, run. Answers a row if the run is still there. */
+/** Progress, cursor, now, id, run, worker, worker (null for any). Answers a row if the run is still there. */
 export const NOTE = `UPDATE oncue_jobs SET progress = coalesce(?, progress), cursor = coalesce(?, cursor), updated = ?
-WHERE id = ? AND run = ? AND status = 'processing' RETURNING id`
+WHERE id = ? AND run = ? AND (? IS NULL OR locked_by = ?) AND status = 'processing' RETURNING id`
 
 export const RUNS_OF = `SELECT id, run FROM oncue_jobs WHERE locked_by = ?`
 

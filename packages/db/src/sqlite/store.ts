@@ -162,11 +162,12 @@ export class SqliteStore extends ColdStore implements Store {
     return this.#writer.write(() => this.#work.claim(request, this.#now()))
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<Settled> {
+  async settle(settlements: readonly Settlement[], worker?: string): Promise<Settled> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, (batch) =>
-      this.#writer.write(() => this.#work.settle(batch, this.#now())),
+      this.#writer.write(() => this.#work.settle(batch, worker ?? null, this.#now())),
     )
   }
 
@@ -176,7 +177,8 @@ export class SqliteStore extends ColdStore implements Store {
   ): Promise<Settled & Claimed> {
     this.assertOpen()
     // Two writes of the same turn share one transaction; a poisoned settle does not undo the claim.
-    const [settled, claimed] = await Promise.all([this.settle(settlements), this.claim(request)])
+    const settling = this.settle(settlements, request.worker)
+    const [settled, claimed] = await Promise.all([settling, this.claim(request)])
     return { ...settled, ...claimed }
   }
 
@@ -186,11 +188,13 @@ export class SqliteStore extends ColdStore implements Store {
     return this.#writer.write(() => this.#work.lease.heartbeat(request, this.#now()))
   }
 
-  async note(notes: readonly RunNote[]): Promise<{ stale: RunRef[] }> {
+  async note(notes: readonly RunNote[], worker?: string): Promise<{ stale: RunRef[] }> {
     this.assertOpen()
+    if (worker !== undefined) assertWorkerId(worker)
     if (notes.length === 0) return { stale: [] }
     const encoded = encodeNotes(notes)
-    return { stale: await this.#writer.write(() => this.#work.lease.note(encoded, this.#now())) }
+    const write = () => this.#work.lease.note(encoded, worker ?? null, this.#now())
+    return { stale: await this.#writer.write(write) }
   }
 
   async held(worker: string): Promise<RunRef[]> {

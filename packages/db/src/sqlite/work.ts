@@ -41,7 +41,7 @@ export class SqliteWork {
   claim: Claims['claim'] = (request, now) => this.#claims.claim(request, now)
 
   /** Answers the stale ones. */
-  settle(settlements: readonly Settlement[], now: number): RunRef[] {
-    return this.#settle.settle(settlements, now)
+  settle(settlements: readonly Settlement[], worker: string | null, now: number): RunRef[] {
+    return this.#settle.settle(settlements, worker, now)
   }
 }

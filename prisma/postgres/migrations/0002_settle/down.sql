@@ -7,6 +7,8 @@ drop function oncue.crash_error_v1;
 drop function oncue.after_finish_v1;
 drop function oncue.end_waiting_v1;
 drop function oncue.release_dependants_v1;
+drop function oncue.parent_failed_v1;
+drop function oncue.count_down_v1;
 drop function oncue.end_rows_v1;
 drop function oncue.free_slots_v1;
 drop function oncue.promote_v1;

@@ -3,9 +3,11 @@
 -- release adds _v2, and old workers go on calling _v1 beside it.
 --
 -- Who waits for whom: a settle waits for rows of its own runs, then for dependants by id, then for
--- slots by key, then for keys. Claims, heartbeats, rescues and people's actions skip what is locked
--- and wait for nobody, but for the dependants of what a cancel ends. So there is no circle in which two
+-- slots by key, then for keys. Claims, heartbeats, rescues, polls (tend_v1) and people's actions skip what is
+-- locked and wait for nobody, but for the dependants of what they end. So there is no circle in which two
 -- could wait for each other. An enqueue that replaces goes the same way: from the job that holds the key to the key.
+-- One exception: two failures whose dependants, and theirs, end with them may meet each other's in a different
+-- order. Postgres ends one of the two, and it is sent again.
 --
 -- The planner settings: PL/pgSQL keeps its first plan, which was made when the table may have been
 -- empty; without them that plan can be a sequential scan that never goes away. For the same reason ids
@@ -156,55 +158,75 @@ begin
   return coalesce(v_ended, '{}');
 end $$;
 
+-- Counts down what jobs wait for: each as often as it is named. Those that wait for nothing more are ready.
+create function oncue.count_down_v1(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_queues text[];
+begin
+  with counted as (
+    select m.job_id, count(*)::integer as n from unnest(p_ids) as m(job_id) group by m.job_id
+  ), released as (
+    update oncue.jobs j set
+      deps_left = j.deps_left - c.n,
+      status = case when j.deps_left = c.n then 'pending' else j.status end,
+      visible_at = case when j.deps_left = c.n then greatest(j.run_at, p_now) end,
+      updated = p_now
+    from counted c
+    where j.id = any (array[c.job_id]) and j.status = 'blocked'
+    returning j.queue, j.status
+  )
+  select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
+  -- Whoever waits for work hears of it at the commit.
+  perform pg_notify('oncue', q) from unnest(v_queues) as q;
+end $$;
+
+create function oncue.parent_failed_v1() returns json
+  language sql immutable
+  return '{"class":"ParentFailed","message":"A job that this one waits for did not complete",'
+    '"code":"PARENT_FAILED","fingerprint":"PARENT_FAILED"}'::json;
+
 -- Tells dependants that their parents ended, and theirs, if they end with them: by a loop and not by
 -- recursion, because a chain may be longer than a stack is deep. The parents' rows are gone from the
--- live table.
+-- live table. Dependants that stay as they are, because they wait for a failed parent, are not locked.
 create function oncue.release_dependants_v1(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
-  v_failed constant json := '{"class":"ParentFailed","message":"A job that this one waits for did not complete",'
-    '"code":"PARENT_FAILED","fingerprint":"PARENT_FAILED"}';
   v_parents uuid[] := p_parents;
+  v_met uuid[];
   v_stopped uuid[];
   v_cancelled uuid[];
-  v_queues text[];
 begin
   if not exists (select from oncue.deps) then return; end if;
   while cardinality(v_parents) > 0 loop
     -- By id, because the last two parents of one job may end at the same moment.
     perform from oncue.jobs j
-      where j.id = any (array(select d.job_id from oncue.deps d where d.parent_id = any (v_parents)))
+      where j.id = any (array(
+        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
       order by j.id for update;
 
     with met as (
       delete from oncue.deps d
       where d.parent_id = any (v_parents) and (p_completed or d.policy = 'go_on')
       returning d.job_id
-    ), counted as (
-      select m.job_id, count(*)::integer as n from met m group by m.job_id
-    ), released as (
-      update oncue.jobs j set
-        deps_left = j.deps_left - c.n,
-        status = case when j.deps_left = c.n then 'pending' else j.status end,
-        visible_at = case when j.deps_left = c.n then greatest(j.run_at, p_now) end,
-        updated = p_now
-      from counted c
-      where j.id = any (array[c.job_id]) and j.status = 'blocked'
-      returning j.queue, j.status
     )
-    select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
-    -- Whoever waits for work hears of it at the commit.
-    perform pg_notify('oncue', q) from unnest(v_queues) as q;
+    select array_agg(m.job_id) into v_met from met m;
+    if v_met is not null then
+      perform oncue.count_down_v1(p_now, v_met);
+    end if;
     exit when p_completed;
 
     select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
            array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
       into v_stopped, v_cancelled
       from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
-    v_parents := oncue.end_rows_v1(p_now, v_stopped, 'failed', v_failed)
+    v_parents := oncue.end_rows_v1(p_now, v_stopped, 'failed', oncue.parent_failed_v1())
       || oncue.end_rows_v1(p_now, v_cancelled, 'cancelled', null);
   end loop;
 end $$;
@@ -313,14 +335,15 @@ create function oncue.stale_row_v1(p_id uuid, p_run integer) returns oncue.work_
   language sql immutable
   return row ('s'::"char", p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
 
--- Ends runs. Every write is fenced by (id, run) and status. Completions come as arrays sorted by id,
+-- Ends runs. Every write is fenced by (id, run) and status, and by the worker if one is given: after a failover that
+-- lost commits, the run number of a lost claim is given out once more. Completions come as arrays sorted by id,
 -- because they are the many, and a row finds its place in them by halves (width_bucket); all other
 -- outcomes as one JSON array of
 -- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
 -- p_big_* are results over the inline limit. Answers a row of kind 's' for each stale entry.
 create function oncue.settle_v1(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
-  p_big_ids uuid[], p_big_runs integer[], p_big_data json[]
+  p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null
 ) returns setof oncue.work_row_v1
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -340,6 +363,7 @@ begin
           delete from oncue.jobs j
           where j.id = any (p_ids) and j.status = 'processing'
             and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and (p_worker is null or j.locked_by = p_worker)
           returning j.*, p_results[width_bucket(j.id, p_ids)] as result
         ), kept as (
           insert into oncue.history
@@ -367,6 +391,7 @@ begin
         with again as (
           delete from oncue.jobs j
           where j.id = any (p_ids) and j.status = 'processing' and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and (p_worker is null or j.locked_by = p_worker)
             and j.id = any (array(select h.id from oncue.history h where h.id = any (p_ids)))
           returning j.id
         )
@@ -391,16 +416,18 @@ begin
       return query
       select (oncue.stale_row_v1(s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
       where not exists (
-        select from oncue.history h where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed');
+        select from oncue.history h
+        where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed'
+          and (p_worker is null or h.locked_by = p_worker));
     end if;
   end if;
   if p_others is not null then
-    return query select (oncue.stale_row_v1(s.id, s.run)).* from oncue.settle_others_v1(v_now, p_others) as s;
+    return query select (oncue.stale_row_v1(s.id, s.run)).* from oncue.settle_others_v1(v_now, p_others, p_worker) as s;
   end if;
 end $$;
 
 -- The outcomes that are not a completion. Answers the stale ones.
-create function oncue.settle_others_v1(p_now timestamptz, p_others json) returns table (id uuid, run integer)
+create function oncue.settle_others_v1(p_now timestamptz, p_others json, p_worker uuid) returns table (id uuid, run integer)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -420,7 +447,7 @@ begin
       select j.id, json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error) as data
       from json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json)
       join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
-      where s.kind in ('retry', 'fail')
+      where s.kind in ('retry', 'fail') and (p_worker is null or j.locked_by = p_worker)
       for update of j
     ) f;
 
@@ -434,6 +461,7 @@ begin
       fingerprint = coalesce(s.fingerprint, j.fingerprint)
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
       and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
       and j.cancel_at is null and j.replaced_by is null
     returning j.id, j.run, j.queue, j.topic, s.kind
@@ -449,6 +477,7 @@ begin
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
     -- What is left: runs that are over, and those that would go on but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
     returning j.*,
       (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
         then 'failed' else 'cancelled' end)::oncue."Status" as new_status,

@@ -347,7 +347,8 @@ create function oncue.settle_and_claim_v1(
   language plpgsql
 as $$
 begin
-  return query select * from oncue.settle_v1(p_now, p_ids, p_runs, p_results, p_others, p_big_ids, p_big_runs, p_big_data);
+  return query select * from oncue.settle_v1(p_now, p_ids, p_runs, p_results, p_others, p_big_ids, p_big_runs, p_big_data,
+                                             p_worker);
   return query select * from oncue.claim_v1(p_now, p_worker, p_lease_ms, p_queues, p_topics, p_limit, p_start,
                                             p_mark_queue, p_mark_priority, p_mark_at, p_mark_id);
 end $$;

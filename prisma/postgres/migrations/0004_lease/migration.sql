@@ -1,7 +1,7 @@
 -- How runs stay alive, what they tell meanwhile, and what becomes of those that do not.
 
--- Extends the leases of the runs that are still the caller's and answers those that are not, and
--- those that somebody asked to stop. Parks them too: visible_at moves to the end of the lease, so
+-- Extends the leases of the runs that are still the caller's and answers those that are not, those whose rows
+-- are locked, and those that somebody asked to stop. Parks them too: visible_at moves to the end of the lease, so
 -- that thousands of long runs do not stand at the head of the ready index, and a dead worker's runs
 -- come back by themselves.
 create function oncue.heartbeat_v1(
@@ -16,30 +16,34 @@ declare
   v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_rows tid[];
   v_kept uuid[];
+  v_kept_runs integer[];
   v_cancelled uuid[];
 begin
-  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are being
-  -- settled this moment, by this worker or by whoever took over: they are left alone.
+  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are mostly being
+  -- settled this moment, by this worker or by whoever took over. To wait for them with others in hand could be
+  -- a circle, so they are named, and the caller tries those again.
   v_rows := array(
     select j.ctid from oncue.jobs j
-    where j.id = any (p_ids) and j.status = 'processing'
+    where j.id = any (p_ids) and j.status = 'processing' and j.locked_by = p_worker
       and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
-    for update skip locked);
+    for no key update skip locked);
   with beaten as (
     update oncue.jobs j set
       locked_until = v_until, visible_at = v_until, updated = v_now,
       started_at = case when p_started[width_bucket(j.id, p_ids)] then coalesce(j.started_at, v_now) else j.started_at end
     where j.ctid = any (v_rows)
-    returning j.id, j.cancel_at
+    returning j.id, j.run, j.cancel_at
   )
-  select coalesce(array_agg(b.id), '{}'), array_agg(b.id) filter (where b.cancel_at is not null)
-    into v_kept, v_cancelled from beaten b;
-  update oncue.workers w set last_beat = v_now where w.id = p_worker;
+  select coalesce(array_agg(b.id), '{}'), array_agg(b.run), array_agg(b.id) filter (where b.cancel_at is not null)
+    into v_kept, v_kept_runs, v_cancelled from beaten b;
+  update oncue.workers w set last_beat = v_now
+    where w.id = any (array(select b.id from oncue.workers b where b.id = p_worker for no key update skip locked));
   if cardinality(v_kept) < cardinality(p_ids) then
     return query
-    select 'lost', s.id, s.run from unnest(p_ids, p_runs) as s(id, run)
-    where not exists (
-      select from oncue.jobs j where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing');
+    select case when j.id is null then 'lost' else 'locked' end, s.id, s.run
+    from (select * from unnest(p_ids, p_runs) except select * from unnest(v_kept, v_kept_runs)) as s(id, run)
+    left join oncue.jobs j
+      on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing' and j.locked_by = p_worker;
   end if;
   if v_cancelled is not null then
     return query
@@ -53,7 +57,7 @@ end $$;
 -- sorted by id, and are locked in that order.
 --
 -- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
-create function oncue.note_v1(p_now timestamptz, p_notes json)
+create function oncue.note_v1(p_now timestamptz, p_worker uuid, p_notes json)
   returns table (stale_id uuid, stale_run integer)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -73,7 +77,8 @@ begin
     update oncue.jobs j set
       progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
       updated = v_now
-    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing';
+    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker);
     if not found then
       stale_id := v_note.id;
       stale_run := v_note.run;
@@ -113,8 +118,9 @@ end $$;
 -- Behind a transaction pooler there is no lock. The row of a worker there that has been silent for an hour is
 -- removed; its leases have long ended.
 --
--- Also the beat of a worker that has no runs to beat for (every few seconds is often enough, and costs
--- an idle worker no commit a second), and what settles cannot see: a poll is one statement.
+-- Also the beat of a worker that has no runs to beat for: every few seconds is often enough, and costs
+-- an idle worker no commit a second. What settles cannot see is tend_v1, a transaction of its own, so that
+-- nothing that goes wrong there undoes a rescue.
 create function oncue.rescue_v1(
   p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
 ) returns table (worker uuid, released integer, failed integer, look_again_ms integer)
@@ -178,15 +184,17 @@ begin
       interval '100 milliseconds')))::integer
   from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker having count(*) > 0;
   delete from oncue.workers w where w.presence is null and w.last_beat <= v_now - interval '1 hour';
+  -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
   update oncue.workers w set last_beat = v_now
-    where w.id = p_worker and w.last_beat <= v_now - interval '5 seconds';
-  -- Whoever has freed runs holds slots and dependants, and must not go and wait for others of them.
-  if v_dead is null then
-    perform oncue.tend_v1(p_now);
-  end if;
+    where w.id = any (array(
+      select b.id from oncue.workers b
+      where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
 end $$;
 
--- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll.
+-- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll, one at a
+-- time: a second one has nothing to add. It skips what is locked and leaves it for the next time, and takes
+-- its locks in the order of a settle: dependants, then slots. Live parents come last, shared, and nothing is
+-- waited for after them: a job in the middle of a chain is both, and must not be shared first and changed then.
 create function oncue.tend_v1(p_now timestamptz) returns void
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -195,44 +203,51 @@ as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
   v_parents uuid[];
-  v_live uuid[];
   v_completed uuid[];
   v_other uuid[];
   v_gone uuid[];
+  v_busy uuid[];
+  v_live uuid[];
+  v_edges tid[];
+  v_strays tid[];
   v_slot oncue.slots;
   v_room integer;
 begin
+  perform oncue.require_read_committed_v1();
+  if not pg_try_advisory_xact_lock(7310, 580) then return; end if;
+
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
-  -- saw the other. So each edge is looked at once more. A parent whose row is locked may be ending
-  -- right now, and is left for the next time. One that was deleted meanwhile did not complete, and nobody
-  -- can requeue it: there is nothing to wait for.
-  select array_agg(distinct d.parent_id) into v_parents
-    from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d;
-  if v_parents is not null then
-    select array_agg(l.id) into v_live
-      from (select j.id from oncue.jobs j where j.id = any (v_parents) for share skip locked) l;
-    update oncue.deps d set checked = true where not d.checked and d.parent_id = any (v_live);
-    select array_agg(h.id) filter (where h.status = 'completed'), array_agg(h.id) filter (where h.status <> 'completed')
-      into v_completed, v_other
-      from oncue.history h where h.id = any (v_parents);
-    if v_completed is not null then
-      perform oncue.release_dependants_v1(v_now, v_completed, true);
-    end if;
-    if v_other is not null then
-      perform oncue.release_dependants_v1(v_now, v_other, false);
-      update oncue.deps d set checked = true where not d.checked and d.parent_id = any (v_other);
-    end if;
+  -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,
+  -- and nobody can requeue it: there is nothing to wait for.
+  v_parents := array(
+    select distinct d.parent_id from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d);
+  if cardinality(v_parents) > 0 then
+    v_completed := array(
+      select h.id from oncue.history h where h.id = any (v_parents) and h.status::text = 'completed');
+    v_other := array(
+      select h.id from oncue.history h where h.id = any (v_parents) and h.status::text <> 'completed');
     v_gone := array(
       select p.id from unnest(v_parents) as p(id)
       except select j.id from oncue.jobs j where j.id = any (v_parents)
       except select h.id from oncue.history h where h.id = any (v_parents));
-    if cardinality(v_gone) > 0 then
+    if cardinality(v_completed || v_other || v_gone) > 0 then
+      v_busy := oncue.lock_dependants_v1(v_completed || v_gone, v_other);
+      v_completed := array(select unnest(v_completed) except select unnest(v_busy));
+      v_other := array(select unnest(v_other) except select unnest(v_busy));
+      v_gone := array(select unnest(v_gone) except select unnest(v_busy));
+      perform oncue.release_dependants_v1(v_now, v_completed, true);
       update oncue.deps d set policy = 'stop' where d.parent_id = any (v_gone) and d.policy = 'wait';
-      perform oncue.release_dependants_v1(v_now, v_gone, false);
+      perform oncue.release_dependants_v1(v_now, v_other || v_gone, false);
     end if;
   end if;
 
-  delete from oncue.slot_runs r where not exists (
+  -- Locked first, then looked at again: a claim may have taken the slot for a new run of the same job meanwhile,
+  -- and a statement that waits for it sees the new slot, but not the new run.
+  v_strays := array(
+    select r.ctid from oncue.slot_runs r where not exists (
+      select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing')
+    for update skip locked);
+  delete from oncue.slot_runs r where r.ctid = any (v_strays) and not exists (
     select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing');
   -- Keys come and go with users and orders; a slot that nobody uses and nobody set is made anew when needed.
   delete from oncue.slots s using (
@@ -249,4 +264,36 @@ begin
       perform oncue.promote_v1(v_now, v_slot.key, v_room);
     end if;
   end loop;
+
+  -- A live parent whose row is not being deleted this moment: whoever ends it from now on sees the edge.
+  if cardinality(v_parents) > 0 then
+    v_live := array(
+      select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
+    v_edges := array(
+      select e.ctid from oncue.deps e where not e.checked and e.parent_id = any (v_live || v_other)
+      for update skip locked);
+    update oncue.deps d set checked = true where d.ctid = any (v_edges);
+  end if;
+end $$;
+
+-- Locks the dependants of parents that have ended, as far as they are free, and returns the parents of those
+-- that are not. Of a parent that did not complete, only the dependants that do not go on waiting for it.
+create function oncue.lock_dependants_v1(p_parents uuid[], p_unsuccessful uuid[]) returns uuid[]
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_ids constant uuid[] := array(
+    select d.job_id from oncue.deps d where d.parent_id = any (p_parents)
+    union
+    select d.job_id from oncue.deps d where d.parent_id = any (p_unsuccessful) and d.policy <> 'wait');
+  v_locked constant uuid[] := array(
+    select j.id from oncue.jobs j where j.id = any (v_ids) order by j.id for update skip locked);
+  v_left constant uuid[] := array(select unnest(v_ids) except select unnest(v_locked));
+begin
+  return array(
+    select distinct d.parent_id from oncue.deps d
+    where d.job_id = any (array(select j.id from oncue.jobs j where j.id = any (v_left)))
+      and d.parent_id = any (p_parents || p_unsuccessful));
 end $$;

@@ -250,7 +250,8 @@ begin
 end $$;
 
 -- After jobs and their edges were written: refuses edges to nowhere, and resolves those to parents
--- that have ended already.
+-- that have ended already. Only edges of these jobs: whoever else waits for the same parents stays unlocked,
+-- because the transaction may be the caller's and stay open for long.
 create function oncue.link_v1(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -259,8 +260,9 @@ as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
   v_unknown uuid;
-  v_completed uuid[];
-  v_other uuid[];
+  v_met uuid[];
+  v_stopped uuid[];
+  v_cancelled uuid[];
 begin
   select d.parent_id into v_unknown from oncue.deps d
     where d.job_id = any (p_ids)
@@ -270,14 +272,28 @@ begin
   if found then
     raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002';
   end if;
-  select array_agg(h.id) filter (where h.status = 'completed'), array_agg(h.id) filter (where h.status <> 'completed')
-    into v_completed, v_other
-    from oncue.deps d join oncue.history h on h.id = any (array[d.parent_id]) where d.job_id = any (p_ids);
-  if v_completed is not null then
-    perform oncue.release_dependants_v1(v_now, v_completed, true);
+  with met as (
+    delete from oncue.deps d
+    where d.job_id = any (p_ids) and exists (
+      select from oncue.history h
+      where h.id = any (array[d.parent_id]) and (h.status::text = 'completed' or d.policy = 'go_on'))
+    returning d.job_id
+  )
+  select array_agg(m.job_id) into v_met from met m;
+  if v_met is not null then
+    perform oncue.count_down_v1(v_now, v_met);
   end if;
-  if v_other is not null then
-    perform oncue.release_dependants_v1(v_now, v_other, false);
+  select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
+         array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
+    into v_stopped, v_cancelled
+    from oncue.deps d
+    where d.job_id = any (p_ids) and d.policy in ('stop', 'cancel')
+      and exists (select from oncue.history h where h.id = any (array[d.parent_id]));
+  if v_stopped is not null or v_cancelled is not null then
+    -- New jobs are waited for by new jobs alone.
+    perform oncue.release_dependants_v1(v_now,
+      oncue.end_rows_v1(v_now, v_stopped, 'failed', oncue.parent_failed_v1())
+        || oncue.end_rows_v1(v_now, v_cancelled, 'cancelled', null), false);
   end if;
 end $$;
 

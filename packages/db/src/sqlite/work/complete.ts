@@ -10,7 +10,7 @@ import type { Statements } from './statements.ts'
 export type Completion = Extract<Settlement, { kind: 'complete' }>
 
 /** A row of COMPLETING. */
-type CompletingRun = RunRef & EndedRun & { readonly unique_key: string | null }
+type CompletingRun = RunRef & EndedRun & { readonly locked_by: string; readonly unique_key: string | null }
 
 type Done = { readonly current: CompletingRun; readonly result: string | null }
 
@@ -19,10 +19,11 @@ export function completeAll(
   statements: Statements,
   ends: Ends,
   completions: readonly Completion[],
+  worker: string | null,
   now: number,
 ): RunRef[] {
   if (completions.length === 0) return []
-  const { done, others } = match(statements, completions)
+  const { done, others } = match(statements, completions, worker)
   if (done.length > 0) {
     const ids = done.map(({ current }) => current.id)
     statements.write(keep(statements, done, now).statements())
@@ -32,12 +33,12 @@ export function completeAll(
   }
   // A settle that is sent again finds its own work done: not stale.
   return others
-    .filter(({ id, run }) => !statements.get(sql.IS_COMPLETED, id, run))
+    .filter(({ id, run }) => !statements.get(sql.IS_COMPLETED, id, run, worker, worker))
     .map(({ id, run }) => ({ id, run }))
 }
 
 /** The fence: those whose run is the current one, each once. */
-function match(statements: Statements, completions: readonly Completion[]) {
+function match(statements: Statements, completions: readonly Completion[], worker: string | null) {
   const ids = JSON.stringify(completions.map(({ id }) => id))
   const current = new Map<JobId, CompletingRun>()
   for (const row of statements.all<CompletingRun>(sql.COMPLETING, ids)) current.set(row.id, row)
@@ -45,7 +46,8 @@ function match(statements: Statements, completions: readonly Completion[]) {
   const others: Completion[] = []
   for (const completion of completions) {
     const run = current.get(completion.id)
-    if (run?.run === completion.run && current.delete(run.id)) {
+    const isCurrent = run?.run === completion.run && (worker === null || run.locked_by === worker)
+    if (isCurrent && current.delete(run.id)) {
       done.push({ current: run, result: completion.result ?? null })
     } else others.push(completion)
   }

@@ -33,7 +33,7 @@ export class Lease {
     for (const { id, run, started = true } of runs) {
       const row = this.#statements.get<{ cancel_at: number | null }>(
         sql.BEAT,
-        ...[until, until, now, started ? 1 : 0, now, id, run],
+        ...[until, until, now, started ? 1 : 0, now, id, run, worker],
       )
       if (!row) beaten.lost.push({ id, run })
       else if (row.cancel_at !== null) beaten.cancelled.push({ id, run })
@@ -50,10 +50,11 @@ export class Lease {
   }
 
   /** Answers the stale ones. */
-  note(notes: readonly EncodedNote[], now: number): RunRef[] {
+  note(notes: readonly EncodedNote[], worker: string | null, now: number): RunRef[] {
     const stale: RunRef[] = []
     for (const { id, run, progress, cursor, events } of notes) {
-      if (!this.#statements.get(sql.NOTE, progress, cursor, now, id, run)) stale.push({ id, run })
+      const values = [progress, cursor, now, id, run, worker, worker]
+      if (!this.#statements.get(sql.NOTE, ...values)) stale.push({ id, run })
       else for (const [type, data] of events) appendText(this.#statements, id, type, data, now)
     }
     return stale

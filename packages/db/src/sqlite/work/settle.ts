@@ -34,7 +34,7 @@ export type Back = {
   readonly error?: JobError
 }
 
-/** Ends runs, all of one batch. Every write is fenced by (id, run) and status. */
+/** Ends runs, all of one batch. Every write is fenced by (id, run) and status, and by the worker if one is given. */
 export class Settle {
   readonly #statements: Statements
   readonly #ends: Ends
@@ -47,18 +47,18 @@ export class Settle {
   }
 
   /** Answers the stale ones. */
-  settle(settlements: readonly Settlement[], now: number): RunRef[] {
+  settle(settlements: readonly Settlement[], worker: string | null, now: number): RunRef[] {
     const completions: Completion[] = []
     const others: Other[] = []
     for (const settlement of settlements) {
       if (settlement.kind === 'complete') completions.push(settlement)
       else others.push(settlement)
     }
-    const stale = completeAll(this.#statements, this.#ends, completions, now)
-    return others.length > 0 ? [...stale, ...this.#settleOthers(others, now)] : stale
+    const stale = completeAll(this.#statements, this.#ends, completions, worker, now)
+    return others.length > 0 ? [...stale, ...this.#settleOthers(others, worker, now)] : stale
   }
 
-  #settleOthers(settlements: readonly Other[], now: number): RunRef[] {
+  #settleOthers(settlements: readonly Other[], worker: string | null, now: number): RunRef[] {
     const stale: RunRef[] = []
     const ended: JobId[] = []
     const keyed: JobId[] = []
@@ -67,7 +67,7 @@ export class Settle {
     for (const settlement of settlements) {
       const { id, run } = settlement
       const current = this.current(id, run)
-      if (!current) {
+      if (!current || (worker !== null && current.locked_by !== worker)) {
         stale.push({ id, run })
         continue
       }

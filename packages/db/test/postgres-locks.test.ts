@@ -1,0 +1,337 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import {
+  aJob,
+  anError,
+  claimOne,
+  complete,
+  LEASE,
+  newWorkerId,
+  read,
+  TestClock,
+  WORKER,
+} from '../src/conformance/harness.ts'
+import { openStore } from '../src/open.ts'
+import { PostgresClient } from '../src/postgres/client.ts'
+import type { Store } from '../src/store.ts'
+import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+
+const SETTLE = `select from oncue.settle_v1(null, array[$1]::uuid[], array[$2]::integer[], null, null, '{}', '{}', '{}')`
+
+/** Two transactions at once, interleaved by locks that a third one holds. */
+describe('who waits for whom on Postgres', () => {
+  const clock = new TestClock()
+  let database: TestDatabase
+  let store: Store
+  let other: pg.Client
+  let watcher: pg.Client
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+    store = await openStore(database.url)
+    other = new pg.Client(database.url)
+    watcher = new pg.Client(database.url)
+    await Promise.all([other.connect(), watcher.connect()])
+  })
+  afterEach(async () => {
+    await Promise.all([other.end(), watcher.end()])
+    await store.close()
+    await database.drop()
+  })
+
+  /** How many sessions of this database wait for a lock of another one. */
+  async function waiting(): Promise<number> {
+    const { rows } = await watcher.query(
+      `select count(*)::int as n from pg_stat_activity
+       where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`,
+    )
+    return rows[0].n
+  }
+
+  /** Whether it ends, while the locks of `other` are held, or is seen to wait for one of them. */
+  async function endsOrWaits(work: Promise<unknown>): Promise<'ended' | 'waits'> {
+    let ended = false
+    const done = () => {
+      ended = true
+    }
+    void work.then(done, done)
+    for (;;) {
+      if (ended) return 'ended'
+      if ((await waiting()) > 0) return 'waits'
+    }
+  }
+
+  const unchecked = async () => {
+    const { rows } = await watcher.query('select count(*)::int as n from oncue.deps where not checked')
+    return rows[0].n
+  }
+
+  async function aFailedJob(): Promise<string> {
+    const [id = ''] = await store.enqueue([aJob({ queue: 'failing' })])
+    const { run } = await claimOne(store, { queues: ['failing'] })
+    await store.settle([{ id, run, kind: 'fail', error: anError }])
+    return id
+  }
+
+  /** B after a failed A, C after B, D after C: B and C are parents and dependants. */
+  async function aChain(options: Parameters<typeof aJob>[0] = {}) {
+    const b = aJob({ ...options, after: [await aFailedJob()] })
+    const c = aJob({ ...options, after: [b.id] })
+    const d = aJob({ ...options, after: [c.id] })
+    await store.enqueue([b, c, d])
+    return { b, c, d }
+  }
+
+  /** The chain whose first job fails while the edges to it are not committed yet, so that nobody has told them. */
+  async function aChainThatNobodyTold(onParentFailure: 'stop' | 'cancel' | 'go_on') {
+    const [a = ''] = await store.enqueue([aJob({ queue: 'failing' })])
+    const { run } = await claimOne(store, { queues: ['failing'] })
+    const b = aJob({ after: [a], onParentFailure })
+    const c = aJob({ after: [b.id], onParentFailure })
+    await other.query('begin')
+    await store.enqueue([b, c], { tx: other })
+    await store.settle([{ id: a, run, kind: 'fail', error: anError }])
+    await other.query('commit')
+    return { b, c }
+  }
+
+  describe('polls', () => {
+    it('a second one leaves a first that is under way alone', async () => {
+      await aChain()
+      await other.query('begin')
+      await other.query('select oncue.tend_v1(null)')
+      const second = store.rescue()
+      const outcome = await endsOrWaits(second)
+      await other.query('commit')
+      await second
+      expect(outcome).toBe('ended')
+      expect(await unchecked()).toBe(0)
+    })
+
+    it('two at once over a chain whose first job has failed wait neither for an edge nor for each other', async () => {
+      const { c } = await aChain()
+      // Both would have B shared by now, and wait here; let go, each would wait for the other's share of B.
+      await other.query('begin')
+      await other.query('select from oncue.deps where job_id = $1 for update', [c.id])
+      const polls = Promise.all([store.rescue(), store.rescue()])
+      const outcome = await endsOrWaits(polls)
+      await other.query('commit')
+      await polls
+      expect(outcome).toBe('ended')
+      await store.rescue()
+      expect(await unchecked()).toBe(0)
+    })
+
+    it('twelve at once have looked at every edge when they are done', async () => {
+      const stores = await Promise.all(
+        Array.from({ length: 12 }, () => openStore(database.url, { poolSize: 1 })),
+      )
+      for (const onParentFailure of ['wait', 'stop', 'cancel', 'go_on'] as const)
+        await aChain({ onParentFailure })
+      await Promise.all(stores.map((each) => each.rescue()))
+      expect(await unchecked()).toBe(0)
+      await Promise.all(stores.map((each) => each.close()))
+    })
+
+    it.each([
+      ['stop', 'failed', 'failed'],
+      ['cancel', 'cancelled', 'cancelled'],
+      ['go_on', 'pending', 'blocked'],
+    ] as const)(
+      'one that finds a dependant locked waits for nobody, and the next makes it (%s): %s, %s',
+      async (policy, then, thenNext) => {
+        const { b, c } = await aChainThatNobodyTold(policy)
+        await other.query('begin')
+        await other.query('select from oncue.jobs where id = $1 for update', [b.id])
+        const poll = store.rescue()
+        const outcome = await endsOrWaits(poll)
+        await other.query('commit')
+        await poll
+        expect(outcome).toBe('ended')
+        await store.rescue()
+        expect(await read(store, b.id)).toMatchObject({ status: then })
+        expect(await read(store, c.id)).toMatchObject({ status: thenNext })
+        expect(await unchecked()).toBe(0)
+      },
+    )
+
+    it('a parent that is about to end when its new edge is looked at still tells its dependant', async () => {
+      const [parent = ''] = await store.enqueue([aJob()])
+      const { run } = await claimOne(store)
+      // The settle does not see the edge, and what looks at the edge does not see the settle.
+      await other.query('begin')
+      const [child = ''] = await store.enqueue([aJob({ after: [parent] })], { tx: other })
+      await watcher.query('begin')
+      await watcher.query(SETTLE, [parent, run])
+      await other.query('commit')
+      await store.rescue()
+      expect(await read(store, child)).toMatchObject({ status: 'blocked' })
+      await watcher.query('commit')
+      await store.rescue()
+      expect(await read(store, child)).toMatchObject({ status: 'pending' })
+    })
+  })
+
+  describe('an enqueue after a failed parent', () => {
+    it('locks nobody else who waits for that parent, for as long as the transaction of its caller is open', async () => {
+      const { b } = await aChain()
+      const [parent = ''] = (
+        await watcher.query('select parent_id from oncue.deps where job_id = $1', [b.id])
+      ).rows.map((row) => row.parent_id)
+      await other.query('begin')
+      await store.enqueue([aJob({ after: [parent] })], { tx: other })
+      const { rowCount } = await watcher.query(
+        'select from oncue.jobs where id = $1 for update skip locked',
+        [b.id],
+      )
+      await other.query('commit')
+      expect(rowCount).toBe(1)
+    })
+  })
+
+  describe('a rescue', () => {
+    let patient: Store
+    let dead: string
+    let id: string
+    beforeEach(async () => {
+      patient = await openStore(database.url, { clock: clock.now })
+      await patient.enqueue([aJob()])
+      dead = newWorkerId()
+      id = (await claimOne(patient, { worker: dead })).id
+      // Present by a key that no session holds.
+      await watcher.query(
+        `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
+         values ($1, 'h', 1, '[]', 1, '0', '1', $2, $2)`,
+        [dead, clock.now()],
+      )
+    })
+    afterEach(() => patient.close())
+
+    /** Nobody is declared dead in the first seconds of a server. */
+    const isRescued = async () => {
+      await expect
+        .poll(async () => (await patient.rescue().catch(() => ({ rescued: [] }))).rescued, {
+          timeout: 20_000,
+        })
+        .toEqual([{ worker: dead, released: 1, failed: 0 }])
+      expect(await read(patient, id)).toMatchObject({ status: 'pending', crashes: 1 })
+    }
+
+    it('is not undone by an error in what the poll does besides', async () => {
+      await watcher.query(
+        `create or replace function oncue.tend_v1(p_now timestamptz) returns void language plpgsql
+         as $$ begin raise exception 'deadlock detected' using errcode = '22000'; end $$`,
+      )
+      await expect(patient.rescue()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' })
+      clock.advance(1_000)
+      await isRescued()
+    })
+
+    it('goes on while the poll of another worker is stuck', async () => {
+      await aChain()
+      await other.query('begin')
+      await other.query('select oncue.tend_v1(null)')
+      const noticing = patient.rescue()
+      const outcome = await endsOrWaits(noticing)
+      if (outcome === 'waits') await other.query('commit')
+      await noticing
+      expect(outcome).toBe('ended')
+      clock.advance(1_000)
+      await isRescued()
+      await other.query('commit')
+    })
+  })
+
+  describe('a heartbeat', () => {
+    const beat = (run: { id: string; run: number }) =>
+      store.heartbeat({ worker: WORKER, leaseMs: 10 * LEASE, runs: [run] })
+
+    it('names a run that it could not extend because another transaction has its row', async () => {
+      await store.enqueue([aJob()])
+      const { id, run } = await claimOne(store)
+      const before = (await read(store, id)).lockedUntil
+      await other.query('begin')
+      await other.query('select from oncue.jobs where id = $1 for share', [id])
+      expect(await beat({ id, run })).toEqual({ lost: [], cancelled: [], locked: [{ id, run }] })
+      expect((await read(store, id)).lockedUntil).toEqual(before)
+      await other.query('commit')
+      expect(await beat({ id, run })).toEqual({ lost: [], cancelled: [] })
+      expect((await read(store, id)).lockedUntil?.getTime()).toBeGreaterThan(before?.getTime() ?? 0)
+    })
+
+    it('extends a run whose row is only referred to, as by a poll or a foreign key', async () => {
+      await store.enqueue([aJob()])
+      const { id, run } = await claimOne(store)
+      const before = (await read(store, id)).lockedUntil
+      await other.query('begin')
+      await other.query('select from oncue.jobs where id = $1 for key share', [id])
+      expect(await beat({ id, run })).toEqual({ lost: [], cancelled: [] })
+      await other.query('commit')
+      expect((await read(store, id)).lockedUntil?.getTime()).toBeGreaterThan(before?.getTime() ?? 0)
+    })
+  })
+
+  describe('events', () => {
+    const prune = () =>
+      other.query(`select oncue.prune_v1(null, 'default', 'mail_digest', 'completed', 'infinity', 10)`)
+
+    it('are not appended to a job that is being pruned', async () => {
+      const [id = ''] = await store.enqueue([aJob()])
+      await store.settle([complete(await claimOne(store))])
+      await other.query('begin')
+      await prune()
+      const appending = store.events.append(id, null, [{ type: 'late' }])
+      const settled = Promise.allSettled([appending])
+      await endsOrWaits(appending)
+      await other.query('commit')
+      expect(await settled).toMatchObject([{ status: 'rejected', reason: { code: 'JOB_NOT_FOUND' } }])
+      expect(await store.events.list(id)).toEqual([])
+    })
+
+    it('are appended to a job that is being settled, in one stream', async () => {
+      const [id = ''] = await store.enqueue([aJob()])
+      const { run } = await claimOne(store)
+      await other.query('begin')
+      await other.query(SETTLE, [id, run])
+      const appending = store.events.append(id, 0, [{ type: 'late' }])
+      await endsOrWaits(appending)
+      await other.query('commit')
+      expect(await appending).toBe(1)
+      expect(await read(store, id)).toMatchObject({ status: 'completed' })
+    })
+  })
+
+  describe('a slot', () => {
+    it('that a claim takes while a poll clears away the one of an earlier run is kept', async () => {
+      const [id = ''] = await store.enqueue([aJob({ concurrencyKey: 'k', concurrencyLimit: 1 })])
+      await watcher.query(`insert into oncue.slot_runs (key, job_id, run) values ('k:k', $1, 0)`, [id])
+      await watcher.query(`insert into oncue.slots (key, max_running) values ('k:k', 2)`)
+      await other.query('begin')
+      await other.query(
+        `select from oncue.claim_v1(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
+        [WORKER, LEASE],
+      )
+      const poll = store.rescue()
+      await endsOrWaits(poll)
+      await other.query('commit')
+      await poll
+      const { rows } = await watcher.query('select job_id, run from oncue.slot_runs')
+      expect(rows).toEqual([{ job_id: id, run: 1 }])
+      await store.rescue()
+      expect((await watcher.query('select from oncue.slot_runs')).rowCount).toBe(1)
+    })
+  })
+
+  describe('a client that has waited long enough', () => {
+    it('takes its statement back from the server', async () => {
+      await other.query('select pg_advisory_lock(1)')
+      const client = new PostgresClient(database.url, 1)
+      const query = { text: 'select pg_advisory_xact_lock(1)', values: [], query_timeout: 100 }
+      await expect(client.queryOnce(query)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+      // The lock that it waited for is still held.
+      await expect.poll(waiting).toBe(0)
+      expect(await client.query({ text: 'select 1', values: [] })).toEqual([[1]])
+      await client.close()
+      await other.query('select pg_advisory_unlock(1)')
+    })
+  })
+})
