@@ -157,6 +157,10 @@ end;
 -- has seen the index. A transaction left open anywhere keeps vacuum from removing the entries of
 -- finished jobs, and without the mark each claim would walk all of them again.
 --
+-- What the caller may remember of its way: the last row names queues of which it has not seen all that is due.
+-- `stopped` are those that were paused or at their limit: seen as far as the last job that was taken. Of those
+-- `skipped` something was left behind on the way.
+--
 -- The first p_start jobs count as started; the others are prefetched. Rows of one queue and priority
 -- come in the order of the table: sorting a few hundred is cheaper in the client than keeping their
 -- order here (measured: an eighth of the claim).
@@ -194,11 +198,16 @@ declare
   v_due timestamptz;
   v_next_due timestamptz;
   v_looks integer := 0;
+  v_stopped text[] := '{}';
+  v_skipped text[] := '{}';
 begin
   perform oncue.require_read_committed_v1();
   foreach v_queue in array p_queues loop
     select * into v_state from oncue.queues q where q.name = v_queue;
-    continue when v_state.paused_at is not null;
+    if v_state.paused_at is not null then
+      v_stopped := v_stopped || v_queue;
+      continue;
+    end if;
     v_room := v_left;
     v_aged := null;
     v_dues := null;
@@ -216,6 +225,7 @@ begin
       end if;
       if v_room = 0 then
         v_next_due := least(v_next_due, v_due);
+        v_stopped := v_stopped || v_queue;
         continue;
       end if;
     else
@@ -277,6 +287,9 @@ begin
       if v_keyed and v_ids is not null then
         select h.refused, h.again into v_refused, v_due from oncue.hold_back_v1(v_now, v_ids) h;
         v_next_due := least(v_next_due, v_due);
+        if v_due is not null then
+          v_skipped := v_skipped || v_queue;
+        end if;
         -- Those held back have a new place in the table, so the rows are found by their ids again.
         select array_agg(j.ctid order by c.n), array_agg(j.id order by c.n) into v_rows, v_ids
           from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id])
@@ -315,6 +328,7 @@ begin
         v_looks := v_looks + 1;
         if v_looks > 20 then
           v_next_due := v_now;
+          v_skipped := v_skipped || v_queue;
           exit;
         end if;
         if v_aged is not null then
@@ -332,8 +346,14 @@ begin
       end if;
     end loop;
     exit when v_left = 0;
+    if v_room = 0 then
+      v_stopped := v_stopped || v_queue;
+    end if;
   end loop;
-  return next row ('c', null, null, null, null, null, null, case when v_left = p_limit then v_next_due end, v_now,
+  return next row ('c', null, null, null, null,
+                   case when cardinality(v_stopped || v_skipped) > 0 then
+                     json_build_object('stopped', v_stopped, 'skipped', v_skipped) end,
+                   null, case when v_left = p_limit then v_next_due end, v_now,
                    null, null, null, null, null, null)::oncue.work_row_v1;
 end $$;
 
