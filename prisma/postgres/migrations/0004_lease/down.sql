@@ -1,3 +1,4 @@
+drop function oncue.tend_slots_v1;
 drop function oncue.tend_v1;
 drop function oncue.rescue_v1;
 drop function oncue.note_v1;
