@@ -85,6 +85,8 @@ export class Dispatcher {
   /** The answer to a claim was lost: the database may count runs as ours that we do not know of. */
   #unsure = false
 
+  /** What is due waits for a rate: drainers ask again with the next look. */
+  #throttled = false
   #drainers: { asked: boolean; readonly resolve: () => void }[] = []
   #stopping: Promise<void> | undefined
   #stopped: (() => void) | undefined
@@ -137,6 +139,7 @@ export class Dispatcher {
   /** There may be something new. */
   wake(): void {
     this.#hungry = true
+    this.#throttled = false
     this.#turnLater()
   }
 
@@ -275,7 +278,8 @@ export class Dispatcher {
       this.#claiming -= limit
       this.#starting -= start
     }
-    this.#received(claimed, limit, start)
+    const isThrottled = thorough && claimed.jobs.length === 0 && (await store.throttled({ queues, topics }))
+    this.#received(claimed, limit, start, isThrottled)
   }
 
   async #settling<Answer extends Settled>(batch: Batch, send: () => Promise<Answer>): Promise<Answer> {
@@ -334,12 +338,13 @@ export class Dispatcher {
     }
   }
 
-  #received(claimed: Claimed, limit: number, start: number): void {
+  #received(claimed: Claimed, limit: number, start: number, isThrottled: boolean): void {
     const { jobs } = claimed
     if (claimed.unanswered) this.#unsure = true
     this.#backlog = jobs.length === limit
     if (!this.#backlog) this.#lookAfter(claimed)
-    this.#answerDrainers(jobs.length === 0)
+    this.#throttled = isThrottled
+    this.#answerDrainers(jobs.length === 0 && !isThrottled)
     if (jobs.length === 0) return
     this.#claimed += jobs.length
     const held = jobs.map((job, n) => this.#options.runs.hold(job, n < start))
@@ -372,7 +377,7 @@ export class Dispatcher {
 
   /** Nothing is left here: whether something is left there is known by a claim that is sent from now on. */
   #askForDrainers(): void {
-    if (!this.#isQuiet || this.#drainers.every(({ asked }) => asked)) return
+    if (this.#throttled || !this.#isQuiet || this.#drainers.every(({ asked }) => asked)) return
     for (const drainer of this.#drainers) drainer.asked = true
     this.#hungry = true
   }

@@ -12,7 +12,7 @@ import {
   type Registry,
   type TopicOf,
 } from '@oncue/core'
-import { type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
+import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
 import { createExecutor, type Executor } from './executor.ts'
 import { silentLogger } from './log.ts'
 import { toSettings, type WorkerOptions } from './options.ts'
@@ -63,6 +63,8 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   readonly #queues: readonly string[]
   readonly #executor: Executor
   readonly #id = randomUUID()
+  /** When the last claim wanted to look again. */
+  #nextLook = Number.POSITIVE_INFINITY
 
   constructor(store: Store, clock: { ms: number }, options: TestWorkerOptions<Jobs>) {
     const { jobs = {}, log = silentLogger, abandonMs = ABANDON_MS, workers, use, retry } = options
@@ -110,7 +112,9 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   async drain({ maxRuns = MAX_RUNS }: { maxRuns?: number } = {}): Promise<TestedJob[]> {
     const done: TestedJob[] = []
     for (;;) {
-      const [job] = await this.#claim(1)
+      const { jobs, nextDue } = await this.#claim(1)
+      const [job] = jobs
+      this.#nextLook = nextDue?.getTime() ?? Number.POSITIVE_INFINITY
       if (!job) return done
       if (done.length === maxRuns) {
         throw new OncueError(
@@ -126,7 +130,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     }
   }
 
-  /** Moves the clock on, and runs each job when it is due: retries, snoozes, delayed jobs. */
+  /** Moves the clock on, and runs each job when it is due and its rate allows it: retries, snoozes, delayed jobs. */
   async advance(ms: number): Promise<TestedJob[]> {
     const end = this.#clock.ms + ms
     const done = await this.drain()
@@ -147,16 +151,15 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     return this.close()
   }
 
-  async #claim(limit: number): Promise<ClaimedJob[]> {
+  async #claim(limit: number): Promise<Claimed> {
     const stored = (await this.store.queues()).map(({ queue }) => queue)
     const queues = [...new Set([...this.#queues, ...stored, DEFAULTS.queue])]
     const topics = this.#registry.topics()
-    const { jobs } = await this.store.claim({ queues, topics, limit, worker: this.#id, leaseMs: LEASE_MS })
-    return jobs
+    return this.store.claim({ queues, topics, limit, worker: this.#id, leaseMs: LEASE_MS })
   }
 
   async #claimOnly(id: JobId): Promise<ClaimedJob> {
-    const claimed = await this.#claim(MAX_WAITING)
+    const { jobs: claimed } = await this.#claim(MAX_WAITING)
     const others = claimed.filter((job) => job.id !== id)
     const released = others.map(({ id, run }) => ({ id, run, kind: 'release' as const }))
     await this.store.settle(released, this.#id)
@@ -176,7 +179,8 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     const { items } = await this.store.list({ status: 'pending' }, { limit: MAX_WAITING })
     const known = items.filter(({ topic }) => this.#registry.get(topic))
     const times = known.map(({ visibleAt }) => visibleAt?.getTime() ?? Number.POSITIVE_INFINITY)
-    return Math.min(...times.filter((time) => time > this.#clock.ms))
+    // A rate says when it allows the next.
+    return Math.min(...[...times, this.#nextLook].filter((time) => time > this.#clock.ms))
   }
 
   async #read<Result>(id: JobId): Promise<TestedJob<Result>> {

@@ -20,7 +20,10 @@ export interface RunningWorker {
   /** As others see it: a UUID, new at each start. */
   readonly id: string
   stats(): WorkerStats
-  /** Resolves when nothing that is due now is left to run, and all is settled; the worker goes on. */
+  /**
+   * Resolves when nothing that is due is left to run, and all is settled; the worker goes on. Waits for rates, and
+   * not for paused queues, nor for what other workers run.
+   */
   drain(): Promise<void>
   /**
    * Stops claiming, gives back what has not started, waits `graceMs` for the rest, then aborts and

@@ -158,6 +158,13 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
     expect(await store.get(failing)).toMatchObject({ status: 'pending', retries: 1 })
   })
 
+  test('--once waits for the rate of what is due', async () => {
+    await store.limit({ queue: 'default' }, { rate: { count: 1, intervalMs: 100 } })
+    const ids = [await add('hello'), await add('hello'), await add('hello')]
+    expect(await once()).toMatchObject({ code: 0 })
+    for (const id of ids) expect(await statusOf(id)).toBe('completed')
+  })
+
   test('a promise that a handler forgot is reported, and nothing stops', async () => {
     const id = await add('forgets')
     const process = worker()

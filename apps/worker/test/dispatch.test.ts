@@ -177,6 +177,35 @@ describeBoth('dispatch', (bench) => {
     expect(await store.stats()).toMatchObject({ completed: 55, pending: 1 })
   })
 
+  it.each([
+    ['queue', { queue: 'default' }, {}],
+    ['concurrency key', { concurrencyKey: 'k' }, { concurrencyKey: 'k', concurrencyLimit: 10 }],
+  ] as const)('drains what waits for the rate of its %s', async (_, target, options) => {
+    const store = await bench.open()
+    await store.limit(target, { rate: { count: 2, intervalMs: 100 } })
+    await store.enqueue(someJobs(5, 'mail', options))
+    const worker = await bench.start({ store, workers: { mail: () => null }, pollMs: NO_POLL })
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 5, pending: 0 })
+  })
+
+  it('drains without waiting for a rate that nothing it could run waits for', async () => {
+    const store = await bench.open()
+    const [queues, rate] = [['default', 'paused', 'other'], { count: 1, intervalMs: 3_600_000 }]
+    for (const queue of queues) await store.limit({ queue }, { rate })
+    await store.enqueue(queues.flatMap((queue) => someJobs(1, 'mail', { queue })))
+    const worker = await bench.start({ store, queues, workers: { mail: () => null } })
+    await worker.drain()
+    await store.pause('paused')
+    await store.enqueue([
+      ...someJobs(1, 'mail', { delay: 3_600_000 }),
+      ...someJobs(1, 'mail', { queue: 'paused' }),
+      ...someJobs(1, 'unknown', { queue: 'other' }),
+    ])
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 3, pending: 3 })
+  })
+
   it('runs what a settle sets free with the claim that goes with it, without a poll', async () => {
     const store = await bench.open()
     const [parent] = someJobs(1, 'mail')

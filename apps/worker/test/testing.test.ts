@@ -125,6 +125,16 @@ describe('createTestWorker', () => {
     expect(worker.now()).toEqual(new Date(START.getTime() + 11 * MINUTE - 1))
   })
 
+  it('runs each job when its rate allows it', async () => {
+    const worker = await open()
+    await worker.store.limit({ queue: 'default' }, { rate: { count: 1, intervalMs: MINUTE } })
+    for (const userId of ['ada', 'bob', 'eve']) await worker.enqueue('digest', { userId })
+    expect(await worker.drain()).toHaveLength(1)
+    const [second, third] = await worker.advance(10 * MINUTE)
+    expect(second?.finishedAt).toEqual(new Date(START.getTime() + MINUTE))
+    expect(third?.finishedAt).toEqual(new Date(START.getTime() + 2 * MINUTE))
+  })
+
   it('tells of snoozed and cancelled jobs', async () => {
     const snooze = () => Promise.reject(new Snooze(MINUTE))
     const cancel = () => Promise.reject(new Cancel())

@@ -190,6 +190,11 @@ export abstract class ColdStore {
     return this.cold.reads.queues()
   }
 
+  async throttled(...args: Parameters<Reads['throttled']>) {
+    this.assertOpen()
+    return this.cold.reads.throttled(...args)
+  }
+
   async workers() {
     this.assertOpen()
     return this.cold.reads.workers()

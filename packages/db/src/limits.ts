@@ -30,17 +30,19 @@ export function createLimits(sql: Sql): Store['limit'] {
   }
 
   async function limitQueue(queue: string, columns: Columns): Promise<void> {
-    // What runs already counts. Of a run that ends at this moment `tend` takes the slot back.
+    const now = sql.clock()
+    const slot = `q:${queue}`
+    // What runs already counts. A run that ends at this moment gives its place back when the first claim finds none.
     const count: PortableStatement = {
-      text: `insert into {slot_runs} (key, job_id, run)
-        select 'q:' || queue, id, run from {jobs} where queue = ? and status = 'processing'
-        on conflict (key, job_id) do nothing`,
-      values: [queue],
+      text: `insert into {slot_runs} (key, job_id, run, taken, until)
+        select 'q:' || queue, id, run, ${now.text}, ${now.text} from {jobs} where queue = ? and status = 'processing'
+        on conflict (job_id, key) do nothing`,
+      values: [...now.values, ...now.values, queue],
     }
-    await sql.run(writeSlot(`q:${queue}`, columns), count)
+    await sql.run(writeSlot(slot, columns), count)
     if (sql.dialect === 'postgres') {
       await claimsInFlight(sql)
-      await sql.run(count)
+      await sql.run({ text: 'update {slots} set since = null where key = ?', values: [slot] }, count)
     }
   }
 
@@ -97,7 +99,7 @@ function writeSlot(key: string, { max, count, ms }: Columns): PortableStatement 
   return {
     text: `insert into {slots} (key, max_running, rate_count, rate_ms) values (?, ?, ?, ?)
       on conflict (key) do update set
-        max_running = excluded.max_running, rate_count = excluded.rate_count, rate_ms = excluded.rate_ms`,
+        max_running = excluded.max_running, rate_count = excluded.rate_count, rate_ms = excluded.rate_ms, since = null`,
     values: [key, max, count, ms],
   }
 }

@@ -10,6 +10,7 @@ import { list } from './reads/list.ts'
 import { matching } from './reads/matching.ts'
 import { queues } from './reads/queues.ts'
 import { series } from './reads/series.ts'
+import { throttled } from './reads/throttled.ts'
 import { topicClashes } from './reads/topic-clashes.ts'
 import { topics, workers } from './reads/workers.ts'
 import { withRetries } from './retry.ts'
@@ -34,6 +35,7 @@ export function createReads({ sql, prisma, toError }: Access) {
     stats: (filter: QueueAndTopic = {}) => stats(sql, filter),
     failures: (filter: FailureFilter = {}) => failures(sql, filter),
     queues: () => queues(sql),
+    throttled: (request: Parameters<typeof throttled>[1]) => throttled(sql, request),
     workers: () => workers(sql),
     topics: () => topics(sql),
     topicClashes: () => topicClashes(sql),

@@ -128,6 +128,8 @@ export interface Store {
   /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
+  /** Whether a job that such a claim would take is due and waits for the rate of its queue or key. */
+  throttled(request: Pick<ClaimRequest, 'queues' | 'topics'>): Promise<boolean>
   workers(): Promise<WorkerRow[]>
   topics(): Promise<TopicRow[]>
   /** Topics of which workers that live have announced different schemas. */

@@ -187,6 +187,125 @@ describe('the plans of the hot path on Postgres', () => {
     expect((await claim()).buffers).toBeLessThanOrEqual(before * 1.2)
   })
 
+  describe('what jobs of a concurrency key cost does not depend on how many there are', () => {
+    /** What is there beside the five that run. Trees are a level or two higher; a walk would be hundreds of pages more. */
+    const OTHERS: Record<string, { limit: number; visible: string; waiting: boolean }> = {
+      'ready, and never at their limit': {
+        limit: 1_000,
+        visible: `$1::timestamptz - interval '1 hour'`,
+        waiting: false,
+      },
+      scheduled: { limit: 5, visible: `$1::timestamptz + interval '1 day'`, waiting: false },
+      'held back': { limit: 5, visible: 'null::timestamptz', waiting: true },
+    }
+
+    async function measure({ limit, visible, waiting }: (typeof OTHERS)[string], count: number) {
+      await session.run('truncate oncue.jobs, oncue.slots, oncue.slot_runs')
+      const store = await bench.openWithClock()
+      const keyed = { concurrencyKey: 'k', concurrencyLimit: limit, topic: 'running' }
+      await store.enqueue(someJobs(5, keyed))
+      const { jobs: runs } = await store.claim(claiming({ topics: ['running'] }))
+      expect(runs).toHaveLength(5)
+      await session.run(
+        `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated,
+           run_at, visible_at, status, concurrency_key, concurrency_limit)
+         select ('01900000-0000-7000-8000-' || lpad(to_hex(nextval('fixture')), 12, '0'))::uuid,
+           'default', 'other', '{}', 0, 3, 600000, $1, $1, coalesce(due.at, $1), due.at, 'pending', 'k', $3::int
+         from generate_series(1, $2) as n, lateral (select ${visible} + n * interval '1 us' as at) as due`,
+        [now(), count, limit],
+      )
+      if (waiting) await session.run(`update oncue.slots set waiting = true`)
+      await store.enqueue(someJobs(1, { ...keyed, priority: 1 }))
+      const settled = await session.explain(
+        postgres.settle(
+          runs.map((run) => complete(run)),
+          now(),
+        ),
+      )
+      const one = await claim({ topics: ['running'], limit: 1 })
+      const tended = await session.explain({ text: 'select oncue.tend_v1($1)', values: [now()] })
+      return { settle: settled.buffers, claim: one.buffers, poll: tended.buffers }
+    }
+
+    test.each(Object.keys(OTHERS))('when they are %s', async (name) => {
+      const others = OTHERS[name] ?? expect.unreachable()
+      const small = await measure(others, 20)
+      const large = await measure(others, MANY)
+      for (const call of ['settle', 'claim', 'poll'] as const)
+        expect.soft({ [call]: large[call] }).toSatisfy(() => large[call] <= 1.6 * small[call] + 40)
+    })
+  })
+
+  test('a poll looks at some of the concurrency keys that are busy, however many there are', async () => {
+    const measure = async (keys: number) => {
+      await session.run('truncate oncue.jobs, oncue.slots, oncue.slot_runs')
+      const rows = `generate_series(1, $2) as n, lateral (values
+        (md5('running' || n)::uuid, 'processing'), (md5('held' || n)::uuid, 'pending')) as j(id, status)`
+      await session.run(
+        `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated, run_at,
+           visible_at, status, locked_until, locked_by, run, concurrency_key, concurrency_limit)
+         select j.id, 'default', 'other', '{}', 0, 3, 600000, $1, $1, $1,
+           case j.status when 'processing' then $1::timestamptz end, j.status::oncue."Status",
+           case j.status when 'processing' then $1::timestamptz + interval '1 hour' end,
+           case j.status when 'processing' then $3::uuid end, 1, 'user:' || n, 1 from ${rows}`,
+        [now(), keys, WORKER],
+      )
+      await session.run(
+        `with busy as (
+           insert into oncue.slot_runs (key, job_id, run, taken, until)
+           select 'k:user:' || n, md5('running' || n)::uuid, 1, $1, $1::timestamptz + interval '1 hour' from generate_series(1, $2) n
+         )
+         insert into oncue.slots (key, waiting) select 'k:user:' || n, true from generate_series(1, $2) n`,
+        [now(), keys],
+      )
+      return (await session.explain({ text: 'select oncue.tend_v1($1)', values: [now()] })).buffers
+    }
+    const small = await measure(400)
+    expect(await measure(20_000)).toBeLessThanOrEqual(1.6 * small + 40)
+  })
+
+  test('while an open transaction stops vacuum, jobs with concurrency keys cost what they cost before', async () => {
+    const store = await bench.openWithClock()
+    const request = claiming({ limit: 500 })
+    const lowWater = new LowWater()
+    const keyed = (n: number) => aJob({ concurrencyKey: `user:${n % 20}`, concurrencyLimit: 50 })
+    const batch = (count: number) => Array.from({ length: count }, (_, n) => keyed(n))
+    // A sweep that took 100 ms: the next is not due before a second has passed.
+    lowWater.marks(request, 0)
+    const finish = async (count: number) => {
+      await store.enqueue(batch(count))
+      const { jobs, now: at } = await store.claim(request)
+      const places = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
+      lowWater.learn(request, places, at, 100)
+      await store.settle(jobs.map((job) => complete(job)))
+      bench.clock.advance(1_000)
+    }
+    /** Of a claim of forty, and of their settle. */
+    const measure = async () => {
+      await finish(40)
+      await store.enqueue(batch(40))
+      const claimed = (await claim({ limit: 500 }, lowWater.marks(request, 200))).buffers
+      const { jobs } = await store.claim(request)
+      const settlements = jobs.map((job) => complete(job))
+      const settled = (await session.explain(postgres.settle(settlements, now()))).buffers
+      await store.settle(settlements)
+      bench.clock.advance(1_000)
+      return { claimed, settled }
+    }
+    const before = await measure()
+    const holder = await Session.open(bench.url)
+    await holder.run('begin isolation level repeatable read')
+    await holder.run('select from oncue.jobs limit 1')
+    try {
+      for (let round = 0; round < 10; round++) await finish(500)
+      const after = await measure()
+      expect(after.claimed).toBeLessThanOrEqual(1.6 * before.claimed + 40)
+      expect(after.settled).toBeLessThanOrEqual(1.6 * before.settled + 40)
+    } finally {
+      await holder.close()
+    }
+  })
+
   test('twenty queues cost a few descents each, however much is scheduled in them', async () => {
     const queues = Array.from({ length: 20 }, (_, n) => `queue-${n}`)
     const [last = '', ...others] = queues.toReversed()
@@ -297,6 +416,22 @@ describe('the plans of the hot path on SQLite', () => {
     ['the search for the next job that is due', sqlite.NEXT_DUE],
   ])('%s walks the ready index', (_, text) => {
     expect(planOf(text)[0]).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX oncue_jobs_ready /)
+  })
+
+  // Each of the two has the jobs of a key that the other has not, so that none is walked in search of the others.
+  test.each([
+    ['the next jobs of a key that are held', limits.PROMOTE, 'oncue_jobs_held (concurrency_key=?)'],
+    ['whether any job of a key is held', limits.NOBODY_WAITS, 'oncue_jobs_held (concurrency_key=?)'],
+    ['the limit of a key that waits', limits.LIMIT_OF, 'oncue_jobs_held (concurrency_key=?)'],
+    [
+      'jobs of a full key that stand in the way',
+      limits.HOLD_BACK_OTHERS,
+      'oncue_jobs_keyed (concurrency_key=? AND visible_at>? AND visible_at<?)',
+    ],
+    ['runs of a slot whose leases may be over', limits.OVERDUE, 'oncue_slot_runs_key (key=?)'],
+    ['slots that wait', limits.WAITING_SLOTS, 'oncue_slots_waiting (key>?)'],
+  ])('%s are found by an index of their own', (_, text, index) => {
+    expect(planOf(text).filter((step) => step.includes(index))).toHaveLength(1)
   })
 })
 

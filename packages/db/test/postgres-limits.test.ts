@@ -1,7 +1,10 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { claiming, LEASE, someJobs, WORKER } from '../src/conformance/harness.ts'
+import { Bench, claiming, complete, LEASE, MINUTE, someJobs, WORKER } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
+import { decodeWork, TYPES } from '../src/postgres/decode.ts'
+import { LowWater } from '../src/postgres/low-water.ts'
+import * as sql from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
 import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
 
@@ -48,5 +51,99 @@ describe('a limit on Postgres that is set while a claim is under way', () => {
     await other.query('select from oncue.slots')
     await store.limit({ queue: 'default' }, { maxRunning: 1 })
     expect((await store.claim(claiming())).jobs).toHaveLength(1)
+  })
+})
+
+describe('the low-water mark and limits', () => {
+  const bench = new Bench({
+    name: 'Postgres',
+    createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+    transactions: [],
+  })
+  let store: Store
+  let client: pg.Client
+  beforeEach(async () => {
+    store = await bench.openWithClock()
+    client = new pg.Client(bench.url)
+    await client.connect()
+  })
+  afterEach(() => client.end())
+
+  /** Claims as a store does between two sweeps: the first one took 100 ms, so that the next is due after a second. */
+  function claims(options: Parameters<typeof claiming>[0] = {}) {
+    const water = new LowWater()
+    const request = claiming(options)
+    let elapsedMs = 0
+    return async () => {
+      const marks = water.marks(request, elapsedMs)
+      const { rows } = await client.query({
+        ...sql.claim(request, marks, bench.clock.now()),
+        rowMode: 'array',
+        types: TYPES,
+      })
+      const { jobs, now, unseen } = decodeWork(rows)
+      elapsedMs += 100
+      water.learn(request, jobs, now, elapsedMs, unseen)
+      return jobs
+    }
+  }
+  const finish = (jobs: Awaited<ReturnType<ReturnType<typeof claims>>>) =>
+    store.settle(jobs.map((job) => complete(job)))
+
+  it('a claim that stopped at the limit of a queue has not seen the rest', async () => {
+    await store.enqueue(someJobs(8))
+    await store.limit({ queue: 'default' }, { maxRunning: 2 })
+    bench.clock.advance(MINUTE)
+    const claim = claims()
+    for (let round = 0; round < 4; round++) {
+      const jobs = await claim()
+      expect(jobs).toHaveLength(2)
+      expect(await claim()).toEqual([])
+      await finish(jobs)
+    }
+  })
+
+  it('nor has one that stopped at its rate', async () => {
+    await store.enqueue(someJobs(6))
+    await store.limit({ queue: 'default' }, { rate: { count: 2, intervalMs: 1_000 } })
+    bench.clock.advance(MINUTE)
+    const claim = claims()
+    for (let round = 0; round < 3; round++) {
+      expect(await claim()).toHaveLength(2)
+      expect(await claim()).toEqual([])
+      bench.clock.advance(1_000)
+    }
+  })
+
+  it('nor has one that came by while the queue was paused', async () => {
+    const claim = claims({ limit: 1 })
+    await store.enqueue(someJobs(1))
+    expect(await claim()).toHaveLength(1)
+    await store.pause('default')
+    await store.enqueue(someJobs(1))
+    bench.clock.advance(MINUTE)
+    expect(await claim()).toEqual([])
+    await store.resume('default')
+    expect(await claim()).toHaveLength(1)
+  })
+
+  it('nor has one that found the slot of a concurrency key locked by another', async () => {
+    const claim = claims()
+    await store.enqueue(someJobs(1))
+    await finish(await claim())
+    await store.enqueue(someJobs(2, { concurrencyKey: 'k', concurrencyLimit: 2 }))
+    bench.clock.advance(MINUTE)
+    const other = new pg.Client(bench.url)
+    await other.connect()
+    try {
+      await other.query(`insert into oncue.slots (key) values ('k:k')`)
+      await other.query('begin')
+      await other.query(`select from oncue.slots where key = 'k:k' for update`)
+      expect(await claim()).toEqual([])
+      await other.query('rollback')
+      expect(await claim()).toHaveLength(2)
+    } finally {
+      await other.end()
+    }
   })
 })

@@ -11,6 +11,7 @@ import {
   OTHER_WORKER,
   read,
   someJobs,
+  WORKER,
 } from './harness.ts'
 import { processesOf } from './processes.ts'
 
@@ -79,6 +80,36 @@ export function describeLimits(dialect: Dialect): void {
       const claimed = await claimedIds(store, { worker: OTHER_WORKER })
       expect(claimed).toHaveLength(1)
       expect(await store.settle([complete(first)])).toMatchObject({ stale: [{ id: first.id }] })
+    })
+
+    it('a full queue lets go of runs whose leases are over', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(3))
+      await store.limit({ queue: 'default' }, { maxRunning: 2 })
+      const { jobs: abandoned } = await store.claim(claiming())
+      expect(abandoned).toHaveLength(2)
+      bench.clock.advance(LEASE)
+      expect(await claimedIds(store, { worker: OTHER_WORKER })).toEqual([])
+      bench.clock.advance(1)
+      expect(await claimedIds(store, { worker: OTHER_WORKER })).toHaveLength(2)
+      expect(await store.settle(abandoned.map((job) => complete(job)))).toMatchObject({
+        stale: [{}, {}],
+      })
+    })
+
+    it('a run that is extended keeps its place in a full queue, as long as it is', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(2))
+      await store.limit({ queue: 'default' }, { maxRunning: 1 })
+      const { id, run } = await claimOne(store)
+      bench.clock.advance(LEASE)
+      await store.heartbeat({ worker: WORKER, leaseMs: LEASE, runs: [{ id, run }] })
+      for (const ms of [1, LEASE - 1]) {
+        bench.clock.advance(ms)
+        expect(await claimedIds(store, { worker: OTHER_WORKER })).toEqual([])
+      }
+      bench.clock.advance(1)
+      expect(await claimedIds(store, { worker: OTHER_WORKER })).toHaveLength(1)
     })
 
     it('a queue runs no more at once than its limit, and a change takes effect at once', async () => {

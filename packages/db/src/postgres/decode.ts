@@ -1,6 +1,7 @@
 import type { JobId } from '@oncue/core'
 import pg from 'pg'
 import type { ClaimedJob, RunRef } from '../store.ts'
+import { ALL_SEEN, type Unseen } from './low-water.ts'
 
 /** One row of work_row_v1, column by column. */
 type WorkRow = [
@@ -42,6 +43,7 @@ export type Work = {
   readonly stale: RunRef[]
   readonly now: Date
   readonly nextDue: Date | null
+  readonly unseen: Unseen
 }
 
 export function decodeWork(rows: readonly unknown[][]): Work {
@@ -49,16 +51,18 @@ export function decodeWork(rows: readonly unknown[][]): Work {
   const stale: RunRef[] = []
   let now = new Date(0)
   let nextDue: Date | null = null
+  let unseen = ALL_SEEN
   for (const row of rows as WorkRow[]) {
     if (row[0] === 'j') jobs.push(claimedJob(row))
     else if (row[0] === 's') stale.push({ id: row[1], run: row[2] })
     else {
       now = row[8]
       nextDue = row[7]
+      if (row[5] !== null) unseen = row[5] as Unseen
     }
   }
   sortLevels(jobs)
-  return { jobs, stale, now, nextDue }
+  return { jobs, stale, now, nextDue, unseen }
 }
 
 function claimedJob(row: WorkRow): Work['jobs'][number] {

@@ -30,6 +30,34 @@ describe('the low-water mark', () => {
     expect(water.marks(claiming(), 1_001).times).toEqual([ago(250)])
   })
 
+  describe('of a queue that a claim has not seen to its end', () => {
+    const marksAfter = (jobs: Parameters<LowWater['learn']>[1], unseen: Parameters<LowWater['learn']>[4]) => {
+      const water = seen()
+      const later = new Date(NOW.getTime() + 1_000)
+      water.marks(claiming(), 200)
+      water.learn(claiming(), jobs, later, 200, unseen)
+      return water.marks(claiming(), 201).times
+    }
+
+    it('goes as far as the last job that was taken before the limit', () => {
+      const stopped = { stopped: ['default'], skipped: [] }
+      expect(marksAfter([found(ago(20)), found(ago(10))], stopped)).toEqual([ago(10)])
+    })
+
+    it('stays where it was when the queue was full, or paused', () => {
+      expect(marksAfter([], { stopped: ['default'], skipped: [] })).toEqual([ago(250)])
+    })
+
+    it('stays where it was when something was left behind', () => {
+      expect(marksAfter([found(ago(10))], { stopped: [], skipped: ['default'] })).toEqual([ago(250)])
+    })
+
+    it('is no business of the other queues', () => {
+      const after = [new Date(NOW.getTime() + 750)]
+      expect(marksAfter([], { stopped: ['other'], skipped: ['another'] })).toEqual(after)
+    })
+  })
+
   it('is not for a claim that has to be thorough', () => {
     const water = seen()
     expect(water.marks(claiming({ thorough: true }), 200).times).toEqual(['-infinity'])

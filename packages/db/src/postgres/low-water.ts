@@ -13,6 +13,15 @@ type Mark = { readonly at: Date | '-infinity'; readonly id: string }
 type Scope = { readonly marks: Map<number, Mark>; sweptAt: number; sweepTook: number; isSweep: boolean }
 type Place = ClaimedJob & { readonly visibleAt: Date }
 
+/** Queues of which a claim has not seen all that is due. */
+export type Unseen = {
+  /** Paused, or at its limit: seen as far as the last job that was taken. */
+  readonly stopped: readonly string[]
+  /** Something was left behind on the way. */
+  readonly skipped: readonly string[]
+}
+export const ALL_SEEN: Unseen = { stopped: [], skipped: [] }
+
 const NIL = '00000000-0000-0000-0000-000000000000'
 const START: Mark = { at: '-infinity', id: NIL }
 
@@ -49,22 +58,27 @@ export class LowWater {
   }
 
   /** Learns from what a claim found, in claim order. */
-  learn(request: ClaimRequest, jobs: readonly Place[], now: Date, elapsedMs: number): void {
+  learn(
+    request: ClaimRequest,
+    jobs: readonly Place[],
+    now: Date,
+    elapsedMs: number,
+    unseen: Unseen = ALL_SEEN,
+  ): void {
     const seen = { at: new Date(now.getTime() - SLACK_MS), id: NIL }
     const last = jobs.length >= request.limit ? jobs.at(-1) : undefined
     for (const queue of request.queues) {
       const scope = this.#scope(queue, request)
-      const { marks } = scope
       if (scope.isSweep) scope.sweepTook = elapsedMs - scope.sweptAt
-      for (const job of jobs) if (job.queue === queue) marks.set(job.priority, seen)
-      // A full claim stopped in the middle of this queue: what lies below has not been looked at.
-      if (last?.queue === queue) {
-        const place = { at: last.visibleAt, id: last.id }
-        marks.set(last.priority, isBefore(place, seen) ? place : seen)
-        for (const priority of marks.keys()) if (priority > last.priority) marks.set(priority, seen)
-        return
+      // A full claim stopped in the middle of a queue, and has not looked at those that follow.
+      const isLast = last?.queue === queue
+      if (!unseen.skipped.includes(queue)) {
+        const found = jobs.filter((job) => job.queue === queue)
+        const isPart = isLast || unseen.stopped.includes(queue)
+        if (isPart) learnUpTo(scope.marks, found, seen)
+        else learnAll(scope.marks, found, seen)
       }
-      for (const priority of marks.keys()) marks.set(priority, seen)
+      if (isLast) return
     }
   }
 
@@ -79,6 +93,21 @@ export class LowWater {
     this.#scopes.set(key, scope)
     return scope
   }
+}
+
+function learnAll(marks: Scope['marks'], found: readonly Place[], seen: Mark): void {
+  for (const { priority } of found) marks.set(priority, seen)
+  for (const priority of marks.keys()) marks.set(priority, seen)
+}
+
+/** What lies below the last one has not been looked at. */
+function learnUpTo(marks: Scope['marks'], found: readonly Place[], seen: Mark & { at: Date }): void {
+  const last = found.at(-1)
+  if (!last) return
+  const place = { at: last.visibleAt, id: last.id }
+  for (const { priority } of found) marks.set(priority, seen)
+  for (const priority of marks.keys()) if (priority > last.priority) marks.set(priority, seen)
+  marks.set(last.priority, isBefore(place, seen) ? place : seen)
 }
 
 function add(marks: Marks, queue: string, priority: number, { at, id }: Mark): void {

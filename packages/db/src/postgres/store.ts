@@ -203,8 +203,8 @@ export class PostgresStore extends ColdStore implements Store {
     query: (marks: Marks) => sql.Query,
   ): Promise<Claimed & { stale: RunRef[] }> {
     const marks = this.#lowWater.marks(request, this.#elapsedMs())
-    const work = decodeWork(await this.#client.queryOnce(query(marks)))
-    this.#lowWater.learn(request, work.jobs, work.now, this.#elapsedMs())
+    const { unseen, ...work } = decodeWork(await this.#client.queryOnce(query(marks)))
+    this.#lowWater.learn(request, work.jobs, work.now, this.#elapsedMs(), unseen)
     return work
   }
 

@@ -11,6 +11,7 @@ export type ReadyRow = {
   readonly payload: string
   readonly priority: number
   readonly run_at: number
+  readonly visible_at: number
   readonly created: number
   readonly retries: number
   readonly max_retries: number

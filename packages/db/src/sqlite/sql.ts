@@ -16,7 +16,7 @@ export const NEXT_WAITING = `SELECT priority, visible_at FROM oncue_jobs INDEXED
 WHERE queue = ? AND visible_at IS NOT NULL AND priority < ? AND status = 'pending' ORDER BY priority DESC, visible_at LIMIT 1`
 
 /** Queue, priority, due until, now, topics, topics, limit. */
-export const READY = `SELECT j.id, j.status, j.run, j.queue, j.topic, j.priority, j.run_at, j.created, j.retries, j.max_retries,
+export const READY = `SELECT j.id, j.status, j.run, j.queue, j.topic, j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries,
   j.crashes, j.retry, j.timeout_ms, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key, j.concurrency_limit,
   coalesce(j.payload, (SELECT data FROM oncue_payloads p WHERE p.job_id = j.id AND p.part = 'payload')) AS payload
 FROM oncue_jobs j INDEXED BY oncue_jobs_ready

@@ -71,8 +71,11 @@ create index jobs_ready on oncue.jobs (queue, priority desc, visible_at, id) whe
 -- by their id in this index, where that means to walk all of it.
 create index jobs_listed on oncue.jobs (topic, created, id) where topic <> '';
 
--- Jobs with a concurrency key, in the order in which they get a slot.
-create index jobs_keyed on oncue.jobs (concurrency_key, priority desc, run_at, id) where concurrency_key is not null;
+-- Jobs with a concurrency key: those that can be claimed or run, and those that are held back (or blocked), in the
+-- order in which they get a slot. A job is in one of the two, so that neither is walked in search of the others.
+create index jobs_keyed on oncue.jobs (concurrency_key, visible_at) where concurrency_key is not null and visible_at is not null;
+create index jobs_held on oncue.jobs (concurrency_key, priority desc, run_at, id)
+  where concurrency_key is not null and visible_at is null;
 
 create table oncue.history (
   id              uuid not null,
@@ -207,18 +210,23 @@ create table oncue.slots (
   rate_ms     integer,
   starts      jsonb,
   waiting     boolean not null default false,
+  since       timestamptz(3),
   constraint slots_pkey primary key (key),
   constraint slots_limits check (max_running >= 0 and rate_count between 1 and 10000 and rate_ms > 0)
 ) with (fillfactor = 50);
 create index slots_waiting on oncue.slots (key) where waiting;
 
+-- Runs of one slot are counted from slots.since on: what lies before are the entries of runs that ended, which
+-- a transaction left open anywhere keeps vacuum from removing.
 create table oncue.slot_runs (
   key    text not null,
   job_id uuid not null,
   run    integer not null,
-  constraint slot_runs_pkey primary key (key, job_id)
+  taken  timestamptz(3) not null,
+  until  timestamptz(3) not null,
+  constraint slot_runs_pkey primary key (job_id, key)
 );
-create index slot_runs_job on oncue.slot_runs (job_id);
+create index slot_runs_key on oncue.slot_runs (key, taken);
 
 create table oncue.queues (
   name      text not null,

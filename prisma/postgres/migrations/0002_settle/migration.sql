@@ -67,7 +67,7 @@ begin
   end if;
 end $$;
 
--- Gives the next held jobs of a concurrency key their turn, at p_at. The slot is locked by the caller.
+-- Gives the next held jobs of a concurrency key their turn, at p_at or when they are due. The slot is locked by the caller.
 create function oncue.promote_v1(p_at timestamptz, p_key text, p_count integer) returns void
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -81,7 +81,7 @@ declare
     order by h.priority desc, h.run_at, h.id limit p_count
     for update skip locked);
 begin
-  update oncue.jobs j set visible_at = p_at where j.ctid = any (v_rows);
+  update oncue.jobs j set visible_at = greatest(p_at, j.run_at) where j.ctid = any (v_rows);
   if cardinality(v_rows) < p_count then
     update oncue.slots s set waiting = false
     where s.key = p_key and s.waiting and not exists (
@@ -98,18 +98,24 @@ create function oncue.free_slots_v1(p_now timestamptz, p_ids uuid[]) returns voi
 as $$
 declare
   v_keys text[];
+  v_waiting text[];
   v_key text;
   v_count integer;
 begin
-  if not exists (select from oncue.slot_runs) then return; end if;
+  -- By its size: a search for a first row would walk those that vacuum has not removed yet.
+  if pg_relation_size('oncue.slot_runs') = 0 then return; end if;
   with freed as (
     delete from oncue.slot_runs r where r.job_id = any (p_ids) returning r.key
   )
   select array_agg(key order by key) into v_keys from freed where key like 'k:%';
   if v_keys is null then return; end if;
   -- Waits for claims that are at this key: what they hold back is then seen and promoted.
-  perform from oncue.slots s where s.key = any (v_keys) order by s.key for update;
-  for v_key, v_count in select k, count(*) from unnest(v_keys) as k group by k order by k loop
+  select array_agg(l.key) into v_waiting
+    from (select s.key, s.waiting from oncue.slots s where s.key = any (v_keys) order by s.key for update) l
+    where l.waiting;
+  for v_key, v_count in
+    select k, count(*) from unnest(v_keys) as k where k = any (v_waiting) group by k order by k
+  loop
     perform oncue.promote_v1(p_now, v_key, v_count);
   end loop;
 end $$;

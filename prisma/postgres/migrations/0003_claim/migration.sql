@@ -9,10 +9,21 @@ create function oncue.room_v1(p_now timestamptz, p_slot oncue.slots, p_limit int
 as $$
 declare
   v_max constant integer := coalesce(p_slot.max_running, p_limit);
+  v_running integer;
+  v_oldest timestamptz;
   v_recent bigint[];
 begin
-  room := case when v_max is null then 1000000
-    else greatest(0, v_max - (select count(*) from oncue.slot_runs r where r.key = p_slot.key)) end;
+  room := 1000000;
+  if v_max is not null then
+    select count(*), min(r.taken) into v_running, v_oldest
+      from oncue.slot_runs r where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity');
+    room := greatest(0, v_max - v_running);
+    -- The next count begins at the oldest run. Not written each time: old versions of the slot have to be walked too.
+    v_oldest := least(v_oldest, p_now);
+    if v_oldest > coalesce(p_slot.since, '-infinity') + interval '3 seconds' then
+      update oncue.slots s set since = v_oldest where s.key = p_slot.key;
+    end if;
+  end if;
   if p_slot.rate_count is null then return; end if;
   select array_agg(t.ms::bigint order by t.ms::bigint) into v_recent
     from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
@@ -25,16 +36,18 @@ begin
   end if;
 end $$;
 
--- Takes slots for runs that are about to start.
-create function oncue.take_slots_v1(p_now timestamptz, p_slot oncue.slots, p_ids uuid[], p_runs integer[]) returns void
+-- Takes slots for runs that are about to start. The slot is locked by the caller: `taken` never falls behind `since`,
+-- also when the clock is set back.
+create function oncue.take_slots_v1(p_now timestamptz, p_until timestamptz, p_slot oncue.slots, p_ids uuid[], p_runs integer[])
+  returns void
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 begin
-  insert into oncue.slot_runs (key, job_id, run)
-  select p_slot.key, s.id, s.run from unnest(p_ids, p_runs) as s(id, run)
-  on conflict (key, job_id) do update set run = excluded.run;
+  insert into oncue.slot_runs (key, job_id, run, taken, until)
+  select p_slot.key, s.id, s.run, greatest(p_now, p_slot.since), p_until from unnest(p_ids, p_runs) as s(id, run)
+  on conflict (job_id, key) do update set run = excluded.run, taken = excluded.taken, until = excluded.until;
   if p_slot.rate_count is null then return; end if;
   update oncue.slots s set starts = (
     select jsonb_agg(t.ms) from (
@@ -48,10 +61,43 @@ begin
   where s.key = p_slot.key;
 end $$;
 
+-- Looks after the runs of a full slot whose leases would be over, had nobody extended them. A run that is over,
+-- however that happened, gives its place back; one whose lease is over does if p_crash. Answers whether there is
+-- more room than before. The slot is locked by the caller, so no other run takes it meanwhile.
+create function oncue.free_overdue_v1(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  v_ids constant uuid[] := array(
+    select r.job_id from oncue.slot_runs r
+    where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity') and r.until < p_now limit 100);
+  v_expired uuid[];
+begin
+  if v_ids = '{}' then return false; end if;
+  if p_crash then
+    select array_agg(l.id) into v_expired from (
+      select j.id from oncue.jobs j
+      where j.id = any (v_ids) and j.status = 'processing' and j.locked_until < p_now for update skip locked) l;
+    if v_expired is not null then
+      perform oncue.crash_v1(p_now, v_expired);
+    end if;
+  end if;
+  update oncue.slot_runs r set until = j.locked_until from oncue.jobs j
+    where r.job_id = any (v_ids) and r.key = p_slot.key
+      and j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing' and j.locked_until >= p_now;
+  delete from oncue.slot_runs r
+    where r.job_id = any (v_ids) and r.key = p_slot.key and not exists (
+      select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing');
+  return found or v_expired is not null;
+end $$;
+
 -- Of candidates with a concurrency key, which must wait. They leave the ready index and are promoted
 -- by the settle that frees a slot, so that a full key never stands at the head. A slot that another
 -- claim is at is left for later.
-create function oncue.hold_back_v1(p_now timestamptz, p_ids uuid[], out refused uuid[], out again timestamptz)
+create function oncue.hold_back_v1(
+  p_now timestamptz, p_until timestamptz, p_ids uuid[], out refused uuid[], out again timestamptz)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -65,7 +111,7 @@ declare
 begin
   refused := '{}';
   for v_group in
-    select 'k:' || j.concurrency_key as key, max(j.concurrency_limit)::integer as max,
+    select 'k:' || j.concurrency_key as key, max(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
       array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
     from unnest(p_ids) with ordinality as c(id, n)
     -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.
@@ -73,25 +119,30 @@ begin
     where j.concurrency_key is not null and j.status = 'pending'
     group by 1 order by 1
   loop
-    insert into oncue.slots (key) values (v_group.key) on conflict do nothing;
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
+    if not found then
+      insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
+    end if;
     if not found then
       refused := refused || v_group.ids;
       again := least(again, p_now + interval '5 milliseconds');
       continue;
     end if;
-    select r.room, r.again into v_room, v_again from oncue.room_v1(p_now, v_slot, v_group.max) r;
+    select r.room into v_room from oncue.room_v1(p_now, v_slot, v_group.max) r;
+    if v_room < cardinality(v_group.ids) and oncue.free_overdue_v1(p_now, v_slot, false) then
+      select r.room into v_room from oncue.room_v1(p_now, v_slot, v_group.max) r;
+    end if;
     v_taken := least(v_room, cardinality(v_group.ids));
     if v_taken > 0 then
-      perform oncue.take_slots_v1(p_now, v_slot, v_group.ids[1:v_taken], v_group.runs[1:v_taken]);
+      perform oncue.take_slots_v1(p_now, p_until, v_slot, v_group.ids[1:v_taken], v_group.runs[1:v_taken]);
     end if;
     if v_taken < cardinality(v_group.ids) then
-      -- With those in hand go others of this key that stand in the way: each is moved once, however many there are.
+      -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
       update oncue.jobs j set visible_at = null
       where j.id = any (v_group.ids[v_taken + 1:] || array(
         select h.id from oncue.jobs h
-        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at <= p_now and h.status = 'pending'
-          and h.id <> all (v_group.ids)
+        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
+          and h.status = 'pending' and h.id <> all (v_group.ids)
         limit 1000 for update skip locked));
       update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
       refused := refused || v_group.ids[v_taken + 1:];
@@ -157,6 +208,10 @@ end;
 -- has seen the index. A transaction left open anywhere keeps vacuum from removing the entries of
 -- finished jobs, and without the mark each claim would walk all of them again.
 --
+-- What the caller may remember of its way: the last row names queues of which it has not seen all that is due.
+-- `stopped` are those that were paused or at their limit: seen as far as the last job that was taken. Of those
+-- `skipped` something was left behind on the way.
+--
 -- The first p_start jobs count as started; the others are prefetched. Rows of one queue and priority
 -- come in the order of the table: sorting a few hundred is cheaper in the client than keeping their
 -- order here (measured: an eighth of the claim).
@@ -194,11 +249,16 @@ declare
   v_due timestamptz;
   v_next_due timestamptz;
   v_looks integer := 0;
+  v_stopped text[] := '{}';
+  v_skipped text[] := '{}';
 begin
   perform oncue.require_read_committed_v1();
   foreach v_queue in array p_queues loop
     select * into v_state from oncue.queues q where q.name = v_queue;
-    continue when v_state.paused_at is not null;
+    if v_state.paused_at is not null then
+      v_stopped := v_stopped || v_queue;
+      continue;
+    end if;
     v_room := v_left;
     v_aged := null;
     v_dues := null;
@@ -210,12 +270,17 @@ begin
       select * into v_slot from oncue.slots s where s.key = 'q:' || v_queue for update skip locked;
       v_due := v_now + interval '5 milliseconds';
       if found then
-        select least(v_left, r.room), r.again into v_room, v_due from oncue.room_v1(v_now, v_slot, null) r;
+        select r.room, r.again into v_room, v_due from oncue.room_v1(v_now, v_slot, null) r;
+        if v_room = 0 and v_due is null and oncue.free_overdue_v1(v_now, v_slot, true) then
+          select r.room, r.again into v_room, v_due from oncue.room_v1(v_now, v_slot, null) r;
+        end if;
+        v_room := least(v_left, v_room);
       else
         v_room := 0;
       end if;
       if v_room = 0 then
         v_next_due := least(v_next_due, v_due);
+        v_stopped := v_stopped || v_queue;
         continue;
       end if;
     else
@@ -275,8 +340,11 @@ begin
           from unnest(v_rows) with ordinality as c(tid, n) join oncue.jobs j on j.ctid = c.tid;
       end if;
       if v_keyed and v_ids is not null then
-        select h.refused, h.again into v_refused, v_due from oncue.hold_back_v1(v_now, v_ids) h;
+        select h.refused, h.again into v_refused, v_due from oncue.hold_back_v1(v_now, v_until, v_ids) h;
         v_next_due := least(v_next_due, v_due);
+        if v_due is not null then
+          v_skipped := v_skipped || v_queue;
+        end if;
         -- Those held back have a new place in the table, so the rows are found by their ids again.
         select array_agg(j.ctid order by c.n), array_agg(j.id order by c.n) into v_rows, v_ids
           from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id])
@@ -285,7 +353,7 @@ begin
       if v_slot.key is not null and v_ids is not null then
         select array_agg(j.run + 1 order by c.n) into v_runs
           from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id]);
-        perform oncue.take_slots_v1(v_now, v_slot, v_ids, v_runs);
+        perform oncue.take_slots_v1(v_now, v_until, v_slot, v_ids, v_runs);
         select * into v_slot from oncue.slots s where s.key = v_slot.key;
       end if;
 
@@ -315,6 +383,7 @@ begin
         v_looks := v_looks + 1;
         if v_looks > 20 then
           v_next_due := v_now;
+          v_skipped := v_skipped || v_queue;
           exit;
         end if;
         if v_aged is not null then
@@ -332,8 +401,14 @@ begin
       end if;
     end loop;
     exit when v_left = 0;
+    if v_room = 0 then
+      v_stopped := v_stopped || v_queue;
+    end if;
   end loop;
-  return next row ('c', null, null, null, null, null, null, case when v_left = p_limit then v_next_due end, v_now,
+  return next row ('c', null, null, null, null,
+                   case when cardinality(v_stopped || v_skipped) > 0 then
+                     json_build_object('stopped', v_stopped, 'skipped', v_skipped) end,
+                   null, case when v_left = p_limit then v_next_due end, v_now,
                    null, null, null, null, null, null)::oncue.work_row_v1;
 end $$;
 

@@ -1,4 +1,5 @@
 drop function oncue.lock_dependants_v1;
+drop function oncue.tend_slots_v1;
 drop function oncue.tend_v1;
 drop function oncue.rescue_v1;
 drop function oncue.note_v1;

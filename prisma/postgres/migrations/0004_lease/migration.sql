@@ -209,9 +209,6 @@ declare
   v_busy uuid[];
   v_live uuid[];
   v_edges tid[];
-  v_strays tid[];
-  v_slot oncue.slots;
-  v_room integer;
 begin
   perform oncue.require_read_committed_v1();
   if not pg_try_advisory_xact_lock(7310, 580) then return; end if;
@@ -241,29 +238,7 @@ begin
     end if;
   end if;
 
-  -- Locked first, then looked at again: a claim may have taken the slot for a new run of the same job meanwhile,
-  -- and a statement that waits for it sees the new slot, but not the new run.
-  v_strays := array(
-    select r.ctid from oncue.slot_runs r where not exists (
-      select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing')
-    for update skip locked);
-  delete from oncue.slot_runs r where r.ctid = any (v_strays) and not exists (
-    select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing');
-  -- Keys come and go with users and orders; a slot that nobody uses and nobody set is made anew when needed.
-  delete from oncue.slots s using (
-    select i.key from oncue.slots i
-    where i.key like 'k:%' and not i.waiting and i.max_running is null and i.rate_count is null
-      and not exists (select from oncue.slot_runs r where r.key = any (array[i.key]))
-    limit 1000 for update skip locked
-  ) idle
-  where s.key = any (array[idle.key]);
-  for v_slot in select * from oncue.slots s where s.waiting for update skip locked loop
-    select r.room into v_room from oncue.room_v1(v_now, v_slot, (
-      select h.concurrency_limit from oncue.jobs h where h.concurrency_key = substr(v_slot.key, 3) limit 1)) r;
-    if v_room > 0 then
-      perform oncue.promote_v1(v_now, v_slot.key, v_room);
-    end if;
-  end loop;
+  perform oncue.tend_slots_v1(v_now);
 
   -- A live parent whose row is not being deleted this moment: whoever ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then
@@ -274,6 +249,60 @@ begin
       for update skip locked);
     update oncue.deps d set checked = true where d.ctid = any (v_edges);
   end if;
+end $$;
+
+-- Slots that are not needed any more, and jobs that wait although there is room. There may be as many keys as there
+-- are users, so it looks at the next few of them each time. Where the last time ended is remembered by the session:
+-- a table would have to be written, and to go round by itself is all that each connection has to do.
+create function oncue.tend_slots_v1(p_now timestamptz) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  c_some constant integer := 200;
+  v_after text;
+  v_keys text[];
+  v_slot oncue.slots;
+  v_limit integer;
+  v_room integer;
+begin
+  v_after := coalesce(current_setting('oncue.slots_after', true), '');
+  v_keys := array(select s.key from oncue.slots s where s.key > v_after order by s.key limit c_some);
+  if cardinality(v_keys) < c_some and v_after <> '' then
+    v_keys := v_keys || array(select s.key from oncue.slots s where s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
+  end if;
+  perform set_config('oncue.slots_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
+  -- A slot that nobody uses and nobody set is made anew when needed. First locked, then looked at once more: a claim
+  -- may have taken it meanwhile.
+  v_keys := array(
+    select i.key from oncue.slots i
+    where i.key = any (v_keys) and i.key like 'k:%' and not i.waiting and i.max_running is null and i.rate_count is null
+      and not exists (
+        select from oncue.slot_runs r where r.key = any (array[i.key]) and r.taken >= coalesce(i.since, '-infinity'))
+    for update skip locked);
+  delete from oncue.slots s where s.key = any (v_keys)
+    and not exists (select from oncue.slot_runs r where r.key = any (array[s.key]) and r.taken >= coalesce(s.since, '-infinity'));
+
+  v_after := coalesce(current_setting('oncue.waiting_after', true), '');
+  v_keys := array(select s.key from oncue.slots s where s.waiting and s.key > v_after order by s.key limit c_some);
+  if cardinality(v_keys) < c_some and v_after <> '' then
+    v_keys := v_keys || array(
+      select s.key from oncue.slots s where s.waiting and s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
+  end if;
+  perform set_config('oncue.waiting_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
+  for v_slot in select * from oncue.slots s where s.key = any (v_keys) for update skip locked loop
+    v_limit := (
+      select h.concurrency_limit from oncue.jobs h
+      where h.concurrency_key = substr(v_slot.key, 3) and h.visible_at is null and h.status = 'pending' limit 1);
+    select r.room into v_room from oncue.room_v1(p_now, v_slot, v_limit) r;
+    if v_room = 0 and oncue.free_overdue_v1(p_now, v_slot, false) then
+      select r.room into v_room from oncue.room_v1(p_now, v_slot, v_limit) r;
+    end if;
+    if v_room > 0 then
+      perform oncue.promote_v1(p_now, v_slot.key, v_room);
+    end if;
+  end loop;
 end $$;
 
 -- Locks the dependants of parents that have ended, as far as they are free, and returns the parents of those

@@ -54,7 +54,8 @@ CREATE TABLE "oncue_jobs" (
 
 CREATE INDEX "oncue_jobs_ready" ON "oncue_jobs" ("queue", "priority" DESC, "visible_at", "id") WHERE "visible_at" IS NOT NULL;
 CREATE INDEX "oncue_jobs_listed" ON "oncue_jobs" ("topic", "created", "id") WHERE "topic" <> '';
-CREATE INDEX "oncue_jobs_keyed" ON "oncue_jobs" ("concurrency_key", "priority" DESC, "run_at", "id") WHERE "concurrency_key" IS NOT NULL;
+CREATE INDEX "oncue_jobs_keyed" ON "oncue_jobs" ("concurrency_key", "visible_at") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NOT NULL));
+CREATE INDEX "oncue_jobs_held" ON "oncue_jobs" ("concurrency_key", "priority" DESC, "run_at", "id") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NULL));
 
 CREATE TABLE "oncue_history" (
   "id"              TEXT NOT NULL PRIMARY KEY,
@@ -171,6 +172,7 @@ CREATE TABLE "oncue_slots" (
   "rate_ms"     INTEGER,
   "starts"      JSONB,
   "waiting"     BOOLEAN NOT NULL DEFAULT false,
+  "since"       DATETIME,
   CONSTRAINT "slots_limits" CHECK ("max_running" >= 0 AND "rate_count" BETWEEN 1 AND 10000 AND "rate_ms" > 0)
 ) WITHOUT ROWID;
 CREATE INDEX "oncue_slots_waiting" ON "oncue_slots" ("key") WHERE "waiting";
@@ -179,9 +181,11 @@ CREATE TABLE "oncue_slot_runs" (
   "key"    TEXT NOT NULL,
   "job_id" TEXT NOT NULL,
   "run"    INTEGER NOT NULL,
-  PRIMARY KEY ("key", "job_id")
+  "taken"  DATETIME NOT NULL,
+  "until"  DATETIME NOT NULL,
+  PRIMARY KEY ("job_id", "key")
 ) WITHOUT ROWID;
-CREATE INDEX "oncue_slot_runs_job" ON "oncue_slot_runs" ("job_id");
+CREATE INDEX "oncue_slot_runs_key" ON "oncue_slot_runs" ("key", "taken");
 
 CREATE TABLE "oncue_queues" (
   "name"      TEXT NOT NULL PRIMARY KEY,

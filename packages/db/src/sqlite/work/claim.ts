@@ -2,7 +2,7 @@ import type { Claimed, ClaimedJob, ClaimRequest } from '../../store.ts'
 import { claimedJob, type ReadyRow } from '../decode.ts'
 import * as sql from '../sql.ts'
 import type { Lease } from './lease.ts'
-import { type Limits, slotOfQueue } from './limits.ts'
+import { type Limits, type Start, slotOfQueue } from './limits.ts'
 import type { Statements } from './statements.ts'
 
 /** Jobs of one priority that were due at a moment. */
@@ -71,7 +71,9 @@ class OneClaim {
     const slot = this.#limits.slot(slotOfQueue(queue))
     let room = this.left
     if (slot) {
-      const allowed = this.#limits.room(slot, null, this.#now)
+      let allowed = this.#limits.room(slot, null, this.#now)
+      if (allowed.room === 0 && allowed.again === null && this.#freeOverdue(slot.key))
+        allowed = this.#limits.room(slot, null, this.#now)
       room = Math.min(room, allowed.room)
       if (room === 0 && allowed.again !== null) this.#dueAt(allowed.again)
     }
@@ -81,6 +83,13 @@ class OneClaim {
       room -= this.#fromLevel(queue, level, room, slot !== undefined)
       if (room === 0 || this.#looks > MAX_LOOKS) return
     }
+  }
+
+  /** Claims pass over a full queue, so they would not find the leases in it that are over. Answers whether there were any. */
+  #freeOverdue(slot: string): boolean {
+    const { expired, dropped } = this.#limits.overdue(slot, this.#now)
+    if (expired.length > 0) this.#lease.crash(expired, this.#now)
+    return expired.length + dropped > 0
   }
 
   /** The distinct priorities of a queue, in the order in which they are served. */
@@ -131,7 +140,7 @@ class OneClaim {
       const expired = rows.filter((row) => row.status === 'processing')
       const ready = expired.length > 0 ? rows.filter((row) => row.status === 'pending') : rows
       const allowed = this.#allowed(ready)
-      if (isLimited) this.#limits.take(slotOfQueue(queue), allowed, this.#now)
+      if (isLimited) this.#limits.take(slotOfQueue(queue), allowed, this.#start)
       this.#take(allowed)
       taken += allowed.length
       // Their leases are over. A first crash is claimable at once.
@@ -154,7 +163,7 @@ class OneClaim {
 
   #allowed(rows: readonly ReadyRow[]): readonly ReadyRow[] {
     if (rows.every((row) => row.concurrency_key === null)) return rows
-    const refused = this.#limits.holdBack(rows, this.#now)
+    const refused = this.#limits.holdBack(rows, this.#start)
     return refused.size > 0 ? rows.filter((row) => !refused.has(row.id)) : rows
   }
 
@@ -172,6 +181,10 @@ class OneClaim {
     const { worker, leaseMs } = this.#request
     const ids = JSON.stringify(rows.map((row) => row.id))
     this.#statements.run(sql.CLAIM, this.#now + leaseMs, worker, startedAt, ids)
+  }
+
+  get #start(): Start {
+    return { now: this.#now, until: this.#now + this.#request.leaseMs }
   }
 
   #dueAt(time: number): void {

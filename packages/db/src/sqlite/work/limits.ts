@@ -1,4 +1,5 @@
 import type { JobId } from '@oncue/core'
+import type { RunRef } from '../../store.ts'
 import { ANY_SLOT_RUNS } from '../sql.ts'
 import * as sql from '../sql-limits.ts'
 import type { Statements } from './statements.ts'
@@ -18,12 +19,20 @@ export type Candidate = {
   readonly run: number
   readonly concurrency_key: string | null
   readonly concurrency_limit: number | null
+  readonly visible_at: number
 }
+
+/** When runs start, and when their leases end. */
+export type Start = { readonly now: number; readonly until: number }
+
+type OverdueRun = RunRef & { readonly locked_until: number | null }
 
 /** How many more may start now; and when one may again, if it is the rate that is used up. */
 export type Room = { readonly room: number; readonly again: number | null }
 
 const UNLIMITED = 1_000_000
+/** There may be as many keys as there are users: how many of them are tended at a time. */
+const SOME = 200
 
 export function slotOfQueue(queue: string): string {
   return `q:${queue}`
@@ -36,6 +45,9 @@ function slotOfKey(concurrencyKey: string): string {
 /** At most n of a kind run at once, and start within an interval. Exact, because one process writes at a time. */
 export class Limits {
   readonly #statements: Statements
+  /** Where the last look at all slots ended, and that at those that wait. */
+  #slotsAfter = ''
+  #waitingAfter = ''
 
   constructor(statements: Statements) {
     this.#statements = statements
@@ -57,9 +69,9 @@ export class Limits {
     return { room: 0, again: oldest + slot.rate_ms }
   }
 
-  take(key: string, jobs: readonly { readonly id: JobId; readonly run: number }[], now: number): void {
+  take(key: string, jobs: readonly RunRef[], { now, until }: Start): void {
     if (jobs.length === 0) return
-    for (const { id, run } of jobs) this.#statements.run(sql.TAKE_SLOT, key, id, run + 1)
+    for (const { id, run } of jobs) this.#statements.run(sql.TAKE_SLOT, key, id, run + 1, now, until)
     const slot = this.slot(key)
     if (!slot || slot.rate_count === null) return
     const starts = [...recentStarts(slot, now), ...jobs.map(() => now)]
@@ -70,15 +82,18 @@ export class Limits {
    * Of candidates with a concurrency key, those that must wait. They leave the ready index and are
    * promoted by the settle that frees a slot, so that a full key never stands at the head.
    */
-  holdBack(candidates: readonly Candidate[], now: number): Set<JobId> {
+  holdBack(candidates: readonly Candidate[], start: Start): Set<JobId> {
+    const { now } = start
     const refused = new Set<JobId>()
     for (const [key, jobs] of byKey(candidates)) {
       this.#statements.run(sql.MAKE_SLOT, slotOfKey(key))
       const slot = this.slot(slotOfKey(key))
       if (!slot) continue
-      const { room } = this.room(slot, highestLimit(jobs), now)
+      const limit = highestLimit(jobs)
+      let { room } = this.room(slot, limit, now)
+      if (room < jobs.length && this.dropStrays(slot.key, now)) room = this.room(slot, limit, now).room
       const taken = jobs.slice(0, room)
-      this.take(slot.key, taken, now)
+      this.take(slot.key, taken, start)
       const held = jobs.slice(taken.length)
       if (held.length > 0) this.#hold(key, held, taken, now)
       for (const { id } of held) refused.add(id)
@@ -95,7 +110,27 @@ export class Limits {
     for (const { key } of this.#statements.all<{ key: string }>(sql.FREE_SLOTS, JSON.stringify(ids))) {
       if (key.startsWith('k:')) freed.set(key.slice(2), (freed.get(key.slice(2)) ?? 0) + 1)
     }
-    for (const [key, count] of freed) this.#promote(key, count, now)
+    for (const [key, count] of freed) if (this.slot(slotOfKey(key))?.waiting) this.#promote(key, count, now)
+  }
+
+  /**
+   * Looks after the runs of a full slot whose leases would be over, had nobody extended them. Answers those whose
+   * leases are over; of runs that are over, however that happened, the places are free then.
+   */
+  overdue(key: string, now: number): { readonly expired: RunRef[]; readonly dropped: number } {
+    const expired: RunRef[] = []
+    let dropped = 0
+    for (const { id, run, locked_until } of this.#statements.all<OverdueRun>(sql.OVERDUE, key, now)) {
+      if (locked_until === null) dropped += this.#statements.run(sql.DROP_RUN, id, key)
+      else if (locked_until < now) expired.push({ id, run })
+      else this.#statements.run(sql.RENEW, locked_until, id, key)
+    }
+    return { expired, dropped }
+  }
+
+  /** Answers whether there is more room than before. Leases that are over are found by the claims of their queue. */
+  dropStrays(key: string, now: number): boolean {
+    return this.overdue(key, now).dropped > 0
   }
 
   /** Whether tend() has something to look at. */
@@ -103,16 +138,31 @@ export class Limits {
     return Boolean(this.#statements.get(ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
   }
 
-  /** Slots of runs that are over, however that happened, and jobs that wait although there is room. */
+  /** Slots that are not needed any more, and jobs that wait although there is room: the next few each time. */
   tend(now: number): void {
-    this.#statements.run(sql.DROP_STRAY_RUNS)
-    this.#statements.run(sql.DROP_IDLE_SLOTS)
-    for (const slot of this.#statements.all<SlotRow>(sql.WAITING_SLOTS)) {
+    const slots = this.#next<{ key: string }>(sql.NEXT_SLOTS, this.#slotsAfter)
+    this.#slotsAfter = slots.after
+    this.#statements.run(sql.DROP_IDLE_SLOTS, JSON.stringify(slots.rows.map(({ key }) => key)))
+    const waiting = this.#next<SlotRow>(sql.WAITING_SLOTS, this.#waitingAfter)
+    this.#waitingAfter = waiting.after
+    for (const slot of waiting.rows) {
       const key = slot.key.slice(2)
       const job = this.#statements.get<{ concurrency_limit: number | null }>(sql.LIMIT_OF, key)
-      const { room } = this.room(slot, job?.concurrency_limit ?? null, now)
+      const limit = job?.concurrency_limit ?? null
+      let { room } = this.room(slot, limit, now)
+      if (room === 0 && this.dropStrays(slot.key, now)) room = this.room(slot, limit, now).room
       if (room > 0) this.#promote(key, room, now)
     }
+  }
+
+  /** The next few after a key, and from the beginning again at the end. */
+  #next<Row extends { readonly key: string }>(text: string, after: string): { rows: Row[]; after: string } {
+    const rows = this.#statements.all<Row>(text, after, SOME)
+    if (rows.length < SOME && after !== '') {
+      const fromTheBeginning = this.#statements.all<Row>(text, '', SOME - rows.length)
+      rows.push(...fromTheBeginning.filter(({ key }) => key <= after))
+    }
+    return { rows, after: rows.length < SOME ? '' : (rows.at(-1)?.key ?? '') }
   }
 
   #running(key: string): number {
@@ -121,7 +171,8 @@ export class Limits {
 
   #hold(key: string, held: readonly Candidate[], taken: readonly Candidate[], now: number): void {
     for (const { id } of held) this.#statements.run(sql.HOLD_BACK, id)
-    this.#statements.run(sql.HOLD_BACK_OTHERS, key, now, JSON.stringify(taken.map((job) => job.id)))
+    const first = Math.min(...[...taken, ...held].map((job) => job.visible_at))
+    this.#statements.run(sql.HOLD_BACK_OTHERS, key, first, now, JSON.stringify(taken.map((job) => job.id)))
     this.#statements.run(sql.SET_WAITING, slotOfKey(key))
   }
 

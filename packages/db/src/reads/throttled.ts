@@ -1,0 +1,28 @@
+import type { Sql } from '../sql.ts'
+import type { ClaimRequest } from '../store.ts'
+import { type Fragment, join, q } from './fragment.ts'
+
+/** Whether a claim would take a job that is due, if only its rate allowed it. A crashed job waits for its own reason. */
+export async function throttled(
+  sql: Sql,
+  { queues, topics }: Pick<ClaimRequest, 'queues' | 'topics'>,
+): Promise<boolean> {
+  const now = await sql.now()
+  const due = q`j.status = 'pending' and j.run_at <= ${now} and ${oneOf('j.queue', queues)}
+    and ${topics ? oneOf('j.topic', topics) : q`1 = 1`}
+    and not exists (select 1 from {queues} p where p.name = j.queue and p.paused_at is not null)`
+  const rows = await sql.all(q`select 1 as yes from {slots} s where s.rate_count is not null and (
+      exists (select 1 from {jobs} j where s.key = 'q:' || j.queue and j.visible_at <= ${now} and ${due})
+      or exists (select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and s.key like 'k:%' and j.crashes = 0 and ${due})
+    ) limit 1`)
+  return rows.length > 0
+}
+
+function oneOf(column: 'j.queue' | 'j.topic', names: readonly string[]): Fragment {
+  if (names.length === 0) return q`1 = 0`
+  const list = join(
+    names.map((name) => q`${name}`),
+    ', ',
+  )
+  return { text: `${column} in (${list.text})`, values: list.values }
+}
