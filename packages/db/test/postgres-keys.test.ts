@@ -102,7 +102,7 @@ describe('a job on Postgres that is replaced by a transaction that is still open
 
 describe('an enqueue on Postgres whose connection breaks before its answer', () => {
   /** Between the store and the server. What was sent before the cut is still done by the server. */
-  class Proxy {
+  class Relay {
     readonly #server: Server
     readonly #sockets = new Set<Socket>()
     readonly #upstreams = new Set<Socket>()
@@ -152,11 +152,11 @@ describe('an enqueue on Postgres whose connection breaks before its answer', () 
     }
   }
 
-  let proxy: Proxy
+  let proxy: Relay
   let remote: Store
   beforeEach(async () => {
     const target = new URL(database.url)
-    proxy = new Proxy(target)
+    proxy = new Relay(target)
     await proxy.start(target)
     remote = await openStore(proxy.url)
   })
