@@ -169,16 +169,24 @@ describe('an enqueue on Postgres whose connection breaks before its answer', () 
     ['jobs', () => someJobs(3)],
     ['one job', () => someJobs(1)],
   ])('%s: what the server stored after all are its own, not duplicates', async (_, jobs) => {
-    const [blocker, other] = [await newClient(), await newClient()]
-    await blocker.query('begin')
-    await blocker.query('lock table oncue.jobs in share mode')
+    const [first, second, other] = [await newClient(), await newClient(), await newClient()]
+    const lock = async (client: pg.Client) => {
+      await client.query('begin')
+      await client.query('lock table oncue.jobs in share mode')
+    }
+    await lock(first)
     const given = jobs()
     const enqueued = remote.enqueue(given)
     await expect.poll(() => waiting(other), WAIT).toBe(1)
-    proxy.cut()
-    // Nothing is there yet, so it is sent again, and waits like the first.
+    // Locks are granted in the order in which they were asked for.
+    const locked = lock(second)
     await expect.poll(() => waiting(other), WAIT).toBe(2)
-    await blocker.query('commit')
+    proxy.cut()
+    // Nothing is there yet, so it is sent again, and waits too.
+    await expect.poll(() => waiting(other), WAIT).toBe(3)
+    await first.query('commit')
+    await locked
+    await second.query('commit')
     expect(await enqueued).toEqual(given.map((job) => job.id))
     expect((await store.stats()).pending).toBe(given.length)
   })
