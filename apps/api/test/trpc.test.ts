@@ -168,8 +168,8 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     const api = await startTestApi(dialect)
     const jobs = [{ topic: 'mail' }, { topic: 'mail' }]
     const gone = new OncueError('DATABASE_UNAVAILABLE', 'Postgres: connect ECONNREFUSED 10.0.0.5:5432')
-    const really = api.store.enqueue.bind(api.store)
-    const enqueue = vi.spyOn(api.store, 'enqueue')
+    const really = api.store.enqueueWithOutcomes.bind(api.store)
+    const enqueue = vi.spyOn(api.store, 'enqueueWithOutcomes')
     enqueue.mockRejectedValueOnce(new OncueError('DATABASE_REFUSED', 'Postgres: a value'))
     enqueue.mockImplementationOnce(really)
     enqueue.mockRejectedValueOnce(gone)

@@ -35,6 +35,7 @@ describe('prepareJob', () => {
       trace: null,
       unique: null,
       idempotencyKey: null,
+      internalKey: null,
       concurrencyKey: null,
       concurrencyLimit: null,
       after: [],
@@ -65,7 +66,10 @@ describe('prepareJob', () => {
       ...options,
       id: expect.any(String),
       after,
-      unique: { key: 'digest:123', withinMs: 60_000, onConflict: 'replace' },
+      unique: {
+        ...{ key: 'digest:123', scope: 'topic', withinMs: 60_000, onConflict: 'replace', ifRunning: 'wait' },
+      },
+      internalKey: null,
       topic: 'mail_digest',
       payload: 'null',
       delayMs: 0,
@@ -79,7 +83,24 @@ describe('prepareJob', () => {
 
   it('a unique key holds while its job is live, and answers the job that has it, unless told otherwise', () => {
     const { unique } = prepareJob('x', 1, { unique: { key: 'k' } })
-    expect(unique).toEqual({ key: 'k', withinMs: null, onConflict: 'existing' })
+    expect(unique).toEqual({
+      ...{ key: 'k', scope: 'topic', withinMs: null, onConflict: 'existing', ifRunning: 'wait' },
+    })
+  })
+
+  it.each([
+    [{ key: 'k', ifRunning: 'start' }, 'ifRunning'],
+    [{ key: 'k', ifRunning: 'wait', onConflict: 'existing' }, 'ifRunning'],
+    [{ key: 'k', scope: 'all', onConflict: 'replace' }, "scope 'all'"],
+  ] as const)('refuses the rule %o, which would mean nothing', (unique, named) => {
+    expect(() => prepareJob('x', 1, { unique })).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(named) }),
+    )
+  })
+
+  it('lets no caller name a key of the kind that Oncue uses itself', () => {
+    // @ts-expect-error: there is no such option.
+    expect(() => prepareJob('x', 1, { internalKey: 'schedule:digest:0' })).toThrow(/internalKey/)
   })
 
   it('jobs that share a concurrency key run one at a time unless told otherwise', () => {

@@ -167,6 +167,7 @@ const CALLS = {
     postgres.enqueueKeyed(
       waiting.map((_, n) =>
         aJob({
+          topic: `waiting_${topic}`,
           unique: { key: `waiting-enqueue with keys-${n}`, onConflict: 'replace' },
           meta: { [topic]: n },
         }),

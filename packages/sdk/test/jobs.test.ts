@@ -69,7 +69,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     const report = await client.jobs.enqueueMany([...many, wrong])
     expect(report).toMatchObject({ stored: 1_100, refused: 1 })
     expect(report.results).toHaveLength(1_101)
-    expect(report.results[0]).toEqual({ id: expect.any(String), created: true })
+    expect(report.results[0]).toEqual({ id: expect.any(String), created: true, replaced: false })
     const refusal = report.results.at(-1)?.error
     expect(isOncueError(refusal, 'TOPIC_NOT_ALLOWED')).toBe(true)
     expect(await admin.jobs.stats({ topic: 'mail_digest' })).toMatchObject({ pending: 1_100 })

@@ -103,7 +103,10 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     async assertAllTopics({ allowedTopics, name }) {
       const who = `a unique key with scope 'all' is for those who may enqueue every topic`
       if (!allowsEvery(allowedTopics))
-        throw new OncueError('TOPIC_NOT_ALLOWED', `${JSON.stringify(name)} may enqueue some topics only: ${who}`)
+        throw new OncueError(
+          'TOPIC_NOT_ALLOWED',
+          `${JSON.stringify(name)} may enqueue some topics only: ${who}`,
+        )
       if (!allowsEvery((await settings.get()).allowedTopics))
         throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics allows some topics only: ${who}`)
     },

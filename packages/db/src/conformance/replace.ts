@@ -188,6 +188,33 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: newId })
     })
 
+    it('counts the run beside parents that are one and the same job', async () => {
+      const store = await bench.open()
+      const [parent = ''] = await store.enqueue([aJob({ queue: 'parents', unique: { key: 'parent' } })])
+      await store.enqueue([replacing('v1')])
+      const run = await claimOne(store)
+      const twins = [aJob({ unique: { key: 'parent' } }), aJob({ unique: { key: 'parent' } })]
+      const after = twins.map((job) => job.id)
+      const [, , newId = ''] = await store.enqueue([...twins, replacing('v2', { after })])
+      expect((await read(store, newId)).depsLeft).toBe(2)
+      await store.settle([complete(await claimOne(store, { queues: ['parents'] }))])
+      expect(await read(store, newId)).toMatchObject({ status: 'blocked', depsLeft: 1 })
+      expect(await read(store, parent)).toMatchObject({ status: 'completed' })
+      await store.settle([complete(run)])
+      expect(await claimOne(store)).toMatchObject({ id: newId })
+    })
+
+    it('counts the run once where a parent turns out to be that run', async () => {
+      const store = await bench.open()
+      await store.enqueue([replacing('v1')])
+      const run = await claimOne(store)
+      const parent = aJob({ unique: { key: 'digest:123' } })
+      const [, newId = ''] = await store.enqueue([parent, replacing('v2', { after: [parent.id] })])
+      expect((await read(store, newId)).depsLeft).toBe(1)
+      await store.settle([complete(run)])
+      expect(await claimOne(store)).toMatchObject({ id: newId })
+    })
+
     it('with its concurrency key: one slot goes from the old run to the new one', async () => {
       const store = await bench.open()
       const limited = { concurrencyKey: 'user:1' }

@@ -156,6 +156,20 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await runAts(store)).toEqual(['2026-01-01T01:00:00.000Z'])
     })
 
+    it('makes its job although a caller has taken every key that it can name', async () => {
+      const store = await bench.openWithClock()
+      await store.schedules.save(aSchedule())
+      const key = `schedule:nightly:${at('2026-01-01T01:00:00Z').getTime()}`
+      const { topic } = aSchedule()
+      await store.enqueue([
+        aJob({ topic, idempotencyKey: key }),
+        aJob({ topic, unique: { key } }),
+        aJob({ topic, unique: { key, scope: 'all' } }),
+      ])
+      goTo('2026-01-01T01:00:00Z')
+      expect((await store.schedules.tick()).enqueued).toHaveLength(1)
+    })
+
     describe('ticks that nobody saw', () => {
       async function afterAnOutage(schedule: Partial<Schedule>, back: string): Promise<string[]> {
         const store = await bench.openWithClock()

@@ -115,12 +115,13 @@ function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<Enqueue
     // Once more: a job that stands for another may close a circle.
     if (outcomes.size > 0) inOrder(written)
     const waiting = written.filter((job) => job.after.length > 0)
-    // Jobs with keys were written before it was known which of their parents are one and the same.
-    const given = new Map(jobs.map((job) => [job.id, job.after.length]))
-    const recounted = waiting.filter((job) => isKeyed(job) && job.after.length !== given.get(job.id))
-    if (recounted.length > 0) yield write(sql.recountParents(recounted))
     const [edges, link] = sql.link(waiting, now)
     if (edges) yield write(edges)
+    // Jobs with keys were written before it was known which of their parents are one and the same, or the run that
+    // they replace.
+    const given = new Set(jobs)
+    const recounted = waiting.filter((job) => isKeyed(job) && !given.has(job))
+    if (recounted.length > 0) yield write(sql.recountParents(recounted))
     // A statement that answers a row: some drivers refuse to execute it as one that does not.
     if (link) yield read(link)
   }

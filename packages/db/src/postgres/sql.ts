@@ -338,12 +338,12 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   }
 }
 
-/** For jobs that are written already, how many others they wait for. */
+/** For jobs that are written already, with their edges: how many others they wait for. */
 export function recountParents(jobs: readonly NewJob[]): Query {
   return {
-    text: `update oncue.jobs j set deps_left = r.parents from unnest($1::uuid[], $2::integer[]) as r(id, parents)
-where j.id = any (array[r.id])`,
-    values: [jobs.map((job) => job.id), jobs.map((job) => job.after.length)],
+    text: `update oncue.jobs j set deps_left = (select count(*) from oncue.deps d where d.job_id = j.id)
+where j.id = any ($1::uuid[])`,
+    values: [jobs.map((job) => job.id)],
   }
 }
 

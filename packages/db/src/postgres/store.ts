@@ -146,9 +146,7 @@ export class PostgresStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    const enqueuing = options?.tx
-      ? enqueueIn(options.tx, jobs, this.#now())
-      : this.enqueueWithOutcomes(jobs)
+    const enqueuing = options?.tx ? enqueueIn(options.tx, jobs, this.#now()) : this.enqueueWithOutcomes(jobs)
     return enqueuing.then(idsOf)
   }
 

@@ -129,6 +129,8 @@ create function oncue.end_rows_v1(p_now timestamptz, p_ids uuid[], p_status oncu
 as $$
 declare
   v_ended uuid[];
+  v_replacing uuid[];
+  v_runs uuid[];
 begin
   with gone as (
     delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending')
@@ -153,12 +155,13 @@ begin
   )
   select array_agg(id) into v_ended from gone;
   -- A job that waited for the run that it replaces gives the key back: that run holds it until it ends.
-  update oncue.keys k set job_id = r.id
-  from (
-    select d.job_id, j.id from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
-    where d.job_id = any (v_ended) offset 0
-  ) r
-  where k.job_id = any (array[r.job_id]) and k.key like 'u:%';
+  select array_agg(d.job_id), array_agg(j.id) into v_replacing, v_runs
+    from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
+    where d.job_id = any (v_ended);
+  if v_replacing is not null then
+    update oncue.keys k set job_id = v_runs[array_position(v_replacing, k.job_id)]
+      where k.job_id = any (v_replacing) and k.key like 'u:%';
+  end if;
   delete from oncue.deps d where d.job_id = any (v_ended);
   delete from oncue.keys k where k.job_id = any (v_ended) and k.until is null;
   return coalesce(v_ended, '{}');

@@ -1,0 +1,98 @@
+import { prepareJob } from '@oncue/core'
+import type { ChannelRow } from '@oncue/db'
+import { describe, expect, it } from 'vitest'
+import type { Notification } from '../src/alerts/notification.ts'
+import { toNotifyJob } from '../src/delivery/notify-jobs.ts'
+import { toReceiptJob } from '../src/delivery/receipt-jobs.ts'
+import { DIALECTS, errorOf, startTestApi } from './harness.ts'
+
+describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
+  /** A producer that may enqueue mail and nothing else, and an admin. */
+  async function start() {
+    const api = await startTestApi(dialect)
+    const admin = api.client()
+    const { id, secret } = await admin.tokens.create.mutate({
+      ...{ name: 'shop', role: 'producer', allowedTopics: ['mail_*'] },
+    })
+    const notes = async () => (await admin.audit.list.query({ actorId: id })).items
+    return { api, admin, shop: api.client(secret), notes }
+  }
+  const unique = (options: { scope?: 'all'; onConflict?: 'replace' | 'reject' } = {}) => ({
+    unique: { key: 'order-456', ...options },
+  })
+
+  it('a producer of some topics neither sees, replaces nor keeps out jobs of others', async () => {
+    const { admin, shop } = await start()
+    const payout = await admin.jobs.enqueue.mutate({ topic: 'payout', payload: { to: 'Ada' }, ...unique() })
+    const forged = await shop.jobs.enqueue.mutate({
+      ...{ topic: 'mail_digest', payload: { to: 'Eve' }, priority: 9, ...unique({ onConflict: 'replace' }) },
+    })
+    expect(forged).toMatchObject({ created: true, replaced: false })
+    expect(forged.id).not.toBe(payout.id)
+    expect(await admin.jobs.get.query({ id: payout.id })).toMatchObject({
+      ...{ topic: 'payout', payload: { to: 'Ada' }, priority: 0, events: [] },
+    })
+    await shop.jobs.enqueue.mutate({ topic: 'mail_digest', idempotencyKey: 'payout-789' })
+    expect(await admin.jobs.enqueue.mutate({ topic: 'payout', idempotencyKey: 'payout-789' })).toMatchObject({
+      created: true,
+    })
+  })
+
+  it.each([{}, { onConflict: 'reject' as const }])(
+    "a key with scope 'all' is not for a producer of some topics: %o",
+    async (options) => {
+      const { admin, shop } = await start()
+      const job = { topic: 'mail_digest', ...unique({ scope: 'all', ...options }) }
+      expect(await errorOf(shop.jobs.enqueue.mutate(job))).toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
+      const report = await shop.jobs.enqueueMany.mutate({ jobs: [job, { topic: 'mail_digest' }] })
+      expect(report.results).toMatchObject([{ error: { code: 'TOPIC_NOT_ALLOWED' } }, { created: true }])
+      expect(await admin.jobs.enqueue.mutate({ ...job, topic: 'payout' })).toMatchObject({ created: true })
+    },
+  )
+
+  it("nor does a schedule take a key with scope 'all' for an operator of some topics", async () => {
+    const { api, admin } = await start()
+    const { secret } = await admin.tokens.create.mutate({
+      ...{ name: 'desk', role: 'operator', allowedTopics: ['mail_*'] },
+    })
+    const schedule = { name: 'nightly', cron: '0 0 * * *', topic: 'mail_digest' }
+    const save = (options: object) =>
+      api.client(secret).schedules.save.mutate({ ...schedule, timezone: 'UTC', missed: 'one', options })
+    expect(await errorOf(save(unique({ scope: 'all' })))).toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
+    expect(await save(unique())).toMatchObject({ name: 'nightly' })
+  })
+
+  it("the setting allowedTopics bounds the scope 'all' for everybody", async () => {
+    const { admin } = await start()
+    const job = { topic: 'mail_digest', ...unique({ scope: 'all' }) }
+    await admin.settings.set.mutate({ allowedTopics: ['mail_*'] })
+    expect(await errorOf(admin.jobs.enqueue.mutate(job))).toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
+    await admin.settings.set.mutate({ allowedTopics: ['*'] })
+    expect(await admin.jobs.enqueue.mutate(job)).toMatchObject({ created: true })
+  })
+
+  it('a replacement counts as one in the audit, and is an event of the job', async () => {
+    const { admin, shop, notes } = await start()
+    const replacing = { topic: 'mail_digest', ...unique({ onConflict: 'replace' }) }
+    const { id } = await shop.jobs.enqueue.mutate(replacing)
+    expect(await shop.jobs.enqueue.mutate({ ...replacing, payload: 2 })).toEqual({
+      ...{ id, created: false, replaced: true },
+    })
+    await shop.jobs.enqueueMany.mutate({ jobs: [replacing, { topic: 'mail_digest', ...unique() }] })
+    expect((await notes()).map(({ count }) => count)).toEqual([1, 1, 1])
+    const { events } = await admin.jobs.get.query({ id })
+    expect(events.map(({ type }) => type)).toEqual(['replaced', 'replaced'])
+  })
+
+  it('those of notifications and receipts are of a kind that no request can name', async () => {
+    const { api } = await start()
+    const channel = { id: crypto.randomUUID(), address: 'ExponentPushToken[x]' } as ChannelRow
+    const notification: Notification = {
+      ...{ id: 'alert:1:1', kind: 'test', at: new Date(), summary: 'A test', path: '/', alert: null },
+    }
+    for (const job of [toNotifyJob(notification, channel), toReceiptJob(channel, 'r1')]) {
+      const request = prepareJob(job.topic, null, { idempotencyKey: job.internalKey ?? '' })
+      expect(await api.store.enqueue([request, job])).toEqual([request.id, job.id])
+    }
+  })
+})

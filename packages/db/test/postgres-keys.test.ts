@@ -1,0 +1,203 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { NewJob } from '@oncue/core'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { aJob, anError, claiming, claimOne, complete, read, someJobs } from '../src/conformance/harness.ts'
+import { openStore } from '../src/open.ts'
+import type { Store } from '../src/store.ts'
+import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+
+/** However loaded the machine is. */
+const WAIT = { timeout: 30_000 }
+
+let database: TestDatabase
+let store: Store
+let clients: pg.Client[]
+beforeEach(async () => {
+  database = await createPostgresDatabase(inject('postgresUrl'))
+  store = await openStore(database.url)
+  clients = []
+})
+afterEach(async () => {
+  for (const client of clients) await client.end()
+  await store.close()
+  await database.drop()
+})
+
+async function newClient(): Promise<pg.Client> {
+  const client = new pg.Client(database.url)
+  clients.push(client)
+  await client.connect()
+  return client
+}
+
+/** How many sessions of this database wait for another. For a client without a transaction, in which the answer would stay the same. */
+async function waiting(client: pg.Client): Promise<number> {
+  const { rows } = await client.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length
+}
+
+describe('keys on Postgres that many want at once', () => {
+  /** In transactions of the callers' own, where nothing is tried again. */
+  async function inTransaction(client: pg.Client, jobs: readonly NewJob[]): Promise<string[]> {
+    await client.query('begin')
+    const ids = await store.enqueue(jobs, { tx: client })
+    await client.query('commit')
+    return ids
+  }
+
+  const keyed = (n: number) =>
+    aJob({ unique: { key: `user-${n}`, onConflict: 'replace' }, idempotencyKey: `order-${999 - n}` })
+
+  it('two calls that name them in opposite orders do not wait for each other in a circle', async () => {
+    const [a, b] = [await newClient(), await newClient()]
+    for (let round = 0; round < 3; round++) {
+      const jobs = Array.from({ length: 150 }, (_, n) => keyed(n + round * 200))
+      const again = jobs.map((job) => ({ ...job, id: crypto.randomUUID() })).toReversed()
+      const [first, second] = await Promise.all([inTransaction(a, jobs), inTransaction(b, again)])
+      expect(second.toReversed()).toEqual(first)
+    }
+  })
+
+  it('two calls that replace what is there, in opposite orders, while it is settled, do not either', async () => {
+    const [a, b] = [await newClient(), await newClient()]
+    const key = (n: number) => ({ unique: { key: `user-${n}`, onConflict: 'replace' as const } })
+    for (let round = 0; round < 3; round++) {
+      const jobs = () => Array.from({ length: 100 }, (_, n) => aJob(key(n + round * 200)))
+      await store.enqueue(jobs())
+      const { jobs: runs } = await store.claim(claiming({ limit: 50 }))
+      await Promise.all([
+        inTransaction(a, jobs()),
+        inTransaction(b, jobs().toReversed()),
+        store.settle(runs.toReversed().map((run) => complete(run))),
+      ])
+    }
+  })
+})
+
+describe('a job on Postgres that is replaced by a transaction that is still open', () => {
+  it.each(['retry', 'release', 'complete'] as const)(
+    'a settle (%s) waits for it, and knows what it did',
+    async (kind) => {
+      const [tx, other] = [await newClient(), await newClient()]
+      const unique = { key: 'digest:123', onConflict: 'replace' as const }
+      await store.enqueue([aJob({ payload: 'v1', unique })])
+      const { id, run } = await claimOne(store)
+      await tx.query('begin')
+      const [next = ''] = await store.enqueue([aJob({ payload: 'v2', unique })], { tx })
+      const settled = store.settle([
+        kind === 'retry' ? { id, run, kind, delayMs: 0, error: anError } : { id, run, kind },
+      ])
+      await expect.poll(() => waiting(other), WAIT).toBe(1)
+      await tx.query('commit')
+      expect((await settled).stale).toEqual([])
+      expect(await read(store, id)).toMatchObject({ status: kind === 'complete' ? 'completed' : 'cancelled' })
+      const { jobs } = await store.claim(claiming())
+      expect(jobs.map((job) => [job.id, job.payload])).toEqual([[next, 'v2']])
+    },
+  )
+})
+
+describe('an enqueue on Postgres whose connection breaks before its answer', () => {
+  /** Between the store and the server. What was sent before the cut is still done by the server. */
+  class Relay {
+    readonly #server: Server
+    readonly #sockets = new Set<Socket>()
+    readonly #upstreams = new Set<Socket>()
+    url = ''
+    /** Cuts instead of passing on what the server answers to this. */
+    loseAnswerTo: string | undefined
+
+    constructor(target: URL) {
+      this.#server = createServer((socket) => {
+        const upstream = connect(Number(target.port), target.hostname)
+        this.#sockets.add(socket)
+        this.#upstreams.add(upstream)
+        let isLost = false
+        const forward = (data: Buffer) => {
+          isLost ||= this.loseAnswerTo !== undefined && data.includes(this.loseAnswerTo)
+          upstream.write(data)
+        }
+        const answer = (data: Buffer) => {
+          if (!isLost) return void socket.write(data)
+          this.loseAnswerTo = undefined
+          socket.destroy()
+        }
+        socket.on('data', forward).on('error', () => {})
+        upstream.on('data', answer).on('error', () => {})
+        // The server is not told: it goes on with what it has received.
+        upstream.on('close', () => socket.destroy())
+      })
+    }
+
+    async start(target: URL): Promise<void> {
+      await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+      const through = new URL(target)
+      through.hostname = '127.0.0.1'
+      through.port = String((this.#server.address() as { port: number }).port)
+      this.url = through.href
+    }
+
+    cut(): void {
+      for (const socket of this.#sockets) socket.destroy()
+      this.#sockets.clear()
+    }
+
+    close(): void {
+      this.cut()
+      for (const upstream of this.#upstreams) upstream.destroy()
+      this.#server.close()
+    }
+  }
+
+  let proxy: Relay
+  let remote: Store
+  beforeEach(async () => {
+    const target = new URL(database.url)
+    proxy = new Relay(target)
+    await proxy.start(target)
+    remote = await openStore(proxy.url)
+  })
+  afterEach(async () => {
+    await remote.close()
+    proxy.close()
+  })
+
+  it.each([
+    ['jobs', () => someJobs(3)],
+    ['one job', () => someJobs(1)],
+  ])('%s: what the server stored after all are its own, not duplicates', async (_, jobs) => {
+    const [first, second, other] = [await newClient(), await newClient(), await newClient()]
+    const lock = async (client: pg.Client) => {
+      await client.query('begin')
+      await client.query('lock table oncue.jobs in share mode')
+    }
+    await lock(first)
+    const given = jobs()
+    const enqueued = remote.enqueue(given)
+    await expect.poll(() => waiting(other), WAIT).toBe(1)
+    // Locks are granted in the order in which they were asked for.
+    const locked = lock(second)
+    await expect.poll(() => waiting(other), WAIT).toBe(2)
+    proxy.cut()
+    // Nothing is there yet, so it is sent again, and waits too.
+    await expect.poll(() => waiting(other), WAIT).toBe(3)
+    await first.query('commit')
+    await locked
+    await second.query('commit')
+    expect(await enqueued).toEqual(given.map((job) => job.id))
+    expect((await store.stats()).pending).toBe(given.length)
+  })
+
+  it('with keys: each gets the job that stands for it', async () => {
+    const unique = { key: 'digest:123' }
+    const [holder] = await store.enqueue([aJob({ unique })])
+    const given = [aJob(), aJob({ unique }), aJob({ unique: { key: 'digest:456' } })]
+    proxy.loseAnswerTo = 'commit'
+    expect(await remote.enqueue(given)).toEqual([given[0]?.id, holder, given[2]?.id])
+    expect(proxy.loseAnswerTo).toBeUndefined()
+    expect((await store.stats()).pending).toBe(3)
+  })
+})
