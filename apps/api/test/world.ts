@@ -8,6 +8,7 @@ import { readConfig } from '../src/config.ts'
 import { silentLogger } from '../src/log.ts'
 import { appRouter } from '../src/routers/index.ts'
 import { type Api, startApi } from '../src/start.ts'
+import { expectDocumented } from './documented.ts'
 import { createDatabase, type Dialect } from './harness.ts'
 
 export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
@@ -218,7 +219,9 @@ export class World {
     })
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
     const text = isStream ? await firstMessage(response) : await response.text()
-    return toAnswer(response, text)
+    const answer = toAnswer(response, text)
+    expectDocumented(method, path, answer)
+    return answer
   }
 
   /** Calls a procedure as a client does, but over plain HTTP: what is wrong must reach the server. */
