@@ -1,5 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Audit } from './audit.ts'
+import type { FailedAttempts } from './auth/failed-attempts.ts'
 import type { GuessBudget } from './auth/guess-budget.ts'
 import type { Auth, Principal } from './auth/principal.ts'
 import type { LiveSettings } from './auth/settings.ts'
@@ -24,6 +25,7 @@ export interface Services {
   readonly log: Logger
   /** Of those who try pairing codes. */
   readonly guesses: GuessBudget
+  readonly failedAttempts: FailedAttempts
   /** Where people reach this server; null: where each request came in. */
   readonly publicUrl: string | null
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
 import { createAuth } from './auth/auth.ts'
+import { FailedAttempts } from './auth/failed-attempts.ts'
 import { GuessBudget } from './auth/guess-budget.ts'
 import { createJwtVerifier } from './auth/jwt.ts'
 import { createSettings } from './auth/settings.ts'
@@ -64,6 +65,7 @@ export async function startApi(
       enqueuer: new Enqueuer(store),
       payloads: createPayloadValidation({ store, log }),
       guesses: new GuessBudget(10),
+      failedAttempts: new FailedAttempts(),
       publicUrl,
     }
     const { adminToken } = await auth.bootstrap()

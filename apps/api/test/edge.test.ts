@@ -208,3 +208,24 @@ describe('behind a proxy', () => {
     expect(await exchange(code, '203.0.113.7')).toBe(200)
   })
 })
+
+describe('what the API answers is kept by nobody', () => {
+  it.each([
+    ['a call', '/trpc/queues.list'],
+    ['a call that fails', '/trpc/jobs.get'],
+    ['a batch', '/trpc/queues.list,tokens.me?batch=1'],
+    ['a procedure that is none', '/trpc/nothing'],
+    ['a stream', '/trpc/health.watch'],
+    ['REST', '/api/jobs'],
+    ['REST that fails', '/api/jobs/none'],
+    ['metrics', '/metrics'],
+  ])('%s', async (_, path) => {
+    const api = await startTestApi('sqlite')
+    for (const token of [undefined, null]) {
+      const leave = new AbortController()
+      const { headers } = await api.fetch(path, { ...(token === null && { token }), signal: leave.signal })
+      expect(headers.get('cache-control')?.split(', ')).toContain('no-store')
+      leave.abort()
+    }
+  })
+})
