@@ -121,6 +121,7 @@ const schema = z.object({
   /** Requests a minute. */
   ONCUE_RATE_LIMIT: whole(1, MAX_RATE),
   ONCUE_RATE_LIMIT_ADDRESS: whole(1, MAX_RATE),
+  ONCUE_RATE_LIMIT_SEARCH: whole(1, MAX_RATE),
   ONCUE_LOG_LEVEL: text.pipe(
     z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
   ),
@@ -181,6 +182,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     trustProxy: values.ONCUE_TRUST_PROXY,
     ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
     ratePerAddress: values.ONCUE_RATE_LIMIT_ADDRESS ?? 2_000,
+    searchesPerToken: values.ONCUE_RATE_LIMIT_SEARCH ?? 120,
     logLevel: values.ONCUE_LOG_LEVEL,
     settings: readSettings(values),
     jwt: readJwt(values),

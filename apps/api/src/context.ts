@@ -10,6 +10,7 @@ import type { Enqueuer } from './enqueuer.ts'
 import type { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import type { PayloadValidation } from './payload-validation.ts'
+import type { SearchBudget } from './search-budget.ts'
 
 /** What lives as long as the process. */
 export interface Services {
@@ -26,6 +27,7 @@ export interface Services {
   /** Of those who try pairing codes. */
   readonly guesses: GuessBudget
   readonly failedAttempts: FailedAttempts
+  readonly searches: SearchBudget
   /** Where people reach this server; null: where each request came in. */
   readonly publicUrl: string | null
 }

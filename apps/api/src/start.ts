@@ -18,6 +18,7 @@ import { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import { createPayloadValidation } from './payload-validation.ts'
 import { Retention } from './retention.ts'
+import { SearchBudget } from './search-budget.ts'
 import { closeServer } from './server/close.ts'
 import { createServer } from './server.ts'
 
@@ -66,6 +67,7 @@ export async function startApi(
       payloads: createPayloadValidation({ store, log }),
       guesses: new GuessBudget(10),
       failedAttempts: new FailedAttempts(),
+      searches: new SearchBudget(config.searchesPerToken),
       publicUrl,
     }
     const { adminToken } = await auth.bootstrap()

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readConfig } from '../src/index.ts'
-import { startTestApi, type TestApi } from './harness.ts'
+import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
 const MB = 1_048_576
 
@@ -227,5 +227,25 @@ describe('what the API answers is kept by nobody', () => {
       expect(headers.get('cache-control')?.split(', ')).toContain('no-store')
       leave.abort()
     }
+  })
+})
+
+describe.each(DIALECTS)('what makes the server read job after job on %s', (dialect) => {
+  it.each(['jobs.list', 'operations.preview'])('has a budget of its own: %s', async (name) => {
+    const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_SEARCH: '2' } })
+    const [token, other] = [await api.tokenFor('admin'), await api.tokenFor('admin')]
+    const createdFrom = new Date(Date.now() - 60_000)
+    const search = (as: string) => {
+      const client = api.client(as)
+      if (name === 'jobs.list') return client.jobs.list.query({ payloadText: 'x', createdFrom })
+      return client.operations.preview.query({ action: 'cancel', filter: { topic: 'mail' } })
+    }
+    await Promise.all([search(token), search(token)])
+    expect(await errorOf(search(token))).toMatchObject({
+      ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: expect.any(Number) } },
+    })
+    await search(other)
+    // What an index answers is no search.
+    await api.client(token).jobs.list.query({ topic: 'mail', createdFrom })
   })
 })

@@ -69,6 +69,7 @@ export class World {
       ONCUE_ADMIN_TOKEN: admin,
       ONCUE_RATE_LIMIT: '1000000000',
       ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
+      ONCUE_RATE_LIMIT_SEARCH: '1000000000',
     })
     // Nothing changes by itself while others look.
     const api = await startApi(config, log, { background: false })
