@@ -64,6 +64,15 @@ function isCidr(text: string): boolean {
   return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most && more.length === 0
 }
 
+/** What is read from it cannot be changed on its way: over TLS, or without a way. */
+function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  if (protocol === 'https:') return true
+  return protocol === 'http:' && (LOOPBACK.test(hostname) || hostname === 'localhost')
+}
+const LOOPBACK = /^(127(\.\d+){3}|\[::1\])$/
+
 /** As browsers send them: without a path, and no `*`, which would let in every page there is. */
 const origin = z.string().refine((value) => URL.canParse(value) && new URL(value).origin === value, {
   error: 'must be origins such as https://console.example, separated by commas',
@@ -112,6 +121,7 @@ const schema = z.object({
   /** Requests a minute. */
   ONCUE_RATE_LIMIT: whole(1, MAX_RATE),
   ONCUE_RATE_LIMIT_ADDRESS: whole(1, MAX_RATE),
+  ONCUE_RATE_LIMIT_SEARCH: whole(1, MAX_RATE),
   ONCUE_LOG_LEVEL: text.pipe(
     z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
   ),
@@ -126,7 +136,15 @@ const schema = z.object({
   ONCUE_MASKED_KEYS: list.pipe(settingsSchema.shape.maskedKeys.optional()),
   ONCUE_DEVICE_IDLE_DAYS: whole(1, 3_650),
 
-  ONCUE_JWKS_URL: text.pipe(z.url({ error: 'is no URL' }).optional()),
+  ONCUE_JWKS_URL: text.pipe(
+    z
+      .string()
+      .refine(
+        isSafeUrl,
+        'must be an https:// URL (http:// only for this machine): its keys decide who is an admin',
+      )
+      .optional(),
+  ),
   ONCUE_JWT_ISSUER: text,
   ONCUE_JWT_AUDIENCE: text,
   ONCUE_JWT_ROLE_CLAIM: text,
@@ -164,6 +182,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     trustProxy: values.ONCUE_TRUST_PROXY,
     ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
     ratePerAddress: values.ONCUE_RATE_LIMIT_ADDRESS ?? 2_000,
+    searchesPerToken: values.ONCUE_RATE_LIMIT_SEARCH ?? 120,
     logLevel: values.ONCUE_LOG_LEVEL,
     settings: readSettings(values),
     jwt: readJwt(values),

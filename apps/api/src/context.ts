@@ -1,5 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Audit } from './audit.ts'
+import type { FailedAttempts } from './auth/failed-attempts.ts'
 import type { GuessBudget } from './auth/guess-budget.ts'
 import type { Auth, Principal } from './auth/principal.ts'
 import type { LiveSettings } from './auth/settings.ts'
@@ -9,6 +10,7 @@ import type { Enqueuer } from './enqueuer.ts'
 import type { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import type { PayloadValidation } from './payload-validation.ts'
+import type { SearchBudget } from './search-budget.ts'
 
 /** What lives as long as the process. */
 export interface Services {
@@ -24,6 +26,8 @@ export interface Services {
   readonly log: Logger
   /** Of those who try pairing codes. */
   readonly guesses: GuessBudget
+  readonly failedAttempts: FailedAttempts
+  readonly searches: SearchBudget
   /** Where people reach this server; null: where each request came in. */
   readonly publicUrl: string | null
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
 import { createAuth } from './auth/auth.ts'
+import { FailedAttempts } from './auth/failed-attempts.ts'
 import { GuessBudget } from './auth/guess-budget.ts'
 import { createJwtVerifier } from './auth/jwt.ts'
 import { createSettings } from './auth/settings.ts'
@@ -17,6 +18,7 @@ import { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import { createPayloadValidation } from './payload-validation.ts'
 import { Retention } from './retention.ts'
+import { SearchBudget } from './search-budget.ts'
 import { closeServer } from './server/close.ts'
 import { createServer } from './server.ts'
 
@@ -64,6 +66,8 @@ export async function startApi(
       enqueuer: new Enqueuer(store),
       payloads: createPayloadValidation({ store, log }),
       guesses: new GuessBudget(10),
+      failedAttempts: new FailedAttempts(),
+      searches: new SearchBudget(config.searchesPerToken),
       publicUrl,
     }
     const { adminToken } = await auth.bootstrap()

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readConfig } from '../src/index.ts'
-import { startTestApi, type TestApi } from './harness.ts'
+import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
 const MB = 1_048_576
 
@@ -206,5 +206,46 @@ describe('behind a proxy', () => {
     )
     expect(new Set(statuses)).toEqual(new Set([403]))
     expect(await exchange(code, '203.0.113.7')).toBe(200)
+  })
+})
+
+describe('what the API answers is kept by nobody', () => {
+  it.each([
+    ['a call', '/trpc/queues.list'],
+    ['a call that fails', '/trpc/jobs.get'],
+    ['a batch', '/trpc/queues.list,tokens.me?batch=1'],
+    ['a procedure that is none', '/trpc/nothing'],
+    ['a stream', '/trpc/health.watch'],
+    ['REST', '/api/jobs'],
+    ['REST that fails', '/api/jobs/none'],
+    ['metrics', '/metrics'],
+  ])('%s', async (_, path) => {
+    const api = await startTestApi('sqlite')
+    for (const token of [undefined, null]) {
+      const leave = new AbortController()
+      const { headers } = await api.fetch(path, { ...(token === null && { token }), signal: leave.signal })
+      expect(headers.get('cache-control')?.split(', ')).toContain('no-store')
+      leave.abort()
+    }
+  })
+})
+
+describe.each(DIALECTS)('what makes the server read job after job on %s', (dialect) => {
+  it.each(['jobs.list', 'operations.preview'])('has a budget of its own: %s', async (name) => {
+    const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_SEARCH: '2' } })
+    const [token, other] = [await api.tokenFor('admin'), await api.tokenFor('admin')]
+    const createdFrom = new Date(Date.now() - 60_000)
+    const search = (as: string) => {
+      const client = api.client(as)
+      if (name === 'jobs.list') return client.jobs.list.query({ payloadText: 'x', createdFrom })
+      return client.operations.preview.query({ action: 'cancel', filter: { topic: 'mail' } })
+    }
+    await Promise.all([search(token), search(token)])
+    expect(await errorOf(search(token))).toMatchObject({
+      ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: expect.any(Number) } },
+    })
+    await search(other)
+    // What an index answers is no search.
+    await api.client(token).jobs.list.query({ topic: 'mail', createdFrom })
   })
 })

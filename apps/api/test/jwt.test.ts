@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createJwtVerifier, type JwtVerifier, looksLikeJwt } from '../src/auth/jwt.ts'
+import { readConfig } from '../src/index.ts'
 import { DIALECTS, errorOf, startTestApi } from './harness.ts'
 
 const ISSUER = 'https://id.example.com/'
@@ -122,6 +123,8 @@ describe('a JWT is refused', () => {
     ['without an end', () => sign({ exp: undefined }), 'exp'],
     ['of nobody', () => sign({ sub: undefined }), 'sub'],
     ['of a nobody without a name', () => sign({ sub: '' }), 'sub'],
+    ['whose name is a number', () => sign({ sub: 7 }), 'sub'],
+    ['whose name is a list', () => sign({ sub: ['u1'] }), 'sub'],
     ['with an unknown key', () => sign({}, { kid: 'k2' }), 'not valid'],
     ['signed by a stranger', () => sign({}, {}, stranger.privateKey), 'not valid'],
     ['without a signature', () => new UnsecuredJWT(claims()).encode(), 'not valid'],
@@ -147,6 +150,39 @@ describe('a JWT is refused', () => {
     const payload = Buffer.from(JSON.stringify(claims({ role: 'admin' }))).toString('base64url')
     return `${header}.${payload}.${signature}`
   }
+})
+
+describe('a key set', () => {
+  const settings = (url: string) => ({
+    ONCUE_JWKS_URL: url,
+    ONCUE_JWT_ISSUER: ISSUER,
+    ONCUE_JWT_AUDIENCE: AUDIENCE,
+  })
+
+  it.each([
+    'http://id.example.com/jwks.json',
+    'http://127.0.0.1.example.com/jwks.json',
+    'http://localhost.example.com/jwks.json',
+    'http://localhost@id.example.com/jwks.json',
+    'http://10.0.0.5/jwks.json',
+    'ftp://127.0.0.1/jwks.json',
+    'file:///etc/jwks.json',
+    'jwks.json',
+  ])('is not read from %s', (url) => {
+    expect(() => readConfig(settings(url))).toThrow(`ONCUE_JWKS_URL=${url} must be an https:// URL`)
+  })
+
+  it.each(['https://id.example.com/k', 'http://127.0.0.1:8080/k', 'http://[::1]/k', 'http://localhost/k'])(
+    'is read from %s',
+    (url) => {
+      expect(readConfig(settings(url)).jwt).toMatchObject({ jwksUrl: url })
+    },
+  )
+})
+
+it('ends no later than dates do', async () => {
+  const { expiresAt } = await verify(await sign({ exp: 1e15 }))
+  expect(expiresAt?.toISOString()).toBe('9999-12-31T23:59:59.999Z')
 })
 
 describe('a key set that cannot be read', () => {

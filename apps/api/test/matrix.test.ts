@@ -1,8 +1,11 @@
+import type { AccessRule } from '@oncue/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { LiveSettings } from '../src/auth/settings.ts'
 import { ROUTES } from '../src/rest/routes.ts'
 import { PROCEDURE_CALLS, ROUTE_CALLS } from './calls.ts'
 import { DIALECTS } from './harness.ts'
-import { type Answer, PEOPLE, type Person, PROCEDURES, World } from './world.ts'
+import { WRONG_FIELD } from './refusals.ts'
+import { type Answer, OPEN, PEOPLE, type Person, PROCEDURES, World } from './world.ts'
 
 /** Who may do what while nobody has changed a rule. Written out here, so that it cannot follow a mistake in the code. */
 const MAY: Record<string, readonly Person[]> = {
@@ -80,5 +83,86 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
 
   test('and nothing of it was a fault of the server', () => {
     expect(world.faults).toEqual([])
+  })
+})
+
+/** Whom each rule lets in. Written out here, as `MAY` is. */
+const LETS_IN: Record<AccessRule, readonly Person[]> = {
+  '': ['admin'],
+  true: EVERYBODY,
+  "@request.auth.id != ''": PEOPLE,
+  producer: ['producer', 'operator', 'admin'],
+  viewer: ['viewer', 'operator', 'admin'],
+  operator: ['operator', 'admin'],
+  admin: ['admin'],
+}
+
+/** What each may do at most, whatever the rules say. Those without a role may what a rule opens, but not administer. */
+const AT_MOST: Record<string, readonly Person[]> = {
+  ...MAY,
+  ...{ enqueue: ['nobody', ...(MAY.enqueue ?? [])], read: ['nobody', ...(MAY.read ?? [])] },
+  act: ['nobody', ...(MAY.act ?? [])],
+}
+
+const RULES = Object.keys(LETS_IN) as AccessRule[]
+/** Each with another, so that it shows which of the two is asked. */
+const PAIRS = RULES.map((rule, n) => [rule, RULES[(n + 3) % RULES.length] ?? ''] as const)
+
+describe('every role by every rule', { timeout: 240_000 }, () => {
+  let world: World
+  beforeAll(async () => {
+    world = await World.open('sqlite')
+  })
+  afterAll(() => world.close())
+
+  const set = (values: Parameters<LiveSettings['change']>[0]['set']) =>
+    world.services.settings.change({ set: values, reset: [], by: 'test' })
+
+  /** One that is wrong: whoever is let in is told so, and nothing happens. */
+  const WRONG = { surprise: 1 }
+  const send = (method: string, path: string, as: Person) =>
+    method === 'POST'
+      ? world.send(method, path, { as, body: WRONG })
+      : world.send(method, `${path}?surprise=1`, { as })
+  const LET_IN = 'let in, and told what was wrong'
+  async function outcomeOf(call: (as: Person) => Promise<Answer>, person: Person) {
+    const code = (await call(person)).error?.code
+    return WRONG_FIELD.some((wrong) => wrong === code) ? LET_IN : code
+  }
+  const CALLS = [
+    ...PROCEDURES.filter(({ name }) => !OPEN.includes(name)).map(({ name }) => ({
+      name,
+      access: PROCEDURE_CALLS[name]?.access ?? 'anyone',
+      call: (as: Person) => world.call(name, WRONG, { as }),
+    })),
+    ...ROUTES.map(({ method, path }) => ({
+      name: `${method} ${path}`,
+      access: ROUTE_CALLS[`${method} ${path}`]?.access ?? 'anyone',
+      call: (as: Person) => send(method, path, as),
+    })),
+  ]
+
+  test.each(PAIRS)('enqueueRule %j, manageRule %j', async (enqueueRule, manageRule) => {
+    await set({ enqueueRule, manageRule })
+    for (const { name, access, call } of CALLS) {
+      const rule = access === 'enqueue' ? enqueueRule : manageRule
+      for (const person of EVERYBODY) {
+        const isLetIn = access === 'admin' || LETS_IN[rule].includes(person)
+        const may = isLetIn && AT_MOST[access]?.includes(person)
+        const refusal = person === 'nobody' ? 'UNAUTHORIZED' : 'FORBIDDEN'
+        expect([name, person, await outcomeOf(call, person)]).toEqual([name, person, may ? LET_IN : refusal])
+      }
+    }
+    expect(world.faults).toEqual([])
+  })
+
+  test('and while the API is switched off', async () => {
+    await set({ httpEnabled: false, enqueueRule: 'true', manageRule: 'true' })
+    for (const { name, call } of CALLS) {
+      for (const person of EVERYBODY) {
+        const expected = person === 'admin' ? LET_IN : 'HTTP_DISABLED'
+        expect([name, person, await outcomeOf(call, person)]).toEqual([name, person, expected])
+      }
+    }
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, startTestApi, type TestApi } from './harness.ts'
 
 describe.each(DIALECTS)('sessions on %s', (dialect) => {
@@ -36,7 +36,77 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'jobs.example.com' }
     const origin = 'https://jobs.example.com'
     const response = await signIn(api, await api.tokenFor('viewer'), { ...forwarded, origin })
-    expect(response.headers.get('set-cookie')).toMatch(/; Secure$/)
+    expect(response.headers.get('set-cookie')).toMatch(/^__Host-oncue_session=.*; Path=\/;.*; Secure$/)
+  })
+
+  it('carry a Secure cookie where people use https, whatever the proxy tells', async () => {
+    const origin = 'https://jobs.example.com'
+    const api = await startTestApi(dialect, { env: { ONCUE_PUBLIC_URL: `${origin}/` } })
+    const response = await signIn(api, await api.tokenFor('operator'), { origin })
+    expect(response.headers.get('set-cookie')).toMatch(/^__Host-oncue_session=.*; Secure$/)
+    const secret = cookieOf(response).split('=')[1]
+    const ask = async (cookie: string) =>
+      (await api.fetch('/api/jobs', { token: null, headers: { cookie } })).status
+    expect(await ask(`__Host-oncue_session=${secret}`)).toBe(200)
+    // A neighbour, or a page over http, can set a cookie of this name for us.
+    expect(await ask(`oncue_session=${secret}`)).toBe(401)
+    const out = await api.fetch('/api/session', {
+      ...{ method: 'DELETE', token: null, headers: { cookie: cookieOf(response), origin } },
+    })
+    expect(out.headers.get('set-cookie')).toMatch(/^__Host-oncue_session=; Path=\/; Max-Age=0;.*; Secure$/)
+  })
+
+  it.each([
+    ['of the public URL', 'https://jobs.example.com', 'jobs.example.com', 201],
+    ['the same over http', 'http://jobs.example.com', 'jobs.example.com', 403],
+    ['on another port', 'https://jobs.example.com:8443', 'jobs.example.com', 403],
+    ['where the request came in', 'http://10.0.0.5:4400', '10.0.0.5:4400', 201],
+    ['the same over https', 'https://10.0.0.5:4400', '10.0.0.5:4400', 403],
+  ])('are begun by pages of the own origin, with its scheme: %s', async (_, origin, host, status) => {
+    const env = { ONCUE_PUBLIC_URL: 'https://jobs.example.com', ONCUE_TRUST_PROXY: 'true' }
+    const api = await startTestApi(dialect, { env })
+    const headers = { origin, 'x-forwarded-host': host }
+    expect((await signIn(api, await api.tokenFor('viewer'), headers)).status).toBe(status)
+  })
+
+  it('end the session before when somebody signs in again', async () => {
+    const api = await startTestApi(dialect)
+    const first = cookieOf(await signIn(api, await api.tokenFor('viewer')))
+    const again = await signIn(api, await api.tokenFor('operator'), { cookie: first })
+    expect(again.status).toBe(201)
+    const ask = async (cookie: string) =>
+      (await api.fetch('/api/jobs', { token: null, headers: { cookie } })).status
+    expect(await ask(first)).toBe(401)
+    expect(await ask(cookieOf(again))).toBe(200)
+    expect(await api.store.tokens.list({ kind: 'session' })).toHaveLength(1)
+    const { items } = await api.client().audit.list.query({ action: 'session.*' })
+    expect(items.map(({ action, actor }) => [action, actor.name])).toEqual([
+      ['session.end', 'viewer'],
+      ['session.create', 'operator'],
+      ['session.create', 'viewer'],
+    ])
+  })
+
+  it('that were refused are in the audit and in the log, and so are wrong codes', async () => {
+    const api = await startTestApi(dialect)
+    const warn = vi.spyOn(api.services.log, 'warn')
+    await signIn(api, 'oncue_wrong')
+    await api.fetch('/trpc/pairings.exchange', {
+      ...{ token: null, json: { json: { code: 'ABC-DEF-GHJ', name: 'phone' } } },
+    })
+    const { items } = await api.client().audit.list.query({})
+    const anonymous = { kind: 'anonymous' }
+    expect(items.slice(0, 2)).toMatchObject([
+      { action: 'pairings.refused', actor: anonymous, target: { reason: 'PAIRING_REFUSED' }, count: 0 },
+      { action: 'session.refused', actor: anonymous, target: { reason: 'UNAUTHORIZED' }, ip: '127.0.0.1' },
+    ])
+    expect(JSON.stringify(items)).not.toMatch(/oncue_wrong|ABC-DEF/)
+    expect(
+      warn.mock.calls.map(([fields, message]) => [(fields as { action: string }).action, message]),
+    ).toEqual([
+      ['session.refused', 'attempt refused'],
+      ['pairings.refused', 'attempt refused'],
+    ])
   })
 
   it('may what the token may', async () => {

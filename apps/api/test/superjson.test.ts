@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import superjson from 'superjson'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { appRouter } from '../src/routers/index.ts'
 import { createServer } from '../src/server.ts'
 import { transformer } from '../src/transformer.ts'
-import type { Meta } from '../src/trpc.ts'
-import { PROCEDURES, World } from './world.ts'
+import { OPEN, PROCEDURES, World } from './world.ts'
 
 /** Values marked as each of the types that superjson knows; those that are refused, whoever sends them. */
 const STRANGE: Readonly<Record<string, { json: unknown; meta: object }>> = {
@@ -39,11 +37,6 @@ const STRANGE: Readonly<Record<string, { json: unknown; meta: object }>> = {
   'a path to a prototype': { json: {}, meta: { values: { '__proto__.a': ['undefined'] } } },
   'the length of a list': { json: [1], meta: { values: { length: ['undefined'] } } },
 }
-
-/** Those that look for themselves who asks. */
-const OPEN = Object.entries(
-  appRouter._def.procedures as unknown as Record<string, { _def: { meta?: Meta } }>,
-).flatMap(([name, { _def }]) => (_def.meta?.operation?.access === 'anyone' ? name : []))
 
 /** Far fewer than a second of a busy loop has, far more than any of these needs. */
 const MAX_TURNS = 100

@@ -8,6 +8,8 @@ import { readConfig } from '../src/config.ts'
 import { silentLogger } from '../src/log.ts'
 import { appRouter } from '../src/routers/index.ts'
 import { type Api, startApi } from '../src/start.ts'
+import type { Meta } from '../src/trpc.ts'
+import { expectDocumented } from './documented.ts'
 import { createDatabase, type Dialect } from './harness.ts'
 
 export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
@@ -34,10 +36,15 @@ export interface Sending {
 
 type ProcedureType = 'query' | 'mutation' | 'subscription'
 
+const TABLE = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, { _def: { type: ProcedureType; meta?: Meta } }>,
+).map(([name, { _def }]) => ({ name, type: _def.type, access: _def.meta?.operation?.access }))
+
 /** Every procedure there is, from the router itself. */
-export const PROCEDURES = Object.entries(
-  appRouter._def.procedures as unknown as Record<string, { _def: { type: ProcedureType } }>,
-).map(([name, { _def }]) => ({ name, type: _def.type }))
+export const PROCEDURES = TABLE.map(({ name, type }) => ({ name, type }))
+
+/** Those that look for themselves who asks, and are refused by no rule. */
+export const OPEN = TABLE.flatMap(({ name, access }) => (access === 'anyone' ? name : []))
 
 const ERROR: JobError = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
 const WORKER = '01900000-0000-7000-8000-00000000000a'
@@ -68,6 +75,7 @@ export class World {
       ONCUE_ADMIN_TOKEN: admin,
       ONCUE_RATE_LIMIT: '1000000000',
       ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
+      ONCUE_RATE_LIMIT_SEARCH: '1000000000',
     })
     // Nothing changes by itself while others look.
     const api = await startApi(config, log, { background: false })
@@ -91,6 +99,10 @@ export class World {
 
   get url(): string {
     return this.#api.url
+  }
+
+  tokenOf(person: Person): string | undefined {
+    return this.#tokens.get(person)
   }
 
   get databaseUrl(): string {
@@ -218,7 +230,9 @@ export class World {
     })
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
     const text = isStream ? await firstMessage(response) : await response.text()
-    return toAnswer(response, text)
+    const answer = toAnswer(response, text)
+    expectDocumented(method, path, answer)
+    return answer
   }
 
   /** Calls a procedure as a client does, but over plain HTTP: what is wrong must reach the server. */

@@ -4,9 +4,11 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { aJob, Bench, claiming, complete, MINUTE } from '../src/conformance/harness.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
+import type { Place } from '../src/reads/cursor.ts'
 import type { Fragment } from '../src/reads/fragment.ts'
 import { glanceStatement } from '../src/reads/glance.ts'
 import { idsStatement, list, pageStatement } from '../src/reads/list.ts'
+import { matching } from '../src/reads/matching.ts'
 import { entriesStatement, type MetaEntry } from '../src/reads/meta.ts'
 import { sourcesOf } from '../src/reads/sources.ts'
 import { countStatement } from '../src/reads/total.ts'
@@ -267,6 +269,41 @@ describe('a search for what no index knows', () => {
     db.close()
     expect(found).toEqual(expected)
     expect(pages).toBeGreaterThan(1)
+  })
+})
+
+describe('a text of payloads on SQLite', () => {
+  const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
+  const JOBS_MADE = 10_000
+  /** Payloads that one statement reads: the process does nothing else meanwhile. */
+  const AT_ONCE = 500
+
+  test('is looked for in statements that each read few payloads, with a turn of the event loop before each', async () => {
+    const store = await bench.openWithClock()
+    for (let n = 0; n < JOBS_MADE; n += 100) {
+      await store.enqueue(Array.from({ length: 100 }, () => aJob({ payload: 'hay' })))
+      bench.clock.advance(1)
+    }
+    const db = new Database(bench.url.slice('file:'.length))
+    const own = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
+    let reads = 0
+    const sql: Sql = {
+      ...own,
+      walk(statement) {
+        if (statement.text.includes('instr(')) reads++
+        return own.walk(statement)
+      },
+    }
+    const filter = { payloadText: 'needle', createdFrom: new Date(0) }
+    expect((await list(sql, filter, {}, { searchMs: MINUTE, countMs: MINUTE })).items).toEqual([])
+    expect(reads).toBeGreaterThanOrEqual(JOBS_MADE / AT_ONCE)
+
+    reads = 0
+    let after: Place | null = null
+    do after = (await matching(sql, filter, bench.clock.now(), after, 1_000)).next
+    while (after)
+    expect(reads).toBeGreaterThanOrEqual(JOBS_MADE / AT_ONCE)
+    db.close()
   })
 })
 

@@ -73,9 +73,9 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
   const validity = new Validity(() => store.tokens, authorize)
 
   return {
-    identify: async ({ authorization, cookie }) => {
+    identify: async ({ authorization, cookie, isSecure = false }) => {
       if (authorization) return identifyBearer(authorization)
-      const session = readSessionCookie(cookie)
+      const session = readSessionCookie(cookie, isSecure)
       return session ? identifySession(session) : ANONYMOUS
     },
 

@@ -2,11 +2,14 @@ import { OncueError } from '@oncue/core'
 
 const NAME = 'oncue_session'
 
+/** With the prefix, a browser takes the cookie only from this very host over https: none from a neighbour. */
+const nameOf = (isSecure: boolean) => (isSecure ? `__Host-${NAME}` : NAME)
+
 /** The session that a Cookie header carries. */
-export function readSessionCookie(header: string | undefined): string | undefined {
+export function readSessionCookie(header: string | undefined, isSecure: boolean): string | undefined {
   for (const pair of header?.split(';') ?? []) {
     const [name, value] = pair.split('=', 2)
-    if (name?.trim() === NAME && value) return value.trim()
+    if (name?.trim() === nameOf(isSecure) && value) return value.trim()
   }
   return undefined
 }
@@ -14,10 +17,24 @@ export function readSessionCookie(header: string | undefined): string | undefine
 /** No script reads it, and no other site sends it. */
 export function sessionCookie(secret: string, maxAgeMs: number, isSecure: boolean): string {
   const seconds = Math.max(0, Math.floor(maxAgeMs / 1_000))
-  return `${NAME}=${secret}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+  const name = nameOf(isSecure)
+  return `${name}=${secret}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
 export const endedCookie = (isSecure: boolean) => sessionCookie('', 0, isSecure)
+
+/** How a request reached us, and where people do. */
+export interface Reached {
+  readonly protocol: string
+  readonly host: string
+  /** Null: only where each request came in. */
+  readonly publicUrl: string | null
+}
+
+/** A proxy may speak https for us without telling; the address that people use does tell. */
+export function isSecure({ protocol, publicUrl }: Reached): boolean {
+  return protocol === 'https' || publicUrl?.startsWith('https:') === true
+}
 
 /**
  * A browser sends the cookie by itself, so a change that a cookie proves must come from a page of ours.
@@ -28,17 +45,25 @@ export function assertOrigin(
     readonly origin?: string | undefined
     readonly 'sec-fetch-site'?: string | string[] | undefined
   },
-  host: string,
+  reached: Reached,
 ): void {
   const { origin } = headers
-  if (origin === undefined ? headers['sec-fetch-site'] === 'same-origin' : hostOf(origin) === host) return
+  const isOurs =
+    origin === undefined
+      ? headers['sec-fetch-site'] === 'same-origin'
+      : ownOrigins(reached).includes(origin.toLowerCase())
+  if (isOurs) return
   const from =
     origin === undefined ? 'a request without the header Origin' : `the origin ${JSON.stringify(origin)}`
   throw new OncueError('FORBIDDEN', `A session cookie cannot be used by ${from}`, {
-    hint: 'Call the API from its own pages, or with a bearer token. Behind a proxy, pass the host on.',
+    hint: 'Call the API from its own pages, or with a bearer token. Behind a proxy, set ONCUE_PUBLIC_URL to the address that people use.',
   })
 }
 
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined
+/** With their scheme: a page over http may have been written by anybody on the way. */
+function ownOrigins({ protocol, host, publicUrl }: Reached): string[] {
+  const reached = `${protocol}://${host}`.toLowerCase()
+  if (publicUrl === null) return [reached]
+  const known = new URL(publicUrl)
+  return host.toLowerCase() === known.host ? [known.origin] : [known.origin, reached]
 }

@@ -1,4 +1,4 @@
-import { cleanText, isOncueError, LIMITS, OncueError, ROLES, type Role } from '@oncue/core'
+import { cleanText, LIMITS, OncueError, ROLES, type Role } from '@oncue/core'
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Principal } from './principal.ts'
 
@@ -42,24 +42,27 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
   const { jwksUrl, issuer, audience } = options
   const keys = createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: FETCH_MS })
   return async (token) => {
-    try {
-      const { payload } = await jwtVerify(token, keys, {
-        issuer,
-        audience,
-        algorithms: ALGORITHMS,
-        clockTolerance: CLOCK_TOLERANCE_S,
-        requiredClaims: ['sub', 'exp'],
-      })
-      return toPrincipal(payload, options)
-    } catch (error) {
-      throw isOncueError(error) ? error : toJwtError(error, jwksUrl)
-    }
+    const { payload } = await jwtVerify(token, keys, {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_TOLERANCE_S,
+      requiredClaims: ['sub', 'exp'],
+    }).catch((error: unknown) => {
+      throw toJwtError(error, jwksUrl)
+    })
+    return toPrincipal(payload, options)
   }
 }
 
 function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim, queuesClaim }: JwtOptions): Principal {
-  const { sub, exp } = payload
-  if (!sub) throw new OncueError('UNAUTHORIZED', 'The JWT names nobody: its claim "sub" is empty')
+  const { sub, exp = 0 } = payload
+  // jose checks that it is there, not what it is.
+  if (typeof sub !== 'string' || sub === '')
+    throw new OncueError(
+      'UNAUTHORIZED',
+      'The JWT names nobody: its claim "sub" must be a text that is not empty',
+    )
   const named = [payload.name, payload.email, payload.preferred_username].find(
     (text) => typeof text === 'string',
   )
@@ -71,7 +74,7 @@ function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim, queuesClaim 
     allowedTopics: toNames(claimOf(payload, topicsClaim)),
     allowedQueues: toNames(claimOf(payload, queuesClaim)),
     tokenId: null,
-    expiresAt: new Date(((exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000),
+    expiresAt: new Date(Math.min((exp + CLOCK_TOLERANCE_S) * 1_000, LIMITS.dateMax)),
   }
 }
 

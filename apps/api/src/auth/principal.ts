@@ -33,6 +33,8 @@ type Credentials = {
   /** The headers as they came. */
   readonly authorization?: string | undefined
   readonly cookie?: string | undefined
+  /** It came over https: then only the cookie that is bound to this host counts. */
+  readonly isSecure?: boolean | undefined
 }
 
 export interface Auth {

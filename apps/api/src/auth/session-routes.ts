@@ -6,32 +6,38 @@ import * as pairings from '../operations/pairings.ts'
 import * as session from '../operations/session.ts'
 import { networkOf } from '../server/address.ts'
 import { refuseExceeded } from '../server/identify.ts'
-import { assertOrigin, endedCookie, sessionCookie } from './cookie.ts'
-import type { Principal } from './principal.ts'
+import { assertOrigin, endedCookie, isSecure, sessionCookie } from './cookie.ts'
+import { ANONYMOUS, type Principal } from './principal.ts'
 
 /** Sign-ins of one address that may fail within a minute. */
 const MAX_FAILURES = 20
 
 /** For browsers: a token becomes a cookie that no script can read. Not in tRPC, which cannot set cookies. */
-export function registerSession(app: FastifyInstance, { auth }: Pick<Services, 'auth'>): void {
+export function registerSession(app: FastifyInstance, services: Services): void {
+  const { auth, failedAttempts, publicUrl } = services
   const failures = app.createRateLimit({
     max: MAX_FAILURES,
     timeWindow: 60_000,
     keyGenerator: ({ api }) => `sign-in:${networkOf(api.request.ip)}`,
   })
+  const reachedBy = ({ protocol, host }: FastifyRequest) => ({ protocol, host, publicUrl })
+
+  /** A page elsewhere must not sign somebody in either: what they do then would be seen by another. */
+  function assertOurPage(request: FastifyRequest): void {
+    if (request.headers.origin !== undefined) assertOrigin(request.headers, reachedBy(request))
+  }
 
   app.post('/api/session', async (request, reply) => {
-    const { headers, host, body } = request
-    // A page elsewhere must not sign somebody in either: what they do then would be seen by another.
-    if (headers.origin !== undefined) assertOrigin(headers, host)
+    assertOurPage(request)
     refuseExceeded(await failures(request, { increment: false }), reply)
-    const parsed = signInRequestSchema.safeParse(body)
+    const parsed = signInRequestSchema.safeParse(request.body)
     // Without the value, unlike elsewhere: it may be most of a secret.
     if (!parsed.success) throw new OncueError('INVALID_INPUT', 'The body must be {"token": "oncue_…"}')
     const principal = await auth
       .identify({ authorization: `Bearer ${parsed.data.token}` })
       .catch(async (error) => {
         refuseExceeded(await failures(request), reply)
+        await failedAttempts.record({ ...request.api, principal: ANONYMOUS }, 'session.refused', error)
         throw error
       })
     return answerSession(request, reply, principal)
@@ -39,36 +45,37 @@ export function registerSession(app: FastifyInstance, { auth }: Pick<Services, '
 
   /** A browser that is paired gets its session at once, and no script sees the token. */
   app.post('/api/session/pair', async (request, reply) => {
-    const { headers, host, body } = request
-    if (headers.origin !== undefined) assertOrigin(headers, host)
-    const { secret } = await perform({ ...request.api, denied: undefined }, pairings.exchange, body)
+    assertOurPage(request)
+    const { secret } = await perform({ ...request.api, denied: undefined }, pairings.exchange, request.body)
     return answerSession(request, reply, await auth.identify({ authorization: `Bearer ${secret}` }))
   })
 
-  app.delete('/api/session', async ({ api, protocol }, reply) => {
+  app.delete('/api/session', async (request, reply) => {
+    const { api } = request
     // A session that has ended is as good as signed out; one that another page wants to end is not.
     const isEnded = api.denied !== undefined ? isUnauthorized(api.denied) : api.principal.kind === 'anonymous'
     if (!isEnded) await perform(api, session.end, undefined)
     return reply
       .status(204)
-      .header('set-cookie', endedCookie(protocol === 'https'))
+      .header('set-cookie', endedCookie(isSecure(reachedBy(request))))
       .send()
   })
-}
 
-async function answerSession({ api, protocol }: FastifyRequest, reply: FastifyReply, principal: Principal) {
-  // Whatever cookie came with the request is the one to be replaced.
-  const { secret, expiresAt } = await perform(
-    { ...api, principal, denied: undefined },
-    session.create,
-    undefined,
-  )
-  const { name, role } = principal
-  return reply
-    .status(201)
-    .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - Date.now(), protocol === 'https'))
-    .header('cache-control', 'no-store')
-    .send({ name, role, expires_at: expiresAt })
+  async function answerSession(request: FastifyRequest, reply: FastifyReply, principal: Principal) {
+    // Whatever cookie came with the request is the one to be replaced.
+    const api = { ...request.api, denied: undefined }
+    const isTls = isSecure(reachedBy(request))
+    const before = await auth
+      .identify({ cookie: request.headers.cookie, isSecure: isTls })
+      .catch(() => ANONYMOUS)
+    const { secret, expiresAt } = await perform({ ...api, principal }, session.create, undefined)
+    if (before.kind === 'session') await perform({ ...api, principal: before }, session.end, undefined)
+    const { name, role } = principal
+    return reply
+      .status(201)
+      .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - Date.now(), isTls))
+      .send({ name, role, expires_at: expiresAt })
+  }
 }
 
 const isUnauthorized = (error: unknown) => isOncueError(error, 'UNAUTHORIZED')

@@ -17,7 +17,7 @@ import type { JobFilter, OperationRow } from '@oncue/db'
 import { assertExpected } from '../bulk/expected.ts'
 import type { ApiContext } from '../context.ts'
 import { watchOperation } from '../live/watch-operation.ts'
-import { changing, reading, watching } from '../operation.ts'
+import { callerOf, changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf, maskFilter } from './masker.ts'
 
@@ -30,7 +30,9 @@ export const preview = reading({
     const now = await ctx.store.now()
     const asOf = given ?? now
     await assertPossible(ctx, { action, filter, asOf }, now)
-    const { total, totalIsExact, ...found } = await ctx.store.operations.preview(filter, asOf)
+    const { total, totalIsExact, ...found } = await ctx.searches.spend(callerOf(ctx), () =>
+      ctx.store.operations.preview(filter, asOf),
+    )
     return { asOf, count: total, countIsExact: totalIsExact, ...found }
   },
 })
@@ -51,7 +53,9 @@ export const run = changing({
     // What it did already is no longer there to be counted.
     const begun = await operations.begun(request)
     if (begun) return { ...toWire(begun), isNew: false }
-    const counted = await operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough')
+    const counted = await ctx.searches.spend(callerOf(ctx), () =>
+      operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
+    )
     assertExpected(counted, expectedCount)
     const id = newJobId(now.getTime())
     const operation = await operations.create({ ...request, ...counted }, id)

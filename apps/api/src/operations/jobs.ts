@@ -60,7 +60,9 @@ export const list = reading({
   output: jobPageSchema,
   async run(ctx, { limit, offset, cursor, ...filter }) {
     await assertMayFilterBy(ctx, filter)
-    const page = await ctx.store.list(filter, { limit, offset, cursor })
+    const read = () => ctx.store.list(filter, { limit, offset, cursor })
+    const isSearch = filter.payloadText !== undefined
+    const page = await (isSearch ? ctx.searches.spend(callerOf(ctx), read) : read())
     const mask = await maskerOf(ctx)
     const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
     return { ...page, items, limit, offset: offset ?? 0 }

@@ -50,9 +50,14 @@ export const exchange = changing({
     const { store, guesses, request, settings } = ctx
     const secret = newSecret()
     const { deviceIdleDays } = await settings.get()
-    const device = await guesses.spend(request.ip, () =>
-      store.pairings.exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS }),
-    )
+    const device = await guesses
+      .spend(request.ip, () =>
+        store.pairings.exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS }),
+      )
+      .catch(async (error: unknown) => {
+        await ctx.failedAttempts.record(ctx, 'pairings.refused', error)
+        throw error
+      })
     const [shown] = await toDevices(ctx, [device])
     if (!shown) throw new OncueError('INTERNAL', 'The new device is not shown')
     return { device: shown, secret }

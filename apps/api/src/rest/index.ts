@@ -43,7 +43,7 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
         }
         const output = await perform(request.api, checked, fieldsOf(request, route.idempotent))
         const { status, body } = await answer(output, tools)
-        return reply.status(status).header('cache-control', 'no-store').send(body)
+        return reply.status(status).send(body)
       },
     })
   }

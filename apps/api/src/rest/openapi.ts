@@ -20,11 +20,18 @@ const COMMON: readonly ErrorCode[] = [
   'FORBIDDEN',
   'HTTP_DISABLED',
   'RATE_LIMITED',
+  'JWKS_UNAVAILABLE',
   'DATABASE_UNAVAILABLE',
   'DATABASE_BUSY',
   'INTERNAL',
 ]
-const WITH_BODY: readonly ErrorCode[] = ['INVALID_JSON', 'UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE']
+/** Also where no body is wanted: one may come all the same. */
+const CHANGE: readonly ErrorCode[] = [
+  'INVALID_JSON',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'PAYLOAD_TOO_LARGE',
+  'DATABASE_FULL',
+]
 
 /** The OpenAPI document: made from the table of routes, so that there is nothing in it that is not so. */
 export function openApiDocument(): Json {
@@ -35,7 +42,7 @@ export function openApiDocument(): Json {
   }
   paths['/api/session'] = sessionOperations()
   paths['/api/session/pair'] = {
-    post: signIn('postSessionPair', 'Pair this browser', exchangePairingRequestSchema),
+    post: signIn('postSessionPair', 'Pair this browser', exchangePairingRequestSchema, ['PAIRING_REFUSED']),
   }
   return {
     openapi: '3.1.1',
@@ -59,7 +66,10 @@ export function openApiDocument(): Json {
       schemas: { Error: toJsonSchema(errorResponseSchema, 'output') },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'A token of Oncue, or a JWT' },
-        session: { type: 'apiKey', in: 'cookie', name: 'oncue_session' },
+        session: {
+          ...{ type: 'apiKey', in: 'cookie', name: '__Host-oncue_session' },
+          description: 'Over http its name is oncue_session',
+        },
       },
     },
   }
@@ -83,7 +93,7 @@ function operationOf(route: Route): Json {
     }),
     responses: {
       ...answersOf(route.responses),
-      ...errorsOf([...COMMON, ...(route.body ? WITH_BODY : []), ...route.errors]),
+      ...errorsOf([...COMMON, ...(route.method === 'GET' ? [] : CHANGE), ...route.errors]),
     },
   }
 }
@@ -97,17 +107,17 @@ function operationIdOf({ method, path }: Route): string {
 /** The only routes that are not in the table: they set cookies. */
 function sessionOperations(): Json {
   return {
-    post: signIn('postSession', 'Sign in', signInRequestSchema),
+    post: signIn('postSession', 'Sign in', signInRequestSchema, []),
     delete: {
       operationId: 'deleteSession',
       summary: 'Sign out',
       tags: ['session'],
-      responses: { ...answersOf({ 204: null }), ...errorsOf(['FORBIDDEN', 'RATE_LIMITED']) },
+      responses: { ...answersOf({ 204: null }), ...errorsOf([...COMMON, ...CHANGE]) },
     },
   }
 }
 
-function signIn(operationId: string, summary: string, body: z.ZodType): Json {
+function signIn(operationId: string, summary: string, body: z.ZodType, errors: readonly ErrorCode[]): Json {
   return {
     ...{ operationId, summary, tags: ['session'], security: [] },
     requestBody: {
@@ -116,7 +126,7 @@ function signIn(operationId: string, summary: string, body: z.ZodType): Json {
     },
     responses: {
       ...answersOf({ 201: signedInSchema }),
-      ...errorsOf(['INVALID_INPUT', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', ...WITH_BODY]),
+      ...errorsOf([...COMMON, ...CHANGE, ...errors]),
     },
   }
 }

@@ -1,4 +1,10 @@
-import { jobIdSchema, restEnqueueRequestSchema, statsResponseSchema, toRest } from '@oncue/core'
+import {
+  type ErrorCode,
+  jobIdSchema,
+  restEnqueueRequestSchema,
+  statsResponseSchema,
+  toRest,
+} from '@oncue/core'
 import * as alerts from '../operations/alerts.ts'
 import * as jobs from '../operations/jobs.ts'
 import * as topics from '../operations/topics.ts'
@@ -28,6 +34,22 @@ import {
 const byId = { id: jobIdSchema }
 const asIds = ({ id }: Record<string, unknown>) => ({ ids: [id] })
 
+const ENQUEUE_ERRORS: readonly ErrorCode[] = [
+  'INVALID_TOPIC',
+  'INVALID_QUEUE',
+  'INVALID_PRIORITY',
+  'INVALID_DATE',
+  'INVALID_TEXT',
+  'INVALID_PAYLOAD',
+  'UNSAFE_NUMBER',
+  'PAYLOAD_TOO_LARGE',
+  'META_TOO_LARGE',
+  'TOPIC_NOT_ALLOWED',
+  'QUEUE_NOT_ALLOWED',
+  'UNKNOWN_PARENT',
+  'UNIQUE_KEY_LIVE',
+]
+
 /** Everything that REST offers, and all of it: the server, the OpenAPI document and the tests are made from this table. */
 export const ROUTES: readonly Route[] = [
   route({
@@ -38,21 +60,7 @@ export const ROUTES: readonly Route[] = [
     example: { topic: 'mail_digest', payload: { userId: '123' }, maxRetries: 5 },
     idempotent: true,
     responses: { 201: restEnqueuedSchema },
-    errors: [
-      'INVALID_TOPIC',
-      'INVALID_QUEUE',
-      'INVALID_PRIORITY',
-      'INVALID_DATE',
-      'INVALID_TEXT',
-      'INVALID_PAYLOAD',
-      'UNSAFE_NUMBER',
-      'PAYLOAD_TOO_LARGE',
-      'META_TOO_LARGE',
-      'TOPIC_NOT_ALLOWED',
-      'QUEUE_NOT_ALLOWED',
-      'UNKNOWN_PARENT',
-      'UNIQUE_KEY_LIVE',
-    ],
+    errors: ENQUEUE_ERRORS,
     answer: async ({ id, created }, { glance }) => ({
       status: 201,
       body: { ...(await ticketOf(id, glance)), is_new: created },
@@ -65,13 +73,8 @@ export const ROUTES: readonly Route[] = [
     body: restBatchSchema,
     example: { jobs: [{ topic: 'mail_digest', payload: { userId: '123' } }, { topic: 'mail_digest' }] },
     responses: { 201: restBatchAnswerSchema, 207: restBatchAnswerSchema },
-    errors: [
-      'BATCH_TOO_LARGE',
-      'PAYLOAD_TOO_LARGE',
-      'TOPIC_NOT_ALLOWED',
-      'QUEUE_NOT_ALLOWED',
-      'INVALID_PAYLOAD',
-    ],
+    // Of an atomic batch, those of its first job that is wrong.
+    errors: ['BATCH_TOO_LARGE', 'DEPENDENCY_CYCLE', ...ENQUEUE_ERRORS],
     answer: (output) => ({ status: output.refused === 0 ? 201 : 207, body: toBatchAnswer(output) }),
   }),
   route({
@@ -153,14 +156,7 @@ export const ROUTES: readonly Route[] = [
     example: { app: 'open_notebook', command: 'embed_chunk', input: { source_id: 'source:abc123' } },
     idempotent: true,
     responses: { 202: submittedSchema },
-    errors: [
-      'INVALID_TEXT',
-      'INVALID_PAYLOAD',
-      'UNSAFE_NUMBER',
-      'PAYLOAD_TOO_LARGE',
-      'TOPIC_NOT_ALLOWED',
-      'QUEUE_NOT_ALLOWED',
-    ],
+    errors: ENQUEUE_ERRORS,
     answer: ({ id }, { body }) => {
       const { command } = body as { command: string }
       const message = `Command '${command}' submitted successfully`

@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { assertOrigin } from '../auth/cookie.ts'
+import { assertOrigin, isSecure } from '../auth/cookie.ts'
 import { ANONYMOUS, type Principal } from '../auth/principal.ts'
 import type { ApiContext, Services } from '../context.ts'
 import { addressOf, networkOf } from './address.ts'
@@ -42,6 +42,7 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   app.decorateRequest('api')
   app.decorateRequest('maxBody', SIGN_IN_BYTES)
   app.addHook('onRequest', async (request, reply) => {
+    void reply.header('cache-control', 'no-store')
     const { principal, denied } = await identify(services, request)
     request.api = { ...services, principal, denied, request: describe(request) }
     const isKnown = principal.kind !== 'anonymous'
@@ -75,13 +76,14 @@ export function refuseExceeded(count: Count, reply: FastifyReply): void {
 }
 
 async function identify(
-  { auth }: Services,
-  { headers, method, host }: FastifyRequest,
+  { auth, publicUrl }: Services,
+  { headers, method, host, protocol }: FastifyRequest,
 ): Promise<{ principal: Principal; denied?: unknown }> {
   const { authorization, cookie } = headers
+  const reached = { host, protocol, publicUrl }
   try {
-    const principal = await auth.identify({ authorization, cookie })
-    if (principal.kind === 'session' && method !== 'GET' && method !== 'HEAD') assertOrigin(headers, host)
+    const principal = await auth.identify({ authorization, cookie, isSecure: isSecure(reached) })
+    if (principal.kind === 'session' && method !== 'GET' && method !== 'HEAD') assertOrigin(headers, reached)
     return { principal }
   } catch (denied) {
     return { principal: ANONYMOUS, denied }

@@ -101,6 +101,8 @@ export async function serveTrpc(app: FastifyInstance, { log }: Services): Promis
         router: appRouter,
         maxBatchSize: MAX_CALLS,
         createContext: () => request.api,
+        // Beside what tRPC says itself about a stream.
+        responseMeta: () => ({ headers: new Headers({ 'cache-control': 'no-store' }) }),
         onError: ({ error }) => logError(log, error, request as FastifyRequest),
         req: request,
         res: reply,

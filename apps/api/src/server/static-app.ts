@@ -27,7 +27,8 @@ export async function serveApp(app: FastifyInstance, folder: string): Promise<vo
     })
   }
   app.setNotFoundHandler((request, reply) => {
-    const { pathname } = new URL(request.url, 'http://localhost')
+    // Not by URL, which throws for what any client can send, such as `//`.
+    const [pathname = '/'] = request.url.split('?', 1)
     // A queue may be named mail.v2: who follows a link asks for a page, who misses a file does not.
     const looksLikePage = extname(pathname) === '' || request.headers.accept?.includes('text/html') === true
     const isPage =

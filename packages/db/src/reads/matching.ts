@@ -3,8 +3,9 @@ import type { JobFilter } from '../store.ts'
 import type { Place } from './cursor.ts'
 import { checkFilter } from './filter.ts'
 import { type Batch, matchingIds } from './list.ts'
+import { MOST_AT_ONCE } from './windows.ts'
 
-/** How many payloads one call reads, and those of all jobs that were made in the same millisecond as the last. */
+/** How many payloads one call reads on Postgres, and those of all jobs that were made in the same millisecond as the last. */
 const READ_AT_MOST = 2_000
 const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -23,7 +24,8 @@ export async function matching(
   checkFilter(filter)
   const { payloadText, ...others } = filter
   if (payloadText === undefined) return matchingIds(sql, filter, asOf, after, limit)
-  const { next: end } = await matchingIds(sql, others, asOf, after, READ_AT_MOST)
+  const most = MOST_AT_ONCE[sql.dialect] ?? READ_AT_MOST
+  const { next: end } = await matchingIds(sql, others, asOf, after, most)
   if (!end) return matchingIds(sql, filter, asOf, after, limit)
   const createdTo = new Date(end.created.getTime() + 1)
   const found = await matchingIds(sql, { ...filter, createdTo }, asOf, after, limit)

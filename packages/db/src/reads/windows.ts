@@ -9,6 +9,11 @@ import { timeOf } from './summary.ts'
 
 /** How many jobs the first window holds, about. */
 const FIRST_WINDOW = 200
+/**
+ * How many jobs a window holds at most, and the others of its last millisecond. A SQLite file is read in this
+ * process, which does nothing else during a statement.
+ */
+export const MOST_AT_ONCE = { postgres: null, sqlite: 500 }
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** A stretch of the list, from behind one place down to a moment; null: to the end. */
@@ -34,12 +39,17 @@ export async function* windows(
   const last = (await firstPlaces(sql, indexed, after, FIRST_WINDOW))[FIRST_WINDOW - 1]
   const oldest = filter.createdFrom?.getTime() ?? 0
   let from = last?.created.getTime() ?? oldest
-  let span = Math.max(1, start.getTime() - from)
   let place = after
-  while (from > oldest) {
+  for (let top = start.getTime(); ; ) {
+    const within = from > oldest ? { ...indexed, createdFrom: new Date(from) } : indexed
+    const most = MOST_AT_ONCE[sql.dialect]
+    const full = most && (await firstPlaces(sql, within, place, most))[most - 1]
+    if (full) from = full.created.getTime()
+    else if (from <= oldest) break
     yield { after: place, from: new Date(from) }
     place = behind(new Date(from))
-    span *= 2
+    const span = 2 * Math.max(1, top - from)
+    top = from
     from -= span
   }
   yield { after: place, from: null }

@@ -14,6 +14,8 @@ describe('what somebody did', () => {
     ['alerts.ack', { id: 'a' }, 1, 'acknowledged an alert'],
     ['alerts.updateRule', { id: 'a' }, 1, 'changed a rule'],
     ['session.create', { id: 'a' }, 1, 'signed in'],
+    ['session.refused', { reason: 'UNAUTHORIZED' }, 0, 'tried to sign in and was refused'],
+    ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 0, 'sent a pairing code that was refused'],
     ['moons.land', null, null, 'moons.land'],
   ])('%s', (action, target, many, words) => {
     expect(plain(deedOf({ action, target, count: many }))).toBe(words)

@@ -1,0 +1,44 @@
+import { OncueError } from '@oncue/core'
+import { expect, it, vi } from 'vitest'
+import type { ApiContext } from '../context.ts'
+import { silentLogger } from '../log.ts'
+import { FailedAttempts } from './failed-attempts.ts'
+
+const REFUSED = new OncueError('PAIRING_REFUSED', 'wrong')
+
+function given() {
+  const recorded = vi.fn(async () => {})
+  const warned = vi.fn()
+  const ctx = {
+    request: { id: 'r', ip: '192.0.2.1' },
+    log: { ...silentLogger, warn: warned },
+    audit: { record: recorded },
+  } as unknown as ApiContext
+  return { ctx, recorded, warned }
+}
+
+it('records so many a minute, says once that there are more, and begins anew', async () => {
+  const { ctx, recorded, warned } = given()
+  let now = 0
+  const attempts = new FailedAttempts(() => now)
+  for (let n = 0; n < 1_000; n++) await attempts.record(ctx, 'pairings.refused', REFUSED)
+  expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([300, 301])
+  now = 60_000
+  await attempts.record(ctx, 'pairings.refused', REFUSED)
+  expect(recorded).toHaveBeenCalledTimes(301)
+})
+
+it('records nothing that was our own fault, or that was not tried', async () => {
+  const { ctx, recorded, warned } = given()
+  const attempts = new FailedAttempts()
+  for (const code of ['DATABASE_UNAVAILABLE', 'JWKS_UNAVAILABLE', 'RATE_LIMITED'] as const)
+    await attempts.record(ctx, 'session.refused', new OncueError(code, 'x'))
+  expect(recorded).not.toHaveBeenCalled()
+  expect(warned).not.toHaveBeenCalled()
+})
+
+it('does not fail where the audit cannot be written', async () => {
+  const { ctx, recorded } = given()
+  recorded.mockRejectedValue(new Error('away'))
+  await new FailedAttempts().record(ctx, 'session.refused', new OncueError('UNAUTHORIZED', 'x'))
+})

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { SearchBudget } from './search-budget.ts'
+
+const read = () => Promise.resolve('found')
+const LIMITED = { code: 'RATE_LIMITED', details: { retryAfterSeconds: 60 } }
+
+describe('a budget of searches', () => {
+  it('is one of each caller, for a minute', async () => {
+    let now = 0
+    const budget = new SearchBudget(2, () => now)
+    for (let n = 0; n < 2; n++) expect(await budget.spend('a', read)).toBe('found')
+    await expect(budget.spend('a', read)).rejects.toMatchObject(LIMITED)
+    expect(await budget.spend('b', read)).toBe('found')
+    now = 60_000
+    expect(await budget.spend('a', read)).toBe('found')
+  })
+
+  it('lets a caller search once at a time, and others meanwhile', async () => {
+    const budget = new SearchBudget(10, () => 0)
+    const begun: string[] = []
+    const gates = new Map<string, () => void>()
+    const held = (name: string) => () => {
+      begun.push(name)
+      return new Promise<string>((resolve) => gates.set(name, () => resolve(name)))
+    }
+    const first = budget.spend('a', held('first'))
+    const second = budget.spend('a', held('second'))
+    const other = budget.spend('b', held('other'))
+    await Promise.resolve()
+    expect(begun).toEqual(['first', 'other'])
+    gates.get('first')?.()
+    expect(await first).toBe('first')
+    await Promise.resolve()
+    expect(begun).toEqual(['first', 'other', 'second'])
+    for (const open of gates.values()) open()
+    expect(await Promise.all([second, other])).toEqual(['second', 'other'])
+  })
+
+  it('goes on after one that failed', async () => {
+    const budget = new SearchBudget(10, () => 0)
+    const failed = budget.spend('a', () => Promise.reject(new Error('no')))
+    const next = budget.spend('a', read)
+    await expect(failed).rejects.toThrow('no')
+    expect(await next).toBe('found')
+  })
+})
