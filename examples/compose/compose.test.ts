@@ -51,6 +51,13 @@ test.each<[file: string, commands: string[]]>([
   for (const command of commands) expect(COMMANDS).toContain(command)
 })
 
+test.each(UNITS)('%s keeps its files to itself, and assumes no database', (unit) => {
+  const settings = read(unit).split('\n')
+  expect(settings).toEqual(
+    expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700', 'Environment=NODE_ENV=production']),
+  )
+})
+
 test.each(FILES)('%s sets variables that somebody reads', (file) => {
   const configs = globSync('{packages/db,apps/api,apps/worker}/src/config.ts', { cwd: ROOT })
   const known = new Set(configs.flatMap((config) => all(config, /\b(DATABASE_URL|ONCUE_\w+)\b/g)))
