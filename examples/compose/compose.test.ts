@@ -68,7 +68,7 @@ describe('the image', () => {
       `npm install --global ${manifest.packageManager}`,
       'pnpm fetch',
       'pnpm install --offline --frozen-lockfile',
-      'pnpm --filter @oncue/image deploy --prod --offline --ignore-scripts /app',
+      'pnpm --filter @oncue/image deploy --prod --no-optional --offline --ignore-scripts /app',
     ])
     expect(read('pnpm-lock.yaml')).toMatch(/^ {2}deploy\/image:$/m)
   })
