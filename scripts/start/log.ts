@@ -15,7 +15,7 @@ export function openLog(folder: string, level: string, isTerminal: boolean): Log
   if (isTerminal) return Object.assign(createLogger({ level }), { file: null })
   const file = join(folder, 'start.log')
   try {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (existsSync(file)) renameSync(file, `${file}.1`)
     const destination = pino.destination({ dest: file, sync: true })
     const format = pretty({

@@ -125,7 +125,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     onTestFinished(() => database.drop())
     const api = new ApiProcess({ DATABASE_URL: database.url })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^MIGRATION_NEEDED: .*\nRun `pnpm migrate`/)
+    expect(api.err).toMatch(/^MIGRATION_NEEDED: .*\nRun `npx oncue-migrate`/)
   })
 
   it('says that its port is taken', async () => {

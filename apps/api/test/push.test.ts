@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { aNotification, MINUTE, Office } from './deliveries.ts'
 import { FakeExpo } from './fake-expo.ts'
 import { DIALECTS } from './harness.ts'
@@ -22,6 +22,28 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
 
   const channelOf = async ({ store }: Office, device: string) =>
     (await store.channels.list()).find(({ tokenId }) => tokenId === device)
+
+  /** A delivery asks last whether its alert is over: there all wait for each other, and go on in one turn of the event loop. */
+  function sendTogether({ store, clock }: Office, count: number): void {
+    const { alerts } = store
+    const get = alerts.get.bind(alerts)
+    // The clock stands still, and on Postgres it takes a round trip to be told so.
+    vi.spyOn(store, 'now').mockImplementation(async () => clock.now())
+    let asked = 0
+    let release = () => {}
+    const all = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    vi.spyOn(alerts, 'get').mockImplementation(async (id) => {
+      try {
+        return await get(id)
+      } finally {
+        asked += 1
+        if (asked === count) release()
+        await all
+      }
+    })
+  }
 
   /** The receipt is read. */
   async function laterOn(office: Office) {
@@ -66,12 +88,13 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(expo.messages[0]).not.toHaveProperty('categoryId')
   })
 
-  it('tells many phones in few requests', async () => {
+  it('tells many phones in one request', async () => {
     const { expo, office } = await open()
     for (let n = 0; n < 20; n++) await pair(office, `ExponentPushToken[${n}]`)
+    sendTogether(office, 20)
     await office.delivery.notify(aNotification())
     await office.until(() => expect(expo.messages).toHaveLength(20))
-    expect(expo.sends.length).toBeLessThan(10)
+    expect(expo.sends).toHaveLength(1)
     expect(new Set(expo.messages.map(({ to }) => to)).size).toBe(20)
   })
 
@@ -96,6 +119,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     const { expo, office } = await open()
     for (let n = 0; n < 20; n++) await pair(office, `ExponentPushToken[${n}]`)
     expo.refuse = () => ({ status: 401, code: 'UNAUTHORIZED' })
+    sendTogether(office, 20)
     await office.delivery.notify(aNotification())
     await office.until(async () => {
       const channels = await office.store.channels.list()
@@ -103,7 +127,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
         new Set(['Expo answered 401 (UNAUTHORIZED)']),
       )
     })
-    expect(expo.sends.length).toBeLessThan(10)
+    expect(expo.sends).toHaveLength(1)
   })
 
   it('reads the receipt a quarter of an hour later', async () => {

@@ -35,7 +35,7 @@ function refuseMissing(url: string): void {
   const file = dialectOf(url) === 'sqlite' ? sqliteFile(url) : undefined
   if (file === undefined || existsSync(file)) return
   throw new OncueError('DATABASE_UNAVAILABLE', `There is no file ${file}`, {
-    hint: 'Check the path. `pnpm migrate` (or `oncue-migrate`) makes a new one.',
+    hint: 'Check the path. `npx oncue-migrate` makes a new one.',
   })
 }
 
@@ -48,7 +48,7 @@ function migrationsOf({ migrations }: MigrationStatus): Finding {
     return fail('migrations', `unknown: ${breaking.join(', ')}`, advice)
   }
   if (pending.length > 0) {
-    const advice = 'Run `pnpm migrate` (or `oncue-migrate`) against this database.'
+    const advice = 'Run `npx oncue-migrate` against this database.'
     return fail('migrations', `pending: ${pending.join(', ')}`, advice)
   }
   if (changed.length > 0) {

@@ -1,4 +1,5 @@
 import { chmod } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
@@ -57,7 +58,7 @@ describe.each([
     expect(await find('migrations')).toMatchObject({
       status: 'fail',
       found: expect.stringMatching(/^pending: \d{4}_\w+/),
-      advice: expect.stringContaining('pnpm migrate'),
+      advice: expect.stringContaining('npx oncue-migrate'),
     })
     expect(await find('claim plan')).toBeUndefined()
   })
@@ -138,6 +139,19 @@ describe('on SQLite', () => {
     database = await createSqliteDatabase()
     await chmod(database.url.slice('file:'.length), 0o444)
     expect(await find('permissions')).toMatchObject({ status: 'fail' })
+  })
+
+  test('a file that other users can read is worth a warning', async () => {
+    database = await createSqliteDatabase()
+    const file = database.url.slice('file:'.length)
+    await chmod(file, 0o644)
+    expect(await find('permissions')).toMatchObject({ status: 'ok' })
+    await chmod(dirname(file), 0o755)
+    expect(await find('permissions')).toMatchObject({
+      status: 'warn',
+      found: expect.stringContaining('other users of this machine may read the file'),
+      advice: expect.stringContaining(`chmod 600 ${file}*; chmod 700 ${dirname(file)}`),
+    })
   })
 
   test('a database in memory is nobody else’s to look at', async () => {

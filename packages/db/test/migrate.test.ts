@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -491,6 +491,40 @@ describe('on Postgres', () => {
 describe('on SQLite', () => {
   beforeEach(async () => {
     database = await createEmptySqliteDatabase()
+  })
+
+  test('file, journal, locks and folder are for their user alone, whatever the umask', async () => {
+    const before = process.umask(0)
+    onTestFinished(() => void process.umask(before))
+    const folder = join(dirname(sqliteFile(database.url)), 'data')
+    const store = await openStore(`file:${join(folder, 'oncue.db')}`, { migrate: true })
+    const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
+    const presence = await store.attend({ id: randomUUID(), ...info })
+    const modes = new Map<string, string>()
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      const { mode } = await stat(join(entry.parentPath, entry.name))
+      modes.set(join(entry.parentPath, entry.name).slice(folder.length + 1), (mode & 0o777).toString(8))
+    }
+    const { mode } = await stat(folder)
+    await presence.leave()
+    await store.close()
+    expect((mode & 0o777).toString(8)).toBe('700')
+    const [lock = ''] = [...modes.keys()].filter((name) => name.startsWith('oncue.db-workers/'))
+    expect(Object.fromEntries(modes)).toMatchObject({
+      'oncue.db': '600',
+      'oncue.db-wal': '600',
+      'oncue.db-shm': '600',
+      'oncue.db-workers': '700',
+      [lock]: '600',
+    })
+  })
+
+  test('a file that is there keeps its mode', async () => {
+    const file = sqliteFile(database.url)
+    await writeFile(file, '')
+    await chmod(file, 0o640)
+    await migrate(database.url)
+    expect(((await stat(file)).mode & 0o777).toString(8)).toBe('640')
   })
 
   test('the folder of the file is made', async () => {

@@ -45,7 +45,7 @@ const NOT_BUILT = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Oncue</title>
 <h1>Oncue is running, its app is not built</h1>
-<p>Make it with <code>pnpm build</code> and start again, or name the folder of a build in <code>ONCUE_APP_DIR</code>.</p>
+<p>The published package has it inside. In a clone, build it and start again; or name the folder of a build in <code>ONCUE_APP_DIR</code>.</p>
 <p>The API is here all the same: <a href="/docs">try it</a>.</p>
 </html>
 `

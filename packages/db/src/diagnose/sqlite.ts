@@ -36,7 +36,7 @@ function journal(db: Database, file: string): Finding {
     return fail(
       'journal',
       `mode ${mode}`,
-      'Readers and writers would wait for each other: run `pnpm migrate`, or `PRAGMA journal_mode = WAL` while nobody uses the file.',
+      'Readers and writers would wait for each other: run `npx oncue-migrate`, or `PRAGMA journal_mode = WAL` while nobody uses the file.',
     )
   }
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -51,13 +51,30 @@ function journal(db: Database, file: string): Finding {
 
 function permissions(file: string): Finding {
   // Beside the file lie its journal, and the locks of workers.
-  const locked = [file, dirname(file)].filter((path) => !isWritable(path))
-  if (locked.length === 0) return ok('permissions', 'file and folder can be written')
-  return fail(
-    'permissions',
-    `no right to write ${locked.join(' and ')}`,
-    'Give this user the file and the folder that it lies in.',
-  )
+  const folder = dirname(file)
+  const locked = [file, folder].filter((path) => !isWritable(path))
+  if (locked.length > 0) {
+    return fail(
+      'permissions',
+      `no right to write ${locked.join(' and ')}`,
+      'Give this user the file and the folder that it lies in.',
+    )
+  }
+  if (isPublic(file, folder)) {
+    return warn(
+      'permissions',
+      'other users of this machine may read the file, with all payloads in it',
+      `If they should not: chmod 600 ${file}*; chmod 700 ${folder}`,
+    )
+  }
+  return ok('permissions', 'file and folder can be written, and are closed to other users')
+}
+
+/** Windows keeps its rights elsewhere. */
+function isPublic(file: string, folder: string): boolean {
+  if (process.platform === 'win32') return false
+  const [fileMode, folderMode] = [statSync(file).mode, statSync(folder).mode]
+  return (fileMode & 0o044) !== 0 && (folderMode & 0o011) !== 0
 }
 
 function isWritable(path: string): boolean {

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { whenFree as waitUntilFree } from '../sqlite/client.ts'
 import { LIVE_MS } from '../reads/workers.ts'
+import { whenFree as waitUntilFree } from '../sqlite/client.ts'
 import { loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
+import { makePrivateFile } from '../sqlite/private-file.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
 
 const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
@@ -25,7 +24,7 @@ const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, BUSY_LIMIT_MS)
 export async function openSqlite(file: string, create: boolean): Promise<MigrationDatabase | null> {
   if (!create && !existsSync(file)) return null
   const Driver = await loadDriver()
-  if (create) await mkdir(dirname(file), { recursive: true })
+  if (create) makePrivateFile(file)
   const db = await whenFree(() => new Driver(file, { timeout: 0, fileMustExist: !create }))
   try {
     if (create) await whenFree(() => db.pragma('journal_mode = WAL'))

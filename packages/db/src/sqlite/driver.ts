@@ -16,7 +16,7 @@ export async function loadDriver(nodeApi = process.versions.napi): Promise<Drive
       'UNSUPPORTED_NODE',
       `SQLite needs Node.js 22.14 or newer; this is ${process.version}`,
       {
-        hint: 'Upgrade Node.js. Inside this repository `pnpm exec node …` runs on the Node that it brings along.',
+        hint: 'Upgrade Node.js.',
       },
     )
   }

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Driver } from './driver.ts'
+import { makePrivateFile } from './private-file.ts'
 
 /**
  * How workers on one machine see each other die: each holds an exclusive lock on a small file of
@@ -20,8 +21,8 @@ export class PresenceFiles {
   }
 
   hold(name: string): { release(): void } {
-    mkdirSync(this.#folder, { recursive: true })
     const file = join(this.#folder, name)
+    makePrivateFile(file)
     const lock = new this.#driver(file, { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     return {

@@ -11,7 +11,7 @@ let template: Promise<Buffer> | undefined
 export async function createSqliteDatabase(): Promise<TestDatabase> {
   template ??= makeTemplate()
   const database = await createEmptySqliteDatabase()
-  await writeFile(database.url.slice('file:'.length), await template)
+  await writeFile(database.url.slice('file:'.length), await template, { mode: 0o600 })
   return database
 }
 
