@@ -8,6 +8,8 @@ import { type Answer, PEOPLE, type Person, PROCEDURES, World } from './world.ts'
 const MAY: Record<string, readonly Person[]> = {
   enqueue: ['producer', 'operator', 'admin'],
   read: ['viewer', 'operator', 'admin'],
+  // By its id.
+  own: ['producer', 'viewer', 'operator', 'admin'],
   act: ['operator', 'admin'],
   admin: ['admin'],
   anyone: ['nobody', 'producer', 'viewer', 'operator', 'admin'],
