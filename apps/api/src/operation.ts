@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AccessClass, OncueError, toInputError } from '@oncue/core'
+import { type AccessClass, isOncueError, OncueError, toInputError } from '@oncue/core'
 import type { z } from 'zod'
 import type { ApiContext } from './context.ts'
 import { toOncueError } from './errors.ts'
@@ -11,11 +11,16 @@ export interface Note {
   readonly count: number
 }
 
+/**
+ * `anyone`: also those who show nothing; the operation looks for itself. `own`: who may see jobs, and who may enqueue
+ * and knows the id of a job; the operation looks which job it is.
+ */
+export type Access = AccessClass | 'anyone' | 'own'
+
 export interface Rules<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   /** As tRPC calls it, and as the audit names it: `jobs.requeue`. */
   readonly name: string
-  /** `anyone`: also those who show nothing; the operation looks for itself. */
-  readonly access: AccessClass | 'anyone'
+  readonly access: Access
   readonly input: Input
   readonly output: Output
 }
@@ -93,8 +98,9 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
   gone: AbortSignal,
 ): AsyncGenerator<{ id: string; message: z.output<Output> }, void> {
   const input = await admit(ctx, operation, given)
+  const by = await authorize(ctx, operation.access)
   const leave = ctx.live.enter(callerOf(ctx))
-  const validity = ctx.auth.whileValid(ctx.principal)
+  const validity = ctx.auth.whileValid(ctx.principal, by === 'enqueue' ? 'enqueue' : 'read')
   const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
   try {
     for await (const { id, message } of operation.watch(ctx, input, signal)) {
@@ -117,9 +123,26 @@ export function callerOf({ principal: { kind, id }, request }: ApiContext): stri
   return `${kind === 'jwt' ? kind : 'token'} ${id}`
 }
 
-export async function authorize(ctx: ApiContext, access: AccessClass | 'anyone'): Promise<void> {
+/** Returns what the caller was let in by. */
+export async function authorize(ctx: ApiContext, access: Access): Promise<Exclude<Access, 'own'>> {
   if (ctx.denied !== undefined) throw ctx.denied
-  if (access !== 'anyone') await ctx.auth.authorize(ctx.principal, access)
+  if (access === 'anyone') return access
+  const { auth, principal } = ctx
+  if (access !== 'own') {
+    await auth.authorize(principal, access)
+    return access
+  }
+  try {
+    await auth.authorize(principal, 'read')
+    return 'read'
+  } catch (error) {
+    // An id is no secret to everybody: it takes a token as well.
+    if (principal.kind === 'anonymous' || !isOncueError(error, 'FORBIDDEN')) throw error
+    await auth.authorize(principal, 'enqueue').catch(() => {
+      throw error
+    })
+    return 'enqueue'
+  }
 }
 
 /** Access first: who may not do it learns nothing about its input. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { AccessClass } from '@oncue/core'
+import type { Access } from '../src/operation.ts'
 import type { World } from './world.ts'
 
 export interface ProcedureCall {
-  readonly access: AccessClass | 'anyone'
+  readonly access: Access
   /** One that works, with as many fields as go together; makes what it needs. */
   readonly input: (world: World) => unknown
   /** Other ways to call it, with what does not go with the first. */
@@ -17,7 +17,7 @@ export interface ProcedureCall {
 }
 
 export interface RouteCall {
-  readonly access: AccessClass | 'anyone'
+  readonly access: Access
   readonly path?: (world: World) => Promise<string>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: (world: World) => unknown
@@ -94,7 +94,7 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     required: ['jobs'],
   },
   'jobs.get': {
-    access: 'read',
+    access: 'own',
     input: async (world) => ({ id: await world.job('failed') }),
     required: ['id'],
   },
@@ -159,12 +159,12 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     free: ['fingerprint', 'idPrefix', 'payloadText'],
   },
   'jobs.watch': {
-    access: 'read',
+    access: 'own',
     input: async (world) => ({ id: await world.job('completed'), lastEventId: null }),
     required: ['id'],
   },
   'jobs.wait': {
-    access: 'read',
+    access: 'own',
     input: async (world) => ({ id: await world.job('completed'), timeoutMs: 0 }),
     required: ['id'],
   },
@@ -373,7 +373,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/jobs/stats': { access: 'read', query: { queue: 'default', topic: 'mail' }, status: 200 },
-  'GET /api/jobs/:id': { access: 'read', path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
+  'GET /api/jobs/:id': { access: 'own', path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { access: 'act', path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
     access: 'act',
@@ -392,7 +392,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 202,
   },
   'GET /api/commands/jobs/:id': {
-    access: 'read',
+    access: 'own',
     path: pathOf('/api/commands/jobs/:id', 'completed'),
     status: 200,
   },

@@ -199,6 +199,27 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     ])
   })
 
+  it('are not taken for a token of the same name', async () => {
+    const api = await startTestApi(dialect)
+    const { client, secret } = await paired(api, { name: 'admin' })
+    await client.queues.pause.mutate({ queue: 'mail' })
+    const response = await api.fetch('/api/session', { token: null, json: { token: secret } })
+    const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const paused = await fetch(`${api.url}/trpc/queues.pause`, {
+      method: 'POST',
+      headers: { cookie, origin: api.url, 'content-type': 'application/json' },
+      body: '{"json":{"queue":"media"}}',
+    })
+    expect(paused.status).toBe(200)
+    const queues = await api.client().queues.list.query()
+    expect(queues.map((queue) => queue.paused?.by)).toEqual(['admin (device)', 'admin (device)'])
+    const { items } = await api.client().audit.list.query({ action: 'queues.*' })
+    expect(items.map(({ actor: { kind, name } }) => [kind, name])).toEqual([
+      ['session', 'admin (device)'],
+      ['device', 'admin'],
+    ])
+  })
+
   it('can be browsers, whose token no script sees', async () => {
     const api = await startTestApi(dialect)
     const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })

@@ -234,6 +234,13 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     })
   })
 
+  it('does not take a JWT for a token of the same name', async () => {
+    const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
+    const api = await startTestApi(dialect, { env })
+    await api.client(await sign({ name: 'admin', role: 'operator' })).queues.pause.mutate({ queue: 'mail' })
+    expect(await api.client().queues.list.query()).toMatchObject([{ paused: { by: 'admin (JWT)' } }])
+  })
+
   it('lets a device end with the JWT that made it', async () => {
     const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
     const api = await startTestApi(dialect, { env })

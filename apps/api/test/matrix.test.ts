@@ -11,6 +11,8 @@ import { type Answer, OPEN, PEOPLE, type Person, PROCEDURES, World } from './wor
 const MAY: Record<string, readonly Person[]> = {
   enqueue: ['producer', 'operator', 'admin'],
   read: ['viewer', 'operator', 'admin'],
+  // By its id.
+  own: ['producer', 'viewer', 'operator', 'admin'],
   act: ['operator', 'admin'],
   admin: ['admin'],
   anyone: ['nobody', 'producer', 'viewer', 'operator', 'admin'],

@@ -121,10 +121,9 @@ export function accessRows(access: string, send: (sending: Sending) => Promise<A
   ]
   const rows = [...badTokens, ...malformed, cookie]
   if (access === 'anyone') return rows
+  const noToken: Row = ['no token', () => send({ as: 'nobody' }), ['UNAUTHORIZED']]
+  // Every role may; which jobs is a test of its own.
+  if (access === 'own') return [...rows, noToken]
   const lesser = access === 'enqueue' ? 'viewer' : 'producer'
-  return [
-    ...rows,
-    ['no token', () => send({ as: 'nobody' }), ['UNAUTHORIZED']],
-    ['the wrong role', () => send({ as: lesser }), ['FORBIDDEN']],
-  ]
+  return [...rows, noToken, ['the wrong role', () => send({ as: lesser }), ['FORBIDDEN']]]
 }

@@ -2,6 +2,98 @@ import { newJobId } from '@oncue/core'
 import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
+describe.each(DIALECTS)('a producer, on %s', (dialect) => {
+  const NOT_FOUND = { code: 'JOB_NOT_FOUND' }
+
+  it('waits for a job that it enqueued, watches it and sees it, with what is secret masked', async () => {
+    const api = await startTestApi(dialect)
+    const shop = api.client(await api.tokenFor('producer', { allowedTopics: ['mail_*'] }))
+    const payload = { userId: '123', password: 'hunter2' }
+    const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail_digest', payload })
+    expect(await shop.jobs.wait.query({ id, timeoutMs: 0 })).toMatchObject({
+      finished: false,
+      status: 'pending',
+    })
+    const states: string[] = []
+    const watched = new Promise<void>((resolve, reject) => {
+      shop.jobs.watch.subscribe(
+        { id },
+        {
+          onData: ({ data }) => data.type === 'state' && states.push(data.state.status),
+          onComplete: resolve,
+          onError: reject,
+        },
+      )
+    })
+    await vi.waitFor(() => expect(states).toEqual(['pending']), 10_000)
+    const waited = shop.jobs.wait.query({ id, timeoutMs: 25_000 })
+    await api.complete(await api.claim(), { sent: 3, token: 't' })
+    expect(await waited).toMatchObject({
+      ...{ finished: true, status: 'completed', result: { sent: 3, token: '[masked]' } },
+      masked: ['result.token'],
+    })
+    await watched
+    expect(states.at(-1)).toBe('completed')
+    expect(await shop.jobs.get.query({ id })).toMatchObject({
+      payload: { userId: '123', password: '[masked]' },
+    })
+    const rest = await api.fetch(`/api/jobs/${id}`, { token: await api.tokenFor('producer') })
+    expect(rest.status).toBe(200)
+  })
+
+  it('sees no job that it may not enqueue, and not even that there is one', async () => {
+    const api = await startTestApi(dialect)
+    const { secret } = await api.client().tokens.create.mutate({
+      ...{ name: 'shop', role: 'producer', allowedTopics: ['mail_*'], allowedQueues: ['default'] },
+    })
+    const shop = api.client(secret)
+    const others = [
+      await api.enqueue({ topic: 'payout' }),
+      await api.enqueue({ topic: 'mail_digest', queue: 'high' }),
+      await api.enqueue({ topic: 'oncue:notify', queue: 'oncue' }),
+      newJobId(),
+    ]
+    for (const id of others) {
+      const calls = [
+        () => shop.jobs.get.query({ id }),
+        () => shop.jobs.wait.query({ id, timeoutMs: 0 }),
+        () => new Promise((_, onError) => shop.jobs.watch.subscribe({ id }, { onError })),
+      ]
+      for (const call of calls)
+        expect(await errorOf(call())).toMatchObject({ ...NOT_FOUND, message: `There is no job ${id}` })
+    }
+  })
+
+  it('lists nothing, and does nothing with a job, though it knows its id', async () => {
+    const api = await startTestApi(dialect)
+    const shop = api.client(await api.tokenFor('producer'))
+    const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail' })
+    for (const call of [
+      () => shop.jobs.list.query({}),
+      () => shop.jobs.events.query({ id }),
+      () => shop.jobs.cancel.mutate({ ids: [id] }),
+    ])
+      expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
+  })
+
+  it('needs a token, also where everybody may enqueue', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_ENQUEUE_RULE: 'true' } })
+    const { id } = await api.client(null).jobs.enqueue.mutate({ topic: 'mail' })
+    expect(await errorOf(api.client(null).jobs.get.query({ id }))).toMatchObject({ code: 'UNAUTHORIZED' })
+  })
+
+  it('sees nothing any more when it may not enqueue any more', async () => {
+    const api = await startTestApi(dialect)
+    const shop = api.client(await api.tokenFor('producer'))
+    const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail' })
+    const error = errorOf(shop.jobs.wait.query({ id, timeoutMs: 25_000 }))
+    await vi.waitFor(() => expect(api.services.live.states.size).toBe(1))
+    await api.client().settings.set.mutate({ enqueueRule: 'admin' })
+    expect(await error).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(await errorOf(shop.jobs.get.query({ id }))).toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
 describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
   const isOpen = (api: TestApi) => vi.waitFor(() => expect(api.services.live.states.size).toBe(1))
 

@@ -62,6 +62,21 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     expect(network.requests).toEqual(['jobs.enqueue', 'jobs.wait', 'jobs.watch', 'jobs.wait'])
   })
 
+  it('is for a producer to do, who sees nothing else', async () => {
+    const world = await startWorld(dialect)
+    const { secret } = await world.client().tokens.create({
+      ...{ name: 'shop', role: 'producer', allowedTopics: ['embed'] },
+    })
+    const network = new Network()
+    const shop = world.client({ fetch: network.fetch, token: secret })
+    const id = await shop.jobs.enqueue('embed', { size: 1 })
+    const result = shop.jobs.wait(id)
+    await vi.waitFor(() => expect(network.requests).toContain('jobs.watch'), LONG)
+    await world.work({ embed: async () => null })
+    expect(await result).toBeNull()
+    await expect(shop.jobs.list({})).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  })
+
   it('is request after request where streams do not get through, which is tried once', LONG, async () => {
     const world = await startWorld(dialect)
     const { jobs } = world.client()

@@ -5,6 +5,7 @@ import {
   gaugePointSchema,
   gaugesRequestSchema,
   isFinished,
+  isOncueError,
   type JobId,
   type JobTarget,
   jobDetailsSchema,
@@ -25,14 +26,14 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core'
-import { type ActionOptions, type ActionReport, type Target, toTarget } from '@oncue/db'
+import { type ActionOptions, type ActionReport, type JobDetails, type Target, toTarget } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/looks.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
-import { callerOf, changing, reading, watching } from '../operation.ts'
+import { authorize, callerOf, changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
@@ -41,12 +42,13 @@ export { enqueue, enqueueMany } from './enqueue.ts'
 
 export const get = reading({
   name: 'jobs.get',
-  access: 'read',
+  access: 'own',
   input: z.strictObject({ id: jobIdSchema }),
   output: jobDetailsSchema,
   async run(ctx, { id }) {
     const job = await ctx.store.get(id)
     if (!job) throw notFound(id)
+    await assertMaySee(ctx, id, job)
     const mask = await maskerOf(ctx)
     const { value, masked } = mask(job, ['payload', 'result', 'cursor', 'progress', 'meta', 'events'])
     return { ...value, masked }
@@ -157,10 +159,11 @@ function noteAction(target: JobTarget, done: number, outcome: { failed?: string 
 
 export const watch = watching({
   name: 'jobs.watch',
-  access: 'read',
+  access: 'own',
   input: watchRequestSchema,
   output: watchMessageSchema,
   async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
+    await assertMaySee(ctx, jobId)
     const mask = await maskerOf(ctx)
     const from = parsePosition(lastEventId)
     const store = events ? ctx.store : null
@@ -176,12 +179,13 @@ export const watch = watching({
 
 export const wait = reading({
   name: 'jobs.wait',
-  access: 'read',
+  access: 'own',
   input: waitRequestSchema,
   output: waitResponseSchema,
   async run(ctx, { id, timeoutMs }) {
+    const by = await assertMaySee(ctx, id)
     const leave = ctx.live.enter(callerOf(ctx))
-    const validity = ctx.auth.whileValid(ctx.principal)
+    const validity = ctx.auth.whileValid(ctx.principal, by)
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
     try {
       for (;;) {
@@ -208,6 +212,28 @@ export const wait = reading({
     }
   },
 })
+
+/**
+ * A caller who may enqueue and not see jobs is shown those that it could have enqueued, if it knows their ids: 48 bits
+ * of an id are random, and no answer lists any. To all others a job is as if there were none.
+ */
+async function assertMaySee(
+  ctx: ApiContext,
+  id: JobId,
+  known?: Pick<JobDetails, 'topic' | 'queue'>,
+): Promise<'read' | 'enqueue'> {
+  if ((await authorize(ctx, 'own')) === 'read') return 'read'
+  const job = known ?? (await ctx.store.get(id))
+  if (!job) throw notFound(id)
+  try {
+    await ctx.auth.assertTopic(ctx.principal, job.topic)
+    const assertQueue = await ctx.auth.queueChecker(ctx.principal)
+    assertQueue(job.queue)
+  } catch (error) {
+    throw isOncueError(error) && !error.retryable ? notFound(id) : error
+  }
+  return 'enqueue'
+}
 
 function notFound(id: JobId): OncueError {
   return new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)

@@ -2,6 +2,7 @@ import { OncueError } from '@oncue/core'
 import { z } from 'zod'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { changing } from '../operation.ts'
+import { shownName } from './actor.ts'
 
 /** Whoever is on call should not have to look for a token at night; a revoked token ends it at once. */
 const SESSION_MS = 30 * 86_400_000
@@ -13,7 +14,7 @@ export const create = changing({
   input: z.undefined(),
   output: z.object({ id: z.string(), secret: z.string(), expiresAt: z.date() }),
   async run({ store, principal }) {
-    const { kind, tokenId, name, role, allowedTopics, allowedQueues } = principal
+    const { kind, tokenId, role, allowedTopics, allowedQueues } = principal
     if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
       throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
     const end = new Date((await store.now()).getTime() + SESSION_MS)
@@ -21,7 +22,8 @@ export const create = changing({
     const secret = newSecret()
     const hash = hashSecret(secret)
     const { id } = await store.tokens.create({
-      ...{ kind: 'session', parentId: tokenId, name, role, allowedTopics, allowedQueues, hash, expiresAt },
+      ...{ kind: 'session', parentId: tokenId, name: shownName(principal), role },
+      ...{ allowedTopics, allowedQueues, hash, expiresAt },
     })
     return { id, secret, expiresAt }
   },

@@ -7,6 +7,7 @@ import {
   signInRequestSchema,
 } from '@oncue/core'
 import { z } from 'zod'
+import type { Access } from '../operation.ts'
 import type { Route } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { signedInSchema } from './shapes.ts'
@@ -75,12 +76,21 @@ export function openApiDocument(): Json {
   }
 }
 
+const RIGHTS: Readonly<Record<Access, string>> = {
+  enqueue: 'Needs the right to enqueue.',
+  read: 'Needs the right to read.',
+  act: 'Needs the right to act.',
+  admin: 'Needs the right to admin.',
+  own: 'Needs the right to read; or to enqueue, for a job of a topic and in a queue that the token may enqueue.',
+  anyone: 'Needs no right.',
+}
+
 function operationOf(route: Route): Json {
   const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
   return {
     operationId: operationIdOf(route),
     summary: route.summary,
-    description: `Needs the right to ${route.operation.access}.`,
+    description: RIGHTS[route.operation.access],
     tags: [route.path.startsWith('/api/commands') ? 'commands' : 'jobs'],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {

@@ -2,12 +2,21 @@
 export function toServerUrl(typed: string): string | undefined {
   const text = typed.trim().replace(/\/+$/, '')
   const address = /^https?:\/\//i.test(text) ? text : `${isLocal(text) ? 'http' : 'https'}://${text}`
-  if (!/^https?:\/\/[^\s/?#@:]+(:\d+)?(\/[^\s?#]*)?$/i.test(address)) return undefined
-  return address
+  const [, scheme = '', host = '', rest = ''] = ADDRESS.exec(address) ?? []
+  return host === '' ? undefined : `${scheme.toLowerCase()}://${host.toLowerCase()}${rest}`
 }
 
-const isLocal = (host: string) =>
-  /^(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|[^/]+\.local)/i.test(host)
+/**
+ * Nothing that could be taken for another server: no user before an @, no backslash, which some take for a slash, and
+ * no letters that only look like others. A name in other scripts is written as its xn--.
+ */
+const ADDRESS =
+  /^(https?):\/\/([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])((?::\d{1,5})?(?:\/[\w.~/-]*)?)$/i
+
+/** All of it: `10.evil.example` is anywhere. */
+const LOCAL =
+  /^(localhost|\[::1\]|(127|10)(\.\d{1,3}){3}|192\.168(\.\d{1,3}){2}|172\.(1[6-9]|2\d|3[01])(\.\d{1,3}){2}|[a-z0-9.-]+\.local)(:\d+)?(\/|$)/i
+const isLocal = (address: string) => LOCAL.test(address)
 
 export function hostOf(url: string): string {
   return url.replace(/^https?:\/\//i, '').replace(/\/.*$/, '')

@@ -7,10 +7,11 @@ const KEY = 'oncue.preferences'
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly haptics: boolean
-  readonly notifications: boolean
+  /** The servers from which this device wants to be notified: each was allowed by itself. */
+  readonly notifiedBy: readonly string[]
 }
 
-const preferences = new Observable<Preferences>({ theme: 'system', haptics: true, notifications: false })
+const preferences = new Observable<Preferences>({ theme: 'system', haptics: true, notifiedBy: [] })
 
 /** What this device was told to look and feel like. */
 export async function loadPreferences(): Promise<void> {
@@ -26,6 +27,18 @@ export function usePreference<Name extends keyof Preferences>(
 
 export function getPreference<Name extends keyof Preferences>(name: Name): Preferences[Name] {
   return preferences.get()[name]
+}
+
+export const isNotifiedBy = (serverId: string): boolean => getPreference('notifiedBy').includes(serverId)
+
+export function setNotifiedBy(serverId: string, isOn: boolean): void {
+  if (isOn === isNotifiedBy(serverId)) return
+  const others = getPreference('notifiedBy').filter((id) => id !== serverId)
+  setPreference('notifiedBy', isOn ? [...others, serverId] : others)
+}
+
+export function useNotifiedBy(serverId: string): boolean {
+  return useObservable(preferences).notifiedBy.includes(serverId)
 }
 
 function setPreference<Name extends keyof Preferences>(name: Name, value: Preferences[Name]): void {

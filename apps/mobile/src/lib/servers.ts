@@ -1,5 +1,6 @@
 import AsyncStorage from '@react-native-async-storage/async-storage'
 import { hostOf } from './address.ts'
+import { setNotifiedBy } from './preferences.ts'
 import { readStored } from './stored.ts'
 import { forgetToken, saveToken } from './token.ts'
 
@@ -22,16 +23,18 @@ export async function loadServers(): Promise<Servers> {
   return (await readStored<Servers>(KEY)) ?? { servers: [], currentId: null }
 }
 
-/** The same address again gets the new token. */
+/** The same address again gets the new token, and has to be allowed anew to notify. */
 export async function addServer({ servers }: Servers, url: string, token: string): Promise<Servers> {
   const id = url.replace(/[^A-Za-z0-9._-]/g, '_')
   await saveToken(id, token)
+  setNotifiedBy(id, false)
   const others = servers.filter((server) => server.id !== id)
   return store({ servers: [...others, { id, url, name: hostOf(url) }], currentId: id })
 }
 
 export async function forgetServer({ servers, currentId }: Servers, id: string): Promise<Servers> {
   await forgetToken(id)
+  setNotifiedBy(id, false)
   const others = servers.filter((server) => server.id !== id)
   return store({ servers: others, currentId: currentId === id ? (others[0]?.id ?? null) : currentId })
 }

@@ -4,7 +4,7 @@ import { Button } from '../../components/ui/button.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { Toggle } from '../../components/ui/toggle.tsx'
-import { usePreference } from '../../lib/preferences.ts'
+import { setNotifiedBy, useNotifiedBy } from '../../lib/preferences.ts'
 import { useSignedIn } from '../../lib/session.ts'
 import { sendTest, turnOff, turnOn, WHAT_IT_IS, whyBlocked } from './push.ts'
 
@@ -12,7 +12,7 @@ import { sendTest, turnOff, turnOn, WHAT_IT_IS, whyBlocked } from './push.ts'
 export function NotificationSettings() {
   const where = useSignedIn()
   const toast = useToast()
-  const [isOn, setOn] = usePreference('notifications')
+  const isOn = useNotifiedBy(where.server.id)
   const [busy, setBusy] = useState<'turn' | 'test' | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
 
@@ -31,7 +31,7 @@ export function NotificationSettings() {
   }
 
   const turn = async (next: boolean) => {
-    if (await run('turn', () => (next ? turnOn(where) : turnOff(where)))) setOn(next)
+    if (await run('turn', () => (next ? turnOn(where) : turnOff(where)))) setNotifiedBy(where.server.id, next)
   }
   const test = async () => {
     if (await run('test', () => sendTest(where))) toast.show({ text: 'A test is on its way', icon: 'alerts' })

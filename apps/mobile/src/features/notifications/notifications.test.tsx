@@ -132,7 +132,7 @@ describe('Turned on', () => {
   })
 
   it('says so when the phone was told to forbid it later', async () => {
-    await AsyncStorage.setItem('oncue.preferences', JSON.stringify({ notifications: true }))
+    await AsyncStorage.setItem('oncue.preferences', JSON.stringify({ notifiedBy: ['test'] }))
     jest.mocked(Native.getPermissionsAsync).mockResolvedValue({ granted: false } as never)
     const { screen } = await renderApp('/settings', { answers: { 'devices.list': () => [] } })
     expect(await screen.findByText('Notifications do not arrive')).toBeVisible()

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { useToast } from '../../components/ui/toast.tsx'
 import { number } from '../../lib/format.ts'
-import { usePreference } from '../../lib/preferences.ts'
+import { useNotifiedBy } from '../../lib/preferences.ts'
 import { useSignedIn } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -22,7 +22,7 @@ export function Notifications() {
 
 function useKept(): void {
   const { client, server } = useSignedIn()
-  const [isOn] = usePreference('notifications')
+  const isOn = useNotifiedBy(server.id)
   useEffect(() => {
     // Without push everything works; what cannot be registered now is at the next start.
     prepare()
@@ -36,7 +36,7 @@ function useKept(): void {
  * own would take one of the six connections that a browser has for a server.
  */
 function useNewAlerts(): void {
-  const { client } = useSignedIn()
+  const { client, server } = useSignedIn()
   const { data } = useHealth()
   const queries = useQueryClient()
   const toast = useToast()
@@ -48,7 +48,7 @@ function useNewAlerts(): void {
 
   function show(alerts: readonly Alert[]) {
     const [first] = alerts
-    if (!first || tell(alerts, open)) return
+    if (!first || tell(server, alerts, open)) return
     const more = alerts.length === 1 ? '' : `, and ${number(alerts.length - 1)} more`
     toast.show({ text: first.summary + more, icon: 'alerts', open: () => open(first.id) })
   }

@@ -14,7 +14,7 @@ const CATEGORY = 'alert'
 const KEY = 'oncue.push'
 const LEAVE_TIMEOUT_MS = 5_000
 
-export const WHAT_IT_IS = 'Alerts reach this phone over Expo, also while the app is closed.'
+export const WHAT_IT_IS = 'Alerts of this server reach this phone over Expo, also while the app is closed.'
 
 export interface Where {
   readonly client: Client
@@ -59,6 +59,8 @@ export async function turnOn(where: Where): Promise<string | null> {
   try {
     await prepare()
     if (!(await Native.requestPermissionsAsync()).granted) return FORBIDDEN
+    // What it was told before may be about a device that is no more.
+    await remember(where.server.id, null)
     return await register(where)
   } catch (error) {
     return describeProblem(error).text
@@ -75,7 +77,7 @@ export async function turnOff({ client, server }: Where): Promise<string | null>
   }
 }
 
-/** Tokens change, and servers are added: whoever turned notifications on keeps getting them. */
+/** Tokens change: whoever turned notifications on for this server keeps getting them. */
 export async function keep(where: Where): Promise<void> {
   if ((await whyBlocked()) === null) await register(where)
 }

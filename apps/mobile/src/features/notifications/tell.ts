@@ -1,7 +1,8 @@
-import { getPreference } from '../../lib/preferences.ts'
+import { isNotifiedBy } from '../../lib/preferences.ts'
+import type { Server } from '../../lib/servers.ts'
 import type { Alert } from './fresh.ts'
 
 /** Whether the system tells of them: then nobody else has to. With notifications on, the push does. */
-export function tell(_alerts: readonly Alert[], _open: (id: string) => void): boolean {
-  return getPreference('notifications')
+export function tell({ id }: Server, _alerts: readonly Alert[], _open: (id: string) => void): boolean {
+  return isNotifiedBy(id)
 }

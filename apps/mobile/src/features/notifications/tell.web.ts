@@ -1,9 +1,10 @@
-import { getPreference } from '../../lib/preferences.ts'
+import { isNotifiedBy } from '../../lib/preferences.ts'
+import type { Server } from '../../lib/servers.ts'
 import type { Alert } from './fresh.ts'
 
 /** Whether the system tells of them: then nobody else has to. In a tab that is looked at, the page does. */
-export function tell(alerts: readonly Alert[], open: (id: string) => void): boolean {
-  if (!getPreference('notifications') || !document.hidden) return false
+export function tell(server: Server, alerts: readonly Alert[], open: (id: string) => void): boolean {
+  if (!isNotifiedBy(server.id) || !document.hidden) return false
   if (!('Notification' in globalThis) || Notification.permission !== 'granted') return false
   try {
     for (const { id, summary } of alerts) {

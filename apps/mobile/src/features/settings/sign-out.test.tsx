@@ -1,17 +1,21 @@
 import { createClient, OncueError } from '@oncue/sdk'
 import { createTestClient, type TestAnswers } from '@oncue/sdk/testing'
-import { fireEvent, renderRouter, screen, waitFor } from 'expo-router/testing-library'
+import AsyncStorage from '@react-native-async-storage/async-storage'
+import Constants from 'expo-constants'
+import { act, fireEvent, renderRouter, screen, waitFor } from 'expo-router/testing-library'
 import * as SecureStore from 'expo-secure-store'
 import type { Me } from '../../lib/probe.ts'
 import { Session, SessionContext } from '../../lib/session.ts'
+import { deviceOf } from '../../testing/admin.ts'
 import { healthOf } from '../../testing/health.ts'
 import { offline } from '../../testing/render-app.tsx'
 
 jest.mock('expo-secure-store', () => {
   const kept = new Map<string, string>()
   return {
+    WHEN_UNLOCKED_THIS_DEVICE_ONLY: 6,
     getItemAsync: async (name: string) => kept.get(name) ?? null,
-    setItemAsync: async (name: string, value: string) => void kept.set(name, value),
+    setItemAsync: jest.fn(async (name: string, value: string) => void kept.set(name, value)),
     deleteItemAsync: async (name: string) => void kept.delete(name),
   }
 })
@@ -71,7 +75,7 @@ async function renderSettings(...servers: readonly (typeof DAY)[]) {
     initialUrl: '/settings',
     wrapper: ({ children }) => <SessionContext.Provider value={session}>{children}</SessionContext.Provider>,
   })
-  await screen.findByText('Pixel')
+  await screen.findByText(/^Pixel( \(device\))?$/)
   return session
 }
 
@@ -124,6 +128,56 @@ describe('Signing out', () => {
     fireEvent.press(screen.getByLabelText('Sign out'))
     expect(await screen.findByText('Connect to Oncue')).toBeVisible()
     expect(revoked).toEqual([])
+  })
+})
+
+it('keeps a token where it leaves the phone in no backup, and is not read while it is locked', async () => {
+  await new Session().signIn(NIGHT.url, 'secret')
+  expect(SecureStore.setItemAsync).toHaveBeenLastCalledWith(NIGHT.token, 'secret', {
+    keychainAccessible: SecureStore.WHEN_UNLOCKED_THIS_DEVICE_ONLY,
+  })
+})
+
+describe('A server that is paired', () => {
+  const told: string[] = []
+  beforeEach(() => {
+    told.length = 0
+    Object.assign(Constants.expoConfig ?? {}, { extra: { eas: { projectId: 'p' } } })
+    for (const { url } of [DAY, NIGHT])
+      answers[url] = {
+        'pairings.exchange': () => ({ device: deviceOf('d'), secret: 'secret' }),
+        'devices.list': () => [],
+        'devices.registerPush': ({ pushToken }) => {
+          told.push(`${url} ${pushToken}`)
+          return null
+        },
+      }
+  })
+  afterEach(async () => {
+    Object.assign(Constants.expoConfig ?? {}, { extra: undefined })
+    await AsyncStorage.clear()
+  })
+
+  it('does not learn how this phone is reached before somebody says so', async () => {
+    const session = await renderSettings(DAY)
+    const toggle = () => screen.findByRole('switch', { name: 'Notify me of alerts' })
+    fireEvent.press(await toggle())
+    await waitFor(() => expect(told).toEqual([`${DAY.url} ExponentPushToken[test]`]))
+    await waitFor(async () => expect(await toggle()).toBeChecked())
+
+    await act(async () => void (await session.pair(NIGHT.url, 'CODE', 'phone')))
+    expect(await screen.findByLabelText('night.example, in use')).toBeVisible()
+    await waitFor(async () => expect(await toggle()).not.toBeChecked())
+    expect(told).toHaveLength(1)
+    fireEvent.press(await toggle())
+    await waitFor(() => expect(told.at(-1)).toBe(`${NIGHT.url} ExponentPushToken[test]`))
+
+    // The same server again is another device there.
+    await act(async () => void (await session.pair(NIGHT.url, 'CODE', 'phone')))
+    await waitFor(async () => expect(await toggle()).not.toBeChecked())
+    expect(told).toHaveLength(2)
+    fireEvent.press(await toggle())
+    await waitFor(() => expect(told).toHaveLength(3))
   })
 })
 

@@ -9,6 +9,9 @@ import { leave } from '../notifications/push.ts'
 import { Section } from './section.tsx'
 import { stillListedIn } from './words.ts'
 
+/** Those that name themselves. */
+const KINDS: Readonly<Record<string, string>> = { device: ' (device)', jwt: ' (JWT)' }
+
 /** This device, as the server knows it, and the way out. */
 export function SignedInAs() {
   const { me, server } = useSignedIn()
@@ -29,7 +32,7 @@ export function SignedInAs() {
   return (
     <Section title="This device">
       <Fact name="Server" value={server.name} />
-      {me && <Fact name="Signed in as" value={me.name || me.id} />}
+      {me && <Fact name="Signed in as" value={`${me.name || me.id}${KINDS[me.kind] ?? ''}`} />}
       {me && <Fact name="Role" value={me.role ?? 'none'} />}
       {me?.expiresAt && <Fact name="Until" value={moment(me.expiresAt)} />}
       <Button label="Sign out" isBusy={isBusy} onPress={() => void signOut()} />

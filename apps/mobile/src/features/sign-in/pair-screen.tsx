@@ -7,7 +7,7 @@ import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Field } from '../../components/ui/field.tsx'
 import { Mark } from '../../components/ui/mark.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { hostOf } from '../../lib/address.ts'
+import { toServerUrl } from '../../lib/address.ts'
 import { DEVICE_NAME } from '../../lib/device-name.ts'
 import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePageTitle } from '../../lib/page-title.ts'
@@ -24,9 +24,11 @@ export function PairScreen() {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<{ readonly title: string; readonly text: string } | null>(null)
   usePageTitle('Pair this device')
-  const url = HOME_SERVER?.url ?? given ?? ''
+  // The link came from anywhere: what is shown is what is asked.
+  const url = HOME_SERVER?.url ?? toServerUrl(given ?? '')
 
   async function pair() {
+    if (url === undefined) return
     setBusy(true)
     setProblem(null)
     try {
@@ -41,7 +43,7 @@ export function PairScreen() {
     }
   }
 
-  const missing = code === '' || url === '' ? 'The link is incomplete: scan the code again.' : null
+  const missing = code === '' || url === undefined ? 'The link is incomplete: scan the code again.' : null
   return (
     <ScrollView contentContainerStyle={styles.middle} role="main">
       <View style={styles.form}>
@@ -50,8 +52,18 @@ export function PairScreen() {
           Pair this device
         </Text>
         <Text color="textMuted">
-          {`It gets a token of its own at ${HOME_SERVER?.name ?? hostOf(url)}, which can be revoked there at any time.`}
+          {`It gets a token of its own at ${HOME_SERVER ? HOME_SERVER.name : 'this server'}, which can be revoked there at any time.`}
         </Text>
+        {!HOME_SERVER && url !== undefined && (
+          <View>
+            <Text variant="title" selectable>
+              {url}
+            </Text>
+            <Text variant="small" color="textMuted">
+              Go on only if you know this address: a code can lead anywhere.
+            </Text>
+          </View>
+        )}
         <Field label="Name of this device" value={name} onChangeText={setName} maxLength={100} />
         <Button
           wide

@@ -17,4 +17,6 @@ it.each([
   'https://oncue.example.com/pair',
   'oncue://pair?code=x',
   'https://user@host/pair?code=x',
+  'https://good.example@evil.example/pair?code=x',
+  'oncue://pair?url=https%3A%2F%2Fgood.example%40evil.example&code=x',
 ])('%j is none', (text) => expect(readPairingLink(text)).toBeUndefined())

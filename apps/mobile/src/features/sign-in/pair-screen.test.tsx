@@ -1,0 +1,23 @@
+import { renderApp } from '../../testing/render-app.tsx'
+
+const at = (url: string) => `/pair?code=ABC-DEF-GHJ&url=${encodeURIComponent(url)}`
+
+describe('A pairing link', () => {
+  it('shows the whole address that it leads to, before anything is asked there', async () => {
+    const { screen } = await renderApp(at('https://Oncue.example.com:8443/jobs/'), { isSignedOut: true })
+    expect(await screen.findByText('https://oncue.example.com:8443/jobs')).toBeVisible()
+    expect(screen.getByText(/^Go on only if you know this address/)).toBeVisible()
+    expect(screen.getByLabelText('Pair')).toBeEnabled()
+  })
+
+  it.each([
+    'https://good.example@evil.example',
+    'https://evil.example\\good.example',
+    'javascript:alert(1)',
+    '',
+  ])('is refused when it leads to %j', async (url) => {
+    const { screen } = await renderApp(at(url), { isSignedOut: true })
+    expect(await screen.findByLabelText('Pair')).toBeDisabled()
+    expect(screen.queryByText(/good\.example/)).toBeNull()
+  })
+})
