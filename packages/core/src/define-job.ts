@@ -28,14 +28,21 @@ export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> ex
 
 /** How a child process is held. */
 export interface Isolation {
-  /** Of its JavaScript heap; a run that needs more fails. Node's own limit if absent. */
+  /** Megabytes of its JavaScript heap, 32 to 1 048 576; a run that needs more fails. Default: Node's own limit. */
   readonly memoryMb?: number | undefined
+  /** Names of environment variables that it gets from the worker, beside those that Node needs. Default: none. */
+  readonly env?: readonly string[] | undefined
 }
 
 const isolateSchema = z.union([
   z.boolean(),
   z.strictObject({
     memoryMb: z.int().min(32).max(1_048_576).describe('megabytes, from 32 to 1048576').optional(),
+    env: z
+      .array(z.string().regex(/^[A-Za-z_]\w*$/))
+      .max(1_000)
+      .describe('names of environment variables')
+      .optional(),
   }),
 ])
 
