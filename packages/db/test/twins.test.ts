@@ -169,6 +169,7 @@ class Life {
       { id, run, kind: 'fail', error: anError },
       { id, run, kind: 'snooze', delayMs },
       { id, run, kind: 'release' },
+      { id, run, kind: 'release', interrupted: true },
       { id, run, kind: 'cancel' },
     ])
   }
