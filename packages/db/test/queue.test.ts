@@ -301,6 +301,15 @@ describe('on better-sqlite3, whose transactions do not wait for promises', () =>
   })
 })
 
+test('a wrong topic is told those that there are', async () => {
+  const queue = createQueue({ jobs, pool: { connect: () => Promise.reject(new Error('not asked')) } })
+  // @ts-expect-error no such topic
+  await expect(queue.enqueue('mail', {})).rejects.toThrow(
+    `"mail" is not defined in the jobs of this queue: there are ${Object.keys(jobs).join(', ')}`,
+  )
+  expect(queue.jobs).toBe(jobs)
+})
+
 describe('createQueue with a client of pg as its pool', () => {
   const refusal = expect.objectContaining({
     code: 'INVALID_INPUT',
