@@ -149,3 +149,17 @@ function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exc
 function wrong(message: string): OncueError {
   return new OncueError('INVALID_INPUT', message, { hint: 'Correct this variable of the environment.' })
 }
+
+/** What Node, its tools and the operating system need; nothing of it is a secret. */
+const HARMLESS =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|PWD|TZ|LANG|LANGUAGE|LC_\w+|TMPDIR|TMP|TEMP|NODE_ENV|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|FORCE_COLOR|NO_COLOR|TERM|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
+
+/** The environment of a child process: what is harmless, and what its topic names. Secrets stay with the worker. */
+export function environmentFor(
+  names: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Record<string, string> {
+  const wanted = new Set(names)
+  const kept = Object.entries(env).filter(([name]) => HARMLESS.test(name) || wanted.has(name))
+  return Object.fromEntries(kept.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+}

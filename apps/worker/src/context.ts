@@ -42,6 +42,8 @@ const OWN_EVENTS = new Set([
   'step_finished',
   'run_failed',
   'run_crashed',
+  'run_snoozed',
+  'run_interrupted',
   'replaced',
   'requeued',
   'cancelled',

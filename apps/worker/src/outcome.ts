@@ -116,7 +116,7 @@ function aborted(situation: Situation, cause?: unknown, note = ''): Settlement {
     case 'cancelled':
       return { id, run, kind: 'cancel' }
     default:
-      return { id, run, kind: 'release' }
+      return { id, run, kind: 'release', interrupted: true }
   }
 }
 

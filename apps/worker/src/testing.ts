@@ -11,6 +11,7 @@ import {
   prepareJob,
   type Registry,
   type TopicOf,
+  unknownTopic,
 } from '@oncue/core'
 import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
 import { createExecutor, type Executor } from './executor.ts'
@@ -101,7 +102,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     options?: OnlyNow,
   ): Promise<TestedJob<OutputOf<Jobs, Topic>>> {
     if (!this.#registry.get(topic)) {
-      throw new OncueError('UNKNOWN_TOPIC', `none of the workers in this test handles ${topic}`)
+      throw unknownTopic(topic, 'has no handler in the workers of this test', this.#registry.topics())
     }
     const id = await this.enqueue(topic, payload, options)
     await this.#execute(await this.#claimOnly(id))

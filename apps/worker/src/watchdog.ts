@@ -58,7 +58,9 @@ export async function settleBlocked(
   others: readonly KeptRun[],
   policies: RetryPolicies,
 ): Promise<void> {
-  const given = others.map(({ id, run }): Settlement => ({ id, run, kind: 'release' }))
+  const given = others.map(({ id, run, runningSince }): Settlement => {
+    return { id, run, kind: 'release', interrupted: runningSince !== null }
+  })
   const charged = await Promise.all(overdue.map((run) => timedOut(store, run, policies)))
   await store.settle([...charged, ...given], worker)
 }

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeError, isOncueError, OncueError, PermanentError, signalOf } from '@oncue/core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ExecutorOptions } from '../src/executor.ts'
 import { inheritedFlags } from '../src/isolate/node-flags.ts'
 import { packError, unpackError } from '../src/isolate/packed-error.ts'
@@ -138,6 +138,21 @@ describeBoth('an isolated job', (bench) => {
       expect(await readFile(closed, 'utf8')).toBe('closed')
     } finally {
       await rm(folder, { recursive: true })
+    }
+  })
+
+  it('gets nothing of the environment but what Node needs and what its topic names', async () => {
+    vi.stubEnv('ONCUE_TEST_KEY', 'sk_live_1')
+    vi.stubEnv('DATABASE_URL', 'postgres://me:secret@db/app')
+    try {
+      const execution = await isolated(bench)
+      const { result } = await execution.run('environment')
+      expect(result).toHaveProperty('PATH')
+      expect(JSON.stringify(result)).not.toMatch(/sk_live_1|secret/)
+      const named = await execution.run('named_environment')
+      expect(named.result).toEqual({ ...(result as object), ONCUE_TEST_KEY: 'sk_live_1' })
+    } finally {
+      vi.unstubAllEnvs()
     }
   })
 

@@ -17,7 +17,8 @@ export class RateLimited extends Error {
   readonly code = 'E429'
 }
 
-const isolated = (isolate: boolean | { memoryMb: number } = true) => job({ input: z.unknown(), isolate })
+const isolated = (isolate: boolean | { memoryMb?: number; env?: string[] } = true) =>
+  job({ input: z.unknown(), isolate })
 
 const jobs = defineJobs({
   doubles: job({
@@ -31,6 +32,8 @@ const jobs = defineJobs({
   map: isolated(),
   charges: isolated(),
   ready: isolated(),
+  environment: isolated(),
+  named_environment: isolated({ env: ['ONCUE_TEST_KEY'] }),
   exits: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
   throws_later: isolated(),
   hungry: isolated({ memoryMb: 32 }),
@@ -42,6 +45,9 @@ const jobs = defineJobs({
 })
 
 const asked = ({ signal }: JobContext) => new Promise((resolve) => signal.addEventListener('abort', resolve))
+
+// biome-ignore lint/style/noProcessEnv: what a child process gets is the question.
+const environment = () => process.env
 
 /** What a run tried after its end, for the next run in the same process to tell. */
 let refused: Promise<unknown> | undefined
@@ -65,6 +71,8 @@ export const workers = defineWorkers(jobs, {
         throw new Error('could not charge', { cause })
       })
   },
+  environment,
+  named_environment: environment,
   ready: ({ payload }) => {
     closed = (payload as { closed: string }).closed
     return setups

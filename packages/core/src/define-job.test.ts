@@ -46,6 +46,7 @@ describe('job', () => {
     [{}, 'INVALID_INPUT', 'job.input must be a zod 4 schema'],
     [{ input: z.string(), isolate: { memoryMb: 1 } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), isolate: { memory: 64 } }, 'INVALID_INPUT', 'job.isolate'],
+    [{ input: z.string(), isolate: { env: ['A=B'] } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), output: 5 }, 'INVALID_INPUT', 'job.output must be a zod 4 schema'],
   ])('refuses %j', (config, code, message) => {
     expect(() => job(config as never)).toThrow(expect.objectContaining({ code }))

@@ -9,7 +9,8 @@ import { type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts
 import type { ErrorClass } from './retry-on.ts'
 
 /** What one writes about a kind of job. */
-export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> extends ScheduleConfig<Input> {
+export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.$ZodType>
+  extends ScheduleConfig<Input> {
   /** What producers send is its input type, what the handler gets is its output type. */
   readonly input: Input
   /** What the handler returns is its input type, what `wait` gives is its output type. */
@@ -28,14 +29,21 @@ export interface JobConfig<Input extends z.ZodType, Output extends z.ZodType> ex
 
 /** How a child process is held. */
 export interface Isolation {
-  /** Of its JavaScript heap; a run that needs more fails. Node's own limit if absent. */
+  /** Megabytes of its JavaScript heap, 32 to 1 048 576; a run that needs more fails. Default: Node's own limit. */
   readonly memoryMb?: number | undefined
+  /** Names of environment variables that it gets from the worker, beside those that Node needs. Default: none. */
+  readonly env?: readonly string[] | undefined
 }
 
 const isolateSchema = z.union([
   z.boolean(),
   z.strictObject({
     memoryMb: z.int().min(32).max(1_048_576).describe('megabytes, from 32 to 1048576').optional(),
+    env: z
+      .array(z.string().regex(/^[A-Za-z_]\w*$/))
+      .max(1_000)
+      .describe('names of environment variables')
+      .optional(),
   }),
 ])
 
@@ -43,7 +51,10 @@ const isolateSchema = z.union([
 const definitionSchema = jobDefaultsSchema.extend({ isolate: isolateSchema.optional() })
 
 /** A checked JobConfig. What is undefined follows the defaults of Oncue. */
-export interface JobDefinition<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
+export interface JobDefinition<
+  Input extends z.core.$ZodType = z.core.$ZodType,
+  Output extends z.core.$ZodType = z.core.$ZodType,
+> {
   readonly input: Input
   readonly output: Output
   readonly queue: string | undefined
@@ -79,7 +90,7 @@ export type OutputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> =
 >
 
 /** Defines one kind of job, for `defineJobs`. Mistakes are reported when the module is loaded. */
-export function job<Input extends z.ZodType, Output extends z.ZodType = z.ZodUnknown>(
+export function job<Input extends z.core.$ZodType, Output extends z.core.$ZodType = z.ZodUnknown>(
   config: JobConfig<Input, Output>,
 ): JobDefinition<Input, Output> {
   const { input, output = z.unknown(), retry, cron, timezone, cronPayload, missed, ...defaults } = config
@@ -120,8 +131,8 @@ export function defineJobs<const Jobs extends JobDefinitions>(jobs: Jobs): Jobs 
 /** One definition in a file of its own: `defineJobs({ ...mailDigest, ...checkPayment })`. */
 export function defineJob<
   Topic extends string,
-  Input extends z.ZodType,
-  Output extends z.ZodType = z.ZodUnknown,
+  Input extends z.core.$ZodType,
+  Output extends z.core.$ZodType = z.ZodUnknown,
 >(topic: Topic, config: JobConfig<Input, Output>): { readonly [T in Topic]: JobDefinition<Input, Output> } {
   const definition = { [topic]: job(config) } as { readonly [T in Topic]: JobDefinition<Input, Output> }
   return defineJobs(definition)
@@ -130,7 +141,7 @@ export function defineJob<
 const DEFINITION: unique symbol = Symbol.for('oncue.definition')
 
 /** By shape and not by instanceof: the user's zod may be another copy. */
-function assertSchema(schema: z.ZodType, name: 'input' | 'output'): void {
+function assertSchema(schema: z.core.$ZodType, name: 'input' | 'output'): void {
   if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
     throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)
   assertPossible(schema, name)

@@ -4,7 +4,7 @@ import { encodeJson } from './json.ts'
 import { accepts, parsePayload } from './validate.ts'
 
 /** What one writes about a job that runs by the clock. */
-export interface ScheduleConfig<Input extends z.ZodType> {
+export interface ScheduleConfig<Input extends z.core.$ZodType> {
   /** Five fields, six with seconds, or a nickname such as `@daily`: when the worker enqueues one by itself. */
   readonly cron?: string | undefined
   /** IANA; UTC. */
@@ -36,7 +36,7 @@ const scheduleSchema = z
   )
 
 /** A payload that does not fit would fail every night; it is refused when the module is loaded. */
-export function readSchedule<Input extends z.ZodType>(
+export function readSchedule<Input extends z.core.$ZodType>(
   input: Input,
   config: ScheduleConfig<Input>,
 ): JobSchedule | undefined {

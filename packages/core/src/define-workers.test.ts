@@ -4,6 +4,7 @@ import type { JobContext, RunningJob } from './context.ts'
 import { defineJobs, job } from './define-job.ts'
 import { defineWorkers, readWorkers } from './define-workers.ts'
 import type { JobId } from './id.ts'
+import { unknownTopic } from './unknown-topic.ts'
 
 const jobs = defineJobs({
   mail_digest: job({ input: z.object({ userId: z.string() }), output: z.object({ sent: z.number() }) }),
@@ -64,6 +65,32 @@ describe('defineWorkers', () => {
     expect(() => defineWorkers(jobs, { other })).toThrow(expect.objectContaining({ code: 'UNKNOWN_TOPIC' }))
     // @ts-expect-error inherited names are no topics either
     expect(() => defineWorkers(jobs, { toString: other })).toThrow('"toString", which is not defined in jobs')
+  })
+
+  it('lists the topics there are, when one is wrong', () => {
+    // @ts-expect-error no such topic
+    expect(() => defineWorkers(jobs, { mail: async () => {} })).toThrow(
+      'there are mail_digest, check_payment',
+    )
+    const many = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`t${n}`, job({ input: z.void() })]))
+    expect(unknownTopic('t', 'is unknown', Object.keys(many)).message).toMatch(
+      /^"t" is unknown: there are t0, .* and 5 more$/,
+    )
+    expect(unknownTopic('t', 'is unknown', []).message).toBe('"t" is unknown: there are none')
+  })
+
+  it('refuses a topic without a handler where all are asked for', () => {
+    const mail_digest = async () => ({ sent: 3 })
+    const check_payment = async () => {}
+    expect(readWorkers(defineWorkers(jobs, { mail_digest, check_payment }, { complete: true })).size).toBe(2)
+    // @ts-expect-error check_payment is missing
+    expect(() => defineWorkers(jobs, { mail_digest }, { complete: true })).toThrow(
+      'workers has no handler for check_payment',
+    )
+    expect(() =>
+      // @ts-expect-error undefined is no handler
+      defineWorkers(jobs, { mail_digest, check_payment: undefined }, { complete: true }),
+    ).toThrow('workers has no handler for check_payment')
   })
 
   it('refuses a handler that is no function', () => {

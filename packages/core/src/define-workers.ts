@@ -4,6 +4,7 @@ import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './de
 import { OncueError } from './errors.ts'
 import { assertTopic } from './names.ts'
 import { quote } from './text.ts'
+import { listed } from './unknown-topic.ts'
 
 /** A handler whose types were checked where it was written. */
 export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown
@@ -29,20 +30,44 @@ export interface Workers {
 /** A registered symbol, so that the worker knows the workers of a module that has its own copy of core. */
 const WORKERS: unique symbol = Symbol.for('oncue.workers')
 
-/** Joins definitions and handlers. A handler for a topic that is not defined is an error. */
-export function defineWorkers<Jobs extends JobDefinitions>(jobs: Jobs, handlers: Handlers<Jobs>): Workers {
+/** A handler for each topic. */
+export type AllHandlers<Jobs extends JobDefinitions> = {
+  readonly [Topic in TopicOf<Jobs>]: Handler<Jobs, Topic>
+}
+
+/**
+ * Joins definitions and handlers. A handler for a topic that is not defined is an error; with `complete: true`
+ * a topic without a handler is one too, for the compiler and when the module is loaded.
+ */
+export function defineWorkers<Jobs extends JobDefinitions>(jobs: Jobs, handlers: Handlers<Jobs>): Workers
+export function defineWorkers<Jobs extends JobDefinitions>(
+  jobs: Jobs,
+  handlers: AllHandlers<Jobs>,
+  options: { readonly complete: true },
+): Workers
+export function defineWorkers<Jobs extends JobDefinitions>(
+  jobs: Jobs,
+  handlers: Handlers<Jobs>,
+  options?: { readonly complete: true },
+): Workers {
   const workers = new Map<string, Worker>()
   for (const [topic, handler] of Object.entries<unknown>(handlers)) {
     if (handler === undefined) continue
     const definition = Object.hasOwn(jobs, topic) ? jobs[topic] : undefined
     if (!definition) {
+      const there = `there are ${listed(Object.keys(jobs))}`
       throw new OncueError(
         'UNKNOWN_TOPIC',
-        `workers has a handler for ${quote(topic)}, which is not defined in jobs`,
+        `workers has a handler for ${quote(topic)}, which is not defined in jobs: ${there}`,
       )
     }
     workers.set(topic, { definition, handler: readHandler(handler, topic, 'workers') })
   }
+  const missing = options?.complete ? Object.keys(jobs).filter((topic) => !workers.has(topic)) : []
+  if (missing.length > 0)
+    throw new OncueError('INVALID_INPUT', `workers has no handler for ${listed(missing)}`, {
+      hint: 'Add the handlers, or leave out { complete: true } where other workers serve those topics.',
+    })
   return { [WORKERS]: workers }
 }
 

@@ -42,6 +42,7 @@ export {
 } from './define-job.ts'
 export type { JobSchedule } from './define-schedule.ts'
 export {
+  type AllHandlers,
   type AnyHandler,
   defineWorkers,
   type Handlers,
@@ -104,6 +105,7 @@ export {
   type TransitionName,
 } from './states.ts'
 export { assertText, cleanText, truncateUtf8, utf8Length } from './text.ts'
+export { unknownTopic } from './unknown-topic.ts'
 export { parsePayload, parseResult } from './validate.ts'
 export {
   type EnqueueRequest,

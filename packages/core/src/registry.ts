@@ -60,7 +60,7 @@ function describeTopic(topic: string, definition: Worker['definition']): TopicDe
 }
 
 /** What JSON Schema cannot express is `{}`, anything: a description must not stop a worker. */
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+function toJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output'): JsonSchema {
   try {
     const params = { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) } as const
     const described = z.toJSONSchema(schema, params)

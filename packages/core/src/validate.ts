@@ -6,7 +6,7 @@ import { toSchemaError } from './input-error.ts'
  * Checks a payload against the input schema of its topic and answers what the handler gets. `payload` must
  * be what JSON gives back: a schema sees the same in the producer and in the worker.
  */
-export function parsePayload<Input extends z.ZodType>(
+export function parsePayload<Input extends z.core.$ZodType>(
   schema: Input,
   payload: unknown,
   topic: string,
@@ -19,7 +19,7 @@ export function parsePayload<Input extends z.ZodType>(
  * waited for. Only the latter uses the answer; what is stored is what the handler returned, or the schema's
  * transforms would be applied twice. Like a payload, `result` must be what JSON gives back.
  */
-export function parseResult<Output extends z.ZodType>(
+export function parseResult<Output extends z.core.$ZodType>(
   schema: Output,
   result: unknown,
   topic: string,
@@ -28,15 +28,15 @@ export function parseResult<Output extends z.ZodType>(
 }
 
 /** Whether the schema takes this value; not if it throws, or is asynchronous. */
-export function accepts(schema: z.ZodType, value: unknown): boolean {
+export function accepts(schema: z.core.$ZodType, value: unknown): boolean {
   try {
-    return schema.safeParse(value).success
+    return z.safeParse(schema, value).success
   } catch {
     return false
   }
 }
 
-function parse<Schema extends z.ZodType>(
+function parse<Schema extends z.core.$ZodType>(
   schema: Schema,
   value: unknown,
   what: 'payload' | 'result',
@@ -44,9 +44,9 @@ function parse<Schema extends z.ZodType>(
 ): z.output<Schema> {
   let parsed: z.ZodSafeParseResult<z.output<Schema>>
   try {
-    parsed = schema.safeParse(value)
+    parsed = z.safeParse(schema, value)
     // JSON has no undefined: it is stored as null. A schema that takes null gets it, z.void() and .optional() do not.
-    const asUndefined = value === null && !parsed.success ? schema.safeParse(undefined) : undefined
+    const asUndefined = value === null && !parsed.success ? z.safeParse(schema, undefined) : undefined
     if (asUndefined?.success) parsed = asUndefined
   } catch (cause) {
     if (!(cause instanceof z.core.$ZodAsyncError)) throw cause

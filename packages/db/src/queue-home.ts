@@ -55,6 +55,7 @@ type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined }
 export function toHome({ store, prisma, pool, database }: Given): Home {
   const given = [store, prisma, pool, database].filter((host) => host !== undefined)
   if (given.length === 1) {
+    if (pool && isClient(pool)) throw clientAsPool()
     if (typeof store?.enqueue === 'function') return onStore(store)
     if (typeof prisma?.$transaction === 'function') return onPrisma(prisma)
     if (typeof pool?.connect === 'function') return onPool(pool)
@@ -64,6 +65,17 @@ export function toHome({ store, prisma, pool, database }: Given): Home {
     'INVALID_INPUT',
     'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; store, from openStore',
   )
+}
+
+/** One connection of pg, which has a `connect` too: it answers nothing, and one of a pool must not be connected again. */
+function isClient(pool: object): boolean {
+  return 'connectionParameters' in pool || 'release' in pool
+}
+
+function clientAsPool(): OncueError {
+  return new OncueError('INVALID_INPUT', 'createQueue: pool is a client of pg, one connection, and no Pool', {
+    hint: 'Pass a Pool as pool. The client of a transaction belongs into the call: queue.enqueue(topic, payload, { tx: client }).',
+  })
 }
 
 function onStore(store: Store): Home {

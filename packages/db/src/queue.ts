@@ -8,6 +8,7 @@ import {
   OncueError,
   prepareJob,
   type TopicOf,
+  unknownTopic,
 } from '@oncue/core'
 import { type Hosts, toHome } from './queue-home.ts'
 import type { EnqueueIn } from './store.ts'
@@ -19,12 +20,16 @@ export type QueueOptions<Jobs extends JobDefinitions> = { readonly jobs: Jobs } 
 }[keyof Hosts]
 
 /** One of many: its topic, its payload, and what else `enqueue` takes as options. */
-export type QueuedJob<Jobs extends JobDefinitions> = {
+export type QueuedJob<Jobs extends JobDefinitions> = Queued<Jobs>[TopicOf<Jobs>]
+
+// By topic, and looked up in the methods: so the compiler sees that a queue of all jobs is one of some of them.
+type Queued<Jobs extends JobDefinitions> = {
   readonly [Topic in TopicOf<Jobs>]: {
     readonly topic: Topic
     readonly payload: InputOf<Jobs, Topic>
   } & EnqueueOptions
-}[TopicOf<Jobs>]
+}
+type Inputs<Jobs extends JobDefinitions> = { readonly [Topic in TopicOf<Jobs>]: InputOf<Jobs, Topic> }
 
 /**
  * Enqueues beside the database, with no API in between. What is wrong with a job is refused before any
@@ -32,15 +37,21 @@ export type QueuedJob<Jobs extends JobDefinitions> = {
  * of their own. On a better-sqlite3 connection all of it has happened, or thrown, before the call returns.
  */
 export interface Queue<Jobs extends JobDefinitions> {
+  /** The definitions that it was given. A queue of all jobs is also one of some of them. */
+  readonly jobs: Jobs
+
   /** Answers the id of the job: the new one, or the one that holds its key already. */
   enqueue<Topic extends TopicOf<Jobs>>(
     topic: Topic,
-    payload: InputOf<Jobs, Topic>,
+    payload: Inputs<Jobs>[Topic],
     options?: EnqueueOptions & EnqueueIn,
   ): Promise<JobId>
 
   /** All or none. Answers the ids in the same order. */
-  enqueueMany(jobs: readonly QueuedJob<Jobs>[], options?: EnqueueIn): Promise<JobId[]>
+  enqueueMany<Topic extends TopicOf<Jobs>>(
+    jobs: readonly Queued<Jobs>[Topic][],
+    options?: EnqueueIn,
+  ): Promise<JobId[]>
 }
 
 export function createQueue<const Jobs extends JobDefinitions>(options: QueueOptions<Jobs>): Queue<Jobs> {
@@ -50,7 +61,7 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
   function prepare(topic: string, payload: unknown, rest: EnqueueOptions): NewJob {
     const definition = Object.hasOwn(jobs, topic) ? jobs[topic] : undefined
     if (definition) return prepareJob(topic, payload, rest, definition)
-    throw new OncueError('UNKNOWN_TOPIC', `${JSON.stringify(topic)} is not defined in the jobs of this queue`)
+    throw unknownTopic(topic, 'is not defined in the jobs of this queue', Object.keys(jobs))
   }
 
   function send({ tx }: EnqueueIn, make: () => NewJob[]): Promise<JobId[]> {
@@ -66,6 +77,7 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
   }
 
   return {
+    jobs,
     enqueue(topic, payload, options) {
       const { tx, ...rest } = options ?? {}
       return send({ tx }, () => [prepare(topic, payload, rest)]).then(([id = '']) => id)

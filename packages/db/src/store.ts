@@ -224,8 +224,8 @@ export type Settlement = RunRef &
     | { readonly kind: 'fail'; readonly error: JobError }
     /** Later, uncharged. */
     | { readonly kind: 'snooze'; readonly delayMs: number }
-    /** Given back at once, uncharged. */
-    | { readonly kind: 'release' }
+    /** Given back at once, uncharged. `interrupted`: its handler had begun, which the job's events then tell. */
+    | { readonly kind: 'release'; readonly interrupted?: boolean | undefined }
     | { readonly kind: 'cancel'; readonly error?: JobError | undefined }
   )
 

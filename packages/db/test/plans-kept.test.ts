@@ -136,7 +136,10 @@ const CALLS = {
   fail: ({ runs }, now) => settleAll(runs, now, (run) => ({ ...run, kind: 'fail', error: anError })),
   retry: ({ runs }, now) =>
     settleAll(runs, now, (run) => ({ ...run, kind: 'retry', delayMs: 5, error: anError })),
+  snooze: ({ runs }, now) => settleAll(runs, now, (run) => ({ ...run, kind: 'snooze', delayMs: 5 })),
   release: ({ runs }, now) => settleAll(runs, now, (run) => ({ ...run, kind: 'release' })),
+  'release of interrupted runs': ({ runs }, now) =>
+    settleAll(runs, now, (run) => ({ ...run, kind: 'release', interrupted: true })),
   heartbeat: ({ runs }, now) => postgres.heartbeat({ worker: WORKER, leaseMs: LEASE, runs }, now),
   note: ({ runs }, now) =>
     postgres.note(

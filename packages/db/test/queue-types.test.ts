@@ -42,6 +42,19 @@ describe('what the compiler knows about a queue', () => {
     expectTypeOf(refused).toBeFunction()
   })
 
+  test('that a queue of all jobs is one of some of them, and not the other way round', () => {
+    type Some = Pick<Jobs, 'mail_digest'>
+    type Other = { readonly mail_digest: Jobs['check_payment'] }
+    expectTypeOf<Queue<Jobs>>().toExtend<Queue<Some>>()
+    expectTypeOf<Queue<Some>>().not.toExtend<Queue<Jobs>>()
+    expectTypeOf<Queue<Other>>().not.toExtend<Queue<Some>>()
+    const passed: Compiled = (queue) => {
+      const some: Queue<Some> = queue
+      return some.enqueue('mail_digest', { userId: '1' })
+    }
+    expectTypeOf(passed).toBeFunction()
+  })
+
   test('connections', () => {
     expectTypeOf<PrismaClient>().toExtend<PrismaHost>()
     expectTypeOf<SqlitePrismaClient>().toExtend<PrismaHost>()

@@ -300,3 +300,39 @@ describe('on better-sqlite3, whose transactions do not wait for promises', () =>
     expect(() => queue.enqueue('check_payment', PAYMENT, { tx })).toThrow(/asynchronous driver/)
   })
 })
+
+test('a wrong topic is told those that there are', async () => {
+  const queue = createQueue({ jobs, pool: { connect: () => Promise.reject(new Error('not asked')) } })
+  // @ts-expect-error no such topic
+  await expect(queue.enqueue('mail', {})).rejects.toThrow(
+    `"mail" is not defined in the jobs of this queue: there are ${Object.keys(jobs).join(', ')}`,
+  )
+  expect(queue.jobs).toBe(jobs)
+})
+
+describe('createQueue with a client of pg as its pool', () => {
+  const refusal = expect.objectContaining({
+    code: 'INVALID_INPUT',
+    message: 'createQueue: pool is a client of pg, one connection, and no Pool',
+    hint: expect.stringContaining('{ tx: client }'),
+  })
+
+  test('is refused at once: a client that is its own', () => {
+    const client = new pg.Client(inject('postgresUrl'))
+    // @ts-expect-error a client is no pool
+    expect(() => createQueue({ jobs, pool: client })).toThrow(refusal)
+  })
+
+  test('is refused at once: a client of a pool', async () => {
+    const pool = new pg.Pool({ connectionString: inject('postgresUrl') })
+    const client = await pool.connect()
+    try {
+      // @ts-expect-error a client is no pool
+      expect(() => createQueue({ jobs, pool: client })).toThrow(refusal)
+      expect(createQueue({ jobs, pool })).toHaveProperty('enqueue')
+    } finally {
+      client.release()
+      await pool.end()
+    }
+  })
+})

@@ -168,7 +168,7 @@ class Life {
       { id, run, kind: 'retry', delayMs, error: anError },
       { id, run, kind: 'fail', error: anError },
       { id, run, kind: 'snooze', delayMs },
-      { id, run, kind: 'release' },
+      { id, run, kind: 'release', interrupted: delayMs > 0 },
       { id, run, kind: 'cancel' },
     ])
   }

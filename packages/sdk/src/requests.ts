@@ -4,8 +4,8 @@ import {
   type EnqueueOptions,
   type JobDefinitions,
   type NewJob,
-  OncueError,
   prepareJob,
+  unknownTopic,
 } from '@oncue/core'
 
 /**
@@ -19,9 +19,13 @@ export function toRequest(
   options: EnqueueOptions | undefined,
 ): EnqueueItem {
   if (definitions && !Object.hasOwn(definitions, topic)) {
-    throw new OncueError('UNKNOWN_TOPIC', `"${topic}" is none of the jobs that this client was given`, {
-      hint: 'Define it with defineJobs, and give the definitions to createClient as jobs.',
-    })
+    const hint = 'Define it with defineJobs, and give the definitions to createClient as jobs.'
+    throw unknownTopic(
+      topic,
+      'is none of the jobs that this client was given',
+      Object.keys(definitions),
+      hint,
+    )
   }
   return describe(prepareJob(topic, payload, options, definitions?.[topic]))
 }

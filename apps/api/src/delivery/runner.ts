@@ -115,7 +115,7 @@ export class Runner {
       if (!handle) throw new OncueError('UNKNOWN_TOPIC', `Nobody here knows ${topic}`)
       return await handle(job, signal)
     } catch (error) {
-      if (signal.aborted) return { id, run, kind: 'release' }
+      if (signal.aborted) return { id, run, kind: 'release', interrupted: true }
       return retried(job, error)
     }
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { type Isolation, isOncueError, OncueError } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
+import { environmentFor } from '../config.ts'
 import type { RunContext } from '../context.ts'
 import type { Called, Calls, FromChild, ToChild } from './messages.ts'
 import { inheritedFlags } from './node-flags.ts'
@@ -27,11 +28,12 @@ export class IsolateProcess {
   /** What it did not catch. */
   #uncaught: Error | undefined
 
-  constructor(modules: readonly string[], { memoryMb }: Isolation) {
+  constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation) {
     const file = new URL(`./child${extname(import.meta.url)}`, import.meta.url)
     this.#memoryMb = memoryMb
     this.#process = fork(file, [JSON.stringify(modules), String(process.pid)], {
       execArgv: [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])],
+      env: environmentFor(env),
       // With JSON a Date would arrive as text.
       serialization: 'advanced',
     })

@@ -13,16 +13,18 @@ export interface Isolated {
 export class Isolates {
   readonly #modules: readonly string[]
   readonly #processes = new Set<IsolateProcess>()
-  /** By memory limit, since that cannot be changed. */
-  readonly #idle = new Map<number | undefined, IsolateProcess[]>()
+  /** By memory limit and environment, since those cannot be changed. */
+  readonly #idle = new Map<string, IsolateProcess[]>()
 
   constructor(modules: readonly string[]) {
     this.#modules = modules
   }
 
   start(job: ClaimedJob, context: RunContext, isolation: Isolation): Isolated {
-    const idle = this.#idle.get(isolation.memoryMb) ?? []
-    this.#idle.set(isolation.memoryMb, idle)
+    const { memoryMb, env = [] } = isolation
+    const kind = JSON.stringify([memoryMb, env.toSorted()])
+    const idle = this.#idle.get(kind) ?? []
+    this.#idle.set(kind, idle)
     const child = this.#takeAlive(idle) ?? new IsolateProcess(this.#modules, isolation)
     this.#processes.add(child)
     const giveBack = () => {

@@ -1,8 +1,8 @@
 import { LIMITS, newJobId } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import type { JobEvent } from '../events.ts'
-import type { Store } from '../store.ts'
-import { aJob, anError, Bench, claimOne, complete, type Dialect } from './harness.ts'
+import type { Settlement, Store } from '../store.ts'
+import { aJob, anError, Bench, claimOne, complete, type Dialect, WORKER } from './harness.ts'
 import { processesOf } from './processes.ts'
 
 export function describeEvents(dialect: Dialect): void {
@@ -286,6 +286,52 @@ export function describeEvents(dialect: Dialect): void {
       const { run } = await claimOne(store)
       await store.settle([{ id, run, kind: 'retry', delayMs: 1_000, error: anError }])
       expect(await seen).toMatchObject([{ version: 1, type: 'run_failed' }])
+    })
+
+    it('sees a run that was snoozed, and one that was interrupted; no other run', async () => {
+      const store = await bench.openWithClock()
+      const id = await oneJob(store)
+      const outcomes: Settlement[] = [
+        { id, run: 1, kind: 'release' },
+        { id, run: 2, kind: 'snooze', delayMs: 0 },
+        { id, run: 3, kind: 'release', interrupted: true },
+        { id, run: 4, kind: 'complete', result: '1' },
+      ]
+      for (const outcome of outcomes) {
+        await claimOne(store)
+        expect(await store.settle([outcome])).toMatchObject({ stale: [] })
+        // Sent again, as after a lost connection: nothing is written twice.
+        await store.settle([outcome])
+      }
+      const startedAt = expect.stringMatching(/^\d{4}-/)
+      expect(await store.events.list(id)).toMatchObject([
+        { version: 1, type: 'run_snoozed', data: { run: 2, worker: WORKER, startedAt, delayMs: 0 } },
+        { version: 2, type: 'run_interrupted', data: { run: 3, worker: WORKER, startedAt } },
+      ])
+    })
+
+    it('does not see a snooze of a run that was asked to stop: its job is cancelled', async () => {
+      const store = await bench.open()
+      const id = await oneJob(store)
+      const { run } = await claimOne(store)
+      await store.cancel([id])
+      await store.settle([{ id, run, kind: 'snooze', delayMs: 1_000 }])
+      expect((await store.events.list(id)).map(({ type }) => type)).toEqual(['cancel_requested'])
+    })
+
+    it('sees the snoozes of a job that snoozes for ever up to its 1000th event, and failures after it', async () => {
+      const store = await bench.open()
+      const id = await oneJob(store)
+      await store.events.append(id, 0, numbered(999))
+      for (let n = 0; n < 3; n++) {
+        await store.settle([{ ...(await claimOne(store)), kind: 'snooze', delayMs: 0 }])
+      }
+      await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: 0, error: anError }])
+      const events = await store.events.list(id, { afterVersion: 999 })
+      expect(events.map(({ type, data }) => [type, (data as { run: number }).run])).toEqual([
+        ['run_snoozed', 1],
+        ['run_failed', 4],
+      ])
     })
 
     it('ends when its signal aborts: before it starts, while it waits, and while it is being read', async () => {

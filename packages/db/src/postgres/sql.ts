@@ -236,6 +236,7 @@ function otherOutcome(settlement: Exclude<Settlement, { kind: 'complete' }>) {
     run: settlement.run,
     kind: settlement.kind,
     delayMs: 'delayMs' in settlement ? settlement.delayMs : 0,
+    interrupted: settlement.kind === 'release' ? settlement.interrupted : undefined,
     error,
     fingerprint: error?.fingerprint,
   }

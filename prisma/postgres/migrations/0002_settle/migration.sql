@@ -449,14 +449,30 @@ declare
   v_runs integer[];
   v_ids uuid[];
   v_data json[];
+  v_snoozed uuid[];
+  v_snoozed_data json[];
+  v_interrupted uuid[];
+  v_interrupted_data json[];
 begin
-  -- What the row will no longer tell once it runs again: each failed run, in the job's own stream.
-  select array_agg(f.id), array_agg(f.data) into v_ids, v_data
+  -- What the row will no longer tell once it runs again: each run that failed, snoozed or was interrupted, in
+  -- the job's own stream. A job that snoozes for ever does not fill it: beyond 1000 events only failures are kept.
+  select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
+      array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
+      array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
+    into v_ids, v_data, v_snoozed, v_snoozed_data, v_interrupted, v_interrupted_data
     from (
-      select j.id, json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error) as data
-      from json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json)
+      select j.id,
+        case s.kind when 'snooze' then 'run_snoozed' when 'release' then 'run_interrupted' else 'run_failed' end as type,
+        case s.kind
+          when 'snooze' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'delayMs', s."delayMs")
+          when 'release' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at)
+          else json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error)
+        end as data
+      from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, interrupted boolean)
       join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
-      where s.kind in ('retry', 'fail') and (p_worker is null or j.locked_by = p_worker)
+      where (p_worker is null or j.locked_by = p_worker) and (s.kind in ('retry', 'fail')
+        or (s.kind = 'snooze' or s.interrupted) and j.cancel_at is null and j.replaced_by is null and coalesce(
+          (select e.version from oncue.events e where e.job_id = j.id order by e.version desc limit 1), 0) < 1000)
       for update of j
     ) f;
 
@@ -518,6 +534,12 @@ begin
 
   if v_ids is not null then
     perform oncue.append_event_v1(p_now, v_ids, 'run_failed', v_data);
+  end if;
+  if v_snoozed is not null then
+    perform oncue.append_event_v1(p_now, v_snoozed, 'run_snoozed', v_snoozed_data);
+  end if;
+  if v_interrupted is not null then
+    perform oncue.append_event_v1(p_now, v_interrupted, 'run_interrupted', v_interrupted_data);
   end if;
   if v_ended is not null then
     perform oncue.after_finish_v1(p_now, v_ended, false, v_keyed);

@@ -107,6 +107,8 @@ const RUNS: Readonly<Record<Run['outcome'], Look>> = {
   failed: { title: 'failed', icon: 'bad', tone: 'bad' },
   crashed: { title: 'ended with its worker', icon: 'bad', tone: 'bad' },
   cancelled: { title: 'was cancelled', icon: 'cancel', tone: 'neutral' },
+  snoozed: { title: 'snoozed', icon: 'waiting', tone: 'neutral' },
+  interrupted: { title: 'was interrupted', icon: 'stop', tone: 'neutral' },
 }
 
 const ACTS: Readonly<Record<Extract<Entry, { kind: 'done-by' }>['what'], Look>> = {

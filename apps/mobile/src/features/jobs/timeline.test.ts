@@ -28,7 +28,7 @@ describe('the timeline', () => {
     expect(entries.at(-1)).toMatchObject({ outcome: 'running', waitedMs: 1_000, ranMs: null, worker: 'w1' })
   })
 
-  it('has every run that failed or crashed, who did what, and when it runs next', () => {
+  it('has every run that failed, crashed, snoozed or was interrupted, who did what, and when it runs next', () => {
     const error = { class: 'SmtpTimeout', message: 'no answer', fingerprint: 'f' }
     const failed = { run: 1, worker: 'w1', startedAt: at('00:01').toISOString(), error }
     const events = [
@@ -36,15 +36,19 @@ describe('the timeline', () => {
       event(2, 'run_failed', at('00:04'), failed),
       event(3, 'step_finished', at('00:04'), { name: 'render' }),
       event(4, 'run_crashed', at('00:09'), { run: 2, worker: 'w2', startedAt: at('00:06').toISOString() }),
-      event(5, 'requeued', at('01:00'), { by: 'anna' }),
-      event(6, 'sent', at('01:01'), { to: 3 }),
+      event(5, 'run_snoozed', at('00:12'), { run: 3, startedAt: at('00:10').toISOString(), delayMs: 1 }),
+      event(6, 'run_interrupted', at('00:15'), { run: 4, startedAt: at('00:14').toISOString() }),
+      event(7, 'requeued', at('01:00'), { by: 'anna' }),
+      event(8, 'sent', at('01:01'), { to: 3 }),
     ]
-    const job = jobOf({ status: 'pending', run: 2, created: at('00:00'), visibleAt: at('09:00'), events })
+    const job = jobOf({ status: 'pending', run: 4, created: at('00:00'), visibleAt: at('09:00'), events })
     expect(timelineOf(job)).toMatchObject([
       { kind: 'enqueued' },
       { kind: 'run', run: 1, outcome: 'failed', waitedMs: 1_000, ranMs: 3_000, worker: 'w1', error },
       { kind: 'step', name: 'render' },
       { kind: 'run', run: 2, outcome: 'crashed', waitedMs: 2_000, ranMs: 3_000, error: null },
+      { kind: 'run', run: 3, outcome: 'snoozed', waitedMs: 1_000, ranMs: 2_000 },
+      { kind: 'run', run: 4, outcome: 'interrupted', waitedMs: 2_000, ranMs: 1_000 },
       { kind: 'done-by', what: 'requeued', by: 'anna' },
       { kind: 'event', type: 'sent', data: { to: 3 } },
       { kind: 'next', isRetry: true, at: at('09:00') },

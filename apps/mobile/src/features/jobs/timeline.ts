@@ -9,7 +9,14 @@ export type Entry = { readonly key: string; readonly at: Date } & (
   | {
       readonly kind: 'run'
       readonly run: number
-      readonly outcome: 'running' | 'completed' | 'failed' | 'crashed' | 'cancelled'
+      readonly outcome:
+        | 'running'
+        | 'completed'
+        | 'cancelled'
+        | 'failed'
+        | 'crashed'
+        | 'snoozed'
+        | 'interrupted'
       /** Since it could have run, or since the last run ended. */
       readonly waitedMs: number | null
       readonly ranMs: number | null
@@ -42,6 +49,13 @@ interface RunData {
   readonly error?: JobError
 }
 
+const OUTCOMES = {
+  run_failed: 'failed',
+  run_crashed: 'crashed',
+  run_snoozed: 'snoozed',
+  run_interrupted: 'interrupted',
+} as const
+
 /** From the first moment to the last. Plain runs leave no event: the latest is told by the job itself. */
 export function timelineOf(job: JobDetails): readonly Entry[] {
   const entries: Entry[] = [{ key: 'enqueued', kind: 'enqueued', at: job.created }]
@@ -66,14 +80,16 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
     case 'log':
       return null
     case 'run_failed':
-    case 'run_crashed': {
+    case 'run_crashed':
+    case 'run_snoozed':
+    case 'run_interrupted': {
       const { run = 0, worker = null, startedAt, error } = (data ?? {}) as RunData
       // Of the latest run the job itself knows when it began.
       const begun = startedAt ?? (run === job.run ? job.startedAt : null)
       const start = begun === null ? null : new Date(begun).getTime()
       return {
         ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
-        outcome: type === 'run_failed' ? 'failed' : 'crashed',
+        outcome: OUTCOMES[type],
         waitedMs: start === null ? null : Math.max(0, start - freeAt),
         ranMs: start === null ? null : created.getTime() - start,
       }

@@ -24,7 +24,18 @@ export function appendText(
   statements.run(sql.APPEND_EVENT, jobId, jobId, type, data, now)
 }
 
-/** Of a run that failed or crashed. */
+/** For what may happen to a job any number of times. */
+export function appendFew(
+  statements: Statements,
+  jobId: JobId,
+  type: string,
+  data: object,
+  now: number,
+): void {
+  statements.run(sql.APPEND_FEW, type, JSON.stringify(data), now, jobId)
+}
+
+/** Of a run that is over and whose job goes on. */
 export function runData(run: { run: number; locked_by: string; started_at: number | null }) {
   const startedAt = run.started_at === null ? null : new Date(run.started_at).toISOString()
   return { run: run.run, worker: run.locked_by, startedAt }

@@ -4,7 +4,7 @@ import * as sql from '../sql.ts'
 import { type EndedRun, Tally } from '../tally.ts'
 import { type Completion, completeAll } from './complete.ts'
 import type { Ends } from './ends.ts'
-import { appendEvent, runData } from './events.ts'
+import { appendEvent, appendFew, runData } from './events.ts'
 import type { Limits } from './limits.ts'
 import type { Statements } from './statements.ts'
 
@@ -77,6 +77,12 @@ export class Settle {
       }
       const again = mayGoOn(current) ? backOf(settlement, current, now) : undefined
       if (again) {
+        if (settlement.kind === 'snooze') {
+          const data = { ...runData(current), delayMs: settlement.delayMs }
+          appendFew(this.#statements, id, 'run_snoozed', data, now)
+        } else if (settlement.kind === 'release' && settlement.interrupted) {
+          appendFew(this.#statements, id, 'run_interrupted', runData(current), now)
+        }
         this.putBack(id, again, now)
         if (settlement.kind === 'retry') tally.retry(current)
         back.push(id)
