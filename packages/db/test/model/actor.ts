@@ -220,11 +220,12 @@ export class Actor {
 
   #learn(
     batch: readonly Settlement[],
-    answer: { readonly stale: readonly { id: JobId }[] } | undefined,
+    answer: { readonly stale: readonly { id: JobId; run: number }[] } | undefined,
   ): void {
     if (!answer) return
-    const stale = new Set(answer.stale.map(({ id }) => id))
-    const accepted = batch.filter(({ id }) => !stale.has(id))
+    // An actor may have claimed a job again whose earlier run it still holds: that run alone is stale.
+    const isStale = (end: Settlement) => answer.stale.some(({ id, run }) => id === end.id && run === end.run)
+    const accepted = batch.filter((end) => !isStale(end))
     this.#record.settled.push(...accepted.map(({ id, run, kind }) => ({ id, run, kind })))
     this.#failed.push(...accepted.filter(({ kind }) => kind === 'fail').map(({ id }) => id))
   }
