@@ -43,6 +43,17 @@ const [, , url = ''] = process.argv
 const store = await openStore(url)
 let held: ClaimedJob[] = []
 
+function attend(id: string, concurrency: number) {
+  return store.attend({
+    id,
+    host: hostname(),
+    pid: process.pid,
+    queues: ['default'],
+    concurrency,
+    version: '0',
+  })
+}
+
 const ACTIONS: { [K in Command['do']]: (command: Extract<Command, { do: K }>) => Promise<Answers[K]> } = {
   async drain({ claimers, limit }) {
     const claimed: string[] = []
@@ -62,15 +73,7 @@ const ACTIONS: { [K in Command['do']]: (command: Extract<Command, { do: K }>) =>
   },
 
   async hold({ worker, limit, start, leaseMs }) {
-    const info = {
-      id: worker,
-      host: hostname(),
-      pid: process.pid,
-      queues: ['default'],
-      concurrency: limit,
-      version: '0',
-    }
-    await store.attend(info)
+    await attend(worker, limit)
     held = (await store.claim({ queues: ['default'], limit, start, worker, leaseMs })).jobs
     return { ids: held.map((job) => job.id) }
   },
@@ -89,6 +92,7 @@ const ACTIONS: { [K in Command['do']]: (command: Extract<Command, { do: K }>) =>
   },
 
   async workLimited({ worker, limit }) {
+    await attend(worker, limit)
     let done = 0
     for (let idle = 0; idle < 20; ) {
       const { jobs } = await store.claim({ queues: ['default'], limit, worker, leaseMs: 60_000 })

@@ -58,7 +58,7 @@ function introducedAs(client: pg.ClientBase): number | null {
 }
 
 /** The process of the server that answers this connection at this moment. */
-export async function backendOf(client: pg.ClientBase): Promise<number | undefined> {
+async function backendOf(client: pg.ClientBase): Promise<number | undefined> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   return rows[0]?.pid
 }
