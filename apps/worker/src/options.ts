@@ -28,25 +28,27 @@ export type OnFailed = (job: ClaimedJob, error: JobError) => unknown
 export interface WorkerOptions {
   /** Stays the caller's: `stop()` does not close it. */
   readonly store: Store
+  /** The handlers: from `defineWorkers`, plain objects of handlers by topic, or a list of them. */
   readonly workers: Workers | PlainWorkers | readonly (Workers | PlainWorkers)[]
-  /** URLs of the modules that hold the handlers; needed for `isolate: true`. */
+  /** URLs of the modules that hold the handlers; needed for `isolate: true`. Default: none. */
   readonly modules?: readonly string[] | undefined
   /** What this worker is a part of: schedules in code belong to it. Default: the name in the nearest package.json. */
   readonly service?: string | undefined
   /** In order of preference. Default: the queues that the definitions name, then `default`. */
   readonly queues?: readonly string[] | undefined
-  /** How many jobs run at once; 10. */
+  /** How many jobs run at once, 1 to 1 000. Default: 10. */
   readonly concurrency?: number | undefined
-  /** How often to look for jobs that nobody announced; 1 000. */
+  /** Milliseconds between two looks for jobs that were not announced, from 10. Default: 1 000. */
   readonly pollMs?: number | undefined
-  /** How long a run owns its job without a heartbeat; 30 000. */
+  /** Milliseconds that a run owns its job without a heartbeat, from 100. Default: 30 000. */
   readonly leaseMs?: number | undefined
-  /** How long `stop()` waits for running jobs; 30 000. */
+  /** Milliseconds that `stop()` waits for running jobs. Default: 30 000. */
   readonly graceMs?: number | undefined
-  /** How long a handler may ignore its signal before its run is given up; 5 000. */
+  /** Milliseconds that a handler may ignore its signal before its run is given up. Default: 5 000. */
   readonly abandonMs?: number | undefined
-  /** For jobs whose own policy and topic say nothing. */
+  /** When to retry jobs whose own policy and topic say nothing; its delays are milliseconds. */
   readonly retry?: RetryOptions | undefined
+  /** Middleware around every run, the outermost first. Default: none. */
   readonly use?: readonly Middleware[] | undefined
   /** Hears of every end of a run after it was written, as it was written: the last retry is a `fail`. */
   readonly onSettled?: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
@@ -54,7 +56,7 @@ export interface WorkerOptions {
   readonly onFailed?: OnFailed | undefined
   /** Default: warnings and errors on standard output. */
   readonly log?: Logger | undefined
-  /** false: this worker never leads. */
+  /** Pruning, statistics and schedules, which one worker at a time sees to. false: never this one. */
   readonly maintenance?: false | MaintenanceOptions | undefined
   /** 'inline' beats on the main thread: for tests with their own clock, and many workers in one process. */
   readonly lease?: 'thread' | 'inline' | undefined

@@ -29,7 +29,7 @@ export interface TestWorkerOptions<Jobs extends JobDefinitions>
   extends Pick<WorkerOptions, 'workers' | 'use' | 'retry' | 'abandonMs' | 'log'> {
   /** Gives the calls below their types. */
   readonly jobs?: Jobs | undefined
-  /** Where the clock of the store starts; now. */
+  /** Where the clock of the store starts. Default: now. */
   readonly now?: Date | undefined
 }
 

@@ -15,15 +15,21 @@ export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.
   readonly input: Input
   /** What the handler returns is its input type, what `wait` gives is its output type. */
   readonly output?: Output | undefined
+  /** Where its jobs wait. Default: `default`. */
   readonly queue?: string | undefined
+  /** Higher runs first within a queue, -32 768 to 32 767. Default: 0. */
   readonly priority?: number | undefined
+  /** Milliseconds that a run may take, up to 7 days. Default: 600 000, ten minutes. */
   readonly timeoutMs?: number | undefined
-  /** `false` for jobs that must not run twice by themselves, such as orchestrators. */
+  /**
+   * When failed runs are repeated. Default: 3 retries after 1, 4 and 9 minutes. `false` for jobs that must not run
+   * twice by themselves, such as orchestrators. `retryOn`: only errors of these classes. Default: every error.
+   */
   readonly retry?:
     | false
     | (RetryOptions & { readonly retryOn?: readonly ErrorClass[] | undefined })
     | undefined
-  /** Runs in a child process, which a timeout can kill and a crash of which fails the job, not the worker. */
+  /** Runs in a child process, which a timeout can kill and a crash of which fails the job, not the worker. Default: false. */
   readonly isolate?: boolean | Isolation | undefined
 }
 

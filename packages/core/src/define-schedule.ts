@@ -7,7 +7,7 @@ import { accepts, parsePayload } from './validate.ts'
 export interface ScheduleConfig<Input extends z.core.$ZodType> {
   /** Five fields, six with seconds, or a nickname such as `@daily`: when the worker enqueues one by itself. */
   readonly cron?: string | undefined
-  /** IANA; UTC. */
+  /** An IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string | undefined
   /** The payload of these jobs. Default: `{}`, or nothing where `input` takes only that. */
   readonly cronPayload?: z.input<Input> | undefined

@@ -9,10 +9,13 @@ const delaySchema = z.int().min(0).max(LIMITS.retryDelayMs).describe('whole mill
 
 /** How long to wait before the next run. Stored with the job, so it is plain JSON. Delays are milliseconds. */
 export const retryPolicySchema = z.strictObject({
+  /** How pauses grow: `quadratic` (1, 4, 9 units), `exponential` (1, 2, 4), the same with jitter, or `fixed`. Default: quadratic. */
   strategy: z.enum(RETRY_STRATEGIES),
-  /** The unit of the strategy: quadratic and fixed count in minutes, exponential in seconds unless told. */
+  /** Milliseconds, the unit of the strategy. Default: 60 000 for quadratic and fixed, 1 000 for exponential. */
   baseDelay: delaySchema.optional(),
+  /** No pause is shorter, in milliseconds. Default: 0. */
   minDelay: delaySchema.optional(),
+  /** No pause is longer, in milliseconds. Default: 30 days, which is also the most. */
   maxDelay: delaySchema.optional(),
 })
 export type RetryPolicy = z.output<typeof retryPolicySchema>
@@ -21,6 +24,7 @@ export type RetryPolicy = z.output<typeof retryPolicySchema>
 export const retryOptionsSchema = retryPolicySchema
   .partial()
   .extend({
+    /** How many retries, 0 to 1 000: `max: 3` means at most four runs. Default: 3. */
     max: z
       .int()
       .min(0)

@@ -6,13 +6,13 @@ import type { Store } from './store.ts'
 import { dialectOf, sqliteFile } from './url.ts'
 
 export type OpenOptions = {
-  /** Applies pending migrations first. Otherwise a database that needs them is refused. */
+  /** Applies pending migrations first. Default: false, and a database that needs them is refused. */
   readonly migrate?: boolean | undefined
   /** Called when a newer version of Oncue has migrated the database, with which this one can still work. */
   readonly onNewer?: ((migrations: readonly string[]) => void) | undefined
-  /** Postgres: connections for everything but presence (default 10). */
+  /** Postgres: how many connections, beside one for presence. Default: 10. */
   readonly poolSize?: number | undefined
-  /** SQLite: see SqliteOptions. */
+  /** SQLite: `FULL` survives a power cut, `NORMAL` is faster and may lose the last commits. Default: FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
   /** For tests: replaces the store's clock. */
   readonly clock?: (() => Date) | undefined

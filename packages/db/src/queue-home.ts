@@ -43,8 +43,11 @@ export type Home = {
 
 /** What a queue can write through. It stays its owner's: nothing else is opened, and nothing is closed. */
 export type Hosts = {
+  /** A PrismaClient, on Postgres or SQLite. */
   readonly prisma: PrismaHost
+  /** A Pool of pg; no client. */
   readonly pool: PoolHost
+  /** A better-sqlite3 connection. */
   readonly database: SqliteHost
   /** Of a process that has one anyway. */
   readonly store: Store

@@ -311,14 +311,21 @@ export type ActionReport = {
 }
 
 export type JobFilter = {
+  /** In this status. */
   readonly status?: JobStatus | undefined
+  /** In this queue. */
   readonly queue?: string | undefined
+  /** Of this topic. */
   readonly topic?: string | undefined
   /** Jobs whose meta has all of these. */
   readonly meta?: Record<string, string | number | boolean> | undefined
+  /** That failed for this reason: `lastError.fingerprint`. */
   readonly fingerprint?: string | undefined
+  /** Created at this moment or later. */
   readonly createdFrom?: Date | undefined
+  /** Created before this moment. */
   readonly createdTo?: Date | undefined
+  /** Whose id begins with it. */
   readonly idPrefix?: string | undefined
   /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
   readonly payloadText?: string | undefined
@@ -405,16 +412,17 @@ export type QueueOverview = {
 }
 
 export type QueueSettings = {
-  /** Waiting this long raises a job's priority by one, so that low ones are not starved. */
+  /** Milliseconds: waiting this long raises a job's priority by one, so that low ones are not starved. Null: never. */
   readonly ageingMs?: number | null | undefined
 }
 
+/** A queue, or the jobs that share a concurrency key. */
 export type LimitTarget = { readonly queue: string } | { readonly concurrencyKey: string }
 
 export type Limit = {
-  /** How many run at once. */
+  /** How many run at once. Null: any number. */
   readonly maxRunning?: number | null | undefined
-  /** How many start within any `intervalMs`; up to 10 000. */
+  /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */
   readonly rate?: { readonly count: number; readonly intervalMs: number } | null | undefined
 }
 

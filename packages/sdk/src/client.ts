@@ -13,11 +13,13 @@ export interface ClientOptions<Jobs extends JobDefinitions> {
   readonly token?: MaybeAsked<string> | undefined
   /** Your definitions: topics, payloads and results get their types, and are checked before any request. */
   readonly jobs?: Jobs | undefined
+  /** Sent with each request; a function is asked before each. */
   readonly headers?: MaybeAsked<Record<string, string>> | undefined
-  /** How long a request may take; 30 seconds. */
+  /** Milliseconds that a request may take. Default: 30 000. */
   readonly timeoutMs?: number | undefined
-  /** How often queries and enqueues are repeated when the API cannot be reached or is busy; 3. */
+  /** How often queries and enqueues are repeated when the API cannot be reached or is busy. Default: 3. */
   readonly retries?: number | undefined
+  /** What sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 

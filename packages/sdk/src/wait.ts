@@ -4,7 +4,7 @@ import { withDeadline } from './deadline.ts'
 import type { Transport } from './transport.ts'
 
 export interface WaitOptions extends CallOptions {
-  /** WAIT_TIMEOUT after so long; without it, and with Infinity, it waits for as long as it takes. */
+  /** Milliseconds, after which it fails with WAIT_TIMEOUT. Default: Infinity, as long as it takes. */
   readonly timeoutMs?: number | undefined
 }
 

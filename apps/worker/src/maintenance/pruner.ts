@@ -5,8 +5,11 @@ import { Loop } from './loop.ts'
 
 /** For how long finished jobs are kept, in milliseconds. `Infinity`: for ever. */
 export interface Retention {
+  /** Milliseconds; Infinity for ever. Default: 7 days. */
   readonly completed?: number | undefined
+  /** Milliseconds; Infinity for ever. Default: 90 days. */
   readonly failed?: number | undefined
+  /** Milliseconds; Infinity for ever. Default: 30 days. */
   readonly cancelled?: number | undefined
 }
 
