@@ -217,6 +217,7 @@ describe('who waits for whom on Postgres', () => {
     }
 
     it('is not undone by an error in what the poll does besides', async () => {
+      await aChain()
       await watcher.query(
         `create or replace function oncue.tend_v1(p_now timestamptz) returns void language plpgsql
          as $$ begin raise exception 'deadlock detected' using errcode = '22000'; end $$`,

@@ -230,6 +230,19 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await read(store, child)).toMatchObject({ status: 'pending', depsLeft: 0 })
     })
 
+    it('a job that replaces one that runs waits for that run and for two parents that turn out to be one', async () => {
+      const store = await bench.open()
+      const unique = { key: 'report', onConflict: 'replace' } as const
+      await store.enqueue([aJob({ topic: 'report', unique })])
+      const running = await claimOne(store)
+      const [a, b] = someJobs(2, { topic: 'parent', unique: { key: 'k' } }) as [NewJob, NewJob]
+      const [child = ''] = await store.enqueue([aJob({ topic: 'report', after: [a.id, b.id], unique }), a, b])
+      expect(await read(store, child)).toMatchObject({ status: 'blocked', depsLeft: 2 })
+      await store.settle([complete(await claimOne(store))])
+      await store.settle([complete(running)])
+      expect(await read(store, child)).toMatchObject({ status: 'pending', depsLeft: 0 })
+    })
+
     it('a crash that fails the parent is a failure of the parent', async () => {
       const store = await bench.openWithClock()
       const [parent = ''] = await store.enqueue([aJob({ maxRetries: 0 })])

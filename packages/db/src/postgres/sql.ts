@@ -273,7 +273,7 @@ export function note(notes: readonly EncodedNote[], now: Date | null, worker: st
     ...WORK,
     name: 'oncue_note_1',
     text: 'select * from oncue.note_v1($1, $2, $3)',
-    values: [now, worker, JSON.stringify(notes)],
+    values: [now, JSON.stringify(notes), worker],
   }
 }
 

@@ -260,15 +260,15 @@ export class PostgresStore extends ColdStore implements Store {
     this.assertOpen()
     if (worker !== undefined) assertWorkerId(worker)
     const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
-    const missing = rows.find(([dead]) => dead === null)
-    const rescued = rows
-      .filter((row) => row !== missing)
-      .map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued)
-    await this.#client.query(sql.tend(this.#now())).catch((error) => {
-      // What was rescued is committed, and has to be reported. The next poll meets the same error.
-      if (rescued.length === 0) throw error
-    })
-    return { rescued, lookAgainMs: (missing?.[3] as number | undefined) ?? null }
+    const [, , , lookAgainMs, isUntended] = rows.pop() ?? []
+    const rescued = rows.map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued)
+    if (isUntended) {
+      await this.#client.query(sql.tend(this.#now())).catch((error) => {
+        // What was rescued is committed, and has to be reported. The next poll meets the same error.
+        if (rescued.length === 0) throw error
+      })
+    }
+    return { rescued, lookAgainMs: (lookAgainMs ?? null) as number | null }
   }
 
   #patience(): sql.Patience {

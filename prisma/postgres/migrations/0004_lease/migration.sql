@@ -57,7 +57,7 @@ end $$;
 -- sorted by id, and are locked in that order.
 --
 -- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
-create function oncue.note_v1(p_now timestamptz, p_worker uuid, p_notes json)
+create function oncue.note_v1(p_now timestamptz, p_notes json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -112,18 +112,18 @@ end $$;
 -- Frees the runs of workers whose presence lock, and whose beats, have been gone for p_gone_ms. When most
 -- are missing, the network or a failover is the likelier reason: then for p_most_ms. Nobody is declared
 -- dead within p_settle_ms of the server's own start, nor within p_grace_ms: the caller has lost connections
--- itself, and the others have to reconnect first. When somebody is missing and not dead yet, a row without a
--- worker tells when to look again.
+-- itself, and the others have to reconnect first. A row without a worker comes last: if somebody is missing and not
+-- dead yet it tells when to look again, and whether there is anything to tend.
 --
 -- Behind a transaction pooler there is no lock. The row of a worker there that has been silent for an hour is
 -- removed; its leases have long ended.
 --
 -- Also the beat of a worker that has no runs to beat for: every few seconds is often enough, and costs
 -- an idle worker no commit a second. What settles cannot see is tend_v1, a transaction of its own, so that
--- nothing that goes wrong there undoes a rescue.
+-- nothing that goes wrong there undoes a rescue. Where there is nothing to tend, a poll is one statement.
 create function oncue.rescue_v1(
   p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
-) returns table (worker uuid, released integer, failed integer, look_again_ms integer)
+) returns table (worker uuid, released integer, failed integer, look_again_ms integer, untended boolean)
   language plpgsql
   set jit = off
 as $$
@@ -178,17 +178,27 @@ begin
   end loop;
 
   return query
-  select null::uuid, null::integer, null::integer, ceil(1000 * extract(epoch from greatest(
+  select null::uuid, null::integer, null::integer, case when count(*) > 0 then ceil(1000 * extract(epoch from greatest(
       min(greatest(w.missing_since, w.last_beat)) + v_patience - v_now,
       v_may_die_at - clock_timestamp(),
-      interval '100 milliseconds')))::integer
-  from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker having count(*) > 0;
+      interval '100 milliseconds')))::integer end, oncue.is_untended_v1()
+  from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
   delete from oncue.workers w where w.presence is null and w.last_beat <= v_now - interval '1 hour';
   -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
   update oncue.workers w set last_beat = v_now
     where w.id = any (array(
       select b.id from oncue.workers b
       where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
+end $$;
+
+-- Whether tend_v1 has something to look at.
+create function oncue.is_untended_v1() returns boolean
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+  return exists (select from oncue.deps d where not d.checked)
+    or exists (select from oncue.slot_runs) or exists (select from oncue.slots);
 end $$;
 
 -- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll, one at a
