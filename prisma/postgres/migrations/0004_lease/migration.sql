@@ -183,8 +183,11 @@ begin
       v_may_die_at - clock_timestamp(),
       interval '100 milliseconds')))::integer end, oncue.is_untended_v1()
   from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
-  delete from oncue.workers w where w.presence is null and w.last_beat <= v_now - interval '1 hour';
   -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
+  delete from oncue.workers w
+    where w.id = any (array(
+      select b.id from oncue.workers b
+      where b.presence is null and b.last_beat <= v_now - interval '1 hour' for update skip locked));
   update oncue.workers w set last_beat = v_now
     where w.id = any (array(
       select b.id from oncue.workers b
