@@ -304,8 +304,11 @@ describe('who waits for whom on Postgres', () => {
   describe('a slot', () => {
     it('that a claim takes while a poll clears away the one of an earlier run is kept', async () => {
       const [id = ''] = await store.enqueue([aJob({ concurrencyKey: 'k', concurrencyLimit: 1 })])
-      await watcher.query(`insert into oncue.slot_runs (key, job_id, run) values ('k:k', $1, 0)`, [id])
-      await watcher.query(`insert into oncue.slots (key, max_running) values ('k:k', 2)`)
+      await watcher.query(
+        `insert into oncue.slot_runs (key, job_id, run, taken, until) values ('k:k', $1, 0, now(), now() - interval '1 hour')`,
+        [id],
+      )
+      await watcher.query(`insert into oncue.slots (key, max_running, waiting) values ('k:k', 2, true)`)
       await other.query('begin')
       await other.query(
         `select from oncue.claim_v1(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
