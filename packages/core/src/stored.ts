@@ -29,7 +29,7 @@ export type Stored<Value> =
 type Deep = [1, 1, 1, 1, 1]
 
 /** The parts of `Value` that JSON cannot hold; `never` if there are none, or none that the type shows. */
-export type Unstorable<Value, Left extends unknown[] = Deep> =
+type Unstorable<Value, Left extends unknown[] = Deep> =
   IsAny<Value> extends true
     ? never
     : Value extends { toJSON(...args: never[]): infer Json }

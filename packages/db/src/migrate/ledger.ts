@@ -9,7 +9,7 @@ export interface AppliedMigration {
 }
 
 /** What a rollback would hit. */
-export interface Census {
+interface Census {
   /** How many rows a table holds, by its name as migrations write it. */
   rowsOf(table: string): Promise<number>
   /** Workers that run now. 0 where there is no table of them. */

@@ -5,7 +5,7 @@ import type { Claimed, ClaimedJob, Settlement, Store } from '../../src/store.ts'
 import type { Random } from './random.ts'
 import type { Record } from './record.ts'
 
-export const LEASE_MS = 700
+const LEASE_MS = 700
 export const QUEUES = ['plain', 'other', 'limited'] as const
 /** At most so many runs at once, in the queue `limited` and of each concurrency key. */
 export const QUEUE_LIMIT = 4

@@ -21,7 +21,7 @@ export type Record = {
 export type Claim = RunRef & { readonly at: number; readonly until: number }
 
 /** A heartbeat that did not report the run lost. Its lease ends no earlier than `until`. */
-export type Beat = RunRef & { readonly answeredAt: number; readonly until: number }
+type Beat = RunRef & { readonly answeredAt: number; readonly until: number }
 
 export function emptyRecord(): Record {
   return { enqueued: [], claims: [], beats: [], settled: [], removed: 0, calls: {}, surprises: [] }
