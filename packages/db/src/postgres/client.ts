@@ -45,7 +45,9 @@ export class PostgresClient {
     // without listeners, for idle ones and for those given out, it would end the process.
     this.pool.on('error', () => this.lost())
     this.pool.on('connect', (client) => client.on('error', ignore))
-    this.pool.on('release', (_, client) => this.#proven.add(client))
+    this.pool.on('release', (error, client) => {
+      if (!error) this.#proven.add(client)
+    })
   }
 
   /**
