@@ -1,22 +1,18 @@
-import { changeAt, decodeDates, encodeDates, OncueError } from '@oncue/core'
+import { changeAt, encodeDates, OncueError } from '@oncue/core'
+import superjson, { type SuperJSONResult } from 'superjson'
 
 type Wrapped = { readonly json: unknown; readonly meta?: unknown }
 
 /** Twenty for each job of the largest batch: a date, and options that are undefined. */
 const MAX_MARKS = 20_000
 
-const REVIVE: Readonly<Record<string, (value: unknown) => unknown>> = {
-  Date: (value) => (typeof value === 'string' ? new Date(value) : value),
-  undefined: () => undefined,
-}
-
 /**
- * The part of superjson that our inputs and answers need: dates, and values that are undefined. superjson itself
- * would build whatever a request names, such as an array of a hundred million zeros or a Set in quadratic time.
+ * superjson, for dates and values that are undefined. It would build whatever a request names, such as an array of
+ * a hundred million zeros or a Set in quadratic time, so all else is refused before it reads anything.
  */
 export const transformer = {
-  input: { serialize: encodeDates, deserialize: readInput },
-  output: { serialize: encodeDates, deserialize: decodeDates },
+  input: { serialize: superjson.serialize, deserialize: readInput },
+  output: { serialize: encodeDates, deserialize: superjson.deserialize },
 }
 
 /** Takes time in proportion to the size of the input. */
@@ -34,24 +30,36 @@ function readInput(value: unknown): unknown {
     if (name !== 'values' && name !== 'v') throw wrongMeta(`has ${JSON.stringify(name.slice(0, 40))}`)
   const { values } = meta
   if (values === undefined) return json
-  if (Array.isArray(values)) return reviverOf(values)(json)
+  if (Array.isArray(values)) assertKnown(values)
+  else assertMarks(json, values)
+  try {
+    // Version 1 reads paths as `changeAt` does; without it superjson would split them as older versions wrote them.
+    const checked = { json, meta: { values, v: 1 } } as SuperJSONResult
+    return superjson.deserialize(checked, { inPlace: true })
+  } catch (cause) {
+    throw wrongMeta('is not what superjson writes', cause)
+  }
+}
+
+/** Every marked value is there and a property of its own: superjson would make a list as long as a path says. */
+function assertMarks(json: unknown, values: unknown): void {
   if (!isRecord(values)) throw wrongMeta('must have the types of values by their paths')
   const marks = Object.entries(values)
   if (marks.length > MAX_MARKS) throw wrongMeta(`marks ${marks.length} values, more than ${MAX_MARKS}`)
-  for (const [path, mark] of marks)
-    if (!changeAt(json, path, reviverOf(mark))) throw wrongMeta('marks a value that is not there')
-  return json
+  for (const [path, mark] of marks) {
+    assertKnown(mark)
+    if (!changeAt(json, path, (value) => value)) throw wrongMeta('marks a value that is not there')
+  }
 }
 
-function reviverOf(mark: unknown): (value: unknown) => unknown {
-  const name: unknown = Array.isArray(mark) && mark.length === 1 ? mark[0] : undefined
-  const revive = typeof name === 'string' && Object.hasOwn(REVIVE, name) ? REVIVE[name] : undefined
-  if (!revive) throw wrongMeta('marks a value as neither Date nor undefined')
-  return revive
+function assertKnown(mark: unknown): void {
+  const type: unknown = Array.isArray(mark) && mark.length === 1 ? mark[0] : undefined
+  if (type !== 'Date' && type !== 'undefined') throw wrongMeta('marks a value as neither Date nor undefined')
 }
 
-function wrongMeta(what: string): OncueError {
+function wrongMeta(what: string, cause?: unknown): OncueError {
   return new OncueError('INVALID_INPUT', `input.meta ${what}`, {
+    cause,
     hint: 'Of what superjson writes, the API reads dates and undefined. Send no other types, and no object twice.',
   })
 }
