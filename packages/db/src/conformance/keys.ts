@@ -124,6 +124,20 @@ export function describeKeys(dialect: Dialect): void {
       expect(await store.enqueue([aJob(unique())])).toEqual([next])
     })
 
+    it('requeue of two jobs of one key puts back the one that has it', async () => {
+      const store = await bench.openWithClock()
+      const finish = async () => {
+        const [id = ''] = await store.enqueue([aJob(unique({ within: MINUTE }))])
+        await store.settle([complete(await claimOne(store))])
+        return id
+      }
+      const older = await finish()
+      bench.clock.advance(MINUTE)
+      const newer = await finish()
+      expect(await store.requeue([older, newer])).toEqual({ done: 1, skipped: { UNIQUE_KEY_LIVE: 1 } })
+      expect(await read(store, newer)).toMatchObject({ status: 'pending' })
+    })
+
     it('requeue of a job whose key is live again is skipped with UNIQUE_KEY_LIVE', async () => {
       const store = await bench.open()
       const [old = ''] = await store.enqueue([aJob(unique())])

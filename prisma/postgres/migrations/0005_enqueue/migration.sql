@@ -325,7 +325,10 @@ begin
     from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
   ), taken as (
     insert into oncue.keys as k (topic, key, job_id, until)
-    select distinct on (w.key, w.topic) w.topic, w.key, w.id, null::timestamptz from wanted w order by w.key, w.topic, w.id
+    -- Of several with one key the one that has it, or else the first.
+    select distinct on (w.key, w.topic) w.topic, w.key, w.id, null::timestamptz from wanted w
+    order by w.key, w.topic, exists (
+      select from oncue.keys h where h.topic = w.topic and h.key = w.key and h.job_id = w.id and h.until > v_now) desc, w.id
     on conflict (topic, key) do update set job_id = excluded.job_id, until = null
       where k.job_id = excluded.job_id or k.until <= v_now
     returning k.job_id
