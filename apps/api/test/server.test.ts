@@ -323,6 +323,6 @@ describe('the app', () => {
     const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: '/nowhere' } })
     const response = await api.fetch('/jobs', { token: null })
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(await response.text()).toContain('pnpm build')
+    expect(await response.text()).toContain('build it and start again')
   })
 })
