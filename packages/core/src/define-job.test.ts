@@ -104,6 +104,21 @@ describe('a schema that no JSON can satisfy', () => {
     expect(() => job({ input: z.unknown(), output: schema })).toThrow(message.replace('input', 'output'))
   })
 
+  it('is looked for once in each schema, however unions refer to each other', () => {
+    let looks = 0
+    let node: z.ZodType = z.string()
+    for (let depth = 0; depth < 16; depth++) {
+      const inner = node
+      const next = z.lazy(() => {
+        looks++
+        return inner
+      })
+      node = z.union([z.object({ left: next }), z.object({ right: next })])
+    }
+    job({ input: node })
+    expect(looks).toBe(16)
+  })
+
   it('says what to write instead', () => {
     expect(() => job({ input: z.date() })).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('z.coerce.date<string>()') }),

@@ -30,7 +30,7 @@ interface Impossible {
  */
 export function assertPossible(schema: Schema, name: 'input' | 'output'): void {
   if (isNothing(schema)) return
-  const found = find(schema, `job.${name}`, new Set())
+  const found = find(schema, `job.${name}`, new Map())
   if (!found) return
   throw new OncueError(
     'INVALID_INPUT',
@@ -39,9 +39,18 @@ export function assertPossible(schema: Schema, name: 'input' | 'output'): void {
   )
 }
 
-function find(schema: Schema, path: string, seen: Set<Schema>): Impossible | undefined {
-  if (seen.has(schema)) return undefined
-  seen.add(schema)
+/** What was found in each schema. One that refers to itself counts as possible until it has been looked at. */
+type Seen = Map<Schema, Impossible | undefined>
+
+function find(schema: Schema, path: string, seen: Seen): Impossible | undefined {
+  if (seen.has(schema)) return seen.get(schema)
+  seen.set(schema, undefined)
+  const found = look(schema, path, seen)
+  seen.set(schema, found)
+  return found
+}
+
+function look(schema: Schema, path: string, seen: Seen): Impossible | undefined {
   // The types of zod's own classes narrow by `def.type`.
   const { def } = schema._zod as z.core.$ZodTypes['_zod']
   switch (def.type) {
@@ -92,7 +101,7 @@ function find(schema: Schema, path: string, seen: Set<Schema>): Impossible | und
 
 const isNothing = ({ _zod }: Schema) => _zod.def.type === 'undefined' || _zod.def.type === 'void'
 
-function findInObject(def: z.core.$ZodObjectDef, path: string, seen: Set<Schema>): Impossible | undefined {
+function findInObject(def: z.core.$ZodObjectDef, path: string, seen: Seen): Impossible | undefined {
   const properties = Object.entries<Schema>(def.shape)
   return (
     first(properties, ([key, property]) => find(property, `${path}.${key}`, seen)) ??
@@ -102,15 +111,15 @@ function findInObject(def: z.core.$ZodObjectDef, path: string, seen: Set<Schema>
 }
 
 /** Null and undefined beside it do not make a date possible. */
-function findInUnion(options: readonly Schema[], path: string, seen: Set<Schema>): Impossible | undefined {
+function findInUnion(options: readonly Schema[], path: string, seen: Seen): Impossible | undefined {
   const found = options
     .filter((option) => option._zod.def.type !== 'null' && !isNothing(option))
-    .map((option) => find(option, path, new Set(seen)))
+    .map((option) => find(option, path, seen))
   return found.every((one) => one !== undefined) ? found[0] : undefined
 }
 
 /** A schema that refers to one defined further down cannot be looked at yet. */
-function findInLazy(getter: () => Schema, path: string, seen: Set<Schema>): Impossible | undefined {
+function findInLazy(getter: () => Schema, path: string, seen: Seen): Impossible | undefined {
   let inner: Schema
   try {
     inner = getter()
@@ -122,10 +131,10 @@ function findInLazy(getter: () => Schema, path: string, seen: Set<Schema>): Impo
 
 function first<Item, Found>(
   items: readonly Item[],
-  look: (item: Item, index: number) => Found | undefined,
+  findIn: (item: Item, index: number) => Found | undefined,
 ): Found | undefined {
   for (const [index, item] of items.entries()) {
-    const found = look(item, index)
+    const found = findIn(item, index)
     if (found !== undefined) return found
   }
   return undefined
