@@ -95,6 +95,34 @@ describe('who waits for whom on Postgres', () => {
   }
 
   describe('polls', () => {
+    it('see an edge that is committed while they are under way the next time', async () => {
+      const [parent = ''] = await store.enqueue([aJob({ queue: 'failing' })])
+      const { run } = await claimOne(store, { queues: ['failing'] })
+      const late = new pg.Client(database.url)
+      await late.connect()
+      await Promise.all([other.query('begin'), late.query('begin')])
+      await store.enqueue([aJob({ after: [parent] })], { tx: other })
+      const [stopped = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure: 'stop' })], {
+        tx: late,
+      })
+      await store.settle([{ id: parent, run, kind: 'fail', error: anError }])
+      await other.query('commit')
+      // The poll stops between telling dependants and checking their edges.
+      await watcher.query(`create function wait_for_test() returns trigger language plpgsql
+        as 'begin perform pg_advisory_xact_lock(42); return new; end';
+        create trigger wait_for_test before update on oncue.slots for each row execute function wait_for_test();
+        insert into oncue.slots (key, waiting) values ('k:k', true)`)
+      await other.query('select pg_advisory_lock(42)')
+      const poll = store.rescue()
+      expect(await endsOrWaits(poll)).toBe('waits')
+      await late.query('commit')
+      await late.end()
+      await other.query('select pg_advisory_unlock(42)')
+      await poll
+      await store.rescue()
+      expect(await read(store, stopped)).toMatchObject({ status: 'failed' })
+    })
+
     it('a second one leaves a first that is under way alone', async () => {
       await aChain()
       await other.query('begin')
@@ -308,7 +336,7 @@ describe('who waits for whom on Postgres', () => {
         `insert into oncue.slot_runs (key, job_id, run, taken, until) values ('k:k', $1, 0, now(), now() - interval '1 hour')`,
         [id],
       )
-      await watcher.query(`insert into oncue.slots (key, max_running, waiting) values ('k:k', 2, true)`)
+      await watcher.query(`insert into oncue.slots (key, max_running, waiting) values ('k:k', 1, true)`)
       await other.query('begin')
       await other.query(
         `select from oncue.claim_v1(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
@@ -320,8 +348,81 @@ describe('who waits for whom on Postgres', () => {
       await poll
       const { rows } = await watcher.query('select job_id, run from oncue.slot_runs')
       expect(rows).toEqual([{ job_id: id, run: 1 }])
+      await watcher.query(`update oncue.slot_runs set until = now() - interval '1 hour'`)
       await store.rescue()
       expect((await watcher.query('select from oncue.slot_runs')).rowCount).toBe(1)
+    })
+
+    it('is not waited for by a poll while a settle gives it back', async () => {
+      const jobs = [1, 2].map(() => aJob({ concurrencyKey: 'k', concurrencyLimit: 1 }))
+      await store.enqueue(jobs)
+      const { id } = await claimOne(store)
+      const held = await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: LEASE })
+      expect(held.jobs).toEqual([])
+      await watcher.query(`update oncue.slot_runs set until = now() - interval '1 hour'`)
+      // What a settle does first. It waits for the slot then, which a poll may have.
+      await other.query('begin')
+      await other.query('delete from oncue.slot_runs where job_id = $1', [id])
+      const poll = store.rescue()
+      const outcome = await endsOrWaits(poll)
+      await other.query('rollback')
+      await poll
+      expect(outcome).toBe('ended')
+    })
+
+    it('that another claim is about to make is not waited for', async () => {
+      await store.enqueue([1, 2].map(() => aJob({ concurrencyKey: 'k', concurrencyLimit: 2 })))
+      await other.query('begin')
+      await other.query(
+        `select from oncue.claim_v1(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
+        [WORKER, LEASE],
+      )
+      const claim = store.claim({ queues: ['default'], limit: 1, worker: newWorkerId(), leaseMs: LEASE })
+      const outcome = await endsOrWaits(claim)
+      await other.query('commit')
+      expect(outcome).toBe('ended')
+      expect((await claim).jobs).toEqual([])
+    })
+  })
+
+  describe('a settle', () => {
+    it('of several outcomes waits for jobs with keys by id, as an enqueue that replaces them does', async () => {
+      const ids = await store.enqueue(['a', 'b'].map((key) => aJob({ unique: { key } })))
+      const [first = '', second = ''] = ids.toSorted()
+      const { jobs } = await store.claim({ queues: ['default'], limit: 2, worker: WORKER, leaseMs: LEASE })
+      const runOf = (id: string) => jobs.find((job) => job.id === id)?.run ?? 0
+      await other.query('begin')
+      await other.query('select from oncue.jobs where id = $1 for update', [first])
+      const settling = store.settle([
+        { id: first, run: runOf(first), kind: 'release' },
+        { id: second, run: runOf(second), kind: 'complete' },
+      ])
+      expect(await endsOrWaits(settling)).toBe('waits')
+      await other.query('select from oncue.jobs where id = $1 for update nowait', [second])
+      await other.query('commit')
+      expect(await settling).toMatchObject({ stale: [] })
+    })
+  })
+
+  describe('a claim', () => {
+    it('leaves a run whose lease is over alone while its dependants are locked', async () => {
+      const [parent = ''] = await store.enqueue([aJob({ maxRetries: 0 })])
+      await claimOne(store)
+      const [child = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure: 'stop' })])
+      await watcher.query(`update oncue.jobs set locked_until = now() - interval '1 hour' where id = $1`, [
+        parent,
+      ])
+      await other.query('begin')
+      await other.query('select from oncue.jobs where id = $1 for update', [child])
+      const claim = () =>
+        store.claim({ queues: ['default'], limit: 1, worker: newWorkerId(), leaseMs: LEASE })
+      const first = claim()
+      const outcome = await endsOrWaits(first)
+      await other.query('commit')
+      await first
+      expect(outcome).toBe('ended')
+      await claim()
+      expect(await read(store, child)).toMatchObject({ status: 'failed' })
     })
   })
 

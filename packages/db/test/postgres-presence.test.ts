@@ -55,6 +55,15 @@ describe('workers on Postgres whose presence is missing', () => {
     await expect.poll(() => dead(), POLL).toEqual([one])
   }
 
+  it('keep their own row behind a pooler, however long they were silent', async () => {
+    await untilCalm()
+    const ids = [await missing(), await missing()]
+    await admin((client) => client.query('update oncue.workers set presence = null'))
+    clock.advance(2 * 3_600_000)
+    await store.rescue(ids[0])
+    expect((await store.workers()).map(({ id }) => id)).toEqual([ids[0]])
+  })
+
   it('are dead within a second when they are few', async () => {
     await untilCalm()
     await present()
@@ -101,7 +110,7 @@ describe('workers on Postgres whose presence is missing', () => {
     const cut = () =>
       admin((client) =>
         client.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'oncue%'`,
+          `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and application_name like 'oncue%'`,
         ),
       )
     await cut()

@@ -97,6 +97,19 @@ export function describeLimits(dialect: Dialect): void {
       })
     })
 
+    it('a full key lets go of a run whose lease is over in a queue that is paused', async () => {
+      const store = await bench.openWithClock()
+      const key = { concurrencyKey: 'account', concurrencyLimit: 1 }
+      await store.enqueue([aJob({ ...key, queue: 'paused' })])
+      await claimOne(store, { queues: ['paused'] })
+      await store.enqueue([aJob(key)])
+      expect(await claimedIds(store)).toEqual([])
+      await store.pause('paused')
+      bench.clock.advance(LEASE + 1)
+      await store.rescue()
+      expect(await claimedIds(store, { worker: OTHER_WORKER })).toHaveLength(1)
+    })
+
     it('a run that is extended keeps its place in a full queue, as long as it is', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2))

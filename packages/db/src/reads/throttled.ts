@@ -11,9 +11,14 @@ export async function throttled(
   const due = q`j.status = 'pending' and j.run_at <= ${now} and ${oneOf('j.queue', queues)}
     and ${topics ? oneOf('j.topic', topics) : q`1 = 1`}
     and not exists (select 1 from {queues} p where p.name = j.queue and p.paused_at is not null)`
+  // Two partial indexes hold the jobs of a key: those held back, and the others.
+  const ofKey = (visible: string): Fragment => {
+    const found = q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0 and ${due}`
+    return { ...found, text: `${found.text} and ${visible}` }
+  }
   const rows = await sql.all(q`select 1 as yes from {slots} s where s.rate_count is not null and (
       exists (select 1 from {jobs} j where s.key = 'q:' || j.queue and j.visible_at <= ${now} and ${due})
-      or exists (select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and s.key like 'k:%' and j.crashes = 0 and ${due})
+      or s.key like 'k:%' and (exists (${ofKey('j.visible_at is null')}) or exists (${ofKey('j.visible_at is not null')}))
     ) limit 1`)
   return rows.length > 0
 }

@@ -37,13 +37,13 @@ WHERE oncue_keys.job_id = r.job_id AND oncue_keys.key LIKE 'u:%'`
 /** Keys that go with their job. */
 export const DROP_KEYS_OF = `DELETE FROM oncue_keys WHERE job_id IN (SELECT value FROM json_each(?)) AND until IS NULL`
 
-/** Job, job, type, data, now. */
-/** The same, unless the stream has as many events already: a job that snoozes for ever does not fill it. */
+/** Type, data, now, job. Up to 1 000 events of a job: one that snoozes for ever does not fill its stream. */
 export const APPEND_FEW = `INSERT INTO oncue_events (job_id, version, type, data, created)
 SELECT v.id, v.version + 1, ?, ?, ?
 FROM (SELECT e.id, coalesce((SELECT max(version) FROM oncue_events WHERE job_id = e.id), 0) AS version
   FROM (SELECT ? AS id) e) v
 WHERE v.version < 1000`
 
+/** Job, job, type, data, now. */
 export const APPEND_EVENT = `INSERT INTO oncue_events (job_id, version, type, data, created)
 SELECT ?, 1 + coalesce((SELECT max(version) FROM oncue_events WHERE job_id = ?), 0), ?, ?, ?`

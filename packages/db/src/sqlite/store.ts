@@ -230,7 +230,9 @@ export class SqliteStore extends ColdStore implements Store {
     const rescued = await Promise.all(
       dead.map(({ id }) => this.#writer.write(() => lease.bury(id, this.#now()))),
     )
-    if (limits.needTending()) await this.#writer.write(() => limits.tend(this.#now()))
+    if (limits.needTending()) {
+      await this.#writer.write(() => lease.crash(limits.tend(this.#now()), this.#now()))
+    }
     if (worker !== undefined && lease.needsBeat(worker, this.#now()))
       await this.#writer.write(() => lease.beat(worker, this.#now()))
     // A lock that is free means a process that has ended: there is nothing to wait for.

@@ -266,7 +266,8 @@ create function oncue.crash_error_v1(p_topic text) returns json
   return json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED', 'fingerprint', 'WORKER_CRASHED:' || p_topic,
     'message', 'The worker that ran this job died, or lost its lease');
 
--- Runs whose worker is dead, or whose lease is over. The rows are locked by the caller.
+-- Runs whose worker is dead, or whose lease is over. The rows are locked by the caller, who may hold slots: so runs
+-- with dependants that are locked by others are left for the next time.
 -- A crash charges only runs that had started. The rule is crashVerdict() of @oncue/core.
 create function oncue.crash_v1(p_now timestamptz, p_ids uuid[], out released integer, out failed integer)
   language plpgsql
@@ -274,21 +275,25 @@ create function oncue.crash_v1(p_now timestamptz, p_ids uuid[], out released int
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
+  v_ids uuid[] := p_ids;
   v_started uuid[];
   v_data json[];
   v_failed uuid[];
   v_keyed uuid[];
 begin
+  if exists (select from oncue.deps) then
+    v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants_v1('{}', p_ids)));
+  end if;
   select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at))
     into v_started, v_data
-    from oncue.jobs j where j.id = any (p_ids) and j.started_at is not null;
+    from oncue.jobs j where j.id = any (v_ids) and j.started_at is not null;
   if v_started is not null then
     perform oncue.append_event_v1(p_now, v_started, 'run_crashed', v_data);
   end if;
 
   with gone as (
     delete from oncue.jobs j
-    where j.id = any (p_ids)
+    where j.id = any (v_ids)
       and (j.cancel_at is not null or j.replaced_by is not null
         or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
     returning j.*,
@@ -322,13 +327,13 @@ begin
     visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
     last_error = case when j.started_at is null then j.last_error else oncue.crash_error_v1(j.topic) end,
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
-  where j.id = any (p_ids);
+  where j.id = any (v_ids);
   get diagnostics released = row_count;
 
   if v_failed is not null then
     perform oncue.after_finish_v1(p_now, v_failed, false, v_keyed);
   end if;
-  perform oncue.free_slots_v1(p_now, p_ids);
+  perform oncue.free_slots_v1(p_now, v_ids);
 end $$;
 
 -- One row a claimed job (kind 'j'), one row a settle that was refused (kind 's'), and one that
@@ -365,6 +370,13 @@ declare
   v_keyed uuid[];
 begin
   perform oncue.require_read_committed_v1();
+  -- An enqueue that replaces several jobs waits for them by id. So do the statements below, each for itself.
+  if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
+    perform from oncue.jobs j
+      where j.id = any (p_ids || array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o))
+        and j.unique_key is not null
+      order by j.id for update;
+  end if;
   if cardinality(p_ids) > 0 then
     for v_try in 1..100 loop
       begin
@@ -404,7 +416,7 @@ begin
             and j.id = any (array(select h.id from oncue.history h where h.id = any (p_ids)))
           returning j.id
         )
-        select array_agg(a.id) into v_again from again a;
+        select v_again || array_agg(a.id) into v_again from again a;
       end;
     end loop;
     if v_done is null then

@@ -63,7 +63,8 @@ end $$;
 
 -- Looks after the runs of a full slot whose leases would be over, had nobody extended them. A run that is over,
 -- however that happened, gives its place back; one whose lease is over does if p_crash. Answers whether there is
--- more room than before. The slot is locked by the caller, so no other run takes it meanwhile.
+-- more room than before. The slot is locked by the caller, so no other run takes it meanwhile. A settle takes its
+-- rows of slot_runs first and the slot then: those rows are skipped here.
 create function oncue.free_overdue_v1(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -72,7 +73,8 @@ as $$
 declare
   v_ids constant uuid[] := array(
     select r.job_id from oncue.slot_runs r
-    where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity') and r.until < p_now limit 100);
+    where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity') and r.until < p_now limit 100
+    for update skip locked);
   v_expired uuid[];
 begin
   if v_ids = '{}' then return false; end if;
@@ -120,7 +122,8 @@ begin
     group by 1 order by 1
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
-    if not found then
+    -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
+    if not found and pg_try_advisory_xact_lock(7311, hashtext(v_group.key)) then
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
     if not found then

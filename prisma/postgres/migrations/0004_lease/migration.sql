@@ -184,14 +184,17 @@ begin
       interval '100 milliseconds')))::integer end, oncue.is_untended_v1()
   from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
   -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
-  delete from oncue.workers w
-    where w.id = any (array(
-      select b.id from oncue.workers b
-      where b.presence is null and b.last_beat <= v_now - interval '1 hour' for update skip locked));
   update oncue.workers w set last_beat = v_now
     where w.id = any (array(
       select b.id from oncue.workers b
       where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
+  -- Not right after a cut: the others may have been as silent as the caller.
+  if clock_timestamp() >= v_may_die_at then
+    delete from oncue.workers w
+      where w.id = any (array(
+        select b.id from oncue.workers b
+        where b.presence is null and b.last_beat <= v_now - interval '1 hour' for update skip locked));
+  end if;
 end $$;
 
 -- Whether tend_v1 has something to look at.
@@ -200,8 +203,7 @@ create function oncue.is_untended_v1() returns boolean
   set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 begin
-  return exists (select from oncue.deps d where not d.checked)
-    or exists (select from oncue.slot_runs) or exists (select from oncue.slots);
+  return exists (select from oncue.deps d where not d.checked) or exists (select from oncue.slots);
 end $$;
 
 -- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll, one at a
@@ -258,7 +260,10 @@ begin
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
     v_edges := array(
-      select e.ctid from oncue.deps e where not e.checked and e.parent_id = any (v_live || v_other)
+      select e.ctid from oncue.deps e
+      -- Behind a parent that did not complete only those that wait for its requeue. Any other edge was committed
+      -- after the release above and has to be seen by the next one.
+      where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_other) and e.policy = 'wait')
       for update skip locked);
     update oncue.deps d set checked = true where d.ctid = any (v_edges);
   end if;
@@ -309,7 +314,8 @@ begin
       select h.concurrency_limit from oncue.jobs h
       where h.concurrency_key = substr(v_slot.key, 3) and h.visible_at is null and h.status = 'pending' limit 1);
     select r.room into v_room from oncue.room_v1(p_now, v_slot, v_limit) r;
-    if v_room = 0 and oncue.free_overdue_v1(p_now, v_slot, false) then
+    -- Also runs of queues that are paused or have no worker: no claim would look after them there.
+    if v_room = 0 and oncue.free_overdue_v1(p_now, v_slot, true) then
       select r.room into v_room from oncue.room_v1(p_now, v_slot, v_limit) r;
     end if;
     if v_room > 0 then

@@ -138,8 +138,12 @@ export class Limits {
     return Boolean(this.#statements.get(ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
   }
 
-  /** Slots that are not needed any more, and jobs that wait although there is room: the next few each time. */
-  tend(now: number): void {
+  /**
+   * Slots that are not needed any more, and jobs that wait although there is room: the next few each time. Returns
+   * runs of full keys whose leases are over: no claim finds them in a queue that is paused or has no worker.
+   */
+  tend(now: number): RunRef[] {
+    const expired: RunRef[] = []
     const slots = this.#next<{ key: string }>(sql.NEXT_SLOTS, this.#slotsAfter)
     this.#slotsAfter = slots.after
     this.#statements.run(sql.DROP_IDLE_SLOTS, JSON.stringify(slots.rows.map(({ key }) => key)))
@@ -150,9 +154,14 @@ export class Limits {
       const job = this.#statements.get<{ concurrency_limit: number | null }>(sql.LIMIT_OF, key)
       const limit = job?.concurrency_limit ?? null
       let { room } = this.room(slot, limit, now)
-      if (room === 0 && this.dropStrays(slot.key, now)) room = this.room(slot, limit, now).room
+      if (room === 0) {
+        const overdue = this.overdue(slot.key, now)
+        expired.push(...overdue.expired)
+        if (overdue.dropped > 0) room = this.room(slot, limit, now).room
+      }
       if (room > 0) this.#promote(key, room, now)
     }
+    return expired
   }
 
   /** The next few after a key, and from the beginning again at the end. */
