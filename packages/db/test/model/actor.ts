@@ -184,7 +184,7 @@ export class Actor {
   async #note(): Promise<void> {
     const events = [{ type: 'begun', data: 1 }, { type: 'halfway' }]
     const notes = this.#owned.map(({ id, run }) => ({ id, run, progress: '0.5', events }))
-    await this.#call('note', () => this.#store.note(notes))
+    await this.#call('note', () => this.#store.note(notes, this.#worker))
   }
 
   async #settle(): Promise<void> {
@@ -197,10 +197,10 @@ export class Actor {
       this.#learn(batch, answer)
       return this.#own(answer)
     }
-    this.#learn(batch, await this.#call('settle', () => this.#store.settle(batch)))
+    this.#learn(batch, await this.#call('settle', () => this.#store.settle(batch, this.#worker)))
     if (this.#random.chance(0.1)) {
       const otherwise: Settlement[] = batch.map(({ id, run }) => ({ id, run, kind: 'fail', error: ERROR }))
-      this.#learn(otherwise, await this.#call('settle', () => this.#store.settle(otherwise)))
+      this.#learn(otherwise, await this.#call('settle', () => this.#store.settle(otherwise, this.#worker)))
     }
   }
 

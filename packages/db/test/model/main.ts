@@ -43,11 +43,11 @@ async function rounds(name: string, createDatabase: () => Promise<{ url: string;
   }
   for (let random = first; random < first + Number(values.rounds); random++) {
     const database = await createDatabase()
-    const { violations, record, moments } = await runModel(database.url, { random, ...sizes })
+    const { violations, record, moments, deadlocks } = await runModel(database.url, { random, ...sizes })
     await database.drop()
     const calls = Object.values(record.calls).reduce((sum, times) => sum + times, 0)
     say(
-      `${name} --random ${random}: ${calls} calls, ${record.claims.length} runs, ${moments} moments, ` +
+      `${name} --random ${random}: ${calls} calls, ${record.claims.length} runs, ${moments} moments, ${deadlocks} deadlocks, ` +
         `${violations.length} violations`,
     )
     for (const violation of violations.slice(0, SHOWN)) say(`  ${violation}`)
