@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../src/index.ts'
 import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
@@ -81,6 +81,19 @@ describe('a body', () => {
       expect(await post(api, `/trpc/${path}`, make(text(limit)), bearer)).toBe(400)
       expect(await post(api, `/trpc/${path}`, make(text(limit + 1)), bearer)).toBe(413)
     }
+  })
+
+  it('that is nested deeply is refused before it is parsed', async () => {
+    const api = await startTestApi('sqlite')
+    const bearer = { authorization: `Bearer ${await api.tokenFor('producer')}` }
+    const nested = (depth: number) =>
+      `{"json":${'['.repeat(depth)}"${'[\\"'.repeat(MB)}"${']'.repeat(depth)}}`
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    expect(await post(api, '/trpc/jobs.enqueueMany', nested(256), bearer)).toBe(400)
+    expect(parse.mock.calls.filter(([text]) => text.length > MB)).toEqual([])
+    expect(await post(api, '/trpc/jobs.enqueueMany', nested(255), bearer)).toBe(400)
+    expect(parse.mock.calls.filter(([text]) => text.length > MB)).toHaveLength(1)
   })
 
   it('is no batch when a cookie proves who sends it, and small when nothing does', async () => {

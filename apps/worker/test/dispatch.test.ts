@@ -206,6 +206,19 @@ describeBoth('dispatch', (bench) => {
     expect(await store.stats()).toMatchObject({ completed: 3, pending: 3 })
   })
 
+  it('drains without waiting for a rate where nothing may start for another reason', async () => {
+    const store = await bench.open()
+    const rate = { count: 1_000, intervalMs: 1_000 }
+    await store.limit({ queue: 'stopped' }, { maxRunning: 0, rate })
+    await store.limit({ concurrencyKey: 'busy' }, { rate })
+    await store.enqueue(someJobs(2, 'mail', { concurrencyKey: 'busy' }))
+    await store.claim({ queues: ['default'], limit: 1, worker: crypto.randomUUID(), leaseMs: 600_000 })
+    await store.enqueue(someJobs(1, 'mail', { queue: 'stopped' }))
+    const worker = await bench.start({ store, queues: ['default', 'stopped'], workers: { mail: () => null } })
+    await worker.drain()
+    expect(await store.stats()).toMatchObject({ completed: 0, pending: 2, processing: 1 })
+  })
+
   it('runs what a settle sets free with the claim that goes with it, without a poll', async () => {
     const store = await bench.open()
     const [parent] = someJobs(1, 'mail')

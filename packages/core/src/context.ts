@@ -95,4 +95,8 @@ type ContextEnqueueOptions = Omit<EnqueueOptions, 'parentId'>
 export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = (
   job: RunningJob<Topic, PayloadOf<Jobs, Topic>>,
   ctx: JobContext<Jobs, Topic>,
-) => ResultOf<Jobs, Topic> | Promise<ResultOf<Jobs, Topic>>
+) => Returned<ResultOf<Jobs, Topic>> | Promise<Returned<ResultOf<Jobs, Topic>>>
+
+/** A handler without a `return` returns void, which is stored as undefined is. */
+// biome-ignore lint/suspicious/noConfusingVoidType: it is the type of a function without a return
+type Returned<Result> = undefined extends Result ? Result | void : Result

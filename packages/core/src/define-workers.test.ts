@@ -67,6 +67,19 @@ describe('defineWorkers', () => {
     expect(() => defineWorkers(jobs, { toString: other })).toThrow('"toString", which is not defined in jobs')
   })
 
+  it('takes a handler without a return where nothing may be returned', () => {
+    const input = z.string()
+    const quiet = defineJobs({
+      a: job({ input, output: z.undefined() }),
+      b: job({ input, output: z.string().optional() }),
+      c: job({ input, output: z.number().default(1) }),
+    })
+    const nothing = async () => {}
+    defineWorkers(quiet, { a: nothing, b: nothing, c: nothing })
+    // @ts-expect-error a text is expected
+    defineWorkers(defineJobs({ d: job({ input, output: z.string() }) }), { d: nothing })
+  })
+
   it('lists the topics there are, when one is wrong', () => {
     // @ts-expect-error no such topic
     expect(() => defineWorkers(jobs, { mail: async () => {} })).toThrow(

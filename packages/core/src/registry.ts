@@ -61,6 +61,9 @@ function describeTopic(topic: string, definition: Worker['definition']): TopicDe
 
 /** What JSON Schema cannot express is `{}`, anything: a description must not stop a worker. */
 function toJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output'): JsonSchema {
+  // JSON Schema has no word for it, and nothing at all is stored as null.
+  const { type } = schema._zod.def
+  if (type === 'void' || type === 'undefined') return { type: 'null' }
   try {
     const params = { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) } as const
     const described = z.toJSONSchema(schema, params)

@@ -51,6 +51,33 @@ describe('keys on Postgres that many want at once', () => {
   const keyed = (n: number) =>
     aJob({ unique: { key: `user-${n}`, onConflict: 'replace' }, idempotencyKey: `order-${999 - n}` })
 
+  it('calls that replace several of few, beside claims and settles, meet no deadlock', async () => {
+    const ORDERS = [
+      [0, 1, 2],
+      [2, 0, 3],
+      [3, 1, 0],
+      [1, 3, 2],
+    ]
+    const actor = async (n: number) => {
+      for (let round = 0; round < 25; round++) {
+        const keys = ORDERS[(n + round) % ORDERS.length] ?? []
+        await store.enqueue(
+          keys.map((key) => aJob({ unique: { key: `user-${key}`, onConflict: 'replace' } })),
+        )
+        const { jobs } = await store.claim(claiming({ limit: 2 }))
+        await store.settle(jobs.map((job) => complete(job)))
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, (_, n) => actor(n)))
+    // What a session has counted is told when it ends.
+    await store.close()
+    const client = await newClient()
+    const { rows } = await client.query(
+      'select deadlocks::int from pg_stat_database where datname = current_database()',
+    )
+    expect(rows).toEqual([{ deadlocks: 0 }])
+  })
+
   it('two calls that name them in opposite orders do not wait for each other in a circle', async () => {
     const [a, b] = [await newClient(), await newClient()]
     for (let round = 0; round < 3; round++) {

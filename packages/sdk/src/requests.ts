@@ -44,15 +44,24 @@ function describe(job: NewJob): EnqueueItem {
     delay: unless(job.delayMs, 0),
     meta: job.meta === null ? undefined : JSON.parse(job.meta),
     trace: job.trace ?? undefined,
-    unique: unique
-      ? { key: unique.key, onConflict: unique.onConflict, within: unique.withinMs ?? undefined }
-      : undefined,
+    unique: unique ? describeKey(unique) : undefined,
     idempotencyKey: job.idempotencyKey ?? undefined,
     concurrencyKey: job.concurrencyKey ?? undefined,
     concurrencyLimit: job.concurrencyLimit ?? undefined,
     after: after.length === 0 ? undefined : [...after],
     onParentFailure: unless(job.onParentFailure, 'wait'),
     parentId: job.parentId ?? undefined,
+  })
+}
+
+function describeKey(unique: NonNullable<NewJob['unique']>): EnqueueItem['unique'] {
+  const { key, onConflict, withinMs, scope, ifRunning } = unique
+  return withoutAbsent({
+    key,
+    onConflict,
+    within: withinMs ?? undefined,
+    scope: unless(scope, 'topic'),
+    ifRunning: unless(ifRunning, 'wait'),
   })
 }
 

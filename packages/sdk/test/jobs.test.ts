@@ -1,6 +1,7 @@
 import { defineWorkers, isOncueError, newJobId, type OncueError, PermanentError } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../src/index.ts'
+import { createTestClient } from '../src/testing.ts'
 import { DIALECTS, jobs, startWorld } from './harness.ts'
 
 describe.each(DIALECTS)('jobs, on %s', (dialect) => {
@@ -50,6 +51,18 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     })
     const again = { idempotencyKey: 'i' }
     expect(await client.jobs.enqueue('mail_digest', { userId: 'another' }, again)).toBe(id)
+  })
+
+  it('share a key with other topics, and start beside the job that they replace, if that is said', async () => {
+    const { jobs: calls } = (await startWorld(dialect)).client()
+    const shared = { unique: { key: 'all', scope: 'all' } } as const
+    const first = await calls.enqueue('embed', { size: 1 }, shared)
+    expect(await calls.enqueue('mail_digest', { userId: '1' }, shared)).toBe(first)
+
+    const test = createTestClient({ jobs })
+    const unique = { key: 'k', onConflict: 'replace', ifRunning: 'start' } as const
+    await test.jobs.enqueue('embed', { size: 1 }, { unique })
+    expect(test.enqueued).toMatchObject([{ unique }])
   })
 
   it('are enqueued by the thousand, and those that the API refuses are named', async () => {

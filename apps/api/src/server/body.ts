@@ -19,6 +19,9 @@ const ONE_JOB = 2 * 1_048_576
 /** A batch of 1 000 jobs, or a few large ones. */
 const BATCH = 10 * 1_048_576
 
+/** Deeper than any input of ours; a payload has 200 at most. Parsed, ten megabytes of brackets fill a gigabyte. */
+const MAX_DEPTH = 256
+
 /** All others are small. */
 const LIMITS: Readonly<Record<string, number | undefined>> = {
   'jobs.enqueue': ONE_JOB,
@@ -41,6 +44,8 @@ function mostOf({ kind }: Principal): number {
   return kind === 'session' ? ONE_JOB : BATCH
 }
 
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
+
 type Done = (error: Error | null, body?: unknown) => void
 type Parse = (request: FastifyRequest, text: string, done: Done) => void
 
@@ -61,7 +66,10 @@ function readText(
   let size = 0
   const finish = (error: Error | null) => {
     payload.off('data', onData).off('end', onEnd).off('error', onError)
-    done(error, error ? '' : Buffer.concat(chunks, size).toString())
+    if (error) return done(error, '')
+    const body = Buffer.concat(chunks, size)
+    if (size > SMALL && isTooDeep(body)) return done(tooDeep(), '')
+    done(null, body.toString())
   }
   const onData = (chunk: Buffer) => {
     size += chunk.length
@@ -72,6 +80,28 @@ function readText(
   const onError = (cause: Error) =>
     finish(new OncueError('INVALID_INPUT', 'The body ended before it was complete', { cause }))
   payload.on('data', onData).on('end', onEnd).on('error', onError)
+}
+
+/** By its bytes, before anything is parsed. */
+function isTooDeep(body: Buffer): boolean {
+  let depth = 0
+  let inText = false
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]
+    if (inText) {
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) inText = false
+    } else if (byte === QUOTE) inText = true
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth++
+      if (depth > MAX_DEPTH) return true
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
+  }
+  return false
+}
+
+function tooDeep(): OncueError {
+  return new OncueError('INVALID_INPUT', `The body is nested more than ${MAX_DEPTH} deep`)
 }
 
 function tooLarge(limit: number): OncueError {

@@ -97,6 +97,13 @@ export function describeLimits(dialect: Dialect): void {
       })
     })
 
+    it('a job that names a higher limit for its key does not lift that of the others', async () => {
+      const store = await bench.open()
+      const strict = someJobs(3, { concurrencyKey: 'account', concurrencyLimit: 1 })
+      await store.enqueue([...strict, aJob({ concurrencyKey: 'account', concurrencyLimit: 100 })])
+      expect(await claimedIds(store)).toHaveLength(1)
+    })
+
     it('a full key lets go of a run whose lease is over in a queue that is paused', async () => {
       const store = await bench.openWithClock()
       const key = { concurrencyKey: 'account', concurrencyLimit: 1 }

@@ -1,8 +1,13 @@
 import type { Sql } from '../sql.ts'
 import type { ClaimRequest } from '../store.ts'
-import { type Fragment, join, q } from './fragment.ts'
+import { type Fragment, join, q, raw } from './fragment.ts'
 
-/** Whether a claim would take a job that is due, if only its rate allowed it. A crashed job waits for its own reason. */
+const RUNNING = raw('(select count(*) from {slot_runs} r where r.key = s.key)')
+
+/**
+ * Whether a claim would take a job that is due, if only its rate allowed it. A crashed job waits for its own reason,
+ * and so does one whose queue or key runs as many as it may.
+ */
 export async function throttled(
   sql: Sql,
   { queues, topics }: Pick<ClaimRequest, 'queues' | 'topics'>,
@@ -13,10 +18,12 @@ export async function throttled(
     and not exists (select 1 from {queues} p where p.name = j.queue and p.paused_at is not null)`
   // Two partial indexes hold the jobs of a key: those held back, and the others.
   const ofKey = (visible: string): Fragment => {
-    const found = q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0 and ${due}`
+    const found = q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0
+      and (s.max_running is not null or j.concurrency_limit is null or ${RUNNING} < j.concurrency_limit) and ${due}`
     return { ...found, text: `${found.text} and ${visible}` }
   }
-  const rows = await sql.all(q`select 1 as yes from {slots} s where s.rate_count is not null and (
+  const rows = await sql.all(q`select 1 as yes from {slots} s where s.rate_count is not null
+    and (s.max_running is null or ${RUNNING} < s.max_running) and (
       exists (select 1 from {jobs} j where s.key = 'q:' || j.queue and j.visible_at <= ${now} and ${due})
       or s.key like 'k:%' and (exists (${ofKey('j.visible_at is null')}) or exists (${ofKey('j.visible_at is not null')}))
     ) limit 1`)

@@ -113,7 +113,7 @@ declare
 begin
   refused := '{}';
   for v_group in
-    select 'k:' || j.concurrency_key as key, max(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
+    select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
       array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
     from unnest(p_ids) with ordinality as c(id, n)
     -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.

@@ -89,7 +89,7 @@ export class Limits {
       this.#statements.run(sql.MAKE_SLOT, slotOfKey(key))
       const slot = this.slot(slotOfKey(key))
       if (!slot) continue
-      const limit = highestLimit(jobs)
+      const limit = lowestLimit(jobs)
       let { room } = this.room(slot, limit, now)
       if (room < jobs.length && this.dropStrays(slot.key, now)) room = this.room(slot, limit, now).room
       const taken = jobs.slice(0, room)
@@ -215,7 +215,8 @@ function byKey(candidates: readonly Candidate[]): Map<string, Candidate[]> {
   return groups
 }
 
-function highestLimit(jobs: readonly Candidate[]): number | null {
+/** A job that names a higher limit must not let the others exceed theirs. */
+function lowestLimit(jobs: readonly Candidate[]): number | null {
   const limits = jobs.flatMap((job) => job.concurrency_limit ?? [])
-  return limits.length > 0 ? Math.max(...limits) : null
+  return limits.length > 0 ? Math.min(...limits) : null
 }
