@@ -161,7 +161,8 @@ begin
       select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
       join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
       where w.replaces and (k.until is null or k.until > p_now)))
-    order by j.id for update;
+    -- As a settle does: first what runs, then what waits for it.
+    order by j.status <> 'processing', j.id for update;
   perform from unnest(v_topics, v_keys, v_replaces) with ordinality as w(topic, key, replaces, n)
     join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
     where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
