@@ -1,4 +1,4 @@
-import { decideRetry, describeError, isOncueError, OncueError } from '@oncue/core'
+import { decideRetry, isOncueError } from '@oncue/core'
 import type { Claimed, ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
 import type { HeldRun } from './held-runs.ts'
 import type { OnFailed } from './options.ts'
@@ -20,6 +20,9 @@ const NEXT_LOOK_MS = 100
 const IDLE_CLAIMS = 3
 /** How long stop() goes on trying to write what has ended. */
 const LAST_WRITES_MS = 10_000
+const REFUSED = 'the database refused the result of this run: its job failed'
+const REFUSED_WHOLLY =
+  'the database refused the end of this run, and that its job failed: the job runs again when its lease ends'
 
 export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChange'> {
   readonly queues: readonly string[]
@@ -333,8 +336,8 @@ export class Dispatcher {
         'the end of this run was refused: the job was taken over or has ended already',
       )
     }
-    for (const { id, run, reason } of refused) {
-      log.error({ job: id, run, reason }, 'the database refused the result of this run: its job failed')
+    for (const { id, run, reason, error } of refused) {
+      log.error({ job: id, run, reason }, error ? REFUSED : REFUSED_WHOLLY)
     }
   }
 
@@ -411,20 +414,19 @@ export class Dispatcher {
   }
 }
 
-/** What became of the job; undefined: nothing was written. The store decides by the same rule. */
+/** What became of the run; undefined: nothing was written. Which retry is one too many the store decides by the same rule. */
 function asWritten(
   job: ClaimedJob,
   settlement: Settlement,
-  { stale, refused }: Settled,
+  { stale, cancelled = [], refused }: Settled,
 ): Settlement | undefined {
   const { id, run } = settlement
   const isThis = (ref: RunRef) => ref.id === id && ref.run === run
   if (stale.length > 0 && stale.some(isThis)) return undefined
   const refusal = refused.length > 0 ? refused.find(isThis) : undefined
-  if (refusal) {
-    const error = new OncueError('DATABASE_REFUSED', refusal.reason)
-    return { id, run, kind: 'fail', error: describeError(error, job.topic) }
-  }
+  if (refusal) return refusal.error && { id, run, kind: 'fail', error: refusal.error }
+  const error = 'error' in settlement ? settlement.error : undefined
+  if (cancelled.length > 0 && cancelled.some(isThis)) return { id, run, kind: 'cancel', error }
   const isLast = settlement.kind === 'retry' && decideRetry(job.retries, job.maxRetries) === 'fail'
   return isLast ? { id, run, kind: 'fail', error: settlement.error } : settlement
 }
