@@ -1,8 +1,9 @@
-import { decideRetry, isOncueError } from '@oncue/core'
-import type { Claimed, ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
+import { isOncueError } from '@oncue/core'
+import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
 import type { HeldRun } from './held-runs.ts'
 import type { OnFailed } from './options.ts'
 import { Outage } from './outage.ts'
+import { asWritten, reportEnd } from './report.ts'
 import { type Batch, Settler } from './settler.ts'
 import { Slots, type SlotsOptions } from './slots.ts'
 
@@ -308,6 +309,7 @@ export class Dispatcher {
   #tell(job: ClaimedJob, settlement: Settlement): void {
     const { log, onSettled, onFailed } = this.#options
     this.#settled[settlement.kind] += 1
+    reportEnd(log, job, settlement)
     try {
       onSettled?.(job, settlement)
     } catch (err) {
@@ -412,23 +414,6 @@ export class Dispatcher {
     for (const { resolve } of this.#drainers.splice(0)) resolve()
     this.#stopped?.()
   }
-}
-
-/** What became of the run; undefined: nothing was written. Which retry is one too many the store decides by the same rule. */
-function asWritten(
-  job: ClaimedJob,
-  settlement: Settlement,
-  { stale, cancelled = [], refused }: Settled,
-): Settlement | undefined {
-  const { id, run } = settlement
-  const isThis = (ref: RunRef) => ref.id === id && ref.run === run
-  if (stale.length > 0 && stale.some(isThis)) return undefined
-  const refusal = refused.length > 0 ? refused.find(isThis) : undefined
-  if (refusal) return refusal.error && { id, run, kind: 'fail', error: refusal.error }
-  const error = 'error' in settlement ? settlement.error : undefined
-  if (cancelled.length > 0 && cancelled.some(isThis)) return { id, run, kind: 'cancel', error }
-  const isLast = settlement.kind === 'retry' && decideRetry(job.retries, job.maxRetries) === 'fail'
-  return isLast ? { id, run, kind: 'fail', error: settlement.error } : settlement
 }
 
 /** A job that is due and still not claimed is another's, or over a limit: wait longer each time. */

@@ -357,6 +357,8 @@ describeBoth('how a run ended is told', (bench) => {
       expect(worker.stats().settled).toMatchObject({ cancel: 3, retry: 0, fail: 0, snooze: 0 })
       const stored = await Promise.all(ids.map(async (id) => (await store.get(id))?.status))
       expect(stored).toEqual(['cancelled', 'cancelled', 'cancelled'])
+      // Nothing went wrong, so nothing is logged aloud.
+      expect([...log.of('error'), ...log.of('warn')]).toEqual([])
     },
   )
 
