@@ -282,8 +282,11 @@ export class Dispatcher {
       this.#claiming -= limit
       this.#starting -= start
     }
-    const isThrottled = thorough && claimed.jobs.length === 0 && (await store.throttled({ queues, topics }))
-    this.#received(claimed, limit, start, isThrottled)
+    this.#received(claimed, limit, start)
+    // A claim whose answer was lost may have found something.
+    const isEmpty = claimed.jobs.length === 0 && !claimed.unanswered
+    this.#throttled = thorough && isEmpty && (await store.throttled({ queues, topics }))
+    this.#answerDrainers(isEmpty && !this.#throttled)
   }
 
   async #settling<Answer extends Settled>(batch: Batch, send: () => Promise<Answer>): Promise<Answer> {
@@ -343,13 +346,11 @@ export class Dispatcher {
     }
   }
 
-  #received(claimed: Claimed, limit: number, start: number, isThrottled: boolean): void {
+  #received(claimed: Claimed, limit: number, start: number): void {
     const { jobs } = claimed
     if (claimed.unanswered) this.#unsure = true
     this.#backlog = jobs.length === limit
     if (!this.#backlog) this.#lookAfter(claimed)
-    this.#throttled = isThrottled
-    this.#answerDrainers(jobs.length === 0 && !isThrottled)
     if (jobs.length === 0) return
     this.#claimed += jobs.length
     const held = jobs.map((job, n) => this.#options.runs.hold(job, n < start))
