@@ -211,6 +211,17 @@ test.each(FILES)('%s sets variables that somebody reads', (file) => {
   expect(all(file, /\b(DATABASE_URL|ONCUE_\w+)\b/g).filter((name) => !known.has(name))).toEqual([])
 })
 
+test('compose.yaml names the service of its workers, since the image has no package.json to name it', () => {
+  expect(all('Dockerfile', /^COPY (.*package\.json.*) \.\/$/gm)).toEqual([
+    'package.json pnpm-lock.yaml pnpm-workspace.yaml',
+  ])
+  const workers = read('compose.yaml')
+    .split(/^ {2}(?=\w)/m)
+    .filter((service) => /^ {4}command: worker /m.test(service))
+  expect(workers).toHaveLength(1)
+  for (const worker of workers) expect(worker).toMatch(/^ {6}ONCUE_SERVICE: \S/m)
+})
+
 test('compose.yaml mounts these jobs, and they run', async () => {
   expect(all('compose.yaml', /\$\{JOBS:-\.\/(.*?)\}/g)).toEqual(['examples/compose'])
   expect(all('compose.yaml', /--import \.\/jobs\/(\S+)/g)).toEqual(['jobs.ts'])

@@ -1,8 +1,9 @@
-import { decideRetry, describeError, isOncueError, OncueError } from '@oncue/core'
-import type { Claimed, ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
+import { isOncueError } from '@oncue/core'
+import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
 import type { HeldRun } from './held-runs.ts'
 import type { OnFailed } from './options.ts'
 import { Outage } from './outage.ts'
+import { asWritten, reportEnd } from './report.ts'
 import { type Batch, Settler } from './settler.ts'
 import { Slots, type SlotsOptions } from './slots.ts'
 
@@ -20,6 +21,9 @@ const NEXT_LOOK_MS = 100
 const IDLE_CLAIMS = 3
 /** How long stop() goes on trying to write what has ended. */
 const LAST_WRITES_MS = 10_000
+const REFUSED = 'the database refused the result of this run: its job failed'
+const REFUSED_WHOLLY =
+  'the database refused the end of this run, and that its job failed: the job runs again when its lease ends'
 
 export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChange'> {
   readonly queues: readonly string[]
@@ -278,8 +282,11 @@ export class Dispatcher {
       this.#claiming -= limit
       this.#starting -= start
     }
-    const isThrottled = thorough && claimed.jobs.length === 0 && (await store.throttled({ queues, topics }))
-    this.#received(claimed, limit, start, isThrottled)
+    this.#received(claimed, limit, start)
+    // A claim whose answer was lost may have found something.
+    const isEmpty = claimed.jobs.length === 0 && !claimed.unanswered
+    this.#throttled = thorough && isEmpty && (await store.throttled({ queues, topics }))
+    this.#answerDrainers(isEmpty && !this.#throttled)
   }
 
   async #settling<Answer extends Settled>(batch: Batch, send: () => Promise<Answer>): Promise<Answer> {
@@ -305,6 +312,7 @@ export class Dispatcher {
   #tell(job: ClaimedJob, settlement: Settlement): void {
     const { log, onSettled, onFailed } = this.#options
     this.#settled[settlement.kind] += 1
+    reportEnd(log, job, settlement)
     try {
       onSettled?.(job, settlement)
     } catch (err) {
@@ -333,18 +341,16 @@ export class Dispatcher {
         'the end of this run was refused: the job was taken over or has ended already',
       )
     }
-    for (const { id, run, reason } of refused) {
-      log.error({ job: id, run, reason }, 'the database refused the result of this run: its job failed')
+    for (const { id, run, reason, error } of refused) {
+      log.error({ job: id, run, reason }, error ? REFUSED : REFUSED_WHOLLY)
     }
   }
 
-  #received(claimed: Claimed, limit: number, start: number, isThrottled: boolean): void {
+  #received(claimed: Claimed, limit: number, start: number): void {
     const { jobs } = claimed
     if (claimed.unanswered) this.#unsure = true
     this.#backlog = jobs.length === limit
     if (!this.#backlog) this.#lookAfter(claimed)
-    this.#throttled = isThrottled
-    this.#answerDrainers(jobs.length === 0 && !isThrottled)
     if (jobs.length === 0) return
     this.#claimed += jobs.length
     const held = jobs.map((job, n) => this.#options.runs.hold(job, n < start))
@@ -409,24 +415,6 @@ export class Dispatcher {
     for (const { resolve } of this.#drainers.splice(0)) resolve()
     this.#stopped?.()
   }
-}
-
-/** What became of the job; undefined: nothing was written. The store decides by the same rule. */
-function asWritten(
-  job: ClaimedJob,
-  settlement: Settlement,
-  { stale, refused }: Settled,
-): Settlement | undefined {
-  const { id, run } = settlement
-  const isThis = (ref: RunRef) => ref.id === id && ref.run === run
-  if (stale.length > 0 && stale.some(isThis)) return undefined
-  const refusal = refused.length > 0 ? refused.find(isThis) : undefined
-  if (refusal) {
-    const error = new OncueError('DATABASE_REFUSED', refusal.reason)
-    return { id, run, kind: 'fail', error: describeError(error, job.topic) }
-  }
-  const isLast = settlement.kind === 'retry' && decideRetry(job.retries, job.maxRetries) === 'fail'
-  return isLast ? { id, run, kind: 'fail', error: settlement.error } : settlement
 }
 
 /** A job that is due and still not claimed is another's, or over a limit: wait longer each time. */

@@ -1,4 +1,4 @@
-import { decideRetry, type FinishedStatus } from '@oncue/core'
+import type { FinishedStatus } from '@oncue/core'
 import type { ClaimedJob, Settlement } from '@oncue/db'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerStats } from './dispatcher.ts'
@@ -53,7 +53,7 @@ export function createMetrics(): Metrics {
       }
     },
     onSettled(job, settlement) {
-      settled.inc({ topic: job.topic, queue: job.queue, outcome: outcomeOf(job, settlement) })
+      settled.inc({ topic: job.topic, queue: job.queue, outcome: OUTCOMES[settlement.kind] })
     },
     watch(worker) {
       for (const { type, name, help, of } of READ)
@@ -71,11 +71,6 @@ const OUTCOMES = {
   snooze: 'snoozed',
   release: 'released',
 } as const satisfies Record<Settlement['kind'], FinishedStatus | 'retried' | 'snoozed' | 'released'>
-
-/** A retry that was one too many is a failure. */
-function outcomeOf({ retries, maxRetries }: ClaimedJob, { kind }: Settlement) {
-  return OUTCOMES[kind === 'retry' ? decideRetry(retries, maxRetries) : kind]
-}
 
 type Reading = {
   readonly type: 'gauge' | 'counter'

@@ -50,7 +50,10 @@ export interface WorkerOptions {
   readonly retry?: RetryOptions | undefined
   /** Middleware around every run, the outermost first. Default: none. */
   readonly use?: readonly Middleware[] | undefined
-  /** Hears of every end of a run after it was written, as it was written: the last retry is a `fail`. */
+  /**
+   * Hears of every end of a run after it was written, as it was written: the last retry is a `fail`; a run after
+   * which the job was to go on is a `cancel` if the job was cancelled or replaced meanwhile.
+   */
   readonly onSettled?: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
   /** Hears of every job that failed for good, after that was written. */
   readonly onFailed?: OnFailed | undefined

@@ -1,5 +1,5 @@
 import { decideRetry } from '@oncue/core'
-import type { ClaimedJob, Settlement } from '@oncue/db'
+import type { ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
 import type { Logger } from './log.ts'
 
 /** By which a line about a run is found again. */
@@ -7,19 +7,32 @@ export function fieldsOf({ id, topic, run }: ClaimedJob): { job: string; topic: 
   return { job: id, topic, run }
 }
 
-/** One line for each run: what went wrong loudly, what went well only for those who debug. */
-export function reportEnd(log: Logger, job: ClaimedJob, settlement: Settlement | null): void {
+/** One line for each end that was written: what went wrong loudly, what went well only for those who debug. */
+export function reportEnd(log: Logger, job: ClaimedJob, settlement: Settlement): void {
   const fields = fieldsOf(job)
-  if (!settlement) {
-    log.warn(fields, 'the run lost its job: nothing of it is written')
-  } else if (settlement.kind === 'fail') {
+  if (settlement.kind === 'fail') {
     log.error({ ...fields, error: settlement.error }, 'the job failed for good')
-  } else if (settlement.kind !== 'retry') {
-    log.debug({ ...fields, outcome: settlement.kind }, 'the run ended')
-  } else if (decideRetry(job.retries, job.maxRetries) === 'fail') {
-    log.error({ ...fields, error: settlement.error }, 'the job failed: no retries are left')
-  } else {
+  } else if (settlement.kind === 'retry') {
     const { error, delayMs } = settlement
     log.warn({ ...fields, error, delayMs }, 'the run failed and will be retried')
+  } else {
+    log.debug({ ...fields, outcome: settlement.kind }, 'the run ended')
   }
+}
+
+/** What became of the run; undefined: nothing was written. Which retry is one too many the store decides by the same rule. */
+export function asWritten(
+  job: ClaimedJob,
+  settlement: Settlement,
+  { stale, cancelled = [], refused }: Settled,
+): Settlement | undefined {
+  const { id, run } = settlement
+  const isThis = (ref: RunRef) => ref.id === id && ref.run === run
+  if (stale.length > 0 && stale.some(isThis)) return undefined
+  const refusal = refused.length > 0 ? refused.find(isThis) : undefined
+  if (refusal) return refusal.error && { id, run, kind: 'fail', error: refusal.error }
+  const error = 'error' in settlement ? settlement.error : undefined
+  if (cancelled.length > 0 && cancelled.some(isThis)) return { id, run, kind: 'cancel', error }
+  const isLast = settlement.kind === 'retry' && decideRetry(job.retries, job.maxRetries) === 'fail'
+  return isLast ? { id, run, kind: 'fail', error: settlement.error } : settlement
 }

@@ -11,7 +11,7 @@ import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'
 import type { Isolated, Isolates } from './isolate/isolates.ts'
 import { type End, settlementOf } from './outcome.ts'
-import { fieldsOf, reportEnd } from './report.ts'
+import { fieldsOf } from './report.ts'
 import { toRunningJob } from './running-job.ts'
 
 /** One job from its claim to its outcome. */
@@ -179,7 +179,8 @@ export class JobRun implements Run, RunView {
       unstored: this.#unstored,
       retry,
     })
-    reportEnd(this.#around.log, this.job, settlement)
+    if (!settlement)
+      this.#around.log.warn(fieldsOf(this.job), 'the run lost its job: nothing of it is written')
     this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
   }
 }

@@ -10,6 +10,9 @@ export const serviceSchema = z
   .regex(/^[\w@./-]{1,128}$/, `must be ${RULE}`)
   .describe(RULE)
 
+/** Of services that have no name: several may share it. */
+export const UNNAMED_SERVICE = 'default'
+
 /**
  * The name in the nearest package.json, so that two services that share a database differ without being told to.
  * Where there is none, as in an image that holds nothing else: default.
@@ -18,7 +21,7 @@ export function defaultService(from = process.cwd()): string {
   for (let folder = from; ; folder = dirname(folder)) {
     const parsed = serviceSchema.safeParse(packageName(folder))
     if (parsed.success) return parsed.data
-    if (dirname(folder) === folder) return 'default'
+    if (dirname(folder) === folder) return UNNAMED_SERVICE
   }
 }
 

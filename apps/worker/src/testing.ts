@@ -15,8 +15,9 @@ import {
 } from '@oncue/core'
 import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
 import { createExecutor, type Executor } from './executor.ts'
-import { silentLogger } from './log.ts'
+import { type Logger, silentLogger } from './log.ts'
 import { toSettings, type WorkerOptions } from './options.ts'
+import { asWritten, reportEnd } from './report.ts'
 
 /** Long enough for any test; its clock moves only when it is told to. */
 const LEASE_MS = 86_400_000
@@ -63,6 +64,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   readonly #registry: Registry
   readonly #queues: readonly string[]
   readonly #executor: Executor
+  readonly #log: Logger
   readonly #id = randomUUID()
   /** When the last claim wanted to look again. */
   #nextLook = Number.POSITIVE_INFINITY
@@ -75,6 +77,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     this.#jobs = jobs
     this.#registry = settings.registry
     this.#queues = settings.queues
+    this.#log = log
     this.#executor = createExecutor({ ...settings, worker: this.#id, middleware: settings.use, inline: true })
   }
 
@@ -173,7 +176,9 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
 
   async #execute(job: ClaimedJob): Promise<void> {
     const { settlement } = await this.#executor.start(job).ended
-    if (settlement) await this.store.settle([settlement], this.#id)
+    if (!settlement) return
+    const written = asWritten(job, settlement, await this.store.settle([settlement], this.#id))
+    if (written) reportEnd(this.#log, job, written)
   }
 
   async #nextDue(): Promise<number> {

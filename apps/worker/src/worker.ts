@@ -45,7 +45,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ? createMaintenance({ ...settings.maintenance, store, worker: id, log })
     : null
   await store.announce(announcements(settings), { worker: id, service: settings.service })
-  await saveSchedules(store, registry, settings.service, log)
 
   // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
   const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
@@ -99,8 +98,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       if (held) act(held)
     }
   }
-  const subscription = await store
-    .onWake(queues, () => dispatcher.wake())
+  // Once this worker is seen to live: to a service that starts at the same moment its schedules have an owner.
+  const subscription = await saveSchedules(store, registry, settings.service, log)
+    .then(() => store.onWake(queues, () => dispatcher.wake()))
     .catch(async (error) => {
       await lease.stop()
       throw error

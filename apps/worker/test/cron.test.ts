@@ -97,6 +97,41 @@ describeBoth('a schedule in code', (bench) => {
     })
   })
 
+  it('stays with its service when another one starts at the same moment', async () => {
+    const store = await bench.open()
+    const save = store.schedules.save
+    vi.spyOn(store.schedules, 'save').mockImplementationOnce(async (schedule) => {
+      const saved = await save(schedule)
+      await bench.start({ store, service: 'mailing', workers: reporting({ cron: '0 8 * * *' }) })
+      return saved
+    })
+    await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
+    expect(await store.schedules.list()).toMatchObject([{ cron: '0 9 * * *', service: 'billing' }])
+  })
+
+  it('of a service without a name stays, and that is logged: it may be of another one', async () => {
+    const store = await bench.open()
+    await bench.start({ store, service: 'default', workers: reporting({ cron: '0 9 * * *' }) })
+    const before = await store.schedules.list()
+    const log = new TestLog()
+    await bench.start({ store, service: 'default', workers: reporting({}), log })
+    expect(await store.schedules.list()).toEqual(before)
+    expect(log.lines).toContainEqual({
+      level: 'warn',
+      message: expect.stringContaining('schedule report is not in this code and stays'),
+      fields: { schedule: 'report', service: 'default' },
+    })
+  })
+
+  it('of another service is no reason to log when a worker has no name of a service', async () => {
+    const store = await bench.open()
+    await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
+    const log = new TestLog()
+    await bench.start({ store, service: 'default', workers: reporting({}), log })
+    expect(await store.schedules.list()).toMatchObject([{ service: 'billing' }])
+    expect(log.of('warn')).toEqual([])
+  })
+
   it('follows a service that changed its name', async () => {
     const store = await bench.open()
     const restart = async (service: string, config: Config) => {

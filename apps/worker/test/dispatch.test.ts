@@ -6,10 +6,12 @@ import {
   PermanentError,
   prepareJob,
   type RunningJob,
+  Snooze,
 } from '@oncue/core'
+import { connectPostgres } from '@oncue/db/testing'
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { describeBoth, Gate, someJobs, until } from './harness.ts'
+import { describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
 
 /** Longer than any test: whatever happens, no poll brought it about. */
 const NO_POLL = 3_600_000
@@ -320,6 +322,46 @@ describeBoth('how a run ended is told', (bench) => {
     expect(stale + taken).toBe(1)
   })
 
+  it.each(['replaced', 'asked to stop'])(
+    'as a cancel when the job was to go on and was %s: also a last retry',
+    async (why) => {
+      const store = await bench.open()
+      const [gate, log] = [new Gate(), new TestLog()]
+      const ends: string[] = []
+      const failures: string[] = []
+      const unique = { key: 'one', onConflict: 'replace' } as const
+      const topics = ['retries', 'last', 'sleeps'] as const
+      const ids = await store.enqueue(
+        topics.map((topic) => prepareJob(topic, null, { unique, maxRetries: topic === 'last' ? 0 : 3 })),
+      )
+      const end = (error: Error) => () => gate.opened.then(() => Promise.reject(error))
+      const worker = await bench.start({
+        store,
+        log,
+        workers: {
+          retries: end(new TypeError('no luck')),
+          last: end(new TypeError('no luck')),
+          sleeps: end(new Snooze(0)),
+        },
+        onSettled: ({ topic }, { kind }) => void ends.push(`${topic} ${kind}`),
+        onFailed: ({ topic }) => void failures.push(topic),
+      })
+      await until(() => worker.stats().running === 3)
+      if (why === 'asked to stop') await store.cancel(ids)
+      else await store.enqueue(topics.map((topic) => prepareJob(topic, null, { unique, delay: NO_POLL })))
+      gate.open()
+      await worker.drain()
+      await worker.stop()
+      expect(ends.toSorted()).toEqual(['last cancel', 'retries cancel', 'sleeps cancel'])
+      expect(failures).toEqual([])
+      expect(worker.stats().settled).toMatchObject({ cancel: 3, retry: 0, fail: 0, snooze: 0 })
+      const stored = await Promise.all(ids.map(async (id) => (await store.get(id))?.status))
+      expect(stored).toEqual(['cancelled', 'cancelled', 'cancelled'])
+      // Nothing went wrong, so nothing is logged aloud.
+      expect([...log.of('error'), ...log.of('warn')]).toEqual([])
+    },
+  )
+
   it('to a hook that is waited for when the worker stops', async () => {
     const store = await bench.open()
     await store.enqueue([prepareJob('hopeless', null)])
@@ -339,5 +381,58 @@ describeBoth('how a run ended is told', (bench) => {
     gate.open()
     await stopped
     expect(isTold).toBe(true)
+  })
+})
+
+describePostgres('an end that the database refuses', (bench) => {
+  async function start(refused: (id: string) => string) {
+    const [store, session] = await Promise.all([bench.open(), connectPostgres(bench.url)])
+    bench.defer(() => session.end())
+    const [id = '', other = ''] = await store.enqueue([
+      prepareJob('poisoned', null),
+      prepareJob('works', null),
+    ])
+    await session.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'never'; end $$`,
+    )
+    await session.query(
+      `create trigger refuse before insert on oncue.history for each row when (${refused(id)}) execute function refuse()`,
+    )
+    const [gate, log] = [new Gate(), new TestLog()]
+    const ends: string[] = []
+    const failures: unknown[] = []
+    const worker = await bench.start({
+      store,
+      log,
+      workers: { poisoned: () => gate.opened, works: () => gate.opened },
+      onSettled: ({ topic }, { kind }) => void ends.push(`${topic} ${kind}`),
+      onFailed: ({ topic }, error) => void failures.push({ topic, error }),
+    })
+    await until(() => worker.stats().running === 2)
+    gate.open()
+    await until(async () => (await store.get(other))?.status === 'completed')
+    await until(() => ends.includes('works complete'))
+    await worker.stop()
+    return { stored: await store.get(id), ends: ends.toSorted(), failures, errors: log.of('error') }
+  }
+
+  it('is told as the failure that is stored', async () => {
+    const { stored, ends, failures, errors } = await start(
+      (id) => `new.id = '${id}' and new.status = 'completed'`,
+    )
+    expect(stored).toMatchObject({ status: 'failed', lastError: { class: 'DatabaseRefused' } })
+    expect(ends).toEqual(['poisoned fail', 'works complete'])
+    expect(failures).toEqual([{ topic: 'poisoned', error: stored?.lastError }])
+    expect(errors).toContain('the database refused the result of this run: its job failed')
+  })
+
+  it('and of which not even the failure can be written is told to no hook: its job runs again', async () => {
+    const { stored, ends, failures, errors } = await start((id) => `new.id = '${id}'`)
+    expect(stored).toMatchObject({ status: 'processing', run: 1 })
+    expect(ends).toEqual(['works complete'])
+    expect(failures).toEqual([])
+    expect(errors).toEqual([
+      'the database refused the end of this run, and that its job failed: the job runs again when its lease ends',
+    ])
   })
 })

@@ -243,6 +243,12 @@ describe('a child process', () => {
     ],
     [['--inspect=9229', '--max-old-space-size=64', '--no-warnings'], ['--no-warnings']],
     [['--no-warnings', '-e', 'work()'], ['--no-warnings']],
+    [['--env-file=.env', '--env-file-if-exists=.env.local', '--no-warnings'], ['--no-warnings']],
+    [['--env-file', '.env', '--env-file-if-exists', '.env.local', '--no-warnings'], ['--no-warnings']],
+    [
+      ['--env-file=.env', '--import', 'tsx'],
+      ['--import', 'tsx'],
+    ],
   ])('inherits of %j only what it needs', (flags, inherited) => {
     expect(inheritedFlags(flags)).toEqual(inherited)
   })

@@ -74,6 +74,38 @@ describeBoth('ends that cannot be written', (bench) => {
   })
 })
 
+describeBoth('a claim whose answer was lost', (bench) => {
+  it.each(['and so is the connection', 'alone'])('is made up for before a drain ends: %s', async (what) => {
+    const store = await bench.open()
+    let isLost = false
+    let isAway = what !== 'alone'
+    /** The real one, which loses the answer to the first claim of a drain. */
+    const faulty: Store = new Proxy(store, {
+      get(target, name) {
+        if (name === 'settleAndClaim') {
+          const claim: Store['settleAndClaim'] = async (ends, request) => {
+            if (!request.thorough || isLost) return target.settleAndClaim(ends, request)
+            isLost = true
+            await target.enqueue(someJobs(1, 'mail'))
+            return { ...(await target.settleAndClaim(ends, request)), jobs: [], unanswered: true }
+          }
+          return claim
+        }
+        if (name === 'throttled' && isAway) {
+          isAway = false
+          return () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'away'))
+        }
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const worker = await bench.start({ store: faulty, workers: { mail: () => {} } })
+    await worker.drain()
+    expect(isLost).toBe(true)
+    expect(await store.stats()).toMatchObject({ completed: 1, processing: 0, pending: 0 })
+  })
+})
+
 describePostgres('a worker on a Postgres', (bench) => {
   it('whose backends are terminated under load goes on, and runs each job once', async () => {
     const session = await sessionOn(bench)

@@ -2,6 +2,7 @@ import { Cancel, defineJobs, defineWorkers, job, Snooze } from '@oncue/core'
 import { afterEach, describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../src/testing.ts'
+import { TestLog } from './harness.ts'
 
 const MINUTE = 60_000
 const START = new Date('2026-01-01T00:00:00Z')
@@ -55,6 +56,15 @@ describe('createTestWorker', () => {
     expectTypeOf(done.result).toEqualTypeOf<{ sent: number } | null>()
     expect(done).toMatchObject({ status: 'completed', result: { sent: 3 }, created: START, lastError: null })
     expect(done.events).toMatchObject([{ type: 'log', data: { message: 'sending', fields: { to: 'ada' } } }])
+  })
+
+  it('logs runs and jobs that failed, as a worker does', async () => {
+    const log = new TestLog()
+    const worker = await open({ log })
+    await worker.run('flaky', {})
+    await worker.run('flaky', {}, { maxRetries: 0 })
+    expect(log.of('warn')).toEqual(['the run failed and will be retried'])
+    expect(log.of('error')).toEqual(['the job failed for good'])
   })
 
   it('gives the result as those who wait for it get it', async () => {

@@ -1,7 +1,7 @@
 import { isOncueError, type JobError, type OncueError } from '@oncue/core'
-import type { RunRef, Settled, Settlement } from './store.ts'
+import type { Settled, Settlement } from './store.ts'
 
-type Settle = (batch: readonly Settlement[]) => Promise<RunRef[]>
+type Settle = (batch: readonly Settlement[]) => Promise<Omit<Settled, 'refused'>>
 
 /**
  * Settles a batch; when the database refuses something in it, halves the batch until the poisoned
@@ -12,7 +12,7 @@ type Settle = (batch: readonly Settlement[]) => Promise<RunRef[]>
  */
 export async function settleBisected(batch: readonly Settlement[], settle: Settle): Promise<Settled> {
   try {
-    return { stale: await settle(batch), refused: [] }
+    return { ...(await settle(batch)), refused: [] }
   } catch (error) {
     if (!isPermanent(error)) throw error
     const [only] = batch
@@ -23,7 +23,11 @@ export async function settleBisected(batch: readonly Settlement[], settle: Settl
     const right = await half(batch.slice(middle), settle)
     if ('failure' in left && 'failure' in right) throw left.failure
     const halves = [left, right].map((one) => ('failure' in one ? one.refusal : one))
-    return { stale: halves.flatMap(({ stale }) => stale), refused: halves.flatMap(({ refused }) => refused) }
+    return {
+      stale: halves.flatMap(({ stale }) => stale),
+      cancelled: halves.flatMap(({ cancelled = [] }) => cancelled),
+      refused: halves.flatMap(({ refused }) => refused),
+    }
   }
 }
 
@@ -52,6 +56,6 @@ async function refuse({ id, run }: Settlement, reason: OncueError, settle: Settl
     message: `What this run gave back cannot be stored: ${reason.message}`,
     fingerprint: reason.code,
   }
-  const stale = await settle([{ id, run, kind: 'fail', error }])
-  return stale.length > 0 ? { stale, refused: [] } : { stale, refused: [{ id, run, reason: reason.message }] }
+  const { stale } = await settle([{ id, run, kind: 'fail', error }])
+  return { stale, refused: stale.length > 0 ? [] : [{ id, run, reason: reason.message, error }] }
 }

@@ -232,8 +232,13 @@ export type Settlement = RunRef &
 export type Settled = {
   /** Runs that were taken over, or settled before: nothing was written for them. */
   readonly stale: RunRef[]
-  /** Entries whose value the database refused: their jobs are failed with the reason. */
-  readonly refused: (RunRef & { readonly reason: string })[]
+  /** Runs after which the job was to go on, and is cancelled: it was asked to stop, or replaced. */
+  readonly cancelled?: RunRef[] | undefined
+  /**
+   * Entries that the database refused. Their jobs are failed with `error`; without one not even that could be
+   * written, and the end of the lease frees the job.
+   */
+  readonly refused: (RunRef & { readonly reason: string; readonly error?: JobError | undefined })[]
 }
 
 export type HeartbeatRequest = {

@@ -154,8 +154,8 @@ class Life {
     return {
       name: `settle ${JSON.stringify(settlements)}`,
       act: async (store) => {
-        const { stale, refused } = await store.settle(settlements)
-        return { stale: stale.toSorted(byId), refused }
+        const { stale, cancelled = [], refused } = await store.settle(settlements)
+        return { stale: stale.toSorted(byId), cancelled: cancelled.toSorted(byId), refused }
       },
     }
   }

@@ -1,12 +1,14 @@
 import type { EnqueueOptions, Registry, TopicDescription } from '@oncue/core'
 import type { Schedule, Store, Subscription } from '@oncue/db'
 import type { Logger } from '../log.ts'
+import { UNNAMED_SERVICE } from '../service.ts'
 import type { Duty } from './leader.ts'
 import { Loop } from './loop.ts'
 
 /**
  * Makes the schedules in the database those of the code: of the topics that are served here and of this
- * service, and no others. One that a person paused stays paused; one that has no pattern any more goes.
+ * service, and no others. One that a person paused stays paused; one that has no pattern any more goes, unless the
+ * service has no name: then it may be the one of another service that has none either.
  */
 export async function saveSchedules(
   { schedules }: Store,
@@ -19,7 +21,15 @@ export async function saveSchedules(
     const row = known.get(description.topic)
     const wanted = toSchedule(description, service)
     if (!wanted) {
-      if (row?.source === 'code') await schedules.withdraw(row.name, service)
+      if (row?.source !== 'code') continue
+      if (service !== UNNAMED_SERVICE) await schedules.withdraw(row.name, service)
+      else if ((row.service ?? service) === service) {
+        const hint = `give services names (ONCUE_SERVICE); if none declares it, run: oncue-worker schedules remove ${row.name}`
+        log.warn(
+          { schedule: row.name, service },
+          `schedule ${row.name} is not in this code and stays: another service without a name may declare it; ${hint}`,
+        )
+      }
     } else if (!row || !isSame(row, wanted)) {
       const { name, service: owner } = await schedules.save(wanted)
       if (owner !== service) {

@@ -131,6 +131,51 @@ export function describeSettle(dialect: Dialect): void {
       expect(await store.settle([complete(current)])).toMatchObject({ stale: [] })
     })
 
+    it.each<[string, 'settle' | 'settleAndClaim']>([
+      ['asked to stop', 'settle'],
+      ['asked to stop', 'settleAndClaim'],
+      ['replaced', 'settle'],
+      ['replaced', 'settleAndClaim'],
+    ])('says of runs that were %s which would have gone on, by %s', async (why, how) => {
+      const store = await bench.open()
+      const keyed = (n: number) =>
+        aJob({ maxRetries: n === 1 ? 0 : 3, unique: { key: `key ${n}`, onConflict: 'replace' } })
+      const ids = await store.enqueue([0, 1, 2, 3, 4, 5, 6].map(keyed))
+      const { jobs } = await store.claim(claiming({ limit: 7 }))
+      const runs = ids.map((id) => ({ id, run: 1 })) as [
+        RunRef,
+        RunRef,
+        RunRef,
+        RunRef,
+        RunRef,
+        RunRef,
+        RunRef,
+      ]
+      expect(jobs).toHaveLength(7)
+      if (why === 'replaced') await store.enqueue(ids.map((_, n) => keyed(n)))
+      else await store.cancel(ids)
+      const goOn = runs.slice(0, 4)
+      const stale = { ...runs[0], run: 9 }
+      const ends: Settlement[] = [
+        { ...runs[0], kind: 'retry', delayMs: 0, error: anError },
+        { ...runs[1], kind: 'retry', delayMs: 0, error: anError },
+        { ...runs[2], kind: 'snooze', delayMs: 0 },
+        { ...runs[3], kind: 'release' },
+        { ...runs[4], kind: 'fail', error: anError },
+        { ...runs[5], kind: 'cancel' },
+        complete(runs[6]),
+        { ...stale, kind: 'retry', delayMs: 0, error: anError },
+      ]
+      const settled = await (how === 'settle'
+        ? store.settle(ends, WORKER)
+        : store.settleAndClaim(ends, claiming()))
+      expect(settled).toMatchObject({ stale: [stale], refused: [] })
+      expect(settled.cancelled?.toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))).toEqual(goOn)
+      const ended = await Promise.all(ids.map(async (id) => (await read(store, id)).status))
+      expect(ended.slice(0, 4)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled'])
+      expect(ended.slice(4)).toEqual(['failed', 'cancelled', 'completed'])
+    })
+
     it('settles the rest of a batch that has stale and unknown runs in it', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(3))
@@ -256,7 +301,9 @@ export function describeSettle(dialect: Dialect): void {
         jobs.map((job, n) => complete(job, n === 1 ? 'nonsense' : '1')),
         claiming(),
       )
-      expect(next.refused).toMatchObject([{ id: jobs[1]?.id }])
+      const { lastError } = await read(store, jobs[1]?.id ?? '')
+      expect(lastError).toMatchObject({ class: 'DatabaseRefused' })
+      expect(next.refused).toMatchObject([{ id: jobs[1]?.id, error: lastError }])
       expect(await store.stats()).toMatchObject({ completed: 2, failed: 1 })
     })
 

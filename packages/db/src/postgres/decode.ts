@@ -5,7 +5,7 @@ import { ALL_SEEN, type Unseen } from './low-water.ts'
 
 /** One row of work_row_v1, column by column. */
 type WorkRow = [
-  kind: 'j' | 's' | 'c',
+  kind: 'j' | 's' | 'x' | 'c',
   id: JobId,
   run: number,
   queue: string,
@@ -41,6 +41,7 @@ const NO_EXTRAS: Extras = {
 export type Work = {
   readonly jobs: (ClaimedJob & { readonly visibleAt: Date })[]
   readonly stale: RunRef[]
+  readonly cancelled?: RunRef[]
   readonly now: Date
   readonly nextDue: Date | null
   readonly unseen: Unseen
@@ -49,12 +50,14 @@ export type Work = {
 export function decodeWork(rows: readonly unknown[][]): Work {
   const jobs: Work['jobs'] = []
   const stale: RunRef[] = []
+  const cancelled: RunRef[] = []
   let now = new Date(0)
   let nextDue: Date | null = null
   let unseen = ALL_SEEN
   for (const row of rows as WorkRow[]) {
     if (row[0] === 'j') jobs.push(claimedJob(row))
     else if (row[0] === 's') stale.push({ id: row[1], run: row[2] })
+    else if (row[0] === 'x') cancelled.push({ id: row[1], run: row[2] })
     else {
       now = row[8]
       nextDue = row[7]
@@ -62,7 +65,7 @@ export function decodeWork(rows: readonly unknown[][]): Work {
     }
   }
   sortLevels(jobs)
-  return { jobs, stale, now, nextDue, unseen }
+  return { jobs, stale, ...(cancelled.length > 0 && { cancelled }), now, nextDue, unseen }
 }
 
 function claimedJob(row: WorkRow): Work['jobs'][number] {

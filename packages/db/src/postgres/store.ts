@@ -170,7 +170,8 @@ export class PostgresStore extends ColdStore implements Store {
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, async (batch) => {
       const rows = await this.#client.query(sql.settle(batch, this.#now(), worker))
-      return decodeWork(rows).stale
+      const { stale, cancelled } = decodeWork(rows)
+      return { stale, cancelled }
     })
   }
 
@@ -199,7 +200,7 @@ export class PostgresStore extends ColdStore implements Store {
   async #claiming(
     request: ClaimRequest,
     query: (marks: Marks) => sql.Query,
-  ): Promise<Claimed & { stale: RunRef[] }> {
+  ): Promise<Claimed & Omit<Settled, 'refused'>> {
     const marks = this.#lowWater.marks(request, this.#elapsedMs())
     const { unseen, ...work } = decodeWork(await this.#client.queryOnce(query(marks)))
     this.#lowWater.learn(request, work.jobs, work.now, this.#elapsedMs(), unseen)

@@ -1,6 +1,6 @@
 import type { NewJob } from '@oncue/core'
 import type { Database } from 'better-sqlite3'
-import type { EnqueueOutcome, RunRef, Settlement } from '../store.ts'
+import type { EnqueueOutcome } from '../store.ts'
 import { drive } from '../transaction.ts'
 import { enqueueSteps } from './enqueue/steps.ts'
 import { Actions } from './work/actions.ts'
@@ -40,8 +40,5 @@ export class SqliteWork {
 
   claim: Claims['claim'] = (request, now) => this.#claims.claim(request, now)
 
-  /** Answers the stale ones. */
-  settle(settlements: readonly Settlement[], worker: string | null, now: number): RunRef[] {
-    return this.#settle.settle(settlements, worker, now)
-  }
+  settle: Settle['settle'] = (settlements, worker, now) => this.#settle.settle(settlements, worker, now)
 }

@@ -1,6 +1,6 @@
 drop function oncue.settle_others_v1;
 drop function oncue.settle_v1;
-drop function oncue.stale_row_v1;
+drop function oncue.run_row_v1;
 drop type oncue.work_row_v1;
 drop function oncue.crash_v1;
 drop function oncue.crash_error_v1;

@@ -336,25 +336,27 @@ begin
   perform oncue.free_slots_v1(p_now, v_ids);
 end $$;
 
--- One row a claimed job (kind 'j'), one row a settle that was refused (kind 's'), and one that
--- carries the clock and, when nothing was claimed, when to look again (kind 'c': visible_at = now,
--- run_at = next due). What most jobs do not have travels in `extras`, null when there is nothing.
+-- One row a claimed job (kind 'j'), one row a settle that was refused (kind 's'), one row a run after which
+-- the job was to go on and is cancelled (kind 'x'), and one that carries the clock and, when nothing was claimed,
+-- when to look again (kind 'c': visible_at = now, run_at = next due). What most jobs do not have travels in
+-- `extras`, null when there is nothing.
 create type oncue.work_row_v1 as (
   kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint,
   run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint,
   crashes smallint, timeout_ms integer, extras json
 );
 
-create function oncue.stale_row_v1(p_id uuid, p_run integer) returns oncue.work_row_v1
+create function oncue.run_row_v1(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row_v1
   language sql immutable
-  return row ('s'::"char", p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
+  return row (p_kind, p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row_v1;
 
 -- Ends runs. Every write is fenced by (id, run) and status, and by the worker if one is given: after a failover that
 -- lost commits, the run number of a lost claim is given out once more. Completions come as arrays sorted by id,
 -- because they are the many, and a row finds its place in them by halves (width_bucket); all other
 -- outcomes as one JSON array of
 -- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
--- p_big_* are results over the inline limit. Answers a row of kind 's' for each stale entry.
+-- p_big_* are results over the inline limit. Answers a row of kind 's' for each stale entry, and one of kind 'x'
+-- for each run after which the job was to go on and is cancelled.
 create function oncue.settle_v1(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
   p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null
@@ -435,7 +437,7 @@ begin
     if cardinality(v_done) < cardinality(p_ids) then
       -- A settle that is sent again after a lost connection finds its own work done: not stale.
       return query
-      select (oncue.stale_row_v1(s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
+      select (oncue.run_row_v1('s', s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
       where not exists (
         select from oncue.history h
         where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed'
@@ -443,12 +445,14 @@ begin
     end if;
   end if;
   if p_others is not null then
-    return query select (oncue.stale_row_v1(s.id, s.run)).* from oncue.settle_others_v1(v_now, p_others, p_worker) as s;
+    return query select (oncue.run_row_v1(s.kind, s.id, s.run)).* from oncue.settle_others_v1(v_now, p_others, p_worker) as s;
   end if;
 end $$;
 
--- The outcomes that are not a completion. Answers the stale ones.
-create function oncue.settle_others_v1(p_now timestamptz, p_others json, p_worker uuid) returns table (id uuid, run integer)
+-- The outcomes that are not a completion. Answers the stale ones ('s'), and those that were to go on and are cancelled
+-- ('x'): they were asked to stop, or replaced.
+create function oncue.settle_others_v1(p_now timestamptz, p_others json, p_worker uuid)
+  returns table (kind "char", id uuid, run integer)
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -459,6 +463,7 @@ declare
   v_ended uuid[];
   v_keyed uuid[];
   v_runs integer[];
+  v_cancelled uuid[];
   v_ids uuid[];
   v_data json[];
   v_snoozed uuid[];
@@ -518,7 +523,7 @@ begin
     returning j.*,
       (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
         then 'failed' else 'cancelled' end)::oncue."Status" as new_status,
-      s.error, s.fingerprint as new_fingerprint
+      s.kind, s.error, s.fingerprint as new_fingerprint
   ), kept as (
     insert into oncue.history
       (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
@@ -541,8 +546,9 @@ begin
       sum(date_part('epoch', p_now - coalesce(started_at, p_now)) * 1000)::bigint
     from ended where id in (select k.id from kept k) group by queue, topic
   )
-  select array_agg(e.id), v_runs || array_agg(e.run), array_agg(e.id) filter (where e.unique_key is not null)
-    into v_ended, v_runs, v_keyed from ended e;
+  select array_agg(e.id), v_runs || array_agg(e.run), array_agg(e.id) filter (where e.unique_key is not null),
+      array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind <> 'cancel')
+    into v_ended, v_runs, v_keyed, v_cancelled from ended e;
 
   if v_ids is not null then
     perform oncue.append_event_v1(p_now, v_ids, 'run_failed', v_data);
@@ -561,6 +567,10 @@ begin
   end if;
 
   return query
-  select s.id, s.run from json_to_recordset(p_others) as s(id uuid, run integer)
+  select 's'::"char", s.id, s.run from json_to_recordset(p_others) as s(id uuid, run integer)
   where not exists (select from unnest(v_back || v_ended, v_runs) as d(id, run) where d.id = s.id and d.run = s.run);
+  if v_cancelled is not null then
+    return query
+    select 'x'::"char", d.id, d.run from unnest(v_back || v_ended, v_runs) as d(id, run) where d.id = any (v_cancelled);
+  end if;
 end $$;

@@ -1,5 +1,5 @@
 import type { JobError, JobId } from '@oncue/core'
-import type { RunRef, Settlement } from '../../store.ts'
+import type { RunRef, Settled, Settlement } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { type EndedRun, Tally } from '../tally.ts'
 import { type Completion, completeAll } from './complete.ts'
@@ -46,8 +46,7 @@ export class Settle {
     this.#limits = limits
   }
 
-  /** Answers the stale ones. */
-  settle(settlements: readonly Settlement[], worker: string | null, now: number): RunRef[] {
+  settle(settlements: readonly Settlement[], worker: string | null, now: number): Omit<Settled, 'refused'> {
     const completions: Completion[] = []
     const others: Other[] = []
     for (const settlement of settlements) {
@@ -55,11 +54,14 @@ export class Settle {
       else others.push(settlement)
     }
     const stale = completeAll(this.#statements, this.#ends, completions, worker, now)
-    return others.length > 0 ? [...stale, ...this.#settleOthers(others, worker, now)] : stale
+    if (others.length === 0) return { stale }
+    const ended = this.#settleOthers(others, worker, now)
+    return { ...ended, stale: [...stale, ...ended.stale] }
   }
 
-  #settleOthers(settlements: readonly Other[], worker: string | null, now: number): RunRef[] {
+  #settleOthers(settlements: readonly Other[], worker: string | null, now: number): Omit<Settled, 'refused'> {
     const stale: RunRef[] = []
+    const cancelled: RunRef[] = []
     const ended: JobId[] = []
     const keyed: JobId[] = []
     const back: JobId[] = []
@@ -93,12 +95,13 @@ export class Settle {
       const error = 'error' in settlement ? settlement.error : undefined
       if (this.finish(current, status, error, now)) tally.run(current, status)
       ended.push(id)
+      if (!isFailure && settlement.kind !== 'cancel') cancelled.push({ id, run })
       if (current.unique_key !== null) keyed.push(id)
     }
     this.#statements.write(tally.statements())
     this.#ends.afterFinish(ended, false, keyed, now)
     this.#limits.free(back, now)
-    return stale
+    return { stale, ...(cancelled.length > 0 && { cancelled }) }
   }
 
   current(id: JobId, run: number): CurrentRun | undefined {
