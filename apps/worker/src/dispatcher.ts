@@ -273,7 +273,11 @@ export class Dispatcher {
     this.#starting += start
     let claimed: Claimed
     try {
-      claimed = await this.#settling(batch, () => store.settleAndClaim(batch.settlements, request))
+      claimed = await this.#settling(batch, async () => {
+        // A poll releases jobs whose parents ended while their edges were being committed.
+        if (thorough) await store.rescue(worker)
+        return store.settleAndClaim(batch.settlements, request)
+      })
     } catch (error) {
       this.#hungry = true
       this.#unsure = true

@@ -436,3 +436,21 @@ describePostgres('an end that the database refuses', (bench) => {
     ])
   })
 })
+
+describePostgres('a job whose edge is committed after its parent has ended', (bench) => {
+  it('is drained too', async () => {
+    const store = await bench.open()
+    const session = await connectPostgres(bench.url)
+    const [parent] = someJobs(1, 'mail')
+    if (!parent) throw new Error('there is one')
+    await store.enqueue([parent])
+    await session.query('begin')
+    const [child = ''] = await store.enqueue(someJobs(1, 'mail', { after: [parent.id] }), { tx: session })
+    const worker = await bench.start({ store, workers: { mail: () => null } })
+    await worker.drain()
+    await session.query('commit')
+    await session.end()
+    await worker.drain()
+    expect(await store.get(child)).toMatchObject({ status: 'completed' })
+  })
+})

@@ -1,5 +1,8 @@
 import type { OncueError } from '@oncue/core'
 
+/** Marks an error of a call of which nothing reached the database. */
+export const NOT_SENT = Symbol('nothing reached the database')
+
 const ATTEMPTS = 5
 const FIRST_DELAY_MS = 10
 

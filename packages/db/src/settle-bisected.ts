@@ -1,4 +1,5 @@
 import { isOncueError, type JobError, type OncueError } from '@oncue/core'
+import { NOT_SENT } from './retry.ts'
 import type { Settled, Settlement } from './store.ts'
 
 type Settle = (batch: readonly Settlement[]) => Promise<Omit<Settled, 'refused'>>
@@ -17,7 +18,7 @@ export async function settleBisected(batch: readonly Settlement[], settle: Settl
     if (!isPermanent(error)) throw error
     const [only] = batch
     if (!only) throw error
-    if (batch.length === 1) return refuse(only, error, settle)
+    if (batch.length === 1) return (await settledAfterAll(only, error, settle)) ?? refuse(only, error, settle)
     const middle = batch.length >> 1
     const left = await half(batch.slice(0, middle), settle)
     const right = await half(batch.slice(middle), settle)
@@ -31,9 +32,10 @@ export async function settleBisected(batch: readonly Settlement[], settle: Settl
   }
 }
 
-/** Whether sending the same again would fail again, for a reason that may lie in what is sent. */
+/** Whether sending the same again would fail again, for a reason that may lie in what is sent: so it was sent. */
 export function isPermanent(error: unknown): error is OncueError {
-  return isOncueError(error, 'DATABASE_REFUSED') || isOncueError(error, 'DATABASE_ERROR')
+  if (!isOncueError(error) || NOT_SENT in error) return false
+  return error.code === 'DATABASE_REFUSED' || error.code === 'DATABASE_ERROR'
 }
 
 /** One that cannot even be failed must not fail the other half with it: the end of its lease frees its job. */
@@ -47,6 +49,21 @@ async function half(
     if (!isPermanent(failure)) throw failure
     const refused = batch.map(({ id, run }) => ({ id, run, reason: failure.message }))
     return { failure, refusal: { stale: [], refused } }
+  }
+}
+
+/** An error of unknown kind may have passed: a result is not given up for one. */
+async function settledAfterAll(
+  only: Settlement,
+  error: OncueError,
+  settle: Settle,
+): Promise<Settled | undefined> {
+  if (error.code !== 'DATABASE_ERROR') return undefined
+  try {
+    return { ...(await settle([only])), refused: [] }
+  } catch (again) {
+    if (!isPermanent(again)) throw again
+    return undefined
   }
 }
 

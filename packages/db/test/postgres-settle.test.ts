@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { claiming, complete, read, someJobs } from '../src/conformance/harness.ts'
+import { aJob, claiming, complete, read, someJobs } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import type { Store } from '../src/store.ts'
 import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
@@ -53,6 +53,19 @@ describe('an end that Postgres will never take', () => {
     expect(stale).toEqual([])
     expect(refused).toEqual([{ id: poisoned?.id, run: 1, reason: 'Postgres: never' }])
     expect(await store.stats()).toMatchObject({ completed: 4, processing: 1 })
+  })
+
+  it('costs a job nothing when it passes', async () => {
+    await store.enqueue([aJob()])
+    const { jobs } = await store.claim(claiming({ limit: 1 }))
+    await admin(`create sequence tries; create function fail_once() returns trigger language plpgsql
+      as 'begin if nextval(''tries'') = 1 then raise exception ''once'' using errcode = ''XX000''; end if; return new; end';
+      create trigger fail_once before insert on oncue.history for each row execute function fail_once()`)
+    expect(await store.settle(jobs.map((job) => complete(job, '"done"')))).toMatchObject({
+      stale: [],
+      refused: [],
+    })
+    expect(await read(store, jobs[0]?.id ?? '')).toMatchObject({ status: 'completed', result: 'done' })
   })
 
   it('is no reason to give up results when nothing at all can be written', async () => {

@@ -1,6 +1,6 @@
 import type { OncueError } from '@oncue/core'
 import pg from 'pg'
-import { withRetries } from '../retry.ts'
+import { NOT_SENT, withRetries } from '../retry.ts'
 import type { Row, Steps } from '../transaction.ts'
 import { cancelStatement } from './cancel.ts'
 import { TYPES } from './decode.ts'
@@ -188,8 +188,6 @@ export class PostgresClient {
 }
 
 const ignore = () => {}
-
-const NOT_SENT = Symbol('nothing reached the database')
 
 function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error
