@@ -74,6 +74,15 @@ describe('a job', () => {
     expect(screen.getByText(/warn: slow/)).toBeVisible()
   })
 
+  it('leads to the job that replaced it', async () => {
+    const newer = '019a8b2c-7d10-7000-8000-00000000beef'
+    const event = { jobId: JOB_ID, version: 1, type: 'replaced', created: NOW, data: { jobId: newer } }
+    const { app, screen } = await open(jobOf({ status: 'cancelled', events: [event] }))
+    expect(await screen.findByText('Replaced by a newer enqueue')).toBeVisible()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${newer}` }))
+    expect(app.getPathname()).toBe(`/jobs/${newer}`)
+  })
+
   it('shows what it was given, what is masked, and every digit', async () => {
     const payload = { amount: 1234567890.12, users: [{ password: '[masked]' }] }
     const { screen } = await open(jobOf({ payload, masked: ['payload.users[0].password'] }))

@@ -28,6 +28,11 @@ export type Entry = { readonly key: string; readonly at: Date } & (
       readonly what: 'requeued' | 'cancelled' | 'cancel_requested'
       readonly by: string | null
     }
+  | {
+      readonly kind: 'replaced'
+      /** The job that runs in its place; null: this one, with what was enqueued later. */
+      readonly by: string | null
+    }
   | { readonly kind: 'step'; readonly name: string }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'next'; readonly isRetry: boolean }
@@ -104,6 +109,8 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
         what: type,
         by: (data as { by?: string } | null)?.by ?? null,
       }
+    case 'replaced':
+      return { key, kind: 'replaced', at: created, by: (data as { jobId?: string } | null)?.jobId ?? null }
     case 'step_finished':
       return { key, kind: 'step', at: created, name: (data as { name: string }).name }
     default:
