@@ -100,7 +100,10 @@ function lookOf(entry: Entry): Look {
     case 'enqueued':
       return { title: 'Enqueued', icon: 'plus', tone: 'neutral' }
     case 'run':
-      return { ...RUNS[entry.outcome], title: `Run ${entry.run} ${RUNS[entry.outcome].title}` }
+      return {
+        ...RUNS[entry.outcome],
+        title: `Run ${entry.run} ${RUNS[entry.outcome].title}${snoozeOf(entry)}`,
+      }
     case 'done-by':
       return {
         ...ACTS[entry.what],
@@ -116,6 +119,8 @@ function lookOf(entry: Entry): Look {
       return { title: entry.isRetry ? 'Runs again' : 'Runs', icon: 'waiting', tone: 'neutral' }
   }
 }
+
+const snoozeOf = ({ snoozedMs }: Run) => (snoozedMs ? ` for ${duration(snoozedMs)}` : '')
 
 const RUNS: Readonly<Record<Run['outcome'], Look>> = {
   running: { title: 'is running', icon: 'running', tone: 'accent' },

@@ -58,7 +58,7 @@ describe('the timeline', () => {
       { kind: 'run', run: 1, outcome: 'failed', waitedMs: 1_000, ranMs: 3_000, worker: 'w1', error },
       { kind: 'step', name: 'render' },
       { kind: 'run', run: 2, outcome: 'crashed', waitedMs: 2_000, ranMs: 3_000, error: null },
-      { kind: 'run', run: 3, outcome: 'snoozed', waitedMs: 1_000, ranMs: 2_000 },
+      { kind: 'run', run: 3, outcome: 'snoozed', snoozedMs: 1, waitedMs: 1_000, ranMs: 2_000 },
       { kind: 'run', run: 4, outcome: 'interrupted', waitedMs: 2_000, ranMs: 1_000 },
       { kind: 'done-by', what: 'requeued', by: 'anna' },
       { kind: 'event', type: 'sent', data: { to: 3 } },

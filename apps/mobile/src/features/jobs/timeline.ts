@@ -20,6 +20,8 @@ export type Entry = { readonly key: string; readonly at: Date } & (
       /** Since it could have run, or since the last run ended. */
       readonly waitedMs: number | null
       readonly ranMs: number | null
+      /** For how long it was snoozed. */
+      readonly snoozedMs: number | null
       readonly worker: string | null
       readonly error: Pick<JobError, 'class' | 'message'> | null
     }
@@ -52,6 +54,7 @@ interface RunData {
   readonly worker?: string | null
   readonly startedAt?: string | null
   readonly error?: JobError
+  readonly delayMs?: number
 }
 
 const OUTCOMES = {
@@ -88,13 +91,14 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
     case 'run_crashed':
     case 'run_snoozed':
     case 'run_interrupted': {
-      const { run = 0, worker = null, startedAt, error } = (data ?? {}) as RunData
+      const { run = 0, worker = null, startedAt, error, delayMs = null } = (data ?? {}) as RunData
       // Of the latest run the job itself knows when it began.
       const begun = startedAt ?? (run === job.run ? job.startedAt : null)
       const start = begun === null ? null : new Date(begun).getTime()
       return {
         ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
         outcome: OUTCOMES[type],
+        snoozedMs: delayMs,
         waitedMs: start === null ? null : Math.max(0, start - freeAt),
         ranMs: start === null ? null : created.getTime() - start,
       }
@@ -124,7 +128,7 @@ function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
   const could = Math.max(freeAt, Math.min(runAt.getTime(), start))
   const outcome = status === 'processing' ? 'running' : isFinished(status) ? status : 'completed'
   return {
-    ...{ key: `run-${run}`, kind: 'run', run, outcome, worker: lockedBy, error: null },
+    ...{ key: `run-${run}`, kind: 'run', run, outcome, worker: lockedBy, error: null, snoozedMs: null },
     at: finishedAt ?? startedAt,
     waitedMs: Math.max(0, start - could),
     ranMs: finishedAt && finishedAt.getTime() - start,
