@@ -76,12 +76,31 @@ describe('Devices', () => {
     const { screen } = await renderApp('/settings', { answers })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
     expect(await screen.findByText('the token laptop of ada')).toBeVisible()
+    expect(screen.queryByText(/you will be signed out/)).toBeNull()
     const button = screen.getByLabelText('Hold to revoke the token laptop of ada and its devices')
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)
     await waitFor(() => expect(revoked).toEqual([{ id: 't1' }]))
     expect(await screen.findByText(/^The token laptop of ada and 3.devices are shut out/)).toBeVisible()
+  })
+
+  it.each([
+    [
+      'with this token',
+      [deviceOf('d2'), deviceOf('d3', { maker: { id: 'd2', kind: 'device', name: 'Pixel' } })],
+    ],
+    ['by a device of this token', [deviceOf('token', { maker: { id: 't1', kind: 'token', name: 'ada' } })]],
+  ])('warn those who are signed in %s', async (how, others) => {
+    const maker = { id: how === 'with this token' ? 'token' : 't1', kind: 'token', name: 'ada' } as const
+    const { screen } = await renderApp('/settings', {
+      answers: { 'devices.list': () => [deviceOf(ID, { name: 'Tablet', maker }), ...others] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Tablet/))
+    const warning = await screen.findByText(/you will be signed out/)
+    expect(warning.props.children.replaceAll('\u202f', ' ')).toBe(
+      `You are signed in ${how}: you will be signed out. Ends ${others.length + 1} devices.`,
+    )
   })
 
   it('leave the token that made them to admins', async () => {
