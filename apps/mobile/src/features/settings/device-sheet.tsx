@@ -27,7 +27,8 @@ export interface DeviceSheetProps {
 export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
   const { id, role, created, createdBy, maker, lastUsed, isThis, push } = device
   const toast = useToast()
-  const lock = useLock()
+  // None changes a device that may do more than they do.
+  const lock = useLock(role === 'admin' ? 'admin' : 'act')
   const tokenLock = useLock('admin')
   const { me } = useSignedIn()
   const [name, setName] = useState(device.name)
@@ -104,6 +105,7 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
         maxLength={100}
         editable={lock === null}
         error={name.trim() === '' ? 'Give it a name' : null}
+        {...(lock !== null && { help: lock })}
       />
       <Fact name="Role" value={role} />
       <Fact name="Paired" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />

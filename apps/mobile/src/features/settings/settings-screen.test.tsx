@@ -103,6 +103,18 @@ describe('Devices', () => {
     )
   })
 
+  it('that may do more than oneself are locked, with the reason', async () => {
+    const { screen } = await renderApp('/settings', {
+      role: 'operator',
+      answers: { 'devices.list': () => [deviceOf(ID, { role: 'admin' })] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Pixel/))
+    expect(await screen.findByLabelText('Name')).toHaveProp('editable', false)
+    expect(screen.getByText('Your role is operator: only an admin can do this.')).toBeVisible()
+    expect(screen.getByLabelText('Revoke')).toBeDisabled()
+    expect(screen.queryByLabelText(/^Hold to revoke/)).toBeNull()
+  })
+
   it('leave the token that made them to admins', async () => {
     const { screen } = await renderApp('/settings', {
       role: 'operator',
