@@ -73,7 +73,7 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
           )}
           {lock === null ? (
             <HoldButton
-              label={isThis ? 'Hold to revoke this device' : `Hold to revoke ${device.name}`}
+              label={isThis ? 'Hold to revoke this device' : `Hold to revoke the device ${device.name}`}
               variant="danger"
               onConfirm={() => void done(() => revoke.run(null), `${device.name} is shut out`)}
             />
@@ -109,9 +109,9 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
       />
       <Fact name="Role" value={role} />
       <Fact name="Paired" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />
-      {maker && <Fact name="Ends with" value={`the ${maker.kind} ${maker.name}`} />}
+      {maker && <Fact name="Depends on" value={`the ${maker.kind} ${maker.name}`} />}
       <Fact name="Last used" value={lastUsed ? moment(lastUsed) : 'never'} />
-      <Fact name="Ends" value={endInWords(device)} />
+      <Fact name="Expires" value={endInWords(device)} />
       <Fact name="Notifications" value={pushInWords(push)} />
       <Text variant="small" color="textMuted">
         {isThis

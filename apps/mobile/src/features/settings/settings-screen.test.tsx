@@ -121,7 +121,9 @@ describe('Devices', () => {
       answers: { 'devices.list': () => [deviceOf(ID)] },
     })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
-    expect(await screen.findByLabelText('Hold to revoke Pixel')).toBeVisible()
+    expect(await screen.findByLabelText('Hold to revoke the device Pixel')).toBeVisible()
+    expect(screen.getByText('Depends on')).toBeVisible()
+    expect(screen.getByText('Expires')).toBeVisible()
     expect(screen.queryByLabelText(/revoke the token/)).toBeNull()
   })
 
