@@ -137,8 +137,18 @@ function part(target: unknown, name: string): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  UNAUTHORIZED: 'The token is wrong, expired or revoked',
+  PAIRING_REFUSED: 'The code is wrong, was used or has expired',
+}
+
+/** Why an attempt was refused; null: it is none. */
+export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): string | null {
+  const code = action.endsWith('.refused') ? part(target, 'reason') : undefined
+  return code === undefined ? null : (REASONS[code] ?? code)
+}
+
 const KINDS: Readonly<Record<string, string>> = {
-  anonymous: 'without signing in',
   device: 'a paired device',
   jwt: 'a signed token',
   session: 'a browser',
@@ -152,9 +162,9 @@ const SYSTEMS = {
   ...{ Windows: 'Windows', 'Mac OS': 'Mac', Linux: 'Linux' },
 }
 
-/** From where: "Firefox on Linux", "a paired device". */
-export function deviceOf({ actor, userAgent }: Pick<Entry, 'actor' | 'userAgent'>): string {
-  const kind = KINDS[actor.kind] ?? actor.kind
+/** From where: "Firefox on Linux", "a paired device"; of those who showed nothing only the address is known. */
+export function deviceOf({ actor, userAgent, ip }: Pick<Entry, 'actor' | 'userAgent' | 'ip'>): string {
+  const kind = actor.kind === 'anonymous' ? (ip ?? 'an unknown address') : (KINDS[actor.kind] ?? actor.kind)
   const named = (names: object) => Object.entries(names).find(([sign]) => userAgent?.includes(sign))?.[1]
   const place = [named(BROWSERS), named(SYSTEMS)].filter((word) => word !== undefined).join(' on ')
   if (place === '') return kind
