@@ -72,6 +72,7 @@ describe('from where', () => {
   })
 
   it('is what was proven, where nothing else is known', () => {
+    expect(deviceOf({ actor: actor('jwt'), userAgent: null, ip: null })).toBe('a JWT')
     expect(deviceOf({ actor: actor('token'), userAgent: 'node', ip: null })).toBe('a token')
     expect(deviceOf({ actor: actor('device'), userAgent: null, ip: null })).toBe('a paired device')
   })

@@ -150,7 +150,7 @@ export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): 
 
 const KINDS: Readonly<Record<string, string>> = {
   device: 'a paired device',
-  jwt: 'a signed token',
+  jwt: 'a JWT',
   session: 'a browser',
   token: 'a token',
 }
