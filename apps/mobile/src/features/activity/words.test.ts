@@ -16,6 +16,14 @@ describe('what somebody did', () => {
     ['session.create', { id: 'a' }, 1, 'signed in'],
     ['session.refused', { reason: 'UNAUTHORIZED' }, 0, 'tried to sign in and was refused'],
     ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 0, 'sent a pairing code that was refused'],
+    [
+      'tokens.revoke',
+      { id: 't', name: 'laptop', devices: 2 },
+      1,
+      'revoked the token laptop and its 2 devices',
+    ],
+    ['tokens.revoke', { id: 't', name: 'ci', devices: 0 }, 1, 'revoked the token ci'],
+    ['tokens.revoke', { id: 't', devices: 1 }, 1, 'revoked a token and its 1 device'],
     ['moons.land', null, null, 'moons.land'],
   ])('%s', (action, target, many, words) => {
     expect(plain(deedOf({ action, target, count: many }))).toBe(words)

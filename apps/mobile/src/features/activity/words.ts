@@ -51,7 +51,7 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'session.refused': ['tried to sign in and was refused'],
   'settings.set': ['changed settings'],
   'tokens.create': ['made the token', 'name'],
-  'tokens.revoke': ['revoked a token'],
+  'tokens.revoke': ['revoked the token', 'name'],
 }
 
 const JOBS: Readonly<Record<string, string>> = {
@@ -69,6 +69,7 @@ export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | '
   const jobs = JOBS[action]
   if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}`
   if (action.startsWith('operations.')) return bulkDeed(action, target, many ?? 0)
+  if (action === 'tokens.revoke') return revokeDeed(target)
   const [verb = action, of] = ACTIONS[action] ?? []
   return verb + (of === undefined ? '' : about(target, of, ''))
 }
@@ -79,6 +80,13 @@ function bulkDeed(action: string, target: unknown, many: number): string {
   if (action === 'operations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
   const what = `to ${verb === 'requeue' ? 'retry' : (verb ?? 'act on')}`
   return action === 'operations.stop' ? `stopped, after ${jobs}, a bulk action` : `began ${what} ${jobs}`
+}
+
+function revokeDeed(target: unknown): string {
+  const name = part(target, 'name')
+  const devices = Number(part(target, 'devices') ?? 0)
+  const token = name === undefined ? 'a token' : `the token ${name}`
+  return `revoked ${token}${devices > 0 ? ` and its ${count(devices, 'device')}` : ''}`
 }
 
 function about(target: unknown, name: string, before: string): string {
