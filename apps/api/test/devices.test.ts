@@ -82,7 +82,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
       expect(await errorOf(client.health.get.query())).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(await api.client().devices.list.query()).toMatchObject([{ id: other.device.id }])
     const { items } = await api.client().audit.list.query({ action: 'tokens.revoke' })
-    expect(items).toMatchObject([{ target: { id, devices: 2 } }])
+    expect(items).toMatchObject([{ target: { id, name: 'ada', devices: 2 } }])
   })
 
   it('end when they were not used for as long as the setting says, which use renews', async () => {

@@ -61,9 +61,10 @@ export const revoke = changing({
   async run({ store, auth }, { id }) {
     const { devices } = await store.tokens.revoke(id)
     await auth.changed()
-    return { devices }
+    const token = await store.tokens.get(id)
+    return { devices, name: token?.name }
   },
-  note: ({ id }, { devices }) => ({ target: { id, devices }, count: 1 }),
+  note: ({ id }, { devices }, _, { name }) => ({ target: { id, name, devices }, count: 1 }),
 })
 
 export const me = reading({

@@ -43,7 +43,7 @@ describe('a device', () => {
     await page.getByRole('link', { name: /^Kitchen tablet, viewer, / }).click()
 
     expectTrouble(/401/)
-    await hold(page, 'Hold to revoke Kitchen tablet')
+    await hold(page, 'Hold to revoke the device Kitchen tablet')
     await page.getByText('Kitchen tablet is shut out').waitFor()
     await page.getByRole('link', { name: /^Kitchen tablet/ }).waitFor({ state: 'detached' })
     await other.getByText('Your session has ended').waitFor()

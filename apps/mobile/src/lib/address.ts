@@ -13,6 +13,13 @@ export function toServerUrl(typed: string): string | undefined {
 const ADDRESS =
   /^(https?):\/\/([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])((?::\d{1,5})?(?:\/[\w.~/-]*)?)$/i
 
+/** Whether what comes before an @ could be taken for the server: `https://good.example@evil.example`. */
+export function hidesServer(address: string): boolean {
+  return /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/\\?#]*@/i.test(address.trim())
+}
+
+export const HIDDEN_SERVER = 'This link hides where it leads (…@…). Do not use it.'
+
 /** All of it: `10.evil.example` is anywhere. */
 const LOCAL =
   /^(localhost|\[::1\]|(127|10)(\.\d{1,3}){3}|192\.168(\.\d{1,3}){2}|172\.(1[6-9]|2\d|3[01])(\.\d{1,3}){2}|[a-z0-9.-]+\.local)(:\d+)?(\/|$)/i

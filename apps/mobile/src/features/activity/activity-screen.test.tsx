@@ -51,6 +51,22 @@ describe('Activity', () => {
     expect(asked.at(-1)).toBe('u1')
   })
 
+  it('says from which address a sign-in was refused, and why', async () => {
+    const entry = entryOf('1', {
+      ...{ action: 'session.refused', actor: { id: '', name: 'anonymous', kind: 'anonymous' } },
+      ...{ target: { reason: 'UNAUTHORIZED' }, count: 0 },
+    })
+    const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
+    const row = await screen.findByLabelText(
+      /^anonymous tried to sign in and was refused, from 10\.0\.0\.7, /,
+    )
+    expect(screen.getByText('by anonymous · 10.0.0.7')).toBeVisible()
+    fireEvent.press(row)
+    expect(await screen.findByText('The token is wrong, expired or revoked')).toBeVisible()
+    expect(screen.queryByText('How many')).toBeNull()
+    expect(screen.queryByText(/UNAUTHORIZED/)).toBeNull()
+  })
+
   it('goes on to older pages', async () => {
     const { screen } = await renderApp('/activity', {
       answers: {

@@ -4,7 +4,7 @@ import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { moment, number } from '../../lib/format.ts'
 import type { Entry } from './queries.ts'
-import { deedOf, deviceOf } from './words.ts'
+import { deedOf, deviceOf, reasonOf } from './words.ts'
 
 export interface EntrySheetProps {
   readonly entry: Entry
@@ -17,6 +17,8 @@ export interface EntrySheetProps {
 export function EntrySheet({ entry, onClose, onFilter }: EntrySheetProps) {
   const { actor, at, action, target, count, ip, userAgent, requestId } = entry
   const who = actor.name || actor.id
+  const from = deviceOf(entry)
+  const reason = reasonOf(entry)
   return (
     <Sheet
       isOpen
@@ -25,13 +27,14 @@ export function EntrySheet({ entry, onClose, onFilter }: EntrySheetProps) {
       footer={<Button wide label={`Only what ${who} did`} icon="filter" onPress={onFilter} />}
     >
       <Fact name="When" value={moment(at)} />
-      <Fact name="From" value={deviceOf(entry)} />
+      {reason !== null && <Fact name="Reason" value={reason} />}
+      {from !== ip && <Fact name="From" value={from} />}
       {ip !== null && <Fact name="Address" value={ip} />}
-      {count !== null && <Fact name="How many" value={number(count)} />}
+      {count !== null && reason === null && <Fact name="How many" value={number(count)} />}
       <Fact name="Action" value={action} />
       {userAgent !== null && <Fact name="Agent" value={userAgent} />}
       {requestId !== null && <Fact name="Request" value={requestId} />}
-      {target !== null && <JsonTree value={target} />}
+      {target !== null && reason === null && <JsonTree value={target} />}
     </Sheet>
   )
 }

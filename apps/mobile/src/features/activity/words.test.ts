@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deedOf, deviceOf, targetOf } from './words.ts'
+import { deedOf, deviceOf, reasonOf, targetOf } from './words.ts'
 
 const plain = (text: string) => text.replaceAll('\u202f', ' ')
 
@@ -16,6 +16,14 @@ describe('what somebody did', () => {
     ['session.create', { id: 'a' }, 1, 'signed in'],
     ['session.refused', { reason: 'UNAUTHORIZED' }, 0, 'tried to sign in and was refused'],
     ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 0, 'sent a pairing code that was refused'],
+    [
+      'tokens.revoke',
+      { id: 't', name: 'laptop', devices: 2 },
+      1,
+      'revoked the token laptop and its 2 devices',
+    ],
+    ['tokens.revoke', { id: 't', name: 'ci', devices: 0 }, 1, 'revoked the token ci'],
+    ['tokens.revoke', { id: 't', devices: 1 }, 1, 'revoked a token and its 1 device'],
     ['moons.land', null, null, 'moons.land'],
   ])('%s', (action, target, many, words) => {
     expect(plain(deedOf({ action, target, count: many }))).toBe(words)
@@ -46,17 +54,34 @@ describe('to what', () => {
   })
 })
 
+it.each([
+  ['session.refused', { reason: 'UNAUTHORIZED' }, 'The token is wrong, expired or revoked'],
+  ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 'The code is wrong, was used or has expired'],
+  ['session.refused', { reason: 'MOON' }, 'MOON'],
+  ['queues.pause', { queue: 'mail' }, null],
+])('%s of %j has a reason in words', (action, target, words) => {
+  expect(reasonOf({ action, target })).toBe(words)
+})
+
 describe('from where', () => {
   const agent =
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36'
   const actor = (kind: string) => ({ id: 'a', name: 'ada', kind })
 
   it('is the browser of a session', () => {
-    expect(deviceOf({ actor: actor('session'), userAgent: agent })).toBe('Chrome on Linux')
+    expect(deviceOf({ actor: actor('session'), userAgent: agent, ip: null })).toBe('Chrome on Linux')
+  })
+
+  it('is the address of those who showed nothing', () => {
+    const anonymous = { actor: actor('anonymous'), ip: '10.0.0.7' }
+    expect(deviceOf({ ...anonymous, userAgent: null })).toBe('10.0.0.7')
+    expect(deviceOf({ ...anonymous, userAgent: agent })).toBe('10.0.0.7, Chrome on Linux')
+    expect(deviceOf({ ...anonymous, userAgent: null, ip: null })).toBe('an unknown address')
   })
 
   it('is what was proven, where nothing else is known', () => {
-    expect(deviceOf({ actor: actor('token'), userAgent: 'node' })).toBe('a token')
-    expect(deviceOf({ actor: actor('device'), userAgent: null })).toBe('a paired device')
+    expect(deviceOf({ actor: actor('jwt'), userAgent: null, ip: null })).toBe('a JWT')
+    expect(deviceOf({ actor: actor('token'), userAgent: 'node', ip: null })).toBe('a token')
+    expect(deviceOf({ actor: actor('device'), userAgent: null, ip: null })).toBe('a paired device')
   })
 })

@@ -51,7 +51,7 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'session.refused': ['tried to sign in and was refused'],
   'settings.set': ['changed settings'],
   'tokens.create': ['made the token', 'name'],
-  'tokens.revoke': ['revoked a token'],
+  'tokens.revoke': ['revoked the token', 'name'],
 }
 
 const JOBS: Readonly<Record<string, string>> = {
@@ -69,6 +69,7 @@ export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | '
   const jobs = JOBS[action]
   if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}`
   if (action.startsWith('operations.')) return bulkDeed(action, target, many ?? 0)
+  if (action === 'tokens.revoke') return revokeDeed(target)
   const [verb = action, of] = ACTIONS[action] ?? []
   return verb + (of === undefined ? '' : about(target, of, ''))
 }
@@ -79,6 +80,13 @@ function bulkDeed(action: string, target: unknown, many: number): string {
   if (action === 'operations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
   const what = `to ${verb === 'requeue' ? 'retry' : (verb ?? 'act on')}`
   return action === 'operations.stop' ? `stopped, after ${jobs}, a bulk action` : `began ${what} ${jobs}`
+}
+
+function revokeDeed(target: unknown): string {
+  const name = part(target, 'name')
+  const devices = Number(part(target, 'devices') ?? 0)
+  const token = name === undefined ? 'a token' : `the token ${name}`
+  return `revoked ${token}${devices > 0 ? ` and its ${count(devices, 'device')}` : ''}`
 }
 
 function about(target: unknown, name: string, before: string): string {
@@ -137,10 +145,20 @@ function part(target: unknown, name: string): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  UNAUTHORIZED: 'The token is wrong, expired or revoked',
+  PAIRING_REFUSED: 'The code is wrong, was used or has expired',
+}
+
+/** Why an attempt was refused; null: it is none. */
+export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): string | null {
+  const code = action.endsWith('.refused') ? part(target, 'reason') : undefined
+  return code === undefined ? null : (REASONS[code] ?? code)
+}
+
 const KINDS: Readonly<Record<string, string>> = {
-  anonymous: 'without signing in',
   device: 'a paired device',
-  jwt: 'a signed token',
+  jwt: 'a JWT',
   session: 'a browser',
   token: 'a token',
 }
@@ -152,9 +170,9 @@ const SYSTEMS = {
   ...{ Windows: 'Windows', 'Mac OS': 'Mac', Linux: 'Linux' },
 }
 
-/** From where: "Firefox on Linux", "a paired device". */
-export function deviceOf({ actor, userAgent }: Pick<Entry, 'actor' | 'userAgent'>): string {
-  const kind = KINDS[actor.kind] ?? actor.kind
+/** From where: "Firefox on Linux", "a paired device"; of those who showed nothing only the address is known. */
+export function deviceOf({ actor, userAgent, ip }: Pick<Entry, 'actor' | 'userAgent' | 'ip'>): string {
+  const kind = actor.kind === 'anonymous' ? (ip ?? 'an unknown address') : (KINDS[actor.kind] ?? actor.kind)
   const named = (names: object) => Object.entries(names).find(([sign]) => userAgent?.includes(sign))?.[1]
   const place = [named(BROWSERS), named(SYSTEMS)].filter((word) => word !== undefined).join(' on ')
   if (place === '') return kind

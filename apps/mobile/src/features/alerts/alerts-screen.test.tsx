@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/sdk'
 import { fireEvent } from 'expo-router/testing-library'
 import { alertOf, channelOf, minutesAgo, ruleOf } from '../../testing/alerts.ts'
+import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
 const page = (...items: ReturnType<typeof alertOf>[]) => ({ items, nextCursor: null })
@@ -26,6 +27,21 @@ describe('Alerts', () => {
   it('is calm when nothing fires', async () => {
     const { screen } = await renderApp('/alerts', { answers: { 'alerts.list': () => page() } })
     expect(await screen.findByText('No alerts')).toBeVisible()
+  })
+
+  it('says that none is sent, and lets them be resumed', async () => {
+    const health = healthOf({
+      summary: { level: 'bad', text: 'No alert is sent: oncue is paused by anna' },
+      delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna' }, limit: null },
+    })
+    const { screen } = await renderApp('/alerts', {
+      answers: {
+        ...{ 'alerts.list': () => page(), 'health.get': () => health, 'queues.resume': () => null },
+      },
+    })
+    expect(await screen.findByText('No alert is sent: oncue is paused by anna')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Resume alerts'))
+    expect(await screen.findByText('oncue resumed')).toBeVisible()
   })
 
   it('says why nothing can be shown', async () => {

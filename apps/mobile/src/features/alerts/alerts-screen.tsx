@@ -2,14 +2,17 @@ import { useLocalSearchParams, useRouter } from 'expo-router'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
+import { Banner } from '../../components/ui/banner.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { usePages, useRead } from '../../lib/api.tsx'
 import { useCursor } from '../../lib/use-cursor.ts'
+import { useHealth } from '../../lib/use-health.ts'
 import { useHeld } from '../../lib/use-held.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
+import { EndSilence, isSilent } from '../queues/silence.tsx'
 import { AlertRow } from './alert-row.tsx'
 import { ChannelList } from './channel-list.tsx'
 import { type Alert, openAlerts, resolvedAlerts } from './queries.ts'
@@ -48,11 +51,21 @@ export function AlertsScreen({ openId }: { readonly openId?: string }) {
       <View style={styles.views}>
         <Segmented label="What to show" options={VIEWS} value={view} onChange={change} />
       </View>
+      <Silence />
       {view === 'open' && <Open openId={openId} />}
       {view === 'resolved' && <Resolved openId={openId} />}
       {view === 'rules' && <RuleList />}
       {view === 'channels' && <ChannelList />}
     </Page>
+  )
+}
+
+/** Above all else: what fires tells no one. */
+function Silence() {
+  const { data: health } = useHealth()
+  if (!health || !isSilent(health)) return null
+  return (
+    <Banner tone="bad" icon="failures" text={health.summary.text} action={<EndSilence health={health} />} />
   )
 }
 

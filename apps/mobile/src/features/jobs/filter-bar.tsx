@@ -26,13 +26,17 @@ export interface FilterBarProps {
 /** Which jobs: words to look for, and chips for all else. */
 export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProps) {
   const [text, setText] = useState('')
+  const [problem, setProblem] = useState<string | null>(null)
   const health = useHealth()
   const known = useRead(topics)
   const { me } = useSignedIn()
   // Others are refused: an answer could tell what is masked for them.
-  const finds = !me || me.may.includes('admin') ? 'id, or text in the payload' : 'id'
+  const maySearch = !me || me.may.includes('admin')
+  const finds = maySearch ? 'id, or text in the payload' : 'id'
   const search = () => {
     const wanted = text.trim()
+    const isId = isJobId(wanted) || looksLikeId(wanted)
+    if (wanted !== '' && !isId && !maySearch) return setProblem('That is no id; only admins search payloads.')
     setText('')
     if (wanted === '') return
     if (isJobId(wanted)) onOpen(wanted)
@@ -55,7 +59,11 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
           inputMode="search"
           returnKeyType="search"
           value={text}
-          onChangeText={setText}
+          onChangeText={(typed) => {
+            setText(typed)
+            setProblem(null)
+          }}
+          error={problem}
           onSubmitEditing={search}
         />
       </View>

@@ -74,6 +74,22 @@ describe('a job', () => {
     expect(screen.getByText(/warn: slow/)).toBeVisible()
   })
 
+  it('says for how long a run was snoozed', async () => {
+    const data = { run: 1, worker: 'w1', startedAt: NOW.toISOString(), delayMs: 600_000 }
+    const event = { jobId: JOB_ID, version: 1, type: 'run_snoozed', created: NOW, data }
+    const { screen } = await open(jobOf({ run: 1, startedAt: NOW, events: [event] }))
+    expect(await screen.findByText(/^Run 1 snoozed for 10.min/)).toBeVisible()
+  })
+
+  it('leads to the job that replaced it', async () => {
+    const newer = '019a8b2c-7d10-7000-8000-00000000beef'
+    const event = { jobId: JOB_ID, version: 1, type: 'replaced', created: NOW, data: { jobId: newer } }
+    const { app, screen } = await open(jobOf({ status: 'cancelled', events: [event] }))
+    expect(await screen.findByText('Replaced by a newer enqueue')).toBeVisible()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${newer}` }))
+    expect(app.getPathname()).toBe(`/jobs/${newer}`)
+  })
+
   it('shows what it was given, what is masked, and every digit', async () => {
     const payload = { amount: 1234567890.12, users: [{ password: '[masked]' }] }
     const { screen } = await open(jobOf({ payload, masked: ['payload.users[0].password'] }))

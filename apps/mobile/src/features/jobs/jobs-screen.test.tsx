@@ -97,6 +97,30 @@ describe('Jobs', () => {
       expect(await screen.findByLabelText('Search by id')).toBeVisible()
     })
 
+    it('tells others that a text is no id, and asks for nothing', async () => {
+      const asked: Filter[] = []
+      const { screen } = await renderApp('/jobs', {
+        role: 'operator',
+        answers: {
+          ...ANSWERS,
+          'jobs.list': (filter) => {
+            asked.push(filter)
+            return pageOf([failed(1)])
+          },
+        },
+      })
+      const field = await screen.findByLabelText('Search by id')
+      fireEvent.changeText(field, 'sk_live')
+      fireEvent(field, 'submitEditing')
+      expect(await screen.findByText('That is no id; only admins search payloads.')).toBeVisible()
+      expect(field).toHaveDisplayValue('sk_live')
+      expect(asked.every((filter) => filter?.payloadText === undefined)).toBe(true)
+      fireEvent.changeText(field, '019a8b2c')
+      expect(screen.queryByText(/^That is no id/)).toBeNull()
+      fireEvent(field, 'submitEditing')
+      expect(await screen.findByLabelText('Remove filter Id: 019a8b2c…')).toBeVisible()
+    })
+
     it('opens the job whose id it is', async () => {
       const { app, screen } = await look(JOB_ID)
       expect(await screen.findByRole('heading', { name: 'mail_digest' })).toBeVisible()

@@ -1,10 +1,12 @@
 import { StyleSheet, View } from 'react-native'
 import { Icon, type IconName } from '../../components/ui/icon.tsx'
+import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import { duration, moment, shortId, until } from '../../lib/format.ts'
-import { space, type Tone, toneOf } from '../../theme/tokens.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { space, TARGET, type Tone, toneOf } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import type { Entry } from './timeline.ts'
 
@@ -44,6 +46,7 @@ function Line({ entry, isLast }: { readonly entry: Entry; readonly isLast: boole
             {entry.error.class}: {entry.error.message}
           </Text>
         )}
+        {entry.kind === 'replaced' && entry.by !== null && <Successor jobId={entry.by} />}
         {entry.kind === 'event' && entry.data != null && (
           <Text variant="code" color="textMuted" numberOfLines={4}>
             {JSON.stringify(entry.data)}
@@ -51,6 +54,17 @@ function Line({ entry, isLast }: { readonly entry: Entry; readonly isLast: boole
         )}
       </View>
     </View>
+  )
+}
+
+function Successor({ jobId }: { readonly jobId: string }) {
+  const openJob = useOpen('jobId')
+  return (
+    <Pressable role="link" aria-label={`Job ${jobId}`} onPress={() => openJob(jobId)} style={styles.link}>
+      <Text variant="label" color="accent">
+        {jobId}
+      </Text>
+    </Pressable>
   )
 }
 
@@ -86,12 +100,17 @@ function lookOf(entry: Entry): Look {
     case 'enqueued':
       return { title: 'Enqueued', icon: 'plus', tone: 'neutral' }
     case 'run':
-      return { ...RUNS[entry.outcome], title: `Run ${entry.run} ${RUNS[entry.outcome].title}` }
+      return {
+        ...RUNS[entry.outcome],
+        title: `Run ${entry.run} ${RUNS[entry.outcome].title}${snoozeOf(entry)}`,
+      }
     case 'done-by':
       return {
         ...ACTS[entry.what],
         title: `${ACTS[entry.what].title}${entry.by === null ? '' : ` by ${entry.by}`}`,
       }
+    case 'replaced':
+      return { title: 'Replaced by a newer enqueue', icon: 'requeue', tone: 'neutral' }
     case 'step':
       return { title: `Step ${entry.name} finished`, icon: 'check', tone: 'neutral' }
     case 'event':
@@ -100,6 +119,8 @@ function lookOf(entry: Entry): Look {
       return { title: entry.isRetry ? 'Runs again' : 'Runs', icon: 'waiting', tone: 'neutral' }
   }
 }
+
+const snoozeOf = ({ snoozedMs }: Run) => (snoozedMs ? ` for ${duration(snoozedMs)}` : '')
 
 const RUNS: Readonly<Record<Run['outcome'], Look>> = {
   running: { title: 'is running', icon: 'running', tone: 'accent' },
@@ -122,5 +143,6 @@ const styles = StyleSheet.create({
   rail: { alignItems: 'center', width: 28 },
   dot: { width: 28, height: 28, borderRadius: 14, alignItems: 'center', justifyContent: 'center' },
   track: { flex: 1, width: 2, minHeight: space.s, marginVertical: 2 },
+  link: { minHeight: TARGET, justifyContent: 'center' },
   words: { flex: 1, paddingTop: 4, paddingBottom: space.m, gap: 2 },
 })

@@ -28,6 +28,17 @@ describe('the timeline', () => {
     expect(entries.at(-1)).toMatchObject({ outcome: 'running', waitedMs: 1_000, ranMs: null, worker: 'w1' })
   })
 
+  it('says by which job it was replaced, if not by itself', () => {
+    const events = [
+      event(1, 'replaced', at('00:01')),
+      event(2, 'replaced', at('00:02'), { jobId: 'successor' }),
+    ]
+    expect(timelineOf(jobOf({ status: 'cancelled', events })).slice(1)).toMatchObject([
+      { kind: 'replaced', by: null },
+      { kind: 'replaced', by: 'successor' },
+    ])
+  })
+
   it('has every run that failed, crashed, snoozed or was interrupted, who did what, and when it runs next', () => {
     const error = { class: 'SmtpTimeout', message: 'no answer', fingerprint: 'f' }
     const failed = { run: 1, worker: 'w1', startedAt: at('00:01').toISOString(), error }
@@ -47,7 +58,7 @@ describe('the timeline', () => {
       { kind: 'run', run: 1, outcome: 'failed', waitedMs: 1_000, ranMs: 3_000, worker: 'w1', error },
       { kind: 'step', name: 'render' },
       { kind: 'run', run: 2, outcome: 'crashed', waitedMs: 2_000, ranMs: 3_000, error: null },
-      { kind: 'run', run: 3, outcome: 'snoozed', waitedMs: 1_000, ranMs: 2_000 },
+      { kind: 'run', run: 3, outcome: 'snoozed', snoozedMs: 1, waitedMs: 1_000, ranMs: 2_000 },
       { kind: 'run', run: 4, outcome: 'interrupted', waitedMs: 2_000, ranMs: 1_000 },
       { kind: 'done-by', what: 'requeued', by: 'anna' },
       { kind: 'event', type: 'sent', data: { to: 3 } },

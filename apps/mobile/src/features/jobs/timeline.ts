@@ -20,12 +20,19 @@ export type Entry = { readonly key: string; readonly at: Date } & (
       /** Since it could have run, or since the last run ended. */
       readonly waitedMs: number | null
       readonly ranMs: number | null
+      /** For how long it was snoozed. */
+      readonly snoozedMs: number | null
       readonly worker: string | null
       readonly error: Pick<JobError, 'class' | 'message'> | null
     }
   | {
       readonly kind: 'done-by'
       readonly what: 'requeued' | 'cancelled' | 'cancel_requested'
+      readonly by: string | null
+    }
+  | {
+      readonly kind: 'replaced'
+      /** The job that runs in its place; null: this one, with what was enqueued later. */
       readonly by: string | null
     }
   | { readonly kind: 'step'; readonly name: string }
@@ -47,6 +54,7 @@ interface RunData {
   readonly worker?: string | null
   readonly startedAt?: string | null
   readonly error?: JobError
+  readonly delayMs?: number
 }
 
 const OUTCOMES = {
@@ -83,13 +91,14 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
     case 'run_crashed':
     case 'run_snoozed':
     case 'run_interrupted': {
-      const { run = 0, worker = null, startedAt, error } = (data ?? {}) as RunData
+      const { run = 0, worker = null, startedAt, error, delayMs = null } = (data ?? {}) as RunData
       // Of the latest run the job itself knows when it began.
       const begun = startedAt ?? (run === job.run ? job.startedAt : null)
       const start = begun === null ? null : new Date(begun).getTime()
       return {
         ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
         outcome: OUTCOMES[type],
+        snoozedMs: delayMs,
         waitedMs: start === null ? null : Math.max(0, start - freeAt),
         ranMs: start === null ? null : created.getTime() - start,
       }
@@ -104,6 +113,8 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
         what: type,
         by: (data as { by?: string } | null)?.by ?? null,
       }
+    case 'replaced':
+      return { key, kind: 'replaced', at: created, by: (data as { jobId?: string } | null)?.jobId ?? null }
     case 'step_finished':
       return { key, kind: 'step', at: created, name: (data as { name: string }).name }
     default:
@@ -117,7 +128,7 @@ function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
   const could = Math.max(freeAt, Math.min(runAt.getTime(), start))
   const outcome = status === 'processing' ? 'running' : isFinished(status) ? status : 'completed'
   return {
-    ...{ key: `run-${run}`, kind: 'run', run, outcome, worker: lockedBy, error: null },
+    ...{ key: `run-${run}`, kind: 'run', run, outcome, worker: lockedBy, error: null, snoozedMs: null },
     at: finishedAt ?? startedAt,
     waitedMs: Math.max(0, start - could),
     ranMs: finishedAt && finishedAt.getTime() - start,

@@ -53,6 +53,41 @@ describe('Now', () => {
     expect(app.getPathname()).toBe('/queues/mail')
   })
 
+  it.each(['admin', 'operator'] as const)('lets %s resume the alerts', async (role) => {
+    const resumed: string[] = []
+    const silent = healthOf({
+      summary: { level: 'bad', text: 'No alert is sent: oncue is paused by anna' },
+      delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna' }, limit: null },
+    })
+    const { screen } = await renderApp('/', {
+      role,
+      answers: {
+        'health.get': () => silent,
+        'queues.resume': ({ queue }) => {
+          resumed.push(queue)
+          return null
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Resume alerts'))
+    expect(await screen.findByText('oncue resumed')).toBeVisible()
+    expect(resumed).toEqual(['oncue'])
+    // An operator may not pause it again.
+    expect(screen.queryByLabelText('Undo') !== null).toBe(role === 'admin')
+  })
+
+  it('leads to the limit that lets no alert out', async () => {
+    const { app, screen } = await shown(
+      healthOf({
+        summary: { level: 'bad', text: 'No alert is sent: oncue is limited to 0 jobs' },
+        delivery: { waiting: 2, oldestWaiting: NOW, paused: null, limit: { maxRunning: 0, rate: null } },
+      }),
+    )
+    fireEvent.press(await screen.findByLabelText('Show the limit'))
+    expect(app.getPathname()).toBe('/queues/oncue')
+    expect(await screen.findByText('None may start')).toBeVisible()
+  })
+
   it('says what to expect before the first job', async () => {
     const { screen } = await shown(healthOf({ queues: [] }))
     expect(await screen.findByText(/No job has come in yet/)).toBeVisible()

@@ -13,6 +13,7 @@ import { useOpen } from '../../lib/use-open.ts'
 import { radius, space, toneOf } from '../../theme/tokens.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { FailureRow } from '../failures/failure-row.tsx'
+import { EndSilence, isSilent } from '../queues/silence.tsx'
 import { NowTiles, TileSkeletons } from './now-tiles.tsx'
 import { Spoken } from './spoken.tsx'
 import { TroubleRow, troubledOf } from './trouble-row.tsx'
@@ -42,7 +43,8 @@ const LOOKS = {
 } as const
 
 /** Everything in one sentence, and the alerts that it woke somebody with. */
-function Sentence({ health: { summary, alerts } }: { readonly health: Health }) {
+function Sentence({ health }: { readonly health: Health }) {
+  const { summary, alerts } = health
   const { colors } = useTheme()
   const router = useRouter()
   const { icon, tone } = LOOKS[summary.level]
@@ -64,6 +66,7 @@ function Sentence({ health: { summary, alerts } }: { readonly health: Health }) 
           </Text>
         )}
       </View>
+      {isSilent(health) && <EndSilence health={health} />}
       {alerts.firing > 0 && (
         <Button
           label={`${count(alerts.firing, 'alert')} firing`}

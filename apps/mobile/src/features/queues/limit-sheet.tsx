@@ -12,6 +12,7 @@ import { useAct, useLock } from '../../lib/api.tsx'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { type Limit, type LimitText, limitInWords, readLimit, textOf } from './limit-form.ts'
+import { ALERT_QUEUE } from './use-pausing.ts'
 
 export interface LimitSheetProps {
   readonly queue: string
@@ -25,7 +26,7 @@ export function LimitSheet({ queue, limit, onClose }: LimitSheetProps) {
   const [wasTried, setTried] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const toast = useToast()
-  const lock = useLock()
+  const lock = useLock(queue === ALERT_QUEUE ? 'admin' : 'act')
   const { data } = useHealth()
   const setting = useAct((client, wanted: Limit) => client.queues.limit({ queue, limit: wanted }), {
     touches: ['health.get'],

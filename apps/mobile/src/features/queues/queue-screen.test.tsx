@@ -135,6 +135,32 @@ describe('a queue', () => {
     expect(screen.queryByLabelText('Pause')).toBeNull()
   })
 
+  it('tells of the queue of the alerts, which an operator resumes and does not pause', async () => {
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
+    let isPaused = true
+    const delivery = () => ({
+      ...{ waiting: 4, oldestWaiting: null, limit: null },
+      paused: isPaused ? paused : null,
+    })
+    const { screen } = await renderApp('/queues/oncue', {
+      role: 'operator',
+      answers: {
+        ...ANSWERS,
+        'health.get': () => healthOf({ delivery: delivery() }),
+        'queues.resume': () => {
+          isPaused = false
+          return null
+        },
+      },
+    })
+    expect(await screen.findByText(/^Paused by anna, 2.h/)).toBeVisible()
+    expect(screen.getByText(/None is sent until it is resumed. 4.jobs waiting/)).toBeVisible()
+    expect(screen.queryByText('Nothing here now')).toBeNull()
+    expect(screen.getByLabelText('Change')).toBeDisabled()
+    fireEvent.press(screen.getByLabelText('Resume'))
+    expect(await screen.findByLabelText('Pause')).toBeDisabled()
+  })
+
   it('locks what a viewer may not do', async () => {
     const { screen } = await renderApp('/queues/mail', { role: 'viewer', answers: ANSWERS })
     fireEvent.press(await screen.findByLabelText('Pause'))

@@ -24,21 +24,29 @@ import { QueueCharts } from './queue-charts.tsx'
 import type { QueueHealth } from './queue-row.tsx'
 import { QueueTiles } from './queue-tiles.tsx'
 import { QueueWorkers } from './queue-workers.tsx'
-import { usePausing } from './use-pausing.ts'
+import { ALERT_QUEUE, usePausing } from './use-pausing.ts'
 
 /** One queue: how it is, how it was, and what can be done about it. */
 export function QueueScreen({ queue }: { readonly queue: string }) {
   const read = useHealth()
   const found = read.data?.queues.find((each) => each.queue === queue)
+  const isOwn = queue === ALERT_QUEUE
   return (
     <Page
       title={queue}
       parent="/queues"
       onRefresh={() => void read.refetch()}
       {...(found && { badge: <StateWord state={found.state} />, bar: <Actions queue={found} /> })}
+      {...(isOwn && read.data && { bar: <Actions queue={{ queue, ...read.data.delivery }} /> })}
     >
       <ReadState read={read} skeleton={<Loading />}>
-        {(health) => <Content queue={queue} found={found} health={health} />}
+        {(health) =>
+          isOwn ? (
+            <AlertQueue delivery={health.delivery} />
+          ) : (
+            <Content queue={queue} found={found} health={health} />
+          )
+        }
       </ReadState>
     </Page>
   )
@@ -50,9 +58,40 @@ interface ContentProps {
   readonly health: Health
 }
 
-function Content({ queue, found, health }: ContentProps) {
+/** Our own, of which health tells less. */
+function AlertQueue({ delivery }: { readonly delivery: Health['delivery'] }) {
+  const now = useServerNow()
+  const { waiting, oldestWaiting, paused } = delivery
+  const oldest = oldestWaiting && `, the oldest for ${age(oldestWaiting, now)}`
+  return (
+    <>
+      {paused && <PausedBanner paused={paused} />}
+      <View style={styles.content}>
+        <Text>{`All alerts are sent from this queue. ${paused ? 'None is sent until it is resumed. ' : ''}${count(waiting, 'job')} waiting${oldest ?? ''}.`}</Text>
+        <Section title="Jobs">
+          <StateChips queue={ALERT_QUEUE} />
+        </Section>
+        <Limits queue={ALERT_QUEUE} limit={delivery.limit} />
+      </View>
+    </>
+  )
+}
+
+function Limits({ queue, limit }: Pick<QueueHealth, 'queue' | 'limit'>) {
   const [isLimiting, setLimiting] = useState(false)
-  const lock = useLock()
+  const lock = useLock(queue === ALERT_QUEUE ? 'admin' : 'act')
+  return (
+    <Section title="Limits">
+      <View style={styles.limit}>
+        <Text style={styles.words}>{capital(limitInWords(limit))}</Text>
+        <Button label="Change" lock={lock} onPress={() => setLimiting(true)} />
+      </View>
+      {isLimiting && <LimitSheet queue={queue} limit={limit} onClose={() => setLimiting(false)} />}
+    </Section>
+  )
+}
+
+function Content({ queue, found, health }: ContentProps) {
   if (!found)
     return (
       <EmptyState
@@ -74,18 +113,12 @@ function Content({ queue, found, health }: ContentProps) {
           <StateChips queue={queue} />
         </Section>
         <QueueCharts queue={queue} lateAfterMs={health.thresholds.oldestWaitingSeconds * 1_000} />
-        <Section title="Limits">
-          <View style={styles.limit}>
-            <Text style={styles.words}>{capital(limitInWords(found.limit))}</Text>
-            <Button label="Change" lock={lock} onPress={() => setLimiting(true)} />
-          </View>
-        </Section>
+        <Limits queue={queue} limit={found.limit} />
         <Text variant="heading" level={2}>
           Workers
         </Text>
       </View>
       <QueueWorkers queue={queue} />
-      {isLimiting && <LimitSheet queue={queue} limit={found.limit} onClose={() => setLimiting(false)} />}
     </>
   )
 }
@@ -127,9 +160,10 @@ function StateChips({ queue }: { readonly queue: string }) {
   )
 }
 
-function Actions({ queue: { queue, paused } }: { readonly queue: QueueHealth }) {
+function Actions({ queue: { queue, paused } }: { readonly queue: Pick<QueueHealth, 'queue' | 'paused'> }) {
   const { pause, resume, isRunning } = usePausing()
   const lock = useLock()
+  const pauseLock = useLock(queue === ALERT_QUEUE ? 'admin' : 'act')
   const router = useRouter()
   return (
     <ActionBar>
@@ -143,7 +177,13 @@ function Actions({ queue: { queue, paused } }: { readonly queue: QueueHealth }) 
           onPress={() => void resume(queue)}
         />
       ) : (
-        <Button label="Pause" icon="pause" lock={lock} isBusy={isRunning} onPress={() => void pause(queue)} />
+        <Button
+          label="Pause"
+          icon="pause"
+          lock={pauseLock}
+          isBusy={isRunning}
+          onPress={() => void pause(queue)}
+        />
       )}
       <Button
         label="All jobs"

@@ -1,13 +1,17 @@
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { useToast } from '../../components/ui/toast.tsx'
-import { useAct } from '../../lib/api.tsx'
+import { useAct, useLock } from '../../lib/api.tsx'
 import { felt } from '../../lib/haptics.ts'
+
+/** From this queue all alerts are sent. Health tells of it apart from the others, as `delivery`. */
+export const ALERT_QUEUE = 'oncue'
 
 const TOUCHES = { touches: ['health.get'] }
 
 /** Pauses and resumes at once; each can be undone by the other. */
 export function usePausing() {
   const toast = useToast()
+  const adminLock = useLock('admin')
   const pausing = useAct((client, queue: string) => client.queues.pause({ queue }), TOUCHES)
   const resuming = useAct((client, queue: string) => client.queues.resume({ queue }), TOUCHES)
 
@@ -26,7 +30,8 @@ export function usePausing() {
 
   return {
     pause: (queue: string) => change(queue, true, true),
-    resume: (queue: string) => change(queue, false, true),
+    // Others may resume the queue of the alerts, and not pause it again.
+    resume: (queue: string) => change(queue, false, queue !== ALERT_QUEUE || adminLock === null),
     isRunning: pausing.isRunning || resuming.isRunning,
   }
 }

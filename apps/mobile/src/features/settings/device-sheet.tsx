@@ -10,21 +10,27 @@ import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
 import { count, moment } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
+import type { Me } from '../../lib/probe.ts'
+import { useSignedIn } from '../../lib/session.ts'
 import type { Device } from './queries.ts'
 
 const TOUCHES = ['devices.list']
 
 export interface DeviceSheetProps {
   readonly device: Device
+  /** All there are: some of them end with the same token. */
+  readonly devices: readonly Device[]
   readonly onClose: () => void
 }
 
 /** One device: its name, whether it is reached, and the way to shut it out. */
-export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
+export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
   const { id, role, created, createdBy, maker, lastUsed, isThis, push } = device
   const toast = useToast()
-  const lock = useLock()
+  // None changes a device that may do more than they do.
+  const lock = useLock(role === 'admin' ? 'admin' : 'act')
   const tokenLock = useLock('admin')
+  const { me } = useSignedIn()
   const [name, setName] = useState(device.name)
   const rename = useAct((client, next: string) => client.devices.rename({ id, name: next }), {
     touches: TOUCHES,
@@ -33,6 +39,7 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
   const revokeToken = useAct((client, tokenId: string) => client.tokens.revoke({ id: tokenId }), {
     touches: TOUCHES,
   })
+  const ownEnd = maker && ownEndInWords(me, maker.id, devices)
   const isRenamed = name.trim() !== '' && name.trim() !== device.name
 
   async function done<Answer>(what: () => Promise<Answer>, text: string | ((answer: Answer) => string)) {
@@ -66,7 +73,7 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
           )}
           {lock === null ? (
             <HoldButton
-              label={isThis ? 'Hold to revoke this device' : `Hold to revoke ${device.name}`}
+              label={isThis ? 'Hold to revoke this device' : `Hold to revoke the device ${device.name}`}
               variant="danger"
               onConfirm={() => void done(() => revoke.run(null), `${device.name} is shut out`)}
             />
@@ -74,16 +81,19 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
             <Button wide label="Revoke" lock={lock} onPress={() => {}} />
           )}
           {maker?.kind === 'token' && tokenLock === null && (
-            <HoldButton
-              label={`Hold to revoke the token ${maker.name} and its devices`}
-              variant="danger"
-              onConfirm={() =>
-                void done(
-                  () => revokeToken.run(maker.id),
-                  ({ devices }) => `The token ${maker.name} and ${count(devices, 'device')} are shut out`,
-                )
-              }
-            />
+            <>
+              {ownEnd !== null && <Text color="bad">{ownEnd}</Text>}
+              <HoldButton
+                label={`Hold to revoke the token ${maker.name} and its devices`}
+                variant="danger"
+                onConfirm={() =>
+                  void done(
+                    () => revokeToken.run(maker.id),
+                    (ended) => `The token ${maker.name} and ${count(ended.devices, 'device')} are shut out`,
+                  )
+                }
+              />
+            </>
           )}
         </>
       }
@@ -95,12 +105,13 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
         maxLength={100}
         editable={lock === null}
         error={name.trim() === '' ? 'Give it a name' : null}
+        {...(lock !== null && { help: lock })}
       />
       <Fact name="Role" value={role} />
       <Fact name="Paired" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />
-      {maker && <Fact name="Ends with" value={`the ${maker.kind} ${maker.name}`} />}
+      {maker && <Fact name="Depends on" value={`the ${maker.kind} ${maker.name}`} />}
       <Fact name="Last used" value={lastUsed ? moment(lastUsed) : 'never'} />
-      <Fact name="Ends" value={endInWords(device)} />
+      <Fact name="Expires" value={endInWords(device)} />
       <Fact name="Notifications" value={pushInWords(push)} />
       <Text variant="small" color="textMuted">
         {isThis
@@ -109,6 +120,22 @@ export function DeviceSheet({ device, onClose }: DeviceSheetProps) {
       </Text>
     </Sheet>
   )
+}
+
+/** What revoking a token does to those who revoke it; null: nothing. */
+function ownEndInWords(me: Me | null, tokenId: string, devices: readonly Device[]): string | null {
+  const ended = devicesOf(tokenId, devices)
+  const ends = `you will be signed out. Ends ${count(ended.length, 'device')}.`
+  // A JWT may say anything of whom it is about.
+  if (!me || me.kind === 'jwt') return null
+  if (me.id === tokenId) return `You are signed in with this token: ${ends}`
+  return ended.some(({ id }) => id === me.id) ? `You are signed in by a device of this token: ${ends}` : null
+}
+
+/** Those that a token or device has paired, and those that were paired by these. */
+function devicesOf(makerId: string, devices: readonly Device[]): readonly Device[] {
+  const own = devices.filter(({ maker }) => maker?.id === makerId)
+  return own.flatMap((device) => [device, ...devicesOf(device.id, devices)])
 }
 
 /** By itself, whichever comes first. */

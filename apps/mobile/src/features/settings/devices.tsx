@@ -63,7 +63,9 @@ function DeviceList() {
           ))
         }
       </ReadState>
-      {opened && <DeviceSheet device={opened} onClose={() => setOpenId(null)} />}
+      {opened && read.data && (
+        <DeviceSheet device={opened} devices={read.data} onClose={() => setOpenId(null)} />
+      )}
     </>
   )
 }

@@ -76,6 +76,7 @@ describe('Devices', () => {
     const { screen } = await renderApp('/settings', { answers })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
     expect(await screen.findByText('the token laptop of ada')).toBeVisible()
+    expect(screen.queryByText(/you will be signed out/)).toBeNull()
     const button = screen.getByLabelText('Hold to revoke the token laptop of ada and its devices')
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
@@ -84,13 +85,45 @@ describe('Devices', () => {
     expect(await screen.findByText(/^The token laptop of ada and 3.devices are shut out/)).toBeVisible()
   })
 
+  it.each([
+    [
+      'with this token',
+      [deviceOf('d2'), deviceOf('d3', { maker: { id: 'd2', kind: 'device', name: 'Pixel' } })],
+    ],
+    ['by a device of this token', [deviceOf('token', { maker: { id: 't1', kind: 'token', name: 'ada' } })]],
+  ])('warn those who are signed in %s', async (how, others) => {
+    const maker = { id: how === 'with this token' ? 'token' : 't1', kind: 'token', name: 'ada' } as const
+    const { screen } = await renderApp('/settings', {
+      answers: { 'devices.list': () => [deviceOf(ID, { name: 'Tablet', maker }), ...others] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Tablet/))
+    const warning = await screen.findByText(/you will be signed out/)
+    expect(warning.props.children.replaceAll('\u202f', ' ')).toBe(
+      `You are signed in ${how}: you will be signed out. Ends ${others.length + 1} devices.`,
+    )
+  })
+
+  it('that may do more than oneself are locked, with the reason', async () => {
+    const { screen } = await renderApp('/settings', {
+      role: 'operator',
+      answers: { 'devices.list': () => [deviceOf(ID, { role: 'admin' })] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Pixel/))
+    expect(await screen.findByLabelText('Name')).toHaveProp('editable', false)
+    expect(screen.getByText('Your role is operator: only an admin can do this.')).toBeVisible()
+    expect(screen.getByLabelText('Revoke')).toBeDisabled()
+    expect(screen.queryByLabelText(/^Hold to revoke/)).toBeNull()
+  })
+
   it('leave the token that made them to admins', async () => {
     const { screen } = await renderApp('/settings', {
       role: 'operator',
       answers: { 'devices.list': () => [deviceOf(ID)] },
     })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
-    expect(await screen.findByLabelText('Hold to revoke Pixel')).toBeVisible()
+    expect(await screen.findByLabelText('Hold to revoke the device Pixel')).toBeVisible()
+    expect(screen.getByText('Depends on')).toBeVisible()
+    expect(screen.getByText('Expires')).toBeVisible()
     expect(screen.queryByLabelText(/revoke the token/)).toBeNull()
   })
 

@@ -20,4 +20,10 @@ describe('A pairing link', () => {
     expect(await screen.findByLabelText('Pair')).toBeDisabled()
     expect(screen.queryByText(/good\.example/)).toBeNull()
   })
+
+  it('is named a trap when it hides where it leads', async () => {
+    const { screen } = await renderApp(at('https://good.example@evil.example'), { isSignedOut: true })
+    expect(await screen.findByText('This link hides where it leads (…@…). Do not use it.')).toBeVisible()
+    expect(screen.queryByText(/incomplete/)).toBeNull()
+  })
 })

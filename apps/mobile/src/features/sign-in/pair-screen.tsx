@@ -7,7 +7,7 @@ import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Field } from '../../components/ui/field.tsx'
 import { Mark } from '../../components/ui/mark.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { toServerUrl } from '../../lib/address.ts'
+import { HIDDEN_SERVER, hidesServer, toServerUrl } from '../../lib/address.ts'
 import { DEVICE_NAME } from '../../lib/device-name.ts'
 import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePageTitle } from '../../lib/page-title.ts'
@@ -43,7 +43,9 @@ export function PairScreen() {
     }
   }
 
+  const isHiding = url === undefined && hidesServer(given ?? '')
   const missing = code === '' || url === undefined ? 'The link is incomplete: scan the code again.' : null
+  const refused = isHiding ? HIDDEN_SERVER : missing
   return (
     <ScrollView contentContainerStyle={styles.middle} role="main">
       <View style={styles.form}>
@@ -70,9 +72,10 @@ export function PairScreen() {
           variant="primary"
           label="Pair"
           isBusy={isBusy}
-          lock={missing ?? (name.trim() === '' ? 'Give the device a name.' : null)}
+          lock={refused ?? (name.trim() === '' ? 'Give the device a name.' : null)}
           onPress={() => void pair()}
         />
+        {isHiding && <Banner tone="bad" icon="bad" text={HIDDEN_SERVER} />}
         {problem && <Banner tone="bad" icon="bad" text={problem.title} detail={problem.text} />}
       </View>
     </ScrollView>

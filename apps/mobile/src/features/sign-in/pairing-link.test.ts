@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readPairingLink } from './pairing-link.ts'
+import { isHidingLink, readPairingLink } from './pairing-link.ts'
 
 it.each([
   ['https://oncue.example.com/pair?code=ABCD-1234', { url: 'https://oncue.example.com', code: 'ABCD-1234' }],
@@ -20,3 +20,12 @@ it.each([
   'https://good.example@evil.example/pair?code=x',
   'oncue://pair?url=https%3A%2F%2Fgood.example%40evil.example&code=x',
 ])('%j is none', (text) => expect(readPairingLink(text)).toBeUndefined())
+
+it.each([
+  ['https://good.example@evil.example/pair?code=x', true],
+  ['oncue://pair?url=https%3A%2F%2Fgood.example%40evil.example&code=x', true],
+  ['oncue://pair?url=good.example%40evil.example&code=x', true],
+  ['https://oncue.example.com/pair?code=x', false],
+  ['https://oncue.example.com/@team/pair?code=x', false],
+  ['mailto:ada@example.com', false],
+])('%j hides where it leads: %j', (text, isHiding) => expect(isHidingLink(text)).toBe(isHiding))

@@ -7,14 +7,21 @@ import { radius } from '../../theme/tokens.ts'
 
 export interface QrScannerProps {
   readonly isOpen: boolean
+  /** What is wrong with the code that was read last. */
+  readonly problem: string | null
   readonly onRead: (text: string) => void
   readonly onClose: () => void
 }
 
-export function QrScanner({ isOpen, onRead, onClose }: QrScannerProps) {
+export function QrScanner({ isOpen, problem, onRead, onClose }: QrScannerProps) {
   const [permission, ask] = useCameraPermissions()
   return (
     <Sheet isOpen={isOpen} title="Scan a pairing code" onClose={onClose}>
+      {problem !== null && (
+        <Text color="bad" role="alert">
+          {problem}
+        </Text>
+      )}
       {permission?.granted ? (
         <View style={styles.view}>
           <CameraView

@@ -1,23 +1,30 @@
 import { useRouter } from 'expo-router'
 import { useState } from 'react'
 import { Button } from '../../components/ui/button.tsx'
-import { readPairingLink } from './pairing-link.ts'
+import { HIDDEN_SERVER } from '../../lib/address.ts'
+import { isHidingLink, readPairingLink } from './pairing-link.ts'
 import { QrScanner } from './qr-scanner.tsx'
 
 /** Reads the code that the API or `oncue-worker pair` shows. */
 export function ScanButton() {
   const router = useRouter()
   const [isOpen, setOpen] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
+  const open = () => {
+    setProblem(null)
+    setOpen(true)
+  }
   const onRead = (text: string) => {
     const link = readPairingLink(text)
-    if (!link) return
+    // Other codes may lie about; this one is a trap.
+    if (!link) return isHidingLink(text) ? setProblem(HIDDEN_SERVER) : undefined
     setOpen(false)
     router.push({ pathname: '/pair', params: { ...link } })
   }
   return (
     <>
-      <Button wide icon="qr" label="Scan a pairing code" onPress={() => setOpen(true)} />
-      <QrScanner isOpen={isOpen} onRead={onRead} onClose={() => setOpen(false)} />
+      <Button wide icon="qr" label="Scan a pairing code" onPress={open} />
+      <QrScanner isOpen={isOpen} problem={problem} onRead={onRead} onClose={() => setOpen(false)} />
     </>
   )
 }
