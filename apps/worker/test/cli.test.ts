@@ -238,6 +238,17 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(await json(['queues', 'limit', 'high'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
   })
 
+  test('a queue of which none may start is named as such by queues, doctor and top', async () => {
+    await add('mail', { queue: 'high' })
+    await store.limit({ queue: 'high' }, { maxRunning: 0, rate: null })
+    for (const command of ['queues', 'top']) expect(await text(command)).toMatch(/high .* none may start$/m)
+    expect((await diagnose())('paused')).toMatchObject({
+      status: 'warn',
+      found: 'high (none may start, 1 waiting)',
+      advice: expect.stringContaining('queues limit <queue> --off'),
+    })
+  })
+
   test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
     const adding = ['schedules', 'add', 'digest', '0 9 * * *', 'mail', '{"all":true}']
     await json([...adding, '--timezone', 'Asia/Shanghai', '--queue', 'high'])

@@ -88,6 +88,7 @@ function toRow(row: QueueOverview, now: Date): string[] {
 }
 
 function formatLimit(limit: Limit | null): string {
+  if (limit?.maxRunning === 0) return 'none may start'
   const running = limit?.maxRunning && `at most ${limit.maxRunning} at once`
   const rate = limit?.rate && `at most ${limit.rate.count} starts in ${formatDuration(limit.rate.intervalMs)}`
   return [running, rate].filter(Boolean).join(', ') || 'no limit'
