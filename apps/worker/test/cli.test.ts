@@ -4,6 +4,7 @@ import { openStore, rollback, type Store, showDatabase } from '@oncue/db'
 import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { renderUnicodeCompact } from 'uqr'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { toDuration } from '../src/cli/arguments.ts'
 import { call, callAloud, DATABASES, run } from './cli-harness.ts'
 
 const WORKER = '3b7d4e0e-6a53-4c7f-9d39-0f6f1d1f7a01'
@@ -440,6 +441,23 @@ describe('the command line', () => {
   test('a rate without a unit is refused with how to write one', async () => {
     const { stderr } = await call('queues', 'limit', 'mail', '--rate', '5')
     expect(stderr).toContain('A rate needs its unit: 5/s, 100/min or 100/10s.')
+  })
+
+  test.each([
+    ['enqueue', 'mail', '--delay', '5'],
+    ['enqueue', 'mail', '--timeout', '30'],
+    ['pair', '--valid', '15'],
+    ['list', '--since', '2'],
+    ['list', '--until', '2'],
+    ['run', '--grace', '30'],
+  ])('a duration without a unit is refused with how to write one: %s %s %s %s', async (...args) => {
+    const { code, stderr } = await call(...args)
+    expect(stderr).toContain('A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.')
+    expect(code).toBe(2)
+  })
+
+  test('a duration of 0 needs no unit', () => {
+    expect(['0', '0s', '30s', '1.5m'].map(toDuration)).toEqual([0, 0, 30_000, 90_000])
   })
 
   test('--help lists every command, and every command has its own with examples', async () => {
