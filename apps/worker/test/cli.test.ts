@@ -250,6 +250,19 @@ describe.each(DATABASES)('on %s', (_, create) => {
     })
   })
 
+  test("pausing Oncue's own queue says that no alert is sent, and doctor says it too", async () => {
+    expect(await text('queues', 'pause', 'oncue')).toContain('no alert is sent while it is paused')
+    expect(await text('queues', 'pause', 'high')).not.toContain('alert')
+    const { found } = (await diagnose())('paused')
+    expect(found).toMatch(/high \(by \S+, 0 waiting\)/)
+    expect(found).toMatch(/oncue \(by \S+, 0 waiting; no alert is sent while it is paused\)/)
+    await store.resume('oncue')
+    await store.limit({ queue: 'oncue' }, { maxRunning: 0 })
+    expect((await diagnose())('paused').found).toContain(
+      'oncue (none may start, 0 waiting; no alert is sent while it is limited to 0)',
+    )
+  })
+
   test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
     const adding = ['schedules', 'add', 'digest', '0 9 * * *', 'mail', '{"all":true}']
     await json([...adding, '--timezone', 'Asia/Shanghai', '--queue', 'high'])

@@ -1,3 +1,4 @@
+import { INTERNAL_QUEUE } from '@oncue/core'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
 import { formatDuration } from '../duration.ts'
 import { count, fromNow, plain } from './format.ts'
@@ -100,7 +101,9 @@ function stoppedQueues(queues: readonly QueueOverview[]): Finding {
   if (stopped.length === 0) return ok('paused', 'no queue is')
   const names = stopped.map(({ queue, waiting, paused }) => {
     const why = paused ? `by ${plain(paused.by ?? 'somebody')}` : 'none may start'
-    return `${plain(queue)} (${why}, ${waiting} waiting)`
+    const alerts =
+      queue === INTERNAL_QUEUE ? `; no alert is sent while it is ${paused ? 'paused' : 'limited to 0'}` : ''
+    return `${plain(queue)} (${why}, ${waiting} waiting${alerts})`
   })
   const advice = [
     stopped.some(({ paused }) => paused) && 'Resume with `oncue-worker queues resume <queue>`.',
