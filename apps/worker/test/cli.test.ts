@@ -180,6 +180,13 @@ describe.each(DATABASES)('on %s', (_, create) => {
     }
   })
 
+  test('show leaves out what an event does not have', async () => {
+    const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
+    const id = await add('mail', nightly)
+    expect(await add('mail', nightly)).toBe(id)
+    expect(await text('show', id)).toMatch(/ replaced$/m)
+  })
+
   test('requeue, cancel and delete act on ids, and say what they skipped', async () => {
     const [failed, waiting] = [await failOne(), await add()]
     expect(await json(['requeue', failed])).toEqual({ done: 1, skipped: {} })
