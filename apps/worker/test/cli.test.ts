@@ -543,6 +543,12 @@ describe('the command line', () => {
       expect(outcome.code).toBe(2)
     })
 
+    test.each(['list', 'requeue'])('%s --text without --since is refused by these names', async (command) => {
+      const { code, stderr } = await call(command, '--text', 'a', '--url', database.url)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--text needs --since')])
+      expect(stderr).not.toContain('createdFrom')
+    })
+
     test('a wrong setting is one too, named by its variable, whichever the command', async () => {
       const { code, stderr } = await run(['stats'], {
         env: { DATABASE_URL: database.url, ONCUE_LEASE: 'long' },

@@ -1,4 +1,4 @@
-import { type JobStatus, jobStatusSchema } from '@oncue/core'
+import { type JobStatus, jobStatusSchema, OncueError } from '@oncue/core'
 import type { JobFilter } from '@oncue/db'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
@@ -112,6 +112,8 @@ export function addFilters(command: Command): Command {
 }
 
 export function toFilter(options: FilterOptions): JobFilter {
+  if (options.text !== undefined && !options.since)
+    throw new OncueError('INVALID_INPUT', '--text needs --since: it reads every payload of that time')
   return {
     status: options.status,
     queue: options.queue,
