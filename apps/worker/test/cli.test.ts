@@ -452,6 +452,19 @@ describe.each(DATABASES)('on %s', (_, create) => {
       expect(await json(['pair'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT', hint: /--server/ } })
       expect(await json(['pair', '--server', 'oncue'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
     })
+
+    test.each([
+      'https://good.example@evil.example',
+      'https://ada:secret@oncue.example',
+      'https://@oncue.example',
+    ])('refuses an address that hides where it leads: %s', async (server) => {
+      const { error } = await json(['pair', '--no-wait', '--server', server], 2)
+      expect(error).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('hides where it leads (…@…)'),
+      })
+      expect(JSON.stringify(error)).not.toContain('secret')
+    })
   })
 })
 

@@ -75,6 +75,11 @@ async function pair(
 const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`)
 
 function readServer(url: string | undefined): string {
+  // Of https://good.example@evil.example people read the first host, and a phone goes to the second.
+  if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
+    throw new OncueError('INVALID_INPUT', 'the address of the API hides where it leads (…@…)', {
+      hint: 'Name it without a user and a password: https://oncue.example.com.',
+    })
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
   throw new OncueError(
     'INVALID_INPUT',
