@@ -477,6 +477,17 @@ describe('the command line', () => {
   })
 
   test.each([
+    ['enqueue', ['{}', '1']],
+    ['pair', ['ONCUE_URL', '"operator"', '5m']],
+    ['list', ['20']],
+  ])('the help of %s says each default once, as people would type it', async (command, defaults) => {
+    const { stdout } = await call(command, '--help')
+    const help = stdout.replace(/\s+/g, ' ')
+    const found = [...help.matchAll(/default: ([^),]+)/g)].map(([, value]) => value)
+    expect(found.filter((value) => value !== 'DATABASE_URL')).toEqual(defaults)
+  })
+
+  test.each([
     ['enqueue', 'mail', '--delay', '5'],
     ['enqueue', 'mail', '--timeout', '30'],
     ['pair', '--valid', '15'],

@@ -31,7 +31,11 @@ export function addPair(program: Command): void {
           .choices(deviceRoleSchema.options)
           .default('operator'),
       )
-      .option('--valid <time>', 'for how long, at most a day', toDuration, 300_000)
+      .addOption(
+        new Option('--valid <time>', 'for how long, at most a day: 15m, 2h')
+          .argParser(toDuration)
+          .default(300_000, '5m'),
+      )
       .option('--no-wait', 'leave at once, and not when a device came'),
     ['pair --server https://oncue.example.com', 'pair --role viewer --valid 15m', 'pair --no-wait --json'],
     async ({ url, config, options, note }) => {
