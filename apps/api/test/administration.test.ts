@@ -203,12 +203,14 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     const api = await startTestApi(dialect)
     const operator = api.client(await api.tokenFor('operator'))
     const queue = 'oncue'
-    for (const call of [
-      () => operator.queues.pause.mutate({ queue }),
-      () => operator.queues.limit.mutate({ queue, limit: { maxRunning: 0 } }),
-      () => operator.queues.configure.mutate({ queue, ageingMs: 1 }),
-    ])
-      expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
+    for (const [verb, call] of [
+      ['pause', () => operator.queues.pause.mutate({ queue })],
+      ['limit', () => operator.queues.limit.mutate({ queue, limit: { maxRunning: 0 } })],
+      ['configure', () => operator.queues.configure.mutate({ queue, ageingMs: 1 })],
+    ] as const) {
+      const message = `Only an admin may ${verb} the queue of the alerts`
+      expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN', message })
+    }
     await api.client().queues.pause.mutate({ queue })
     expect((await operator.health.get.query()).delivery.paused).toMatchObject({ by: 'admin' })
     await operator.queues.resume.mutate({ queue })

@@ -23,7 +23,7 @@ async function anAlert({ store }: TestApi, changes: Partial<AlertEpisode> = {}):
   const after: AlertEpisode = {
     ...{ ruleId: crypto.randomUUID(), kind: 'oldest_waiting', queue: 'mail', status: 'firing' },
     ...{ value: 720, threshold: 300, summary: 'mail: oldest job waits 12 min (limit 5 min)' },
-    ...{ since: now, firedAt: now, calmSince: null, resolvedAt: null, transitions: 1 },
+    ...{ heldFor: ['mail'], since: now, firedAt: now, calmSince: null, resolvedAt: null, transitions: 1 },
     ...changes,
   }
   await store.alerts.record(now, [{ before: null, after }])

@@ -104,8 +104,8 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect(
       warn.mock.calls.map(([fields, message]) => [(fields as { action: string }).action, message]),
     ).toEqual([
-      ['session.refused', 'attempt refused'],
-      ['pairings.refused', 'attempt refused'],
+      ['session.refused', 'a sign-in was refused'],
+      ['pairings.refused', 'a pairing code was refused'],
     ])
   })
 

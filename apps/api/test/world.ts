@@ -196,7 +196,7 @@ export class World {
     const queue = `q${randomUUID()}`
     const after: AlertEpisode = {
       ...{ ruleId: await this.alertRule(), kind: 'paused', queue, status: 'firing', value: 60, threshold: 0 },
-      ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, since: now, firedAt: now },
+      ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, heldFor: [queue], since: now, firedAt: now },
       ...{ calmSince: null, resolvedAt: null, transitions: 1 },
     }
     await this.store.alerts.record(now, [{ before: null, after }])

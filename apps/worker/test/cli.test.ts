@@ -4,6 +4,7 @@ import { openStore, rollback, type Store, showDatabase } from '@oncue/db'
 import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { renderUnicodeCompact } from 'uqr'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { toDuration } from '../src/cli/arguments.ts'
 import { call, callAloud, DATABASES, run } from './cli-harness.ts'
 
 const WORKER = '3b7d4e0e-6a53-4c7f-9d39-0f6f1d1f7a01'
@@ -179,6 +180,13 @@ describe.each(DATABASES)('on %s', (_, create) => {
     }
   })
 
+  test('show leaves out what an event does not have', async () => {
+    const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
+    const id = await add('mail', nightly)
+    expect(await add('mail', nightly)).toBe(id)
+    expect(await text('show', id)).toMatch(/ replaced$/m)
+  })
+
   test('requeue, cancel and delete act on ids, and say what they skipped', async () => {
     const [failed, waiting] = [await failOne(), await add()]
     expect(await json(['requeue', failed])).toEqual({ done: 1, skipped: {} })
@@ -236,6 +244,30 @@ describe.each(DATABASES)('on %s', (_, create) => {
     await json(['queues', 'limit', 'high', '--off'])
     expect(await store.queues()).toMatchObject([{ paused: null, limit: null }])
     expect(await json(['queues', 'limit', 'high'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
+  })
+
+  test('a queue of which none may start is named as such by queues, doctor and top', async () => {
+    await add('mail', { queue: 'high' })
+    await store.limit({ queue: 'high' }, { maxRunning: 0, rate: null })
+    for (const command of ['queues', 'top']) expect(await text(command)).toMatch(/high .* none may start$/m)
+    expect((await diagnose())('paused')).toMatchObject({
+      status: 'warn',
+      found: 'high (none may start, 1 waiting)',
+      advice: expect.stringContaining('queues limit <queue> --off'),
+    })
+  })
+
+  test("pausing Oncue's own queue says that no alert is sent, and doctor says it too", async () => {
+    expect(await text('queues', 'pause', 'oncue')).toContain('no alert is sent while it is paused')
+    expect(await text('queues', 'pause', 'high')).not.toContain('alert')
+    const { found } = (await diagnose())('paused')
+    expect(found).toMatch(/high \(by \S+, 0 waiting\)/)
+    expect(found).toMatch(/oncue \(by \S+, 0 waiting; no alert is sent while it is paused\)/)
+    await store.resume('oncue')
+    await store.limit({ queue: 'oncue' }, { maxRunning: 0 })
+    expect((await diagnose())('paused').found).toContain(
+      'oncue (none may start, 0 waiting; no alert is sent while it is limited to 0)',
+    )
   })
 
   test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
@@ -420,6 +452,19 @@ describe.each(DATABASES)('on %s', (_, create) => {
       expect(await json(['pair'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT', hint: /--server/ } })
       expect(await json(['pair', '--server', 'oncue'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
     })
+
+    test.each([
+      'https://good.example@evil.example',
+      'https://ada:secret@oncue.example',
+      'https://@oncue.example',
+    ])('refuses an address that hides where it leads: %s', async (server) => {
+      const { error } = await json(['pair', '--no-wait', '--server', server], 2)
+      expect(error).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('hides where it leads (…@…)'),
+      })
+      expect(JSON.stringify(error)).not.toContain('secret')
+    })
   })
 })
 
@@ -429,6 +474,34 @@ describe('the command line', () => {
   test('a rate without a unit is refused with how to write one', async () => {
     const { stderr } = await call('queues', 'limit', 'mail', '--rate', '5')
     expect(stderr).toContain('A rate needs its unit: 5/s, 100/min or 100/10s.')
+  })
+
+  test.each([
+    ['enqueue', ['{}', '1']],
+    ['pair', ['ONCUE_URL', '"operator"', '5m']],
+    ['list', ['20']],
+  ])('the help of %s says each default once, as people would type it', async (command, defaults) => {
+    const { stdout } = await call(command, '--help')
+    const help = stdout.replace(/\s+/g, ' ')
+    const found = [...help.matchAll(/default: ([^),]+)/g)].map(([, value]) => value)
+    expect(found.filter((value) => value !== 'DATABASE_URL')).toEqual(defaults)
+  })
+
+  test.each([
+    ['enqueue', 'mail', '--delay', '5'],
+    ['enqueue', 'mail', '--timeout', '30'],
+    ['pair', '--valid', '15'],
+    ['list', '--since', '2'],
+    ['list', '--until', '2'],
+    ['run', '--grace', '30'],
+  ])('a duration without a unit is refused with how to write one: %s %s %s %s', async (...args) => {
+    const { code, stderr } = await call(...args)
+    expect(stderr).toContain('A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.')
+    expect(code).toBe(2)
+  })
+
+  test('a duration of 0 needs no unit', () => {
+    expect(['0', '0s', '30s', '1.5m'].map(toDuration)).toEqual([0, 0, 30_000, 90_000])
   })
 
   test('--help lists every command, and every command has its own with examples', async () => {
@@ -492,6 +565,12 @@ describe('the command line', () => {
       const outcome = await call(...args, '--json', '--url', database.url)
       expect(JSON.parse(outcome.stdout)).toMatchObject({ error: { code } })
       expect(outcome.code).toBe(2)
+    })
+
+    test.each(['list', 'requeue'])('%s --text without --since is refused by these names', async (command) => {
+      const { code, stderr } = await call(command, '--text', 'a', '--url', database.url)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--text needs --since')])
+      expect(stderr).not.toContain('createdFrom')
     })
 
     test('a wrong setting is one too, named by its variable, whichever the command', async () => {

@@ -51,6 +51,8 @@ export type AlertEpisode = {
   readonly value: number
   readonly threshold: number
   readonly summary: string
+  /** The queues for which it held, as people saw it when they acked it, or as it is now. */
+  readonly heldFor: readonly string[]
   readonly since: Date
   readonly firedAt: Date | null
   /** Since when the condition is clearly false. */
@@ -76,6 +78,8 @@ export type AlertChange = {
   readonly before: AlertRow | null
   /** Null: it never came to anything, and is forgotten. */
   readonly after: AlertEpisode | null
+  /** Takes the ack of `before` away. */
+  readonly endsAck?: boolean | undefined
   /** Takes the snooze of `before` away. */
   readonly endsSnooze?: boolean | undefined
 }

@@ -36,6 +36,8 @@ export interface Subject {
   /** Null: the whole. */
   readonly queue: string | null
   readonly reading: Reading
+  /** The queues for which it holds, the worst of many. */
+  readonly heldFor: readonly string[]
 }
 
 /**
@@ -46,18 +48,30 @@ export function readRule(
   rule: Pick<AlertRuleRow, 'kind' | 'threshold' | 'queue'>,
   facts: Facts,
 ): Subject | null {
-  const read = (queue: string | null) => ({ queue, reading: readCondition(rule, queue, facts) })
+  const read = (queue: string | null): Subject => {
+    const reading = readCondition(rule, queue, facts)
+    return { queue, reading, heldFor: queue !== null && reading.state === 'holds' ? [queue] : [] }
+  }
   if (rule.queue !== null) return facts.queues.has(rule.queue) ? read(rule.queue) : null
   if (rule.kind === 'no_workers') return read(null)
   const all = [...facts.queues.keys()].map(read)
   const [first, ...others] = all
   if (!first) return null
   const worst = others.reduce((a, b) => (isWorse(b.reading, a.reading) ? b : a), first)
-  const more = all.filter(({ reading: { state } }) => state === 'holds').length - 1
+  const holding = all.filter(({ reading: { state } }) => state === 'holds')
+  const more = holding.length - 1
   if (more < 1) return worst
   const summary = `${worst.reading.summary}, and ${counted(more, 'other queue')}`
-  return { ...worst, reading: { ...worst.reading, summary } }
+  const heldFor = holding
+    .sort((a, b) => b.reading.value - a.reading.value)
+    .slice(0, MAX_HELD_FOR)
+    .flatMap(({ queue }) => queue ?? [])
+    .sort()
+  return { queue: worst.queue, reading: { ...worst.reading, summary }, heldFor }
 }
+
+/** An alert remembers no more names than this: people could invent any number of queues. */
+const MAX_HELD_FOR = 100
 
 const SEVERITY = { clear: 0, between: 1, holds: 2 } as const
 

@@ -45,9 +45,11 @@ function look(): readonly AlertChange[] {
   const open = alerts.filter(({ status }) => status !== 'resolved')
   const changes = evaluate(factsNow(), rules, open)
   const at = new Date(now)
-  for (const { before, after, endsSnooze } of changes) {
-    const marks = { acked: before?.acked ?? null, snoozed: endsSnooze ? null : (before?.snoozed ?? null) }
-    const row = after && { ...after, ...marks, id: before?.id ?? `a${alerts.length}` }
+  for (const { before, after, endsAck, endsSnooze } of changes) {
+    const acked = endsAck ? null : (before?.acked ?? null)
+    const marks = { acked, snoozed: endsSnooze ? null : (before?.snoozed ?? null) }
+    const heldFor = (acked ? before?.heldFor : after?.heldFor) ?? []
+    const row = after && { ...after, ...marks, heldFor, id: before?.id ?? `a${alerts.length}` }
     alerts = alerts.filter((alert) => alert !== before)
     if (row) alerts.push({ ...row, notified: 0, lookedAt: at, updated: at })
   }
@@ -352,5 +354,31 @@ describe('an alert that was acked', () => {
     waits.mail = 0
     watch(2 * MINUTE)
     expect(theOnly()).toMatchObject({ status: 'resolved', acked: { by: 'Ada' }, transitions: 2 })
+  })
+
+  it('fires again when it becomes about a queue that was fine when it was acked, once', () => {
+    waits.media = 400
+    fire()
+    mark({ acked: { at: new Date(now), by: 'Ada' } })
+    waits = { mail: 0, media: 0, payments: 301 }
+    look()
+    expect(theOnly()).toMatchObject({ queue: 'payments', status: 'firing', acked: null, transitions: 2 })
+    watch(10 * MINUTE)
+    expect(theOnly().transitions).toBe(2)
+    mark({ acked: { at: new Date(now), by: 'Ada' } })
+    watch(10 * MINUTE)
+    expect(theOnly()).toMatchObject({ acked: { by: 'Ada' }, transitions: 2 })
+  })
+
+  it('stays so when another queue for which it held becomes the worst', () => {
+    waits.media = 400
+    fire()
+    mark({ acked: { at: new Date(now), by: 'Ada' } })
+    waits = { mail: 500, media: 0, payments: 301 }
+    look()
+    expect(theOnly()).toMatchObject({ queue: 'mail', acked: { by: 'Ada' }, transitions: 1 })
+    waits = { mail: 0, media: 400 }
+    look()
+    expect(theOnly()).toMatchObject({ queue: 'media', acked: { by: 'Ada' }, transitions: 1 })
   })
 })

@@ -41,12 +41,12 @@ const FOLLOWS: ReadonlySet<AlertKind> = new Set(['oldest_waiting', 'stalled'])
 const isAboutAllWorkers = ({ kind, queue, status }: AlertRow) =>
   kind === 'no_workers' && queue === null && status === 'firing'
 
-function begin(rule: Rule, { queue, reading }: Subject, now: Date): AlertChange | null {
+function begin(rule: Rule, { queue, reading, heldFor }: Subject, now: Date): AlertChange | null {
   if (reading.state !== 'holds') return null
   const { id: ruleId, kind, threshold, forMs } = rule
   const { value, summary } = reading
   const pending: AlertEpisode = {
-    ...{ ruleId, kind, queue, status: 'pending', value, threshold, summary, since: now },
+    ...{ ruleId, kind, queue, status: 'pending', value, threshold, summary, heldFor, since: now },
     ...{ firedAt: null, calmSince: null, resolvedAt: null, transitions: 0 },
   }
   return { before: null, after: forMs === 0 ? fired(pending, now) : pending }
@@ -70,11 +70,11 @@ function goOn(before: AlertRow, rule: Rule, subject: Subject, now: Date): AlertC
 function hold(
   before: AlertRow,
   { threshold, forMs }: Rule,
-  { queue, reading: { value, summary } }: Subject,
+  { queue, reading: { value, summary }, heldFor }: Subject,
   isUnbroken: boolean,
   now: Date,
 ): AlertChange | null {
-  const after: AlertEpisode = { ...before, queue, value, threshold, summary, calmSince: null }
+  const after: AlertEpisode = { ...before, queue, value, threshold, summary, heldFor, calmSince: null }
   if (before.status === 'pending') {
     const since = isUnbroken ? before.since : now
     if (now.getTime() - since.getTime() >= forMs) return { before, after: fired({ ...after, since }, now) }
@@ -83,8 +83,13 @@ function hold(
   // Whoever snoozed it wanted to hear of it again.
   if (before.snoozed && before.snoozed.until <= now)
     return { before, after: { ...after, transitions: before.transitions + 1 }, endsSnooze: true }
-  // Worth a write is what people would see.
-  const isSame = summary === before.summary && threshold === before.threshold && before.calmSince === null
+  // Who acked it did not know of this queue.
+  if (before.acked && queue !== null && !before.heldFor.includes(queue))
+    return { before, after: { ...after, transitions: before.transitions + 1 }, endsAck: true }
+  // Worth a write is what people would see, and what they know once they ack it.
+  const isKnown = before.acked !== null || heldFor.join('\n') === before.heldFor.join('\n')
+  const isSame =
+    isKnown && summary === before.summary && threshold === before.threshold && before.calmSince === null
   return isSame ? null : { before, after }
 }
 

@@ -5,6 +5,11 @@ const WINDOW_MS = 60_000
 /** In a minute, of all addresses together: strangers must not be able to fill the database, or the log. */
 const MAX_RECORDED = 300
 
+const REFUSED = {
+  'session.refused': 'a sign-in was refused',
+  'pairings.refused': 'a pairing code was refused',
+} as const
+
 /** Writes down who could not sign in and whose code was wrong, in the audit and in the log. */
 export class FailedAttempts {
   readonly #now: () => number
@@ -32,7 +37,7 @@ export class FailedAttempts {
     const { id: requestId, ip } = ctx.request
     if (this.#recorded > MAX_RECORDED)
       return ctx.log.warn({ action, requestId, ip }, 'more attempts fail than are recorded within a minute')
-    ctx.log.warn({ action, requestId, ip, code: error.code }, 'attempt refused')
+    ctx.log.warn({ action, requestId, ip, code: error.code }, REFUSED[action])
     await ctx.audit.record(ctx, action, { target: { reason: error.code }, count: 0 }).catch(() => {})
   }
 }

@@ -1,7 +1,9 @@
 import {
   configureQueueRequestSchema,
   INTERNAL_QUEUE,
+  isOncueError,
   limitRequestSchema,
+  OncueError,
   queueOverviewSchema,
   queueRequestSchema,
 } from '@oncue/core'
@@ -26,7 +28,7 @@ export const pause = changing({
   input: queueRequestSchema,
   output: NOTHING,
   async run(ctx, { queue }) {
-    await assertMayChange(ctx, queue)
+    await assertMay('pause', ctx, queue)
     await ctx.store.pause(queue, actorOf(ctx))
     return null
   },
@@ -51,7 +53,7 @@ export const limit = changing({
   input: limitRequestSchema,
   output: NOTHING,
   async run(ctx, { limit: wanted, ...target }) {
-    if ('queue' in target) await assertMayChange(ctx, target.queue)
+    if ('queue' in target) await assertMay('limit', ctx, target.queue)
     await ctx.store.limit(target, wanted)
     return null
   },
@@ -64,7 +66,7 @@ export const configure = changing({
   input: configureQueueRequestSchema,
   output: NOTHING,
   async run(ctx, { queue, ...settings }) {
-    await assertMayChange(ctx, queue)
+    await assertMay('configure', ctx, queue)
     await ctx.store.configureQueue(queue, settings)
     return null
   },
@@ -72,6 +74,12 @@ export const configure = changing({
 })
 
 /** From our own queue all alerts are sent. To let them be sent again everybody may who acts. */
-async function assertMayChange(ctx: ApiContext, queue: string): Promise<void> {
-  if (queue === INTERNAL_QUEUE) await authorize(ctx, 'admin')
+async function assertMay(verb: string, ctx: ApiContext, queue: string): Promise<void> {
+  if (queue !== INTERNAL_QUEUE) return
+  try {
+    await authorize(ctx, 'admin')
+  } catch (error) {
+    if (!isOncueError(error, 'FORBIDDEN')) throw error
+    throw new OncueError('FORBIDDEN', `Only an admin may ${verb} the queue of the alerts`)
+  }
 }

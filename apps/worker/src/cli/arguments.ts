@@ -1,4 +1,4 @@
-import { type JobStatus, jobStatusSchema } from '@oncue/core'
+import { type JobStatus, jobStatusSchema, OncueError } from '@oncue/core'
 import type { JobFilter } from '@oncue/db'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
@@ -6,8 +6,15 @@ import { serviceSchema } from '../service.ts'
 
 /** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
 
+const NEEDS_UNIT = 'A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.'
+
 export function toDuration(text: string): number {
-  return parseDuration(text) ?? refuse('Write 500ms, 30s, 5m, 2h, 7d, or milliseconds.')
+  return readDuration(text) ?? refuse(NEEDS_UNIT)
+}
+
+/** Null: it is none. The unit is never assumed: who types 5 may mean seconds, minutes or hours. */
+function readDuration(text: string): number | null {
+  return Number(text) > 0 ? refuse(NEEDS_UNIT) : parseDuration(text)
 }
 
 export function toWhole(min: number, max: number) {
@@ -33,7 +40,7 @@ export function toJson(text: string): unknown {
 
 /** A moment, or how long ago. */
 function toPast(text: string): Date {
-  const ms = parseDuration(text)
+  const ms = readDuration(text)
   return ms === null ? toMoment(text) : new Date(Date.now() - ms)
 }
 
@@ -105,6 +112,8 @@ export function addFilters(command: Command): Command {
 }
 
 export function toFilter(options: FilterOptions): JobFilter {
+  if (options.text !== undefined && !options.since)
+    throw new OncueError('INVALID_INPUT', '--text needs --since: it reads every payload of that time')
   return {
     status: options.status,
     queue: options.queue,

@@ -10,7 +10,7 @@ import {
   prepareJob,
 } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
-import { type Command, InvalidArgumentError } from 'commander'
+import { Argument, type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import { type Meta, toDuration, toJson, toMeta, toMoment, toWhole } from './arguments.ts'
 import { type Answer, type Call, implement } from './command.ts'
@@ -41,7 +41,9 @@ export function addEnqueue(program: Command): void {
     .summary('add a job')
     .description('add a job; its queue, retries and timeout are those that a worker announced for the topic')
     .argument('<topic>')
-    .argument('[payload]', 'JSON, or - for what comes in on standard input  (default: {})', '{}')
+    .addArgument(
+      new Argument('[payload]', 'JSON, or - for what comes in on standard input').default('{}', '{}'),
+    )
     .option('--queue <queue>')
     .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767))
     .option('--delay <time>', 'not before this long from now: 30s, 5m', toDuration)

@@ -31,7 +31,11 @@ export function addPair(program: Command): void {
           .choices(deviceRoleSchema.options)
           .default('operator'),
       )
-      .option('--valid <time>', 'for how long, at most a day', toDuration, 300_000)
+      .addOption(
+        new Option('--valid <time>', 'for how long, at most a day: 15m, 2h')
+          .argParser(toDuration)
+          .default(300_000, '5m'),
+      )
       .option('--no-wait', 'leave at once, and not when a device came'),
     ['pair --server https://oncue.example.com', 'pair --role viewer --valid 15m', 'pair --no-wait --json'],
     async ({ url, config, options, note }) => {
@@ -75,6 +79,11 @@ async function pair(
 const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`)
 
 function readServer(url: string | undefined): string {
+  // Of https://good.example@evil.example people read the first host, and a phone goes to the second.
+  if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
+    throw new OncueError('INVALID_INPUT', 'the address of the API hides where it leads (…@…)', {
+      hint: 'Name it without a user and a password: https://oncue.example.com.',
+    })
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
   throw new OncueError(
     'INVALID_INPUT',

@@ -1,3 +1,4 @@
+import { INTERNAL_QUEUE } from '@oncue/core'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
 import { formatDuration } from '../duration.ts'
 import { count, fromNow, plain } from './format.ts'
@@ -25,7 +26,7 @@ export async function examine(store: Store): Promise<Finding[]> {
     unservedQueues(queues, alive),
     unknownTopics(new Set(waiting.items.map(({ topic }) => topic)), topics),
     clashingSchemas(clashes),
-    pausedQueues(queues),
+    stoppedQueues(queues),
     lateQueues(queues, alive, now),
   ]
 }
@@ -94,14 +95,22 @@ function clashingSchemas(clashes: readonly TopicClash[]): Finding {
   )
 }
 
-function pausedQueues(queues: readonly QueueOverview[]): Finding {
-  const paused = queues.filter((row) => row.paused)
-  if (paused.length === 0) return ok('paused', 'no queue is')
-  const names = paused.map(
-    ({ queue, waiting, paused: by }) =>
-      `${plain(queue)} (by ${plain(by?.by ?? 'somebody')}, ${waiting} waiting)`,
-  )
-  return warn('paused', names.join(', '), 'Resume with `oncue-worker queues resume <queue>`.')
+/** Paused, or limited to no job at all. */
+function stoppedQueues(queues: readonly QueueOverview[]): Finding {
+  const stopped = queues.filter(({ paused, limit }) => paused || limit?.maxRunning === 0)
+  if (stopped.length === 0) return ok('paused', 'no queue is')
+  const names = stopped.map(({ queue, waiting, paused }) => {
+    const why = paused ? `by ${plain(paused.by ?? 'somebody')}` : 'none may start'
+    const alerts =
+      queue === INTERNAL_QUEUE ? `; no alert is sent while it is ${paused ? 'paused' : 'limited to 0'}` : ''
+    return `${plain(queue)} (${why}, ${waiting} waiting${alerts})`
+  })
+  const advice = [
+    stopped.some(({ paused }) => paused) && 'Resume with `oncue-worker queues resume <queue>`.',
+    stopped.some(({ limit }) => limit?.maxRunning === 0) &&
+      'Take a limit of 0 away with `oncue-worker queues limit <queue> --off`.',
+  ]
+  return warn('paused', names.join(', '), advice.filter(Boolean).join(' '))
 }
 
 function lateQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[], now: Date): Finding {

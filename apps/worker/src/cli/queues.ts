@@ -1,4 +1,4 @@
-import { assertQueue, OncueError } from '@oncue/core'
+import { assertQueue, INTERNAL_QUEUE, OncueError } from '@oncue/core'
 import type { Limit, QueueOverview } from '@oncue/db'
 import type { Command } from 'commander'
 import { formatDuration } from '../duration.ts'
@@ -40,7 +40,9 @@ export function addQueues(program: Command): void {
       withStore(name, async (store, { args }) => {
         const queue = readQueue(args)
         await store[name](queue, whoami())
-        return { text: `${queue} is ${done}`, json: { queue, paused: name === 'pause' } }
+        const alerts =
+          name === 'pause' && queue === INTERNAL_QUEUE ? '; no alert is sent while it is paused' : ''
+        return { text: `${queue} is ${done}${alerts}`, json: { queue, paused: name === 'pause' } }
       }),
     )
   }
@@ -88,6 +90,7 @@ function toRow(row: QueueOverview, now: Date): string[] {
 }
 
 function formatLimit(limit: Limit | null): string {
+  if (limit?.maxRunning === 0) return 'none may start'
   const running = limit?.maxRunning && `at most ${limit.maxRunning} at once`
   const rate = limit?.rate && `at most ${limit.rate.count} starts in ${formatDuration(limit.rate.intervalMs)}`
   return [running, rate].filter(Boolean).join(', ') || 'no limit'

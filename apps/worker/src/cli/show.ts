@@ -69,7 +69,7 @@ function describe(job: JobDetails, now: Date): string {
       String(event.version),
       formatTime(event.created),
       plain(event.type),
-      plain(JSON.stringify(event.data), 120),
+      event.data === null ? '' : plain(JSON.stringify(event.data), 120),
     ])
     parts.push(section('events', table(['>#', 'WHEN', 'WHAT', ''], rows)))
   }

@@ -90,9 +90,14 @@ function queuesPart({ queues, now }: Snapshot): Part {
       number(row.running),
       number(row.scheduled),
       number(row.perMinute),
-      row.paused ? styled('yellow', 'paused') : '',
+      stateOf(row),
     ]),
   }
+}
+
+function stateOf({ paused, limit }: QueueOverview): string {
+  if (paused) return styled('yellow', 'paused')
+  return limit?.maxRunning === 0 ? styled('yellow', 'none may start') : ''
 }
 
 /** How long a job may wait before somebody should look. */

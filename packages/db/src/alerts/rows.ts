@@ -1,5 +1,5 @@
 import type { AlertKind } from '@oncue/core'
-import type { AlertEpisode, AlertRow } from '../alerts.ts'
+import type { AlertChange, AlertEpisode, AlertRow } from '../alerts.ts'
 import { type Fragment, q } from '../reads/fragment.ts'
 import type { Sql } from '../sql.ts'
 
@@ -12,6 +12,7 @@ export type StoredAlert = {
   readonly value: number
   readonly threshold: number
   readonly summary: string
+  readonly held_for: unknown
   readonly since: unknown
   readonly fired_at: unknown
   readonly calm_since: unknown
@@ -38,6 +39,7 @@ export function readAlert(sql: Sql, row: StoredAlert): AlertRow {
     value: row.value,
     threshold: row.threshold,
     summary: row.summary,
+    heldFor: sql.json(row.held_for) as AlertRow['heldFor'],
     since: sql.time(row.since) as Date,
     firedAt: sql.time(row.fired_at),
     calmSince: sql.time(row.calm_since),
@@ -52,24 +54,37 @@ export function readAlert(sql: Sql, row: StoredAlert): AlertRow {
 }
 
 export function begin(id: string, episode: AlertEpisode, at: Date): Fragment {
-  const { ruleId, kind, queue, status, value, threshold, summary } = episode
+  const { ruleId, kind, queue, status, value, threshold, summary, heldFor } = episode
   const { since, firedAt, calmSince, resolvedAt, transitions } = episode
-  return q`insert into {alerts} (id, rule_id, kind, subject, status, value, threshold, summary,
+  return q`insert into {alerts} (id, rule_id, kind, subject, status, value, threshold, summary, held_for,
       since, fired_at, calm_since, resolved_at, transitions, notified, looked_at, updated)
-    values (${id}, ${ruleId}, ${kind}, ${queue ?? ''}, ${status}, ${value}, ${threshold}, ${summary},
+    values (${id}, ${ruleId}, ${kind}, ${queue ?? ''}, ${status}, ${value}, ${threshold}, ${summary}, ${JSON.stringify(heldFor)},
       ${since}, ${firedAt}, ${calmSince}, ${resolvedAt}, ${transitions}, 0, ${at}, ${at})
     on conflict do nothing`
 }
 
-/** What people wrote on it stays, but for a snooze that is over: unless they have just set another. */
-export function goOn(before: AlertRow, after: AlertEpisode, at: Date, endsSnooze: boolean): Fragment {
+/**
+ * What people wrote on it stays, but for an ack that was of other queues and a snooze that is over: unless they
+ * have just set another.
+ */
+export function goOn(
+  before: AlertRow,
+  after: AlertEpisode,
+  at: Date,
+  { endsAck, endsSnooze }: Pick<AlertChange, 'endsAck' | 'endsSnooze'>,
+): Fragment {
+  const heldFor = JSON.stringify(after.heldFor)
+  const ack = endsAck
+    ? q`, acked_at = null, acked_by = null, held_for = ${heldFor}`
+    : q`, held_for = case when acked_at is null then ${heldFor} else held_for end`
+  const acked = endsAck ? q` and acked_at = ${before.acked?.at ?? null}` : q``
   const snooze = endsSnooze ? q`, snoozed_until = null, snoozed_by = null` : q``
   const seen = endsSnooze ? q` and snoozed_until = ${before.snoozed?.until ?? null}` : q``
   return q`update {alerts} set subject = ${after.queue ?? ''}, status = ${after.status}, value = ${after.value},
       threshold = ${after.threshold}, summary = ${after.summary}, since = ${after.since}, fired_at = ${after.firedAt},
       calm_since = ${after.calmSince}, resolved_at = ${after.resolvedAt}, transitions = ${after.transitions},
-      looked_at = ${at}, updated = ${at}${snooze}
-    where id = ${before.id} and status <> 'resolved' and looked_at = ${before.lookedAt}${seen}`
+      looked_at = ${at}, updated = ${at}${ack}${snooze}
+    where id = ${before.id} and status <> 'resolved' and looked_at = ${before.lookedAt}${acked}${seen}`
 }
 
 export function forget({ id, lookedAt }: AlertRow): Fragment {

@@ -95,8 +95,8 @@ export function createAlerts(sql: Sql): AlertStore {
     episodes: () => read(q`select * from {alerts} where status <> 'resolved' order by since, id`),
 
     async record(at, changes) {
-      const statements = changes.flatMap(({ before, after, endsSnooze = false }) => {
-        if (before && after) return goOn(before, after, at, endsSnooze)
+      const statements = changes.flatMap(({ before, after, ...ends }) => {
+        if (before && after) return goOn(before, after, at, ends)
         if (after) return begin(newJobId(at.getTime()), after, at)
         return before ? forget(before) : []
       })

@@ -120,6 +120,7 @@ export function describeAlerts(dialect: Dialect): void {
       value: 720.5,
       threshold: 300,
       summary: 'mail: oldest job waits 12 min (limit 5 min)',
+      heldFor: ['mail'],
       since: now(),
       firedAt: changes.status === 'pending' ? null : now(),
       calmSince: null,
@@ -305,6 +306,35 @@ export function describeAlerts(dialect: Dialect): void {
       bench.clock.advance(1)
       await store.alerts.record(now(), [{ before, after: { ...before, transitions: 2 }, endsSnooze: true }])
       expect(await store.alerts.get(alert.id)).toMatchObject({ snoozed: null, transitions: 2 })
+    })
+
+    it('lose an ack of other queues, but not one that was set since they were read', async () => {
+      const store = await bench.openWithClock()
+      const [first, second] = await begin(store, { heldFor: ['mail'] }, { heldFor: ['mail'] })
+      if (!first || !second) throw new Error('they did not begin')
+      const acked = await store.alerts.ack(first.id, 'Ada')
+      const old = await store.alerts.ack(second.id, 'Ada')
+      await store.alerts.unack(second.id)
+      bench.clock.advance(1)
+      await store.alerts.ack(second.id, 'Bob')
+      const changed = { queue: 'media', heldFor: ['media'], transitions: 2 }
+      await store.alerts.record(now(), [
+        { before: acked, after: { ...acked, ...changed }, endsAck: true },
+        { before: old, after: { ...old, ...changed }, endsAck: true },
+      ])
+      expect(await store.alerts.get(first.id)).toMatchObject({ acked: null, ...changed })
+      expect(await store.alerts.get(second.id)).toMatchObject({ acked: { by: 'Bob' }, heldFor: ['mail'] })
+    })
+
+    it('keep the queues that people knew of when they acked them', async () => {
+      const store = await bench.openWithClock()
+      const [read] = await begin(store, { heldFor: ['mail'] })
+      if (!read) throw new Error('it did not begin')
+      await store.alerts.ack(read.id, 'Ada')
+      await store.alerts.record(now(), [
+        { before: read, after: { ...read, queue: 'media', heldFor: ['media'] } },
+      ])
+      expect(await store.alerts.get(read.id)).toMatchObject({ queue: 'media', heldFor: ['mail'] })
     })
 
     it('take no marks once they are resolved', async () => {

@@ -61,6 +61,8 @@ create table oncue.alerts (
   value         double precision not null,
   threshold     double precision not null,
   summary       text not null,
+  -- The queues for which it held when it was last seen without an ack.
+  held_for      json not null,
   since         timestamptz(3) not null,
   fired_at      timestamptz(3),
   calm_since    timestamptz(3),

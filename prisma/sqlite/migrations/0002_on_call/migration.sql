@@ -61,6 +61,8 @@ CREATE TABLE "oncue_alerts" (
   "value"         REAL NOT NULL,
   "threshold"     REAL NOT NULL,
   "summary"       TEXT NOT NULL,
+  -- The queues for which it held when it was last seen without an ack.
+  "held_for"      JSONB NOT NULL,
   "since"         DATETIME NOT NULL,
   "fired_at"      DATETIME,
   "calm_since"    DATETIME,
