@@ -61,8 +61,8 @@ begin
   where s.key = p_slot.key;
 end $$;
 
--- Looks after the runs of a full slot whose leases would be over, had nobody extended them. A run that is over,
--- however that happened, gives its place back; one whose lease is over does if p_crash. Answers whether there is
+-- Looks after the runs of a full slot whose recorded lease end has passed. A run that is over, however that
+-- happened, gives its place back; one whose lease is over does if p_crash. Returns whether there is
 -- more room than before. The slot is locked by the caller, so no other run takes it meanwhile. A settle takes its
 -- rows of slot_runs first and the slot then: those rows are skipped here.
 create function oncue.free_overdue_v1(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean

@@ -270,8 +270,8 @@ begin
 end $$;
 
 -- Slots that are not needed any more, and jobs that wait although there is room. There may be as many keys as there
--- are users, so it looks at the next few of them each time. Where the last time ended is remembered by the session:
--- a table would have to be written, and to go round by itself is all that each connection has to do.
+-- are users, so it looks at the next few of them each time. The session remembers where the last look ended: a row in a
+-- table would be written at each poll.
 create function oncue.tend_slots_v1(p_now timestamptz) returns void
   language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
