@@ -142,7 +142,8 @@ export class PostgresListener {
         return
       }
       const server = await serverOf(client)
-      if (server?.isReadOnly) throw new Error('The server is read-only: notifications are sent on the primary')
+      if (server?.isReadOnly)
+        throw new Error('The server is read-only: notifications are sent on the primary')
       connection.backend = server?.pid
       for (const channel of CHANNELS) {
         if (this.#hearers[channel].size > 0) await this.#listen(connection, channel)
