@@ -20,6 +20,7 @@ import { watchOperation } from '../live/watch-operation.ts'
 import { callerOf, changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf, maskFilter } from './masker.ts'
+import { assertMayAct } from './own-queue.ts'
 
 export const preview = reading({
   name: 'operations.preview',
@@ -135,6 +136,7 @@ interface Asked {
 
 async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
   await assertMayFilterBy(ctx, filter)
+  await assertMayAct(ctx, action, filter)
   const { status } = filter
   if (status && !POSSIBLE[action](status))
     throw new OncueError(

@@ -19,6 +19,7 @@ import {
   listJobsRequestSchema,
   MAX_BATCH,
   OncueError,
+  type OperationAction,
   seriesPointSchema,
   seriesRequestSchema,
   waitRequestSchema,
@@ -26,7 +27,7 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core'
-import { type ActionOptions, type ActionReport, type JobDetails, type Target, toTarget } from '@oncue/db'
+import { type JobDetails, toTarget } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/looks.ts'
@@ -37,6 +38,7 @@ import { authorize, callerOf, changing, reading, watching } from '../operation.t
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
+import { actedIds, assertMayAct } from './own-queue.ts'
 
 export { enqueue, enqueueMany } from './enqueue.ts'
 
@@ -119,16 +121,14 @@ export const events = reading({
   },
 })
 
-export const requeue = action('jobs.requeue', (store, target, options) => store.requeue(target, options))
-export const cancel = action('jobs.cancel', (store, target, options) => store.cancel(target, options))
+export const requeue = action('requeue')
+export const cancel = action('cancel')
 /** `delete` is no name for a constant. */
-export const remove = action('jobs.delete', (store, target, options) => store.delete(target, options))
+export const remove = action('delete')
 
-type Act = (store: ApiContext['store'], target: Target, options: ActionOptions) => Promise<ActionReport>
-
-function action(name: string, act: Act) {
+function action(name: OperationAction) {
   return changing({
-    name,
+    name: `jobs.${name}`,
     access: 'act',
     input: jobTargetSchema,
     output: actionReportSchema,
@@ -136,13 +136,17 @@ function action(name: string, act: Act) {
       const by = actorOf(ctx)
       if ('filter' in target) {
         await assertMayFilterBy(ctx, target.filter)
-        return act(ctx.store, toTarget(target.filter), { by, asOf: target.asOf })
+        await assertMayAct(ctx, name, target.filter)
+        return ctx.store[name](toTarget(target.filter), { by, asOf: target.asOf })
       }
       if (target.ids.length > MAX_BATCH) {
         const message = `input.ids has ${target.ids.length} items, more than ${MAX_BATCH}`
         throw new OncueError('BATCH_TOO_LARGE', message)
       }
-      return act(ctx.store, target.ids, { by })
+      const ids = await actedIds(ctx, name, target.ids)
+      const refused = new Set(target.ids).size - ids.length
+      const { done, skipped } = await ctx.store[name](ids, { by })
+      return { done, skipped: refused > 0 ? { ...skipped, FORBIDDEN: refused } : skipped }
     },
     note: (target, { done }) => noteAction(target, done),
     noteFailed(target, { code, details }) {
