@@ -71,6 +71,50 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await admin.jobs.enqueue.mutate(job)).toMatchObject({ created: true })
   })
 
+  it('a producer of some queues neither sees nor replaces by a key what is in others', async () => {
+    const { api, admin } = await start()
+    const { secret } = await admin.tokens.create.mutate({
+      ...{ name: 'desk', role: 'producer', allowedQueues: ['low', 'mid'] },
+    })
+    const desk = api.client(secret)
+    const topic = 'mail_digest'
+    const refusal = { code: 'QUEUE_NOT_ALLOWED' }
+    const high = { topic, queue: 'high', payload: { to: 'Ada' }, idempotencyKey: 'call-1' }
+    const { id } = await admin.jobs.enqueue.mutate({ ...high, ...unique() })
+    const forged = { topic, queue: 'low', payload: { to: 'Eve' } }
+    const conflicts = [{}, { onConflict: 'replace' as const }, { onConflict: 'reject' as const }]
+    const attempts = [...conflicts.map(unique), { idempotencyKey: 'call-1' }]
+    const expectRefusals = async () => {
+      for (const keys of attempts) {
+        const error = await errorOf(desk.jobs.enqueue.mutate({ ...forged, ...keys }))
+        expect(error).toMatchObject(refusal)
+        expect(JSON.stringify(error)).not.toContain(id)
+      }
+    }
+    await expectRefusals()
+    const report = await desk.jobs.enqueueMany.mutate({
+      jobs: [
+        { ...forged, ...unique() },
+        { ...forged, payload: 1 },
+      ],
+    })
+    expect(report.results).toMatchObject([{ error: refusal }, { created: true }])
+    const run = await api.claim('high')
+    await expectRefusals()
+    expect(await admin.jobs.get.query({ id })).toMatchObject({ payload: { to: 'Ada' }, events: [] })
+    await api.complete(run)
+    expect(await errorOf(desk.jobs.enqueue.mutate({ ...forged, ...attempts[3] }))).toMatchObject(refusal)
+    // The key is free, and in its own queue the producer meets its own job.
+    const replacing = { ...forged, ...unique({ onConflict: 'replace' }) }
+    const own = await desk.jobs.enqueue.mutate(replacing)
+    expect(own).toMatchObject({ created: true })
+    expect(await desk.jobs.enqueue.mutate(replacing)).toMatchObject({ id: own.id, replaced: true })
+    // Who may enqueue into every queue replaces as before.
+    expect(await admin.jobs.enqueue.mutate({ ...replacing, queue: 'high' })).toMatchObject({
+      ...{ id: own.id, replaced: true },
+    })
+  })
+
   it('a replacement counts as one in the audit, and is an event of the job', async () => {
     const { admin, shop, notes } = await start()
     const replacing = { topic: 'mail_digest', ...unique({ onConflict: 'replace' }) }

@@ -100,6 +100,9 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
       }
     },
 
+    allowsEveryQueue: async ({ allowedQueues }) =>
+      allowsEvery(allowedQueues) && allowsEvery((await settings.get()).allowedQueues),
+
     async assertAllTopics({ allowedTopics, name }) {
       const who = `a unique key with scope 'all' is for those who may enqueue every topic`
       if (!allowsEvery(allowedTopics))

@@ -46,6 +46,8 @@ export interface Auth {
   assertTopic(principal: Principal, topic: string): Promise<void>
   /** Says QUEUE_NOT_ALLOWED of a queue unless both the settings and the token allow it. */
   queueChecker(principal: Principal): Promise<(queue: string) => void>
+  /** Whether both allow every queue. */
+  allowsEveryQueue(principal: Principal): Promise<boolean>
   /** TOPIC_NOT_ALLOWED unless both allow every topic: a key that all topics share tells of jobs of any of them. */
   assertAllTopics(principal: Principal): Promise<void>
   /**
