@@ -39,6 +39,7 @@ import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
+import { search } from './search.ts'
 
 export { enqueue, enqueueMany } from './enqueue.ts'
 
@@ -66,7 +67,7 @@ export const list = reading({
     await assertMayFilterBy(ctx, filter)
     const read = () => ctx.store.list(filter, { limit, offset, cursor })
     const isSearch = filter.payloadText !== undefined
-    const page = await (isSearch ? ctx.searches.spend(callerOf(ctx), read) : read())
+    const page = await (isSearch ? search(ctx, read) : read())
     const mask = await maskerOf(ctx)
     const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
     return { ...page, items, limit, offset: offset ?? 0 }
