@@ -62,6 +62,18 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await save(unique())).toMatchObject({ name: 'nightly' })
   })
 
+  it("nor does an operator of some topics run a schedule that takes a key with scope 'all'", async () => {
+    const { api, admin } = await start()
+    const { secret } = await admin.tokens.create.mutate({
+      ...{ name: 'desk', role: 'operator', allowedTopics: ['mail_*'] },
+    })
+    const options = unique({ scope: 'all' })
+    await admin.schedules.save.mutate({ name: 'nightly', cron: '0 0 * * *', topic: 'mail_digest', options })
+    const run = (client: typeof admin) => client.schedules.runNow.mutate({ name: 'nightly' })
+    expect(await errorOf(run(api.client(secret)))).toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
+    expect(await run(admin)).toMatchObject({ id: expect.any(String) })
+  })
+
   it("the setting allowedTopics bounds the scope 'all' for everybody", async () => {
     const { admin } = await start()
     const job = { topic: 'mail_digest', ...unique({ scope: 'all' }) }
