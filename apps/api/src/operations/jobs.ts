@@ -27,7 +27,7 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core'
-import { type JobDetails, toTarget } from '@oncue/db'
+import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/looks.ts'
@@ -66,8 +66,7 @@ export const list = reading({
   async run(ctx, { limit, offset, cursor, ...filter }) {
     await assertMayFilterBy(ctx, filter)
     const read = () => ctx.store.list(filter, { limit, offset, cursor })
-    const isSearch = filter.payloadText !== undefined
-    const page = await (isSearch ? search(ctx, read) : read())
+    const page = await (isSearch(filter) ? search(ctx, read) : read())
     const mask = await maskerOf(ctx)
     const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
     return { ...page, items, limit, offset: offset ?? 0 }
@@ -138,7 +137,8 @@ function action(name: OperationAction) {
       if ('filter' in target) {
         await assertMayFilterBy(ctx, target.filter)
         await assertMayAct(ctx, name, target.filter)
-        return ctx.store[name](toTarget(target.filter), { by, asOf: target.asOf })
+        const act = () => ctx.store[name](toTarget(target.filter), { by, asOf: target.asOf })
+        return isSearch(target.filter) ? search(ctx, act) : act()
       }
       if (target.ids.length > MAX_BATCH) {
         const message = `input.ids has ${target.ids.length} items, more than ${MAX_BATCH}`
@@ -155,6 +155,11 @@ function action(name: OperationAction) {
       return done > 0 ? noteAction(target, done, { failed: code }) : null
     },
   })
+}
+
+/** It reads payload after payload. */
+function isSearch({ payloadText }: JobFilter): boolean {
+  return payloadText !== undefined
 }
 
 function noteAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {
