@@ -1,4 +1,5 @@
 import type { AccessClass, Role } from '@oncue/core'
+import type { AssertStill } from './validity.ts'
 
 /** Who sends a request. */
 export interface Principal {
@@ -52,9 +53,13 @@ export interface Auth {
   assertAllTopics(principal: Principal): Promise<void>
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
-   * changed. One check a second for all of them together.
+   * changed. One check a second for all of them together. The reason of the signal is the error to say.
    */
-  whileValid(principal: Principal, access?: AccessClass): { readonly signal: AbortSignal; release(): void }
+  whileValid(
+    principal: Principal,
+    access?: AccessClass,
+    assertStill?: AssertStill,
+  ): { readonly signal: AbortSignal; release(): void }
   /** A token or a setting was changed by this process: look at once, and not within a second. */
   changed(): Promise<void>
   /** Makes sure that there is an admin token. Answers it if it was made now: the only time it can be read. */

@@ -29,6 +29,7 @@ import {
 } from '@oncue/core'
 import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
 import { z } from 'zod'
+import type { AssertStill } from '../auth/validity.ts'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/looks.ts'
 import { parsePosition } from '../live/position.ts'
@@ -172,8 +173,8 @@ export const watch = watching({
   access: 'own',
   input: watchRequestSchema,
   output: watchMessageSchema,
+  assertMayWatch: (ctx, { id }) => assertMaySee(ctx, id),
   async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
-    await assertMaySee(ctx, jobId)
     const mask = await maskerOf(ctx)
     const from = parsePosition(lastEventId)
     const store = events ? ctx.store : null
@@ -193,15 +194,14 @@ export const wait = reading({
   input: waitRequestSchema,
   output: waitResponseSchema,
   async run(ctx, { id, timeoutMs }) {
-    const by = await assertMaySee(ctx, id)
+    const assertStill = await assertMaySee(ctx, id)
     const leave = ctx.live.enter(callerOf(ctx))
-    const validity = ctx.auth.whileValid(ctx.principal, by)
+    const validity = ctx.auth.whileValid(ctx.principal, assertStill ? 'enqueue' : 'read', assertStill)
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
     try {
       for (;;) {
         const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
-        if (validity.signal.aborted)
-          throw new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
+        validity.signal.throwIfAborted()
         if (!state) throw notFound(id)
         const mask = await maskerOf(ctx)
         if (!isFinished(state.status)) {
@@ -225,24 +225,29 @@ export const wait = reading({
 
 /**
  * A caller who may enqueue and not see jobs is shown those that it could have enqueued, if it knows their ids: 48 bits
- * of an id are random, and no answer lists any. To all others a job is as if there were none.
+ * of an id are random, and no answer lists any. To all others a job is as if there were none. Answers how to look again
+ * whether such a caller still may; none for a caller who may see jobs.
  */
 async function assertMaySee(
   ctx: ApiContext,
   id: JobId,
   known?: Pick<JobDetails, 'topic' | 'queue'>,
-): Promise<'read' | 'enqueue'> {
-  if ((await authorize(ctx, 'own')) === 'read') return 'read'
+): Promise<AssertStill | undefined> {
+  if ((await authorize(ctx, 'own')) === 'read') return undefined
   const job = known ?? (await ctx.store.get(id))
   if (!job) throw notFound(id)
-  try {
-    await ctx.auth.assertTopic(ctx.principal, job.topic)
-    const assertQueue = await ctx.auth.queueChecker(ctx.principal)
-    assertQueue(job.queue)
-  } catch (error) {
-    throw isOncueError(error) && !error.retryable ? notFound(id) : error
+  const { topic, queue } = job
+  const assertStill = async () => {
+    try {
+      await ctx.auth.assertTopic(ctx.principal, topic)
+      const assertQueue = await ctx.auth.queueChecker(ctx.principal)
+      assertQueue(queue)
+    } catch (error) {
+      throw isOncueError(error) && !error.retryable ? notFound(id) : error
+    }
   }
-  return 'enqueue'
+  await assertStill()
+  return assertStill
 }
 
 function notFound(id: JobId): OncueError {
