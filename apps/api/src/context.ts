@@ -43,5 +43,7 @@ export interface ApiContext extends Services {
     readonly userAgent: string
     /** Where the caller reached us, as in `https://oncue.example`. */
     readonly origin: string
+    /** Whether the caller has left: no answer reaches it. */
+    readonly isGone?: () => boolean
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AccessClass, isOncueError, OncueError, toInputError } from '@oncue/core'
 import type { z } from 'zod'
+import type { AssertStill } from './auth/validity.ts'
 import type { ApiContext } from './context.ts'
 import { toOncueError } from './errors.ts'
 import { networkOf } from './server/address.ts'
@@ -52,6 +53,8 @@ export interface Change<
 /** An operation that goes on answering. The id of a message is what a client comes back with as `lastEventId`. */
 export interface Stream<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
   extends Rules<Input, Output> {
+  /** Which jobs the caller may watch: looks now, and answers how to look again while the stream is open. */
+  readonly assertMayWatch?: (ctx: ApiContext, input: z.output<Input>) => Promise<AssertStill | undefined>
   readonly watch: (
     ctx: ApiContext,
     input: z.output<Input>,
@@ -99,8 +102,9 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
 ): AsyncGenerator<{ id: string; message: z.output<Output> }, void> {
   const input = await admit(ctx, operation, given)
   const by = await authorize(ctx, operation.access)
+  const assertStill = await operation.assertMayWatch?.(ctx, input)
   const leave = ctx.live.enter(callerOf(ctx))
-  const validity = ctx.auth.whileValid(ctx.principal, by === 'enqueue' ? 'enqueue' : 'read')
+  const validity = ctx.auth.whileValid(ctx.principal, by === 'enqueue' ? 'enqueue' : 'read', assertStill)
   const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
   try {
     for await (const { id, message } of operation.watch(ctx, input, signal)) {
@@ -109,8 +113,7 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
       await nextTurn()
     }
   } catch (error) {
-    if (!validity.signal.aborted) throw error
-    throw new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
+    throw validity.signal.aborted ? validity.signal.reason : error
   } finally {
     validity.release()
     leave()

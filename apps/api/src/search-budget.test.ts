@@ -2,6 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { SearchBudget } from './search-budget.ts'
 
 const read = () => Promise.resolve('found')
+function aGate() {
+  let open: (answer: string) => void = () => {}
+  const promise = new Promise<string>((resolve) => {
+    open = resolve
+  })
+  return { promise, open: (answer: string) => open(answer) }
+}
 const LIMITED = { code: 'RATE_LIMITED', details: { retryAfterSeconds: 60 } }
 
 describe('a budget of searches', () => {
@@ -34,6 +41,38 @@ describe('a budget of searches', () => {
     expect(begun).toEqual(['first', 'other', 'second'])
     for (const open of gates.values()) open()
     expect(await Promise.all([second, other])).toEqual(['second', 'other'])
+  })
+
+  it('lets a few of a caller wait, refuses more without counting them, and takes others', async () => {
+    const budget = new SearchBudget(7, () => 0)
+    const gate = aGate()
+    const answers = Array.from({ length: 6 }, () => budget.spend('a', () => gate.promise))
+    for (let n = 0; n < 3; n++)
+      await expect(budget.spend('a', read)).rejects.toMatchObject({
+        ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: 1 } },
+      })
+    expect(await budget.spend('b', read)).toBe('found')
+    gate.open('late')
+    expect(await Promise.all(answers)).toEqual(Array(6).fill('late'))
+    expect(await budget.spend('a', read)).toBe('found')
+    await expect(budget.spend('a', read)).rejects.toMatchObject(LIMITED)
+  })
+
+  it('does not begin the search of a caller that has left meanwhile', async () => {
+    const budget = new SearchBudget(10, () => 0)
+    const gate = aGate()
+    const first = budget.spend('a', () => gate.promise)
+    const begun: string[] = []
+    const note = (name: string) => async () => void begun.push(name)
+    let isGone = false
+    const left = budget.spend('a', note('left'), () => isGone)
+    const stayed = budget.spend('a', note('stayed'), () => false)
+    isGone = true
+    gate.open('found')
+    await first
+    await expect(left).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    await stayed
+    expect(begun).toEqual(['stayed'])
   })
 
   it('goes on after one that failed', async () => {

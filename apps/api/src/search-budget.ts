@@ -3,6 +3,8 @@ import { OncueError } from '@oncue/core'
 const WINDOW_MS = 60_000
 /** Of callers that are remembered: who calls from more makes them be forgotten, not the memory full. */
 const MAX_KNOWN = 10_000
+/** Searches of a caller that wait for the one that runs. */
+const MAX_WAITING = 5
 
 /**
  * For reads that look at job after job: one at a time for each caller, and so many a minute. Otherwise one token
@@ -13,16 +15,23 @@ export class SearchBudget {
   readonly #now: () => number
   #began = Number.NEGATIVE_INFINITY
   readonly #spent = new Map<string, number>()
-  /** The last one of each caller that has not ended. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  /** Of each caller, the last one, and how many have not ended. */
+  readonly #open = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>()
 
   constructor(perMinute: number, now: () => number = () => performance.now()) {
     this.#perMinute = perMinute
     this.#now = now
   }
 
-  /** RATE_LIMITED once the budget of the caller is spent, until the minute is over. */
-  async spend<Answer>(caller: string, read: () => Promise<Answer>): Promise<Answer> {
+  /**
+   * RATE_LIMITED once the budget of the caller is spent, until the minute is over, and where too many of its searches
+   * wait. One whose caller has left when its turn comes is not begun.
+   */
+  async spend<Answer>(
+    caller: string,
+    read: () => Promise<Answer>,
+    isGone: () => boolean = () => false,
+  ): Promise<Answer> {
     const now = this.#now()
     if (now - this.#began >= WINDOW_MS || this.#spent.size >= MAX_KNOWN) {
       this.#began = now
@@ -36,14 +45,25 @@ export class SearchBudget {
         hint: 'Search less often, or filter by queue, topic, status and time alone: that is no search.',
       })
     }
+    const { last, count } = this.#open.get(caller) ?? { last: Promise.resolve(), count: 0 }
+    if (count > MAX_WAITING)
+      throw new OncueError('RATE_LIMITED', `More than ${MAX_WAITING} searches wait for one that runs`, {
+        details: { retryAfterSeconds: 1 },
+        hint: 'Wait for the answer of a search before the next one.',
+      })
     this.#spent.set(caller, spent + 1)
-    const before = this.#last.get(caller) ?? Promise.resolve()
-    const answer = before.then(read, read)
-    this.#last.set(caller, answer)
+    const begin = () => {
+      if (isGone()) throw new OncueError('RATE_LIMITED', 'The caller left before the turn of its search came')
+      return read()
+    }
+    const answer = last.then(begin, begin)
+    this.#open.set(caller, { last: answer, count: count + 1 })
     try {
       return await answer
     } finally {
-      if (this.#last.get(caller) === answer) this.#last.delete(caller)
+      const now = this.#open.get(caller)
+      if (now && now.count > 1) this.#open.set(caller, { ...now, count: now.count - 1 })
+      else this.#open.delete(caller)
     }
   }
 }

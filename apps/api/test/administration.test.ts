@@ -217,6 +217,37 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     expect((await api.store.queues()).find((overview) => overview.queue === queue)?.paused ?? null).toBeNull()
   })
 
+  it("lets only admins take away Oncue's own jobs", async () => {
+    const api = await startTestApi(dialect, { background: false })
+    const token = await api.tokenFor('operator')
+    const { jobs, operations } = api.client(token)
+    const queue = 'oncue'
+    const topic = 'oncue:notify'
+    const own = await api.enqueue({ topic, queue })
+    const other = await api.enqueue()
+    const asOf = await api.store.now()
+    for (const filter of [{ queue }, { topic }, { queue, status: 'pending' as const }]) {
+      const bulk = { filter, asOf, expectedCount: 1, idempotencyKey: JSON.stringify(filter) }
+      for (const call of [
+        () => jobs.cancel.mutate({ filter }),
+        () => jobs.delete.mutate({ filter }),
+        () => operations.run.mutate({ action: 'cancel', ...bulk }),
+        () => operations.run.mutate({ action: 'delete', ...bulk }),
+      ])
+        expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
+    }
+    const skipped = { done: 0, skipped: { FORBIDDEN: 1 } }
+    expect(await jobs.delete.mutate({ ids: [own, own] })).toEqual(skipped)
+    expect(await jobs.cancel.mutate({ ids: [own, other] })).toEqual({ ...skipped, done: 1 })
+    const rest = await api.fetch(`/api/jobs/${own}`, { method: 'DELETE', token })
+    expect([rest.status, await rest.json()]).toMatchObject([403, { error: { code: 'FORBIDDEN' } }])
+    expect(await api.store.get(own)).toMatchObject({ status: 'pending' })
+    expect(await api.client().jobs.cancel.mutate({ ids: [own] })).toEqual({ done: 1, skipped: {} })
+    // To let them be sent again everybody may who acts.
+    expect(await jobs.requeue.mutate({ filter: { queue } })).toEqual({ done: 1, skipped: {} })
+    expect(await api.client().jobs.delete.mutate({ filter: { topic } })).toEqual({ done: 1, skipped: {} })
+  })
+
   it('lets a token enqueue into no other queues than it may', async () => {
     const api = await startTestApi(dialect)
     const { secret } = await api

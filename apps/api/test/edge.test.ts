@@ -244,21 +244,29 @@ describe('what the API answers is kept by nobody', () => {
 })
 
 describe.each(DIALECTS)('what makes the server read job after job on %s', (dialect) => {
-  it.each(['jobs.list', 'operations.preview'])('has a budget of its own: %s', async (name) => {
-    const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_SEARCH: '2' } })
-    const [token, other] = [await api.tokenFor('admin'), await api.tokenFor('admin')]
-    const createdFrom = new Date(Date.now() - 60_000)
-    const search = (as: string) => {
-      const client = api.client(as)
-      if (name === 'jobs.list') return client.jobs.list.query({ payloadText: 'x', createdFrom })
-      return client.operations.preview.query({ action: 'cancel', filter: { topic: 'mail' } })
-    }
-    await Promise.all([search(token), search(token)])
-    expect(await errorOf(search(token))).toMatchObject({
-      ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: expect.any(Number) } },
-    })
-    await search(other)
-    // What an index answers is no search.
-    await api.client(token).jobs.list.query({ topic: 'mail', createdFrom })
-  })
+  it.each([...['jobs.list', 'operations.preview', 'jobs.requeue', 'jobs.cancel', 'jobs.delete']])(
+    'has a budget of its own: %s',
+    async (name) => {
+      const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_SEARCH: '2' } })
+      const [token, other] = [await api.tokenFor('admin'), await api.tokenFor('admin')]
+      const createdFrom = new Date(Date.now() - 60_000)
+      const search = (as: string) => {
+        const client = api.client(as)
+        const filter = { payloadText: 'x', createdFrom }
+        if (name === 'jobs.list') return client.jobs.list.query(filter)
+        if (name === 'jobs.requeue') return client.jobs.requeue.mutate({ filter })
+        if (name === 'jobs.cancel') return client.jobs.cancel.mutate({ filter })
+        if (name === 'jobs.delete') return client.jobs.delete.mutate({ filter })
+        return client.operations.preview.query({ action: 'cancel', filter: { topic: 'mail' } })
+      }
+      await Promise.all([search(token), search(token)])
+      expect(await errorOf(search(token))).toMatchObject({
+        ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: expect.any(Number) } },
+      })
+      await search(other)
+      // What an index answers is no search.
+      await api.client(token).jobs.list.query({ topic: 'mail', createdFrom })
+      await api.client(token).jobs.cancel.mutate({ filter: { topic: 'mail', createdFrom } })
+    },
+  )
 })

@@ -62,6 +62,18 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await save(unique())).toMatchObject({ name: 'nightly' })
   })
 
+  it("nor does an operator of some topics run a schedule that takes a key with scope 'all'", async () => {
+    const { api, admin } = await start()
+    const { secret } = await admin.tokens.create.mutate({
+      ...{ name: 'desk', role: 'operator', allowedTopics: ['mail_*'] },
+    })
+    const options = unique({ scope: 'all' })
+    await admin.schedules.save.mutate({ name: 'nightly', cron: '0 0 * * *', topic: 'mail_digest', options })
+    const run = (client: typeof admin) => client.schedules.runNow.mutate({ name: 'nightly' })
+    expect(await errorOf(run(api.client(secret)))).toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
+    expect(await run(admin)).toMatchObject({ id: expect.any(String) })
+  })
+
   it("the setting allowedTopics bounds the scope 'all' for everybody", async () => {
     const { admin } = await start()
     const job = { topic: 'mail_digest', ...unique({ scope: 'all' }) }
@@ -69,6 +81,50 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await errorOf(admin.jobs.enqueue.mutate(job))).toMatchObject({ code: 'TOPIC_NOT_ALLOWED' })
     await admin.settings.set.mutate({ allowedTopics: ['*'] })
     expect(await admin.jobs.enqueue.mutate(job)).toMatchObject({ created: true })
+  })
+
+  it('a producer of some queues neither sees nor replaces by a key what is in others', async () => {
+    const { api, admin } = await start()
+    const { secret } = await admin.tokens.create.mutate({
+      ...{ name: 'desk', role: 'producer', allowedQueues: ['low', 'mid'] },
+    })
+    const desk = api.client(secret)
+    const topic = 'mail_digest'
+    const refusal = { code: 'QUEUE_NOT_ALLOWED' }
+    const high = { topic, queue: 'high', payload: { to: 'Ada' }, idempotencyKey: 'call-1' }
+    const { id } = await admin.jobs.enqueue.mutate({ ...high, ...unique() })
+    const forged = { topic, queue: 'low', payload: { to: 'Eve' } }
+    const conflicts = [{}, { onConflict: 'replace' as const }, { onConflict: 'reject' as const }]
+    const attempts = [...conflicts.map(unique), { idempotencyKey: 'call-1' }]
+    const expectRefusals = async () => {
+      for (const keys of attempts) {
+        const error = await errorOf(desk.jobs.enqueue.mutate({ ...forged, ...keys }))
+        expect(error).toMatchObject(refusal)
+        expect(JSON.stringify(error)).not.toContain(id)
+      }
+    }
+    await expectRefusals()
+    const report = await desk.jobs.enqueueMany.mutate({
+      jobs: [
+        { ...forged, ...unique() },
+        { ...forged, payload: 1 },
+      ],
+    })
+    expect(report.results).toMatchObject([{ error: refusal }, { created: true }])
+    const run = await api.claim('high')
+    await expectRefusals()
+    expect(await admin.jobs.get.query({ id })).toMatchObject({ payload: { to: 'Ada' }, events: [] })
+    await api.complete(run)
+    expect(await errorOf(desk.jobs.enqueue.mutate({ ...forged, ...attempts[3] }))).toMatchObject(refusal)
+    // The key is free, and in its own queue the producer meets its own job.
+    const replacing = { ...forged, ...unique({ onConflict: 'replace' }) }
+    const own = await desk.jobs.enqueue.mutate(replacing)
+    expect(own).toMatchObject({ created: true })
+    expect(await desk.jobs.enqueue.mutate(replacing)).toMatchObject({ id: own.id, replaced: true })
+    // Who may enqueue into every queue replaces as before.
+    expect(await admin.jobs.enqueue.mutate({ ...replacing, queue: 'high' })).toMatchObject({
+      ...{ id: own.id, replaced: true },
+    })
   })
 
   it('a replacement counts as one in the audit, and is an event of the job', async () => {

@@ -48,7 +48,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
   const enqueue = async (body: Json, headers = {}) => {
     const answer = await send('POST', '/api/jobs/enqueue', { body, headers })
     expect(answer.status, answer.text).toBe(201)
-    return answer.body as { id: string; is_new: boolean } & Json
+    return answer.body as { id: string; is_new: boolean; replaced: boolean } & Json
   }
   const get = async (id: string) => (await send('GET', `/api/jobs/${id}`)).body as Json
   const list = async (query: string) =>
@@ -71,7 +71,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       })
       expect(rest).toEqual({
         ...{ topic: 'mail_digest', status: 'pending', run_at: '2036-01-08T12:00:00.000Z' },
-        ...{ created: expect.stringMatching(/^\d{4}-.*Z$/), is_new: true },
+        ...{ created: expect.stringMatching(/^\d{4}-.*Z$/), is_new: true, replaced: false },
       })
       expect(await get(id)).toMatchObject({
         ...{ id, topic: 'mail_digest', payload: { userId: '123' }, status: 'pending' },
@@ -86,6 +86,21 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       const { status, error } = await send('POST', '/api/jobs/enqueue', { body })
       expect([status, error?.code]).toEqual([400, 'INVALID_INPUT'])
       expect(error?.message).toContain('is given twice')
+    })
+
+    test('tells whether a job that waited got the payload, alone and in a batch', async () => {
+      const job = { topic: 'replaced', unique: { key: 'site', onConflict: 'replace' } }
+      const { id } = await enqueue(job)
+      expect(await enqueue({ ...job, payload: 2 })).toMatchObject({ id, is_new: false, replaced: true })
+      const kept = { topic: 'replaced', unique: { key: 'site' } }
+      expect(await enqueue(kept)).toMatchObject({ id, is_new: false, replaced: false })
+      const body = { jobs: [job, kept, { topic: 'replaced' }] }
+      const batch = await send('POST', '/api/jobs/enqueue/batch', { body })
+      expect((batch.body as { results: Json[] }).results).toEqual([
+        { id, is_new: false, replaced: true },
+        { id, is_new: false, replaced: false },
+        { id: expect.any(String), is_new: true, replaced: false },
+      ])
     })
 
     test('answers the first job to a repeated key, in the header or the body', async () => {

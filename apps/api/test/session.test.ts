@@ -60,13 +60,41 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     ['of the public URL', 'https://jobs.example.com', 'jobs.example.com', 201],
     ['the same over http', 'http://jobs.example.com', 'jobs.example.com', 403],
     ['on another port', 'https://jobs.example.com:8443', 'jobs.example.com', 403],
-    ['where the request came in', 'http://10.0.0.5:4400', '10.0.0.5:4400', 201],
+    ['where the request came in, over http', 'http://10.0.0.5:4400', '10.0.0.5:4400', 403],
     ['the same over https', 'https://10.0.0.5:4400', '10.0.0.5:4400', 403],
   ])('are begun by pages of the own origin, with its scheme: %s', async (_, origin, host, status) => {
     const env = { ONCUE_PUBLIC_URL: 'https://jobs.example.com', ONCUE_TRUST_PROXY: 'true' }
     const api = await startTestApi(dialect, { env })
     const headers = { origin, 'x-forwarded-host': host }
     expect((await signIn(api, await api.tokenFor('viewer'), headers)).status).toBe(status)
+  })
+
+  it('are not begun over http where people use https, which a browser would not keep', async () => {
+    const env = { ONCUE_PUBLIC_URL: 'https://jobs.example.com' }
+    const api = await startTestApi(dialect, { env })
+    const response = await signIn(api, await api.tokenFor('viewer'))
+    expect(response.status).toBe(403)
+    expect(response.headers.get('set-cookie')).toBeNull()
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 'FORBIDDEN',
+        message: expect.stringContaining('keeps the cookie over https only'),
+        hint: expect.stringContaining('Open https://jobs.example.com'),
+      },
+    })
+  })
+
+  it('are begun by pages where the request came in, beside those of the public URL', async () => {
+    for (const [publicUrl, proto] of [
+      ['http://jobs.example.com', 'http'],
+      ['https://jobs.example.com', 'https'],
+    ] as const) {
+      const env = { ONCUE_PUBLIC_URL: publicUrl, ONCUE_TRUST_PROXY: 'true' }
+      const api = await startTestApi(dialect, { env })
+      const forwarded = { 'x-forwarded-host': '10.0.0.5:4400', 'x-forwarded-proto': proto }
+      const headers = { ...forwarded, origin: `${proto}://10.0.0.5:4400` }
+      expect((await signIn(api, await api.tokenFor('viewer'), headers)).status).toBe(201)
+    }
   })
 
   it('end the session before when somebody signs in again', async () => {

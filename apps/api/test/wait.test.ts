@@ -92,6 +92,28 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
     expect(await error).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(await errorOf(shop.jobs.get.query({ id }))).toMatchObject({ code: 'FORBIDDEN' })
   })
+
+  it.each([{ allowedTopics: ['other'] }, { allowedQueues: ['other'] }])(
+    'hears nothing any more when it may not enqueue such a job any more: %o',
+    async (lists) => {
+      const api = await startTestApi(dialect)
+      const shop = api.client(await api.tokenFor('producer'))
+      const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail' })
+      const watched = errorOf(
+        new Promise<void>((onComplete, onError) => {
+          shop.jobs.watch.subscribe({ id }, { onComplete, onError })
+        }),
+      )
+      const waited = errorOf(shop.jobs.wait.query({ id, timeoutMs: 25_000 }))
+      const seen = api.client().jobs.wait.query({ id, timeoutMs: 25_000 })
+      await vi.waitFor(() => expect(api.services.live.states.size).toBe(3), 10_000)
+      await api.client().settings.set.mutate(lists)
+      await api.complete(await api.claim(), { sent: 3 })
+      expect(await Promise.all([watched, waited])).toMatchObject([NOT_FOUND, NOT_FOUND])
+      // Those who may see jobs see them whatever may be enqueued.
+      expect(await seen).toMatchObject({ finished: true })
+    },
+  )
 })
 
 describe.each(DIALECTS)('an open wait, on %s', (dialect) => {

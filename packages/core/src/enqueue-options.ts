@@ -87,7 +87,7 @@ export const enqueueOptionsSchema = z.strictObject({
   /** A call of the same topic that is repeated with it within 24 hours returns the id of the first. */
   idempotencyKey: keySchema
     .optional()
-    .describe('a repeated call for the same topic within a day answers the id of the first'),
+    .describe('a repeated call for the same topic within a day returns the id of the first'),
   /** Jobs of all topics and queues that share it share a limit. */
   concurrencyKey: keySchema.optional().describe('jobs that share it share a limit'),
   /** How many jobs of the `concurrencyKey` run at once, 1 to 32 767. Default: 1. */

@@ -79,6 +79,11 @@ export interface NewJob {
   readonly idempotencyKey: string | null
   /** Instead of an idempotency key, for jobs that Oncue makes itself: no option of a caller sets it. */
   readonly internalKey: string | null
+  /**
+   * True: QUEUE_NOT_ALLOWED where a job of another queue has one of its keys. For callers who may enqueue into some
+   * queues only: they neither learn of such a job nor replace it. No option of a caller sets it.
+   */
+  readonly sameQueue?: boolean
   readonly concurrencyKey: string | null
   readonly concurrencyLimit: number | null
   /** The jobs it waits for. */

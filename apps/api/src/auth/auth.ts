@@ -100,6 +100,9 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
       }
     },
 
+    allowsEveryQueue: async ({ allowedQueues }) =>
+      allowsEvery(allowedQueues) && allowsEvery((await settings.get()).allowedQueues),
+
     async assertAllTopics({ allowedTopics, name }) {
       const who = `a unique key with scope 'all' is for those who may enqueue every topic`
       if (!allowsEvery(allowedTopics))
@@ -111,7 +114,7 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
         throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics allows some topics only: ${who}`)
     },
 
-    whileValid: (principal, access = 'read') => validity.watch(principal, access),
+    whileValid: (principal, access = 'read', assertStill) => validity.watch(principal, access, assertStill),
 
     changed() {
       known.forget()

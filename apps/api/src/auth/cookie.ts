@@ -53,6 +53,13 @@ export function assertOrigin(
       ? headers['sec-fetch-site'] === 'same-origin'
       : ownOrigins(reached).includes(origin.toLowerCase())
   if (isOurs) return
+  const { publicUrl } = reached
+  if (publicUrl !== null && isLost(reached) && origin?.toLowerCase() === originOf(reached))
+    throw new OncueError(
+      'FORBIDDEN',
+      `A session cookie cannot be used by ${JSON.stringify(origin)}: ONCUE_PUBLIC_URL is https, and a browser keeps the cookie over https only`,
+      { hint: `Open ${new URL(publicUrl).origin} instead, or call the API with a bearer token.` },
+    )
   const from =
     origin === undefined ? 'a request without the header Origin' : `the origin ${JSON.stringify(origin)}`
   throw new OncueError('FORBIDDEN', `A session cookie cannot be used by ${from}`, {
@@ -61,9 +68,15 @@ export function assertOrigin(
 }
 
 /** With their scheme: a page over http may have been written by anybody on the way. */
-function ownOrigins({ protocol, host, publicUrl }: Reached): string[] {
-  const reached = `${protocol}://${host}`.toLowerCase()
-  if (publicUrl === null) return [reached]
+function ownOrigins(reached: Reached): string[] {
+  const { host, publicUrl } = reached
+  if (publicUrl === null) return [originOf(reached)]
   const known = new URL(publicUrl)
-  return host.toLowerCase() === known.host ? [known.origin] : [known.origin, reached]
+  const isOther = host.toLowerCase() !== known.host && !isLost(reached)
+  return isOther ? [known.origin, originOf(reached)] : [known.origin]
 }
+
+const originOf = ({ protocol, host }: Reached) => `${protocol}://${host}`.toLowerCase()
+
+/** The cookie would be `Secure`, which a browser neither keeps nor sends over http. */
+const isLost = (reached: Reached) => isSecure(reached) && reached.protocol !== 'https'

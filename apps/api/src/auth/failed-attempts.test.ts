@@ -9,23 +9,44 @@ const REFUSED = new OncueError('PAIRING_REFUSED', 'wrong')
 function given() {
   const recorded = vi.fn(async () => {})
   const warned = vi.fn()
-  const ctx = {
-    request: { id: 'r', ip: '192.0.2.1' },
-    log: { ...silentLogger, warn: warned },
-    audit: { record: recorded },
-  } as unknown as ApiContext
-  return { ctx, recorded, warned }
+  const from = (ip: string) =>
+    ({
+      request: { id: 'r', ip },
+      log: { ...silentLogger, warn: warned },
+      audit: { record: recorded },
+    }) as unknown as ApiContext
+  return { ctx: from('192.0.2.1'), from, recorded, warned }
 }
 
 it('records so many a minute, says once that there are more, and begins anew', async () => {
-  const { ctx, recorded, warned } = given()
+  const { from, recorded, warned } = given()
   let now = 0
   const attempts = new FailedAttempts(() => now)
-  for (let n = 0; n < 1_000; n++) await attempts.record(ctx, 'pairings.refused', REFUSED)
+  for (let n = 0; n < 1_000; n++)
+    await attempts.record(from(`192.0.2.${n % 200}`), 'pairings.refused', REFUSED)
   expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([300, 301])
+  expect(warned).toHaveBeenLastCalledWith(
+    expect.anything(),
+    'audit of failed attempts is capped at 300 a minute; dropping the rest',
+  )
   now = 60_000
-  await attempts.record(ctx, 'pairings.refused', REFUSED)
+  await attempts.record(from('192.0.2.1'), 'pairings.refused', REFUSED)
   expect(recorded).toHaveBeenCalledTimes(301)
+})
+
+it('gives each network a share, so that a flood of one does not hide what comes from others', async () => {
+  const { from, recorded, warned } = given()
+  const attempts = new FailedAttempts(() => 0)
+  for (let n = 0; n < 1_000; n++)
+    await attempts.record(from(`2001:db8::${n.toString(16)}`), 'session.refused', REFUSED)
+  expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([10, 11])
+  expect(warned).toHaveBeenLastCalledWith(
+    expect.anything(),
+    'audit of failed attempts is capped at 10 a minute for each network; dropping the rest of this one',
+  )
+  const other = from('192.0.2.1')
+  await attempts.record(other, 'pairings.refused', REFUSED)
+  expect(recorded).toHaveBeenLastCalledWith(other, 'pairings.refused', expect.anything())
 })
 
 it('records nothing that was our own fault, or that was not tried', async () => {

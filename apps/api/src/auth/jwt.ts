@@ -59,10 +59,7 @@ function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim, queuesClaim 
   const { sub, exp = 0 } = payload
   // jose checks that it is there, not what it is.
   if (typeof sub !== 'string' || sub === '')
-    throw new OncueError(
-      'UNAUTHORIZED',
-      'The JWT names nobody: its claim "sub" must be a text that is not empty',
-    )
+    throw new OncueError('UNAUTHORIZED', 'The claim "sub" must be a non-empty string')
   const named = [payload.name, payload.email, payload.preferred_username].find(
     (text) => typeof text === 'string',
   )

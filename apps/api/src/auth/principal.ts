@@ -1,4 +1,5 @@
 import type { AccessClass, Role } from '@oncue/core'
+import type { AssertStill } from './validity.ts'
 
 /** Who sends a request. */
 export interface Principal {
@@ -46,13 +47,19 @@ export interface Auth {
   assertTopic(principal: Principal, topic: string): Promise<void>
   /** Says QUEUE_NOT_ALLOWED of a queue unless both the settings and the token allow it. */
   queueChecker(principal: Principal): Promise<(queue: string) => void>
+  /** Whether both allow every queue. */
+  allowsEveryQueue(principal: Principal): Promise<boolean>
   /** TOPIC_NOT_ALLOWED unless both allow every topic: a key that all topics share tells of jobs of any of them. */
   assertAllTopics(principal: Principal): Promise<void>
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
-   * changed. One check a second for all of them together.
+   * changed. One check a second for all of them together. The reason of the signal is the error to say.
    */
-  whileValid(principal: Principal, access?: AccessClass): { readonly signal: AbortSignal; release(): void }
+  whileValid(
+    principal: Principal,
+    access?: AccessClass,
+    assertStill?: AssertStill,
+  ): { readonly signal: AbortSignal; release(): void }
   /** A token or a setting was changed by this process: look at once, and not within a second. */
   changed(): Promise<void>
   /** Makes sure that there is an admin token. Answers it if it was made now: the only time it can be read. */

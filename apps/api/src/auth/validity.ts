@@ -1,12 +1,16 @@
-import { type AccessClass, isOncueError } from '@oncue/core'
+import { type AccessClass, isOncueError, OncueError } from '@oncue/core'
 import type { TokenStore } from '@oncue/db'
 import type { Principal } from './principal.ts'
 
 const CHECK_MS = 1_000
 
+/** Throws when the caller may no longer hear of what it watches, though the rules let it in. */
+export type AssertStill = () => Promise<void>
+
 type Watched = {
   readonly principal: Principal
   readonly access: AccessClass
+  readonly assertStill: AssertStill | undefined
   readonly controller: AbortController
 }
 
@@ -25,8 +29,12 @@ export class Validity {
     this.#authorize = authorize
   }
 
-  watch(principal: Principal, access: AccessClass): { signal: AbortSignal; release(): void } {
-    const watched: Watched = { principal, access, controller: new AbortController() }
+  watch(
+    principal: Principal,
+    access: AccessClass,
+    assertStill?: AssertStill,
+  ): { signal: AbortSignal; release(): void } {
+    const watched: Watched = { principal, access, assertStill, controller: new AbortController() }
     this.#watched.add(watched)
     this.#timer ??= setInterval(() => void this.check(), CHECK_MS).unref()
     return {
@@ -49,15 +57,21 @@ export class Validity {
     }
   }
 
-  async #checkOne({ principal, access, controller }: Watched, usable: Set<string>): Promise<void> {
+  async #checkOne(
+    { principal, access, assertStill, controller }: Watched,
+    usable: Set<string>,
+  ): Promise<void> {
     const { tokenId, expiresAt } = principal
     const isOver = expiresAt !== null && expiresAt.getTime() <= Date.now()
-    if (isOver || (tokenId !== null && !usable.has(tokenId))) return controller.abort()
+    if (isOver || (tokenId !== null && !usable.has(tokenId))) return controller.abort(revoked())
     try {
       await this.#authorize(principal, access)
     } catch (error) {
-      if (isOncueError(error) && REFUSALS.has(error.code)) controller.abort()
+      if (isOncueError(error) && REFUSALS.has(error.code)) return controller.abort(revoked())
     }
+    await assertStill?.().catch((error: unknown) => {
+      if (isOncueError(error) && !error.retryable) controller.abort(error)
+    })
   }
 
   close(): void {
@@ -66,4 +80,5 @@ export class Validity {
   }
 }
 
+const revoked = () => new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
 const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'HTTP_DISABLED'])

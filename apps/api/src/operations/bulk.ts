@@ -17,9 +17,11 @@ import type { JobFilter, OperationRow } from '@oncue/db'
 import { assertExpected } from '../bulk/expected.ts'
 import type { ApiContext } from '../context.ts'
 import { watchOperation } from '../live/watch-operation.ts'
-import { callerOf, changing, reading, watching } from '../operation.ts'
+import { changing, reading, watching } from '../operation.ts'
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf, maskFilter } from './masker.ts'
+import { assertMayAct } from './own-queue.ts'
+import { search } from './search.ts'
 
 export const preview = reading({
   name: 'operations.preview',
@@ -30,7 +32,7 @@ export const preview = reading({
     const now = await ctx.store.now()
     const asOf = given ?? now
     await assertPossible(ctx, { action, filter, asOf }, now)
-    const { total, totalIsExact, ...found } = await ctx.searches.spend(callerOf(ctx), () =>
+    const { total, totalIsExact, ...found } = await search(ctx, () =>
       ctx.store.operations.preview(filter, asOf),
     )
     return { asOf, count: total, countIsExact: totalIsExact, ...found }
@@ -53,7 +55,7 @@ export const run = changing({
     // What it did already is no longer there to be counted.
     const begun = await operations.begun(request)
     if (begun) return { ...toWire(begun), isNew: false }
-    const counted = await ctx.searches.spend(callerOf(ctx), () =>
+    const counted = await search(ctx, () =>
       operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
     )
     assertExpected(counted, expectedCount)
@@ -135,6 +137,7 @@ interface Asked {
 
 async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
   await assertMayFilterBy(ctx, filter)
+  await assertMayAct(ctx, action, filter)
   const { status } = filter
   if (status && !POSSIBLE[action](status))
     throw new OncueError(

@@ -125,6 +125,8 @@ function afterItems(
 }
 
 interface Checks {
+  /** Keys belong to topics, so they could lead into queues that are not the caller's. */
+  readonly sameQueue: boolean
   readonly assertQueue: (queue?: string) => void
   readonly assertPayload: (topic: string, payload: unknown, text: string) => void
 }
@@ -134,6 +136,7 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
   const assertValid = await ctx.payloads.checker(payloadValidation)
   const assertUnmasked = await unmaskedChecker(ctx)
   return {
+    sameQueue: !(await ctx.auth.allowsEveryQueue(ctx.principal)),
     assertQueue: await queueChecker(ctx),
     assertPayload(topic, payload, text) {
       assertUnmasked(payload, text)
@@ -142,13 +145,13 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
   }
 }
 
-function toJob(request: Request, { assertQueue, assertPayload }: Checks): NewJob {
+function toJob(request: Request, { sameQueue, assertQueue, assertPayload }: Checks): NewJob {
   const { topic, payload = null, ...options } = request
   assertQueue(options.queue)
   // Without options it need not look at them again.
   const job = prepareJob(topic, payload, Object.keys(options).length > 0 ? options : undefined)
   assertPayload(topic, payload, job.payload)
-  return job
+  return sameQueue ? { ...job, sameQueue } : job
 }
 
 function parseItem(item: unknown, index: number, count: number, atomic: boolean): Item {

@@ -19,6 +19,7 @@ import {
   listJobsRequestSchema,
   MAX_BATCH,
   OncueError,
+  type OperationAction,
   seriesPointSchema,
   seriesRequestSchema,
   waitRequestSchema,
@@ -26,8 +27,9 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core'
-import { type ActionOptions, type ActionReport, type JobDetails, type Target, toTarget } from '@oncue/db'
+import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
 import { z } from 'zod'
+import type { AssertStill } from '../auth/validity.ts'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/looks.ts'
 import { parsePosition } from '../live/position.ts'
@@ -37,6 +39,8 @@ import { authorize, callerOf, changing, reading, watching } from '../operation.t
 import { actorOf } from './actor.ts'
 import { assertMayFilterBy, maskerOf } from './masker.ts'
 import { noteJobs } from './notes.ts'
+import { actedIds, assertMayAct } from './own-queue.ts'
+import { search } from './search.ts'
 
 export { enqueue, enqueueMany } from './enqueue.ts'
 
@@ -63,8 +67,7 @@ export const list = reading({
   async run(ctx, { limit, offset, cursor, ...filter }) {
     await assertMayFilterBy(ctx, filter)
     const read = () => ctx.store.list(filter, { limit, offset, cursor })
-    const isSearch = filter.payloadText !== undefined
-    const page = await (isSearch ? ctx.searches.spend(callerOf(ctx), read) : read())
+    const page = await (isSearch(filter) ? search(ctx, read) : read())
     const mask = await maskerOf(ctx)
     const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
     return { ...page, items, limit, offset: offset ?? 0 }
@@ -119,16 +122,14 @@ export const events = reading({
   },
 })
 
-export const requeue = action('jobs.requeue', (store, target, options) => store.requeue(target, options))
-export const cancel = action('jobs.cancel', (store, target, options) => store.cancel(target, options))
+export const requeue = action('requeue')
+export const cancel = action('cancel')
 /** `delete` is no name for a constant. */
-export const remove = action('jobs.delete', (store, target, options) => store.delete(target, options))
+export const remove = action('delete')
 
-type Act = (store: ApiContext['store'], target: Target, options: ActionOptions) => Promise<ActionReport>
-
-function action(name: string, act: Act) {
+function action(name: OperationAction) {
   return changing({
-    name,
+    name: `jobs.${name}`,
     access: 'act',
     input: jobTargetSchema,
     output: actionReportSchema,
@@ -136,13 +137,18 @@ function action(name: string, act: Act) {
       const by = actorOf(ctx)
       if ('filter' in target) {
         await assertMayFilterBy(ctx, target.filter)
-        return act(ctx.store, toTarget(target.filter), { by, asOf: target.asOf })
+        await assertMayAct(ctx, name, target.filter)
+        const act = () => ctx.store[name](toTarget(target.filter), { by, asOf: target.asOf })
+        return isSearch(target.filter) ? search(ctx, act) : act()
       }
       if (target.ids.length > MAX_BATCH) {
         const message = `input.ids has ${target.ids.length} items, more than ${MAX_BATCH}`
         throw new OncueError('BATCH_TOO_LARGE', message)
       }
-      return act(ctx.store, target.ids, { by })
+      const ids = await actedIds(ctx, name, target.ids)
+      const refused = new Set(target.ids).size - ids.length
+      const { done, skipped } = await ctx.store[name](ids, { by })
+      return { done, skipped: refused > 0 ? { ...skipped, FORBIDDEN: refused } : skipped }
     },
     note: (target, { done }) => noteAction(target, done),
     noteFailed(target, { code, details }) {
@@ -150,6 +156,11 @@ function action(name: string, act: Act) {
       return done > 0 ? noteAction(target, done, { failed: code }) : null
     },
   })
+}
+
+/** It reads payload after payload. */
+function isSearch({ payloadText }: JobFilter): boolean {
+  return payloadText !== undefined
 }
 
 function noteAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {
@@ -162,8 +173,8 @@ export const watch = watching({
   access: 'own',
   input: watchRequestSchema,
   output: watchMessageSchema,
+  assertMayWatch: (ctx, { id }) => assertMaySee(ctx, id),
   async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
-    await assertMaySee(ctx, jobId)
     const mask = await maskerOf(ctx)
     const from = parsePosition(lastEventId)
     const store = events ? ctx.store : null
@@ -183,15 +194,14 @@ export const wait = reading({
   input: waitRequestSchema,
   output: waitResponseSchema,
   async run(ctx, { id, timeoutMs }) {
-    const by = await assertMaySee(ctx, id)
+    const assertStill = await assertMaySee(ctx, id)
     const leave = ctx.live.enter(callerOf(ctx))
-    const validity = ctx.auth.whileValid(ctx.principal, by)
+    const validity = ctx.auth.whileValid(ctx.principal, assertStill ? 'enqueue' : 'read', assertStill)
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
     try {
       for (;;) {
         const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
-        if (validity.signal.aborted)
-          throw new OncueError('UNAUTHORIZED', 'The token was revoked or has expired')
+        validity.signal.throwIfAborted()
         if (!state) throw notFound(id)
         const mask = await maskerOf(ctx)
         if (!isFinished(state.status)) {
@@ -215,24 +225,29 @@ export const wait = reading({
 
 /**
  * A caller who may enqueue and not see jobs is shown those that it could have enqueued, if it knows their ids: 48 bits
- * of an id are random, and no answer lists any. To all others a job is as if there were none.
+ * of an id are random, and no answer lists any. To all others a job is as if there were none. Answers how to look again
+ * whether such a caller still may; none for a caller who may see jobs.
  */
 async function assertMaySee(
   ctx: ApiContext,
   id: JobId,
   known?: Pick<JobDetails, 'topic' | 'queue'>,
-): Promise<'read' | 'enqueue'> {
-  if ((await authorize(ctx, 'own')) === 'read') return 'read'
+): Promise<AssertStill | undefined> {
+  if ((await authorize(ctx, 'own')) === 'read') return undefined
   const job = known ?? (await ctx.store.get(id))
   if (!job) throw notFound(id)
-  try {
-    await ctx.auth.assertTopic(ctx.principal, job.topic)
-    const assertQueue = await ctx.auth.queueChecker(ctx.principal)
-    assertQueue(job.queue)
-  } catch (error) {
-    throw isOncueError(error) && !error.retryable ? notFound(id) : error
+  const { topic, queue } = job
+  const assertStill = async () => {
+    try {
+      await ctx.auth.assertTopic(ctx.principal, topic)
+      const assertQueue = await ctx.auth.queueChecker(ctx.principal)
+      assertQueue(queue)
+    } catch (error) {
+      throw isOncueError(error) && !error.retryable ? notFound(id) : error
+    }
   }
-  return 'enqueue'
+  await assertStill()
+  return assertStill
 }
 
 function notFound(id: JobId): OncueError {

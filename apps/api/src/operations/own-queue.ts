@@ -1,5 +1,15 @@
-import { DEFAULTS, INTERNAL_QUEUE, OncueError } from '@oncue/core'
+import {
+  DEFAULTS,
+  INTERNAL_QUEUE,
+  INTERNAL_TOPIC_PREFIX,
+  isOncueError,
+  type JobId,
+  OncueError,
+  type OperationAction,
+} from '@oncue/core'
+import type { JobFilter } from '@oncue/db'
 import type { ApiContext } from '../context.ts'
+import { authorize } from '../operation.ts'
 
 /** Refuses a queue into which the caller may not enqueue. */
 export async function queueChecker({ auth, principal }: ApiContext): Promise<(queue?: string) => void> {
@@ -17,3 +27,38 @@ function assertOtherQueue(queue: string): void {
     hint: 'Use another name.',
   })
 }
+
+/** From our own queue all alerts are sent: only admins may stop it. To let them be sent again everybody may who acts. */
+export async function assertMayChange(ctx: ApiContext, verb: string, queue: string): Promise<void> {
+  if (queue !== INTERNAL_QUEUE) return
+  try {
+    await authorize(ctx, 'admin')
+  } catch (error) {
+    if (!isOncueError(error, 'FORBIDDEN')) throw error
+    throw new OncueError('FORBIDDEN', `Only an admin may ${verb} the queue of the alerts`)
+  }
+}
+
+/** The same for its jobs. A filter that names neither their queue nor their topic does not reach them. */
+export async function assertMayAct(
+  ctx: ApiContext,
+  action: OperationAction,
+  { queue, topic }: Pick<JobFilter, 'queue' | 'topic'>,
+): Promise<void> {
+  if (action === 'requeue') return
+  if (queue === INTERNAL_QUEUE || (topic !== undefined && isOwn(topic))) await authorize(ctx, 'admin')
+}
+
+/** Those of the ids on which the caller may act. */
+export async function actedIds(
+  ctx: ApiContext,
+  action: OperationAction,
+  ids: readonly JobId[],
+): Promise<JobId[]> {
+  const given = [...new Set(ids)]
+  if (action === 'requeue' || ctx.principal.role === 'admin') return given
+  const jobs = await ctx.store.glance(given)
+  return given.filter((id) => !isOwn(jobs.get(id)?.topic ?? ''))
+}
+
+const isOwn = (topic: string) => topic.startsWith(INTERNAL_TOPIC_PREFIX)

@@ -59,7 +59,7 @@ export const exchange = changing({
         throw error
       })
     const [shown] = await toDevices(ctx, [device])
-    if (!shown) throw new OncueError('INTERNAL', 'The new device is not shown')
+    if (!shown) throw new OncueError('INTERNAL', 'The device was paired, but cannot be read')
     return { device: shown, secret }
   },
   note: (_, { device: { id, name, role, createdBy } }) => ({

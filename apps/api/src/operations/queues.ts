@@ -1,16 +1,13 @@
 import {
   configureQueueRequestSchema,
-  INTERNAL_QUEUE,
-  isOncueError,
   limitRequestSchema,
-  OncueError,
   queueOverviewSchema,
   queueRequestSchema,
 } from '@oncue/core'
 import { z } from 'zod'
-import type { ApiContext } from '../context.ts'
-import { authorize, changing, reading } from '../operation.ts'
+import { changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
+import { assertMayChange } from './own-queue.ts'
 
 const NOTHING = z.null()
 
@@ -28,7 +25,7 @@ export const pause = changing({
   input: queueRequestSchema,
   output: NOTHING,
   async run(ctx, { queue }) {
-    await assertMay('pause', ctx, queue)
+    await assertMayChange(ctx, 'pause', queue)
     await ctx.store.pause(queue, actorOf(ctx))
     return null
   },
@@ -53,7 +50,7 @@ export const limit = changing({
   input: limitRequestSchema,
   output: NOTHING,
   async run(ctx, { limit: wanted, ...target }) {
-    if ('queue' in target) await assertMay('limit', ctx, target.queue)
+    if ('queue' in target) await assertMayChange(ctx, 'limit', target.queue)
     await ctx.store.limit(target, wanted)
     return null
   },
@@ -66,20 +63,9 @@ export const configure = changing({
   input: configureQueueRequestSchema,
   output: NOTHING,
   async run(ctx, { queue, ...settings }) {
-    await assertMay('configure', ctx, queue)
+    await assertMayChange(ctx, 'configure', queue)
     await ctx.store.configureQueue(queue, settings)
     return null
   },
   note: (target) => ({ target, count: 1 }),
 })
-
-/** From our own queue all alerts are sent. To let them be sent again everybody may who acts. */
-async function assertMay(verb: string, ctx: ApiContext, queue: string): Promise<void> {
-  if (queue !== INTERNAL_QUEUE) return
-  try {
-    await authorize(ctx, 'admin')
-  } catch (error) {
-    if (!isOncueError(error, 'FORBIDDEN')) throw error
-    throw new OncueError('FORBIDDEN', `Only an admin may ${verb} the queue of the alerts`)
-  }
-}

@@ -97,6 +97,7 @@ export const runNow = changing({
     const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
     if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
     await auth.assertTopic(principal, schedule.topic)
+    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
     const assertQueue = await queueChecker(ctx)
     assertQueue(schedule.options.queue)
     return { id: await store.schedules.runNow(name) }

@@ -26,6 +26,7 @@ export function refuseUndone(done: string, allowed: string) {
 /** What else can keep an action from being done; the rest is the status. */
 const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why: string } | undefined>> = {
   UNIQUE_KEY_LIVE: { code: 'UNIQUE_KEY_LIVE', why: 'another job holds its unique key' },
+  FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may take away Oncue's own jobs" },
   HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
   CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },

@@ -61,9 +61,9 @@ export const ROUTES: readonly Route[] = [
     idempotent: true,
     responses: { 201: restEnqueuedSchema },
     errors: ENQUEUE_ERRORS,
-    answer: async ({ id, created }, { glance }) => ({
+    answer: async ({ id, created, replaced }, { glance }) => ({
       status: 201,
-      body: { ...(await ticketOf(id, glance)), is_new: created },
+      body: { ...(await ticketOf(id, glance)), is_new: created, replaced },
     }),
   }),
   route({

@@ -31,6 +31,7 @@ export const restTicketSchema = z
 
 export const restEnqueuedSchema = restTicketSchema.extend({
   is_new: z.boolean().describe('false: a job with the same key was there already, and this is it'),
+  replaced: z.boolean().describe('true: that job waited, and has the payload of this request now'),
 })
 
 export const restJobSchema = restObject(jobDetailsSchema).extend({
@@ -80,7 +81,9 @@ export const restBatchAnswerSchema = z.object({
   stored: z.int(),
   refused: z.int(),
   results: z
-    .array(z.union([restEnqueuedSchema.pick({ id: true, is_new: true }), errorResponseSchema]))
+    .array(
+      z.union([restEnqueuedSchema.pick({ id: true, is_new: true, replaced: true }), errorResponseSchema]),
+    )
     .describe('in the order of the request: the id, or what was wrong'),
 })
 
@@ -90,7 +93,11 @@ export function toBatchAnswer({
 }: z.output<typeof enqueueManyResponseSchema>): z.input<typeof restBatchAnswerSchema> {
   return {
     ...counts,
-    results: results.map((item) => ('error' in item ? item : { id: item.id, is_new: item.created })),
+    results: results.map((item) => {
+      if ('error' in item) return item
+      const { id, created, replaced } = item
+      return { id, is_new: created, replaced }
+    }),
   }
 }
 

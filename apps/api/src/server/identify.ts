@@ -91,11 +91,12 @@ async function identify(
 }
 
 function describe(request: FastifyRequest): ApiContext['request'] {
-  const { id, headers, protocol, host } = request
+  const { id, headers, protocol, host, raw } = request
   return {
     id,
     ip: addressOf(request),
     userAgent: headers['user-agent'] ?? '',
     origin: `${protocol}://${host}`,
+    isGone: () => raw.socket.destroyed,
   }
 }

@@ -51,7 +51,7 @@ export function addEnqueue(program: Command): void {
     .option('--max-retries <number>', 'instead of ONCUE_RETRY_MAX, or 3', toWhole(0, 1_000))
     .option('--timeout <time>', 'how long a run may take', toDuration)
     .option('--unique <key>', 'at most one live job of the topic with this key')
-    .option('--idempotency-key <key>', 'the same call for the topic within a day answers the same id')
+    .option('--idempotency-key <key>', 'the same call for the topic within a day returns the same id')
     .option('--concurrency-key <key>', 'jobs that share it share a limit')
     .option('--concurrency-limit <number>', 'how many of them run at once (default: 1)', toWhole(1, 32_767))
     .option('--after <id>', 'wait until this job has completed; more than once: until all have', toIds)

@@ -56,6 +56,28 @@ export function describeKeys(dialect: Dialect): void {
       expect(next).not.toBe(id)
     })
 
+    it('of a job in another queue is refused to a job that is to meet its own queue only', async () => {
+      const store = await bench.open()
+      const elsewhere = { ...aJob({ ...unique(), queue: 'high', idempotencyKey: 'call' }) }
+      await store.enqueue([elsewhere])
+      const refusal = { code: 'QUEUE_NOT_ALLOWED', details: undefined }
+      const mine = (options: object) => ({ ...aJob(options), sameQueue: true })
+      const attempts = () => [
+        ...(['existing', 'replace', 'reject'] as const).map((onConflict) => mine(unique({ onConflict }))),
+        mine({ idempotencyKey: 'call' }),
+      ]
+      for (const job of attempts())
+        await expect(store.enqueue([job, ...someJobs(1)])).rejects.toMatchObject(refusal)
+      const run = await claimOne(store, { queues: ['high'] })
+      for (const job of attempts()) await expect(store.enqueue([job])).rejects.toMatchObject(refusal)
+      await store.settle([complete(run)])
+      await expect(store.enqueue([mine({ idempotencyKey: 'call' })])).rejects.toMatchObject(refusal)
+      expect(await read(store, elsewhere.id)).toMatchObject({ status: 'completed', events: [] })
+      const [own] = await store.enqueue([mine(unique()), mine(unique({ onConflict: 'replace' }))])
+      expect(await store.enqueue([mine(unique({ onConflict: 'replace' }))])).toEqual([own])
+      expect((await store.stats()).pending).toBe(1)
+    })
+
     it('reject says which job holds the key, and writes nothing of the whole call', async () => {
       const store = await bench.open()
       const [jobId] = await store.enqueue([aJob(unique())])

@@ -20,6 +20,7 @@ const BY_STATE: Record<string, ErrorCode> = {
   OC001: 'UNIQUE_KEY_LIVE',
   OC002: 'UNKNOWN_PARENT',
   OC003: 'UNSUPPORTED_ISOLATION',
+  OC004: 'QUEUE_NOT_ALLOWED',
 }
 
 /** Prisma's own codes for a server that it cannot reach, or that went away. */
@@ -42,6 +43,7 @@ export function toOncueError(error: unknown): OncueError {
     (PRISMA_LOST.test(code) || NETWORK.test(code) || LOST.test(message)
       ? 'DATABASE_UNAVAILABLE'
       : 'DATABASE_ERROR')
+  if (ours === 'QUEUE_NOT_ALLOWED') return new OncueError(ours, message, { cause: error })
   if (jobId) return new OncueError(ours, message, { cause: error, details: { jobId } })
   return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
 }

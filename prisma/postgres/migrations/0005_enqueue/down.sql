@@ -7,6 +7,7 @@ drop function oncue.link_v1;
 drop function oncue.take_key_v1;
 drop function oncue.replace_v1;
 drop function oncue.reserve_keys_v1;
+drop function oncue.assert_queue_v1;
 drop function oncue.forget_meta_v1;
 drop function oncue.note_meta_v1;
 drop function oncue.enqueue_keyed_v1;

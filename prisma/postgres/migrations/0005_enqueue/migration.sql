@@ -3,7 +3,7 @@
 -- Jobs with a key, one by one: whether a job is made is decided by the row in `keys`, which two enqueues cannot
 -- both insert. p_jobs is a JSON array of
 -- {id, queue, topic, payload, big, priority, maxRetries, timeoutMs, retry, uniqueKey, uniqueScope, uniqueMs, onConflict,
---  ifRunning, onceKey, onceMs, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, after};
+--  ifRunning, onceKey, onceMs, sameQueue, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, after};
 -- payload, big and meta are JSON as text, because a null inside JSON would be no value at all. onceKey is an
 -- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
 -- was replaced.
@@ -38,8 +38,8 @@ begin
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
       id uuid, queue text, topic text, payload text, big text, priority smallint, "maxRetries" smallint,
       "timeoutMs" integer, retry json, "uniqueKey" text, "uniqueScope" text, "uniqueMs" bigint, "onConflict" text,
-      "ifRunning" text, "onceKey" text, "onceMs" bigint, "concurrencyKey" text, "concurrencyLimit" smallint,
-      "parentId" uuid, trace text, meta text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+      "ifRunning" text, "onceKey" text, "onceMs" bigint, "sameQueue" boolean, "concurrencyKey" text,
+      "concurrencyLimit" smallint, "parentId" uuid, trace text, meta text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
     n := v.n; job_id := v.id; outcome := 'created';
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
@@ -48,6 +48,9 @@ begin
     if v."onceKey" is not null then
       v_key := oncue.take_key_v1(v_now, v.topic, v."onceKey", v.id, v."onceMs", false);
       if v_key.job_id <> v.id then
+        if v."sameQueue" then
+          perform oncue.assert_queue_v1(v_key.job_id, v.queue);
+        end if;
         job_id := v_key.job_id; outcome := 'existing';
         return next;
         continue;
@@ -58,6 +61,9 @@ begin
       v_key := oncue.take_key_v1(v_now, case when v."uniqueScope" = 'all' then '' else v.topic end, 'u:' || v."uniqueKey",
         v.id, v."uniqueMs", v."onConflict" = 'replace');
       if v_key.job_id <> v.id then
+        if v."sameQueue" then
+          perform oncue.assert_queue_v1(v_key.job_id, v.queue);
+        end if;
         if v."onConflict" = 'reject' then
           raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001';
         end if;
@@ -120,6 +126,20 @@ begin
   if v_reserved is not null then
     -- Those that were not needed.
     delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+  end if;
+end $$;
+
+-- Refuses a key that a job of another queue has, live or finished. Does not name the job: the caller may not know of it.
+create function oncue.assert_queue_v1(p_id uuid, p_queue text) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+begin
+  if exists (select from oncue.jobs j where j.id = p_id and j.queue <> p_queue)
+    or exists (select from oncue.history h where h.id = p_id and h.queue <> p_queue) then
+    raise exception 'A job in another queue has this key, and the caller may enqueue into some queues only'
+      using errcode = 'OC004';
   end if;
 end $$;
 

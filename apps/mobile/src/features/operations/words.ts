@@ -16,6 +16,7 @@ export const VERBS = {
 const REASONS: Readonly<Record<string, string>> = {
   BUSY: 'being taken by a worker',
   CHANGED: 'changed meanwhile',
+  FORBIDDEN: 'only an admin may',
   HAS_DEPENDANTS: 'others wait for them',
   INVALID_STATE: 'running, or finished otherwise',
   JOB_NOT_FOUND: 'no longer there',

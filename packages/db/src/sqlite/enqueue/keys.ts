@@ -7,6 +7,8 @@ export type Holder = {
   readonly jobId: JobId
   /** Null: it is over. */
   readonly status: 'blocked' | 'pending' | 'processing' | null
+  /** Null: the job is no longer there. */
+  readonly queue: string | null
 }
 
 export type KeyRow = KeyName & { readonly jobId: JobId; readonly until: number | null }
@@ -47,10 +49,13 @@ export function decideKeys(
   const replacements = new Map<JobId, NewJob>()
   const successors = new Map<JobId, NewJob>()
   const replaced: JobId[] = []
+  const queues = new Map<JobId, string | null>()
+  for (const { jobId, queue } of holders.values()) queues.set(jobId, queue)
+  for (const { id, queue } of jobs) queues.set(id, queue)
 
   const take = (name: KeyName, jobId: JobId, ms: number | null) => {
     keys.set(nameOf(name), { ...name, jobId, until: ms === null ? null : now + ms })
-    held.set(nameOf(name), { jobId, status: 'pending' })
+    held.set(nameOf(name), { jobId, status: 'pending', queue: queues.get(jobId) ?? null })
   }
 
   const create = (job: NewJob): EnqueueOutcome => {
@@ -73,6 +78,7 @@ export function decideKeys(
     const { onConflict, withinMs } = job.unique
     const holder = held.get(nameOf(name))
     if (holder && holder.jobId !== job.id) {
+      assertQueue(job, holder)
       if (onConflict === 'reject') throw isLive(job.unique.key, holder.jobId)
       if (onConflict === 'existing') return { id: holder.jobId, kind: 'existing' }
       if (holder.status === 'pending' || holder.status === 'blocked') {
@@ -89,7 +95,10 @@ export function decideKeys(
   const outcomes = jobs.map((job): EnqueueOutcome => {
     const name = onceKeyOf(job)
     const first = name ? held.get(nameOf(name)) : undefined
-    if (first && first.jobId !== job.id) return { id: first.jobId, kind: 'existing' }
+    if (first && first.jobId !== job.id) {
+      assertQueue(job, first)
+      return { id: first.jobId, kind: 'existing' }
+    }
     const outcome = enqueueUnique(job)
     // A repeated call must answer what this one answers, also when that is a job of another.
     if (name) take(name, outcome.id, LIMITS.idempotencyMs)
@@ -101,6 +110,15 @@ export function decideKeys(
 /** What a replacement brings; everything else stays as it was. */
 function withReplacement(job: NewJob, { payload, priority, runAt, delayMs, meta, trace }: NewJob): NewJob {
   return { ...job, payload, priority, runAt, delayMs, meta, trace }
+}
+
+/** Does not name the job: the caller may not know of it. */
+function assertQueue({ queue, sameQueue }: NewJob, holder: Holder): void {
+  if (sameQueue && holder.queue !== null && holder.queue !== queue)
+    throw new OncueError(
+      'QUEUE_NOT_ALLOWED',
+      'A job in another queue has this key, and the caller may enqueue into some queues only',
+    )
 }
 
 function isLive(key: string, jobId: JobId): OncueError {

@@ -1,5 +1,6 @@
 /** Keys that are held at this moment, and how their jobs are. JSON array of [topic, key], now. */
-export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status FROM json_each(?) AS w
+export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status,
+  coalesce(j.queue, (SELECT h.queue FROM oncue_history h WHERE h.id = k.job_id)) AS queue FROM json_each(?) AS w
 CROSS JOIN oncue_keys k ON k.topic = w.value ->> 0 AND k.key = w.value ->> 1 LEFT JOIN oncue_jobs j ON j.id = k.job_id
 WHERE k.until IS NULL OR k.until > ?`
 

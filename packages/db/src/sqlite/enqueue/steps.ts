@@ -75,9 +75,13 @@ function* holders(keys: readonly KeyName[], now: number): Steps<Map<string, Hold
   const names = keys.map(({ topic, key }) => [topic, key])
   const rows: Row[] = names.length === 0 ? [] : yield read(sql.HOLDERS, [JSON.stringify(names), now])
   return new Map(
-    rows.map(({ topic, key, job_id, status }) => [
+    rows.map(({ topic, key, job_id, status, queue }) => [
       nameOf({ topic: String(topic), key: String(key) }),
-      { jobId: String(job_id), status: status as Holder['status'] },
+      {
+        jobId: String(job_id),
+        status: status as Holder['status'],
+        queue: queue as Holder['queue'],
+      },
     ]),
   )
 }
