@@ -67,7 +67,8 @@ export class Office {
     const { ruleId, kind, queue, value, threshold, summary } = ALERT
     const [since, now] = [this.clock.now(), this.clock.now()]
     const episode = { ruleId, kind, queue, value, threshold, summary, since, firedAt: now, transitions: 1 }
-    const after = { ...episode, status: 'firing' as const, calmSince: null, resolvedAt: null }
+    const marks = { heldFor: queue === null ? [] : [queue], calmSince: null, resolvedAt: null }
+    const after = { ...episode, ...marks, status: 'firing' as const }
     await this.store.alerts.record(now, [{ before: null, after }])
     const [row] = await this.store.alerts.episodes()
     return { ...ALERT, id: row?.id ?? '' }
