@@ -46,6 +46,10 @@ export async function startPostgresPair({ synchronous }: { synchronous: boolean 
       url: Object.assign(new URL(primary.url), { port: String(proxy.port) }).href,
       stop,
       async lag() {
+        await onServer(primary, async (session) => {
+          const [[lsn] = []] = await session.query('select pg_current_wal_flush_lsn()')
+          await untilTrue(session, `select bool_and(replay_lsn >= '${lsn}') from pg_stat_replication`)
+        })
         replication.leadTo(null)
         await onServer(primary, (session) =>
           untilTrue(session, 'select count(*) = 0 from pg_stat_replication'),
