@@ -426,6 +426,19 @@ describe('who waits for whom on Postgres', () => {
     })
   })
 
+  describe('a client that is closed', () => {
+    it('does not wait for a statement that hangs', async () => {
+      await other.query('select pg_advisory_lock(1)')
+      const client = new PostgresClient(database.url, 1)
+      const hanging = client.queryOnce({ text: 'select pg_advisory_xact_lock(1)', values: [] })
+      const refused = expect(hanging).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+      await expect.poll(waiting).toBe(1)
+      await client.close()
+      await refused
+      await other.query('select pg_advisory_unlock(1)')
+    })
+  })
+
   describe('a client that has waited long enough', () => {
     it('takes its statement back from the server', async () => {
       await other.query('select pg_advisory_lock(1)')

@@ -19,6 +19,8 @@ export class PostgresClient {
   /** Connections that have worked before. */
   readonly #proven = new WeakSet<pg.PoolClient>()
   readonly #isOurs: boolean
+  /** Connections on which a statement is under way. */
+  readonly #inUse = new Set<pg.PoolClient>()
   /** By performance.now(): when a connection was last lost, or could not be had. */
   lostAt = Number.NEGATIVE_INFINITY
   /** Called when the server turns out to have become read-only, as the old one does in a failover. */
@@ -122,8 +124,12 @@ export class PostgresClient {
     this.lostAt = performance.now()
   }
 
-  close(): Promise<void> {
-    return this.pool.end()
+  /** Statements that are under way may end; those that hang lose their connection. */
+  async close(): Promise<void> {
+    const cut = setTimeout(() => {
+      for (const client of this.#inUse) streamOf(client).destroy()
+    }, CLOSING_MS)
+    await this.pool.end().finally(() => clearTimeout(cut))
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -131,6 +137,15 @@ export class PostgresClient {
       this.lost()
       throw Object.assign(toOncueError(error), { [NOT_SENT]: true })
     })
+    this.#inUse.add(client)
+    try {
+      return await this.#use(client, use)
+    } finally {
+      this.#inUse.delete(client)
+    }
+  }
+
+  async #use<T>(client: pg.PoolClient, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const named = this.#named
     // In a pool that is somebody else's nobody may listen to a client that was given out.
     client.on('error', ignore)
@@ -187,7 +202,15 @@ export class PostgresClient {
   }
 }
 
+/** How long a statement may go on after the store is closed. Over a half-open connection it would for ever. */
+const CLOSING_MS = 5_000
+
 const ignore = () => {}
+
+/** The driver ends a connection by a word to the server, which a half-open one does not reach. */
+function streamOf(client: pg.PoolClient): { destroy(): void } {
+  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
+}
 
 function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error
