@@ -1,7 +1,7 @@
 import { fireEvent, waitFor } from 'expo-router/testing-library'
 import { scheduleOf } from '../../testing/admin.ts'
 import { minutesAgo } from '../../testing/alerts.ts'
-import { healthOf } from '../../testing/health.ts'
+import { healthOf, NOW } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 import { runsInWords } from './next-words.ts'
 
@@ -27,7 +27,7 @@ describe('Schedules', () => {
     const { screen } = await renderApp('/schedules', {
       answers: { 'schedules.list': () => [scheduleOf('hourly', { nextAt: nextRuns[0] ?? null, nextRuns })] },
     })
-    const words = runsInWords(nextRuns, Date.now())
+    const words = runsInWords(nextRuns, NOW.getTime())
     expect(words).toMatch(/, then .*, /)
     expect(await screen.findByText(`next ${words}`)).toBeVisible()
     fireEvent.press(screen.getByLabelText(/^hourly, .*, next in [23].*, then /))
