@@ -1,7 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Audit } from './audit.ts'
 import type { FailedAttempts } from './auth/failed-attempts.ts'
-import type { GuessBudget } from './auth/guess-budget.ts'
 import type { Auth, Principal } from './auth/principal.ts'
 import type { LiveSettings } from './auth/settings.ts'
 import type { BulkRunner } from './bulk/runner.ts'
@@ -24,8 +23,6 @@ export interface Services {
   readonly bulk: BulkRunner
   readonly payloads: PayloadValidation
   readonly log: Logger
-  /** Of those who try pairing codes. */
-  readonly guesses: GuessBudget
   readonly failedAttempts: FailedAttempts
   readonly searches: SearchBudget
   /** Where people reach this server; null: where each request came in. */

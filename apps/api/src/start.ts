@@ -5,7 +5,6 @@ import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
 import { createAuth } from './auth/auth.ts'
 import { FailedAttempts } from './auth/failed-attempts.ts'
-import { GuessBudget } from './auth/guess-budget.ts'
 import { createJwtVerifier } from './auth/jwt.ts'
 import { createSettings } from './auth/settings.ts'
 import { BulkRunner } from './bulk/runner.ts'
@@ -65,7 +64,6 @@ export async function startApi(
       audit: new Audit(store),
       enqueuer: new Enqueuer(store),
       payloads: createPayloadValidation({ store, log }),
-      guesses: new GuessBudget(10),
       failedAttempts: new FailedAttempts(),
       searches: new SearchBudget(config.searchesPerToken),
       publicUrl,

@@ -97,18 +97,30 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(days(used?.lastUsed ?? new Date(0), used?.idleUntil)).toBe(30)
   })
 
-  it('are not found by guessing: after ten wrong codes an address has to wait, with a right one too', async () => {
-    const api = await startTestApi(dialect)
-    const { code } = await api.client().pairings.create.mutate({})
+  it('are not found by guessing: an address has as many attempts as it has requests', async () => {
+    const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_ADDRESS: '10' } })
     const exchange = (typed: string) =>
       errorOf(api.client(null).pairings.exchange.mutate({ code: typed, name: 'phone' }))
     for (let n = 0; n < 10; n++)
       expect(await exchange(`ABC-DEF-GH${n}`)).toMatchObject({ code: 'PAIRING_REFUSED' })
-    expect(await exchange(code)).toMatchObject({
+    expect(await exchange('ABC-DEF-GHJ')).toMatchObject({
       code: 'RATE_LIMITED',
       details: { retryAfterSeconds: expect.any(Number) },
     })
     expect(await api.store.tokens.list({ kind: 'device' })).toEqual([])
+  })
+
+  it('are paired by a right code, however many wrong ones came from the same address', async () => {
+    const api = await startTestApi(dialect)
+    const { code } = await api.client().pairings.create.mutate({})
+    const exchange = (typed: string) =>
+      api.client(null).pairings.exchange.mutate({ code: typed, name: 'phone' })
+    await Promise.all(
+      Array.from({ length: 300 }, async () =>
+        expect(await errorOf(exchange('ABC-DEF-GHJ'))).toMatchObject({ code: 'PAIRING_REFUSED' }),
+      ),
+    )
+    expect((await exchange(code)).device).toMatchObject({ name: 'phone' })
   })
 
   it('are cut off at once when they are revoked', async () => {

@@ -16,8 +16,8 @@ export const WRONG_FIELD = [
 export const WRONG_TEXT = [
   ...WRONG_FIELD,
   ...(['INVALID_TEXT', 'INVALID_CRON', 'INVALID_CURSOR', 'JOB_NOT_FOUND', 'INVALID_PAYLOAD'] as const),
-  // A code that is none, and one too many of them.
-  ...(['PAIRING_REFUSED', 'RATE_LIMITED'] as const),
+  // A pairing code that does not exist.
+  'PAIRING_REFUSED' as const,
 ]
 
 /** What somebody might try in a text. */

@@ -47,13 +47,11 @@ export const exchange = changing({
   input: exchangePairingRequestSchema,
   output: pairedSchema,
   async run(ctx, { code, name }) {
-    const { store, guesses, request, settings } = ctx
+    const { store, settings } = ctx
     const secret = newSecret()
     const { deviceIdleDays } = await settings.get()
-    const device = await guesses
-      .spend(request.ip, () =>
-        store.pairings.exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS }),
-      )
+    const device = await store.pairings
+      .exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS })
       .catch(async (error: unknown) => {
         await ctx.failedAttempts.record(ctx, 'pairings.refused', error)
         throw error
