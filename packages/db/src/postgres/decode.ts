@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { ClaimedJob, RunRef } from '../store.ts'
 import { ALL_SEEN, type Unseen } from './low-water.ts'
 
-/** One row of work_row_v1, column by column. */
+/** One row of the type work_row, column by column. */
 type WorkRow = [
   kind: 'j' | 's' | 'x' | 'c',
   id: JobId,

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import type { NewJob } from '@oncue/core'
 import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
 import { onceKeyOf } from '../keys.ts'
 import type { EncodedNote } from '../notes.ts'
 import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
+import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
 
 /** Pure builders: what is sent to Postgres, and nothing that sends it. `now` is null but in tests. */
@@ -20,6 +22,23 @@ export type Query = {
  * hour; heartbeats have to find another one within a lease.
  */
 const WORK = { query_timeout: 15_000 }
+
+/** A function of the set that this build has installed. */
+export const fn = (name: FunctionName) => `oncue.${name}_${FUNCTION_SET}`
+
+/**
+ * A statement that connections prepare. Its name tells its text: a pooler may hand a session from one build to
+ * another, which must never run a statement of the first.
+ */
+function prepared(label: string, text: string) {
+  return { name: `oncue_${label}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`, text }
+}
+
+/** A prepared call of a function that returns rows. */
+function preparedCall(name: FunctionName, parameters: number) {
+  const list = Array.from({ length: parameters }, (_, i) => `$${i + 1}`).join(', ')
+  return { ...WORK, ...prepared(name, `select * from ${fn(name)}(${list})`) }
+}
 
 type Column = { readonly name: string; readonly type: string; readonly of: (job: NewJob) => unknown }
 
@@ -67,8 +86,8 @@ const INSERT_ONE = insertJobs(
   `$${JOB_COLUMNS.length + 3}::bigint`,
   '',
 )
-const ENQUEUE_ONE = { name: 'oncue_enqueue_1', text: INSERT_ONE }
-const ENQUEUE_ONE_WITH_META = { name: 'oncue_enqueue_meta_1', text: withMeta(INSERT_ONE, []) }
+const ENQUEUE_ONE = prepared('enqueue', INSERT_ONE)
+const ENQUEUE_ONE_WITH_META = prepared('enqueue_meta', withMeta(INSERT_ONE, []))
 
 function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const values: unknown[] = [now]
@@ -118,7 +137,7 @@ function withMeta(insert: string, ctes: readonly string[]): string {
   return withAll(
     [...ctes, `made as (${insert} returning id, created, meta)`],
     `insert into oncue.job_meta (key, value, created, job_id)
-select e.key, e.value, m.created, m.id from made m, oncue.meta_entries_v1(m.meta) e`,
+select e.key, e.value, m.created, m.id from made m, oncue.meta_entries(m.meta) e`,
   )
 }
 
@@ -141,11 +160,17 @@ function dueAt(job: NewJob): string | null {
   return job.runAt?.toISOString() ?? null
 }
 
+const CLAIM = preparedCall('claim', 11)
+const SETTLE = preparedCall('settle', 9)
+const SETTLE_AND_CLAIM = preparedCall('settle_and_claim', 18)
+const HEARTBEAT = preparedCall('heartbeat', 6)
+const NOTE = preparedCall('note', 3)
+const RESCUE = preparedCall('rescue', 6)
+const TEND = { ...WORK, ...prepared('tend', `select ${fn('tend')}($1)`) }
+
 export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Query {
   return {
-    ...WORK,
-    name: 'oncue_claim_1',
-    text: 'select * from oncue.claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+    ...CLAIM,
     values: [now, ...claimValues(request, marks)],
   }
 }
@@ -156,9 +181,7 @@ export function settle(
   worker: string | null = null,
 ): Query {
   return {
-    ...WORK,
-    name: 'oncue_settle_1',
-    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    ...SETTLE,
     values: [now, ...settleValues(settlements), worker],
   }
 }
@@ -170,9 +193,7 @@ export function settleAndClaim(
   now: Date | null,
 ): Query {
   return {
-    ...WORK,
-    name: 'oncue_settle_and_claim_1',
-    text: `select * from oncue.settle_and_claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+    ...SETTLE_AND_CLAIM,
     values: [now, ...settleValues(settlements), ...claimValues(request, marks)],
   }
 }
@@ -250,9 +271,7 @@ function byIdAndRun(a: RunRef, b: RunRef): number {
 export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
   const runs = request.runs.toSorted(byIdAndRun)
   return {
-    ...WORK,
-    name: 'oncue_heartbeat_1',
-    text: 'select * from oncue.heartbeat_v1($1, $2, $3, $4, $5, $6)',
+    ...HEARTBEAT,
     values: [
       now,
       request.worker,
@@ -270,14 +289,12 @@ export function held(worker: string): Query {
 
 export function note(notes: readonly EncodedNote[], now: Date | null, worker: string | null = null): Query {
   return {
-    ...WORK,
-    name: 'oncue_note_1',
-    text: 'select * from oncue.note_v1($1, $2, $3)',
+    ...NOTE,
     values: [now, JSON.stringify(notes), worker],
   }
 }
 
-/** How patient to be, in milliseconds, before others are declared dead: see rescue_v1. */
+/** How patient to be, in milliseconds, before others are declared dead: see rescue.sql. */
 export type Patience = {
   readonly gone: number
   readonly most: number
@@ -288,15 +305,13 @@ export type Patience = {
 export function rescue(patience: Patience, worker: string | null, now: Date | null): Query {
   const { gone, most, settle, grace } = patience
   return {
-    ...WORK,
-    name: 'oncue_rescue_1',
-    text: 'select * from oncue.rescue_v1($1, $2, $3, $4, $5, $6)',
+    ...RESCUE,
     values: [now, gone, most, settle, grace, worker],
   }
 }
 
 export function tend(now: Date | null): Query {
-  return { ...WORK, name: 'oncue_tend_1', text: 'select oncue.tend_v1($1)', values: [now] }
+  return { ...TEND, values: [now] }
 }
 
 /** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
@@ -334,7 +349,7 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
     }
   })
   return {
-    text: 'select * from oncue.enqueue_keyed_v1($1::timestamptz, $2::json)',
+    text: `select * from ${fn('enqueue_keyed')}($1::timestamptz, $2::json)`,
     values: [now, JSON.stringify(rows)],
   }
 }
@@ -365,7 +380,7 @@ on conflict do nothing`,
       ],
     },
     {
-      text: 'select oncue.link_v1($1::timestamptz, $2::uuid[])::text',
+      text: `select ${fn('link')}($1::timestamptz, $2::uuid[])::text`,
       values: [now, jobs.map((job) => job.id)],
     },
   ]
@@ -374,15 +389,15 @@ on conflict do nothing`,
 /** Each answers rows of (reason, count); reason `done` is how many it was done to. */
 export const ACTIONS = {
   requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, null from oncue.requeue_v1($1, $2, $3, $4)',
+    text: `select reason, count, null from ${fn('requeue')}($1, $2, $3, $4)`,
     values: [now, ids, asOf, by],
   }),
   cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, to_json(busy) from oncue.cancel_v1($1, $2, $3, $4)',
+    text: `select reason, count, to_json(busy) from ${fn('cancel')}($1, $2, $3, $4)`,
     values: [now, ids, asOf, by],
   }),
   delete: (ids: readonly string[], asOf: Date | null, _by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, null from oncue.delete_v1($1, $2, $3)',
+    text: `select reason, count, null from ${fn('delete')}($1, $2, $3)`,
     values: [now, ids, asOf],
   }),
 }
@@ -396,7 +411,7 @@ export function prune(
   now: Date | null,
 ): Query {
   return {
-    text: 'select oncue.prune_v1($1, $2, $3, $4, $5, $6)',
+    text: `select ${fn('prune')}($1, $2, $3, $4, $5, $6)`,
     values: [now, queue, topic, status, before, limit],
   }
 }
