@@ -149,7 +149,7 @@ begin
 end $$;
 
 create type oncue.work_row as (
-  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, visible_at timestamptz, extras json
+  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, extras json
 );
 
 create function oncue.claim(
@@ -306,8 +306,8 @@ begin
           status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1,
           started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
         where j.ctid = any (v_rows)
-        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
-          j.visible_at, case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
+        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+          case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
         v_left := v_left - cardinality(v_rows);
         v_room := v_room - cardinality(v_rows);
       end if;
