@@ -81,7 +81,7 @@ export async function startApi(
       limits: { perToken: ratePerToken, perAddress: ratePerAddress },
     })
     const url = await listen(app, config)
-    const retention = new Retention(store, log)
+    const retention = new Retention({ store, control }, log)
     const gauges = new GaugeRecorder(store, log)
     const notify = delivery.notify.bind(delivery)
     const alerts = new AlertEvaluator({ store, notify, log })

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AlertKind, type JobError, prepareJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AlertEvaluator } from '../src/alerts/evaluator.ts'
 import type { Notification } from '../src/alerts/notification.ts'
@@ -429,7 +430,8 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await evaluator.tick()
     await scene.store.resume('mail')
     await scene.watch(evaluator, 2 * MINUTE)
-    const retention = new Retention(scene.store, silentLogger)
+    const { store } = scene
+    const retention = new Retention({ store, control: await openControl(store) }, silentLogger)
     scene.advance(29 * DAY)
     await retention.prune()
     expect(await scene.alerts()).toHaveLength(1)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startProcess, stop } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, failJobs } from './harness.ts'
@@ -50,7 +51,8 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       // Each claim of a job counts one run more: the one that failed, and no other.
       const glances = await store.glance(ids)
       expect(new Set([...glances.values()].map(({ run }) => run))).toEqual(new Set([1]))
-      const { items } = await store.audit.list({ action: 'operations.end' })
+      const { audit } = await openControl(store)
+      const { items } = await audit.list({ action: 'operations.end' })
       expect(items).toMatchObject([{ count: JOBS, target: { id, status: 'completed' } }])
       expect(await stop(two)).toBe(0)
     },

@@ -1,4 +1,5 @@
 import { openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it } from 'vitest'
 import { silentLogger } from '../src/log.ts'
 import { Retention } from '../src/retention.ts'
@@ -12,8 +13,9 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     const database = await createDatabase(dialect)
     let now = Date.UTC(2026, 0, 1)
     const store = await openStore(database.url, { clock: () => new Date(now) })
-    const retention = new Retention(store, silentLogger)
-    const left = async () => (await store.audit.list()).items.map(({ action }) => action)
+    const control = await openControl(store)
+    const retention = new Retention({ store, control }, silentLogger)
+    const left = async () => (await control.audit.list()).items.map(({ action }) => action)
     const operations = async () => (await store.operations.list()).items.map(({ status }) => status)
 
     // More than a batch of the first.

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JobError, newJobId, prepareJob } from '@oncue/core'
 import type { AlertEpisode, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { TestDatabase } from '@oncue/db/testing'
 import superjson from 'superjson'
 import { hashSecret, newSecret } from '../src/auth/secret.ts'
@@ -113,6 +114,10 @@ export class World {
     return this.#api.services.store
   }
 
+  get control(): Control {
+    return this.#api.services.control
+  }
+
   get services(): Api['services'] {
     return this.#api.services
   }
@@ -123,7 +128,7 @@ export class World {
   }
 
   newToken(role: (typeof PEOPLE)[number], options: object = {}, secret = newSecret()) {
-    return this.store.tokens.create({
+    return this.control.tokens.create({
       ...{ kind: 'token', name: `the ${role}`, role, hash: hashSecret(secret), allowedTopics: null },
       ...{ createdBy: 'test', expiresAt: null, ...options },
     })

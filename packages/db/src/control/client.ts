@@ -22,8 +22,15 @@ export type Client = Omit<PrismaClient, `$${string}`> & {
 /** What each part of Control works with. */
 export type Context = {
   readonly client: Client
+  readonly dialect: Connection['dialect']
   /** The database's clock, or a test's: no time comes from this process or from Prisma. */
   readonly now: () => Promise<Date>
+}
+
+/** Without what is undefined, which Prisma's types tell apart from what is absent. */
+export function given<Values extends object>(values: Values) {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
 }
 
 /** JSON text for a column of JSON, in which `null` is a value. */

@@ -1,10 +1,14 @@
 import { OncueError } from '@oncue/core'
 import { ColdStore } from '../cold-store.ts'
 import type { Store } from '../store.ts'
+import { type AuditControl, createAudit } from './audit.ts'
 import { openClient } from './client.ts'
 import { createSettings, type SettingControl } from './settings.ts'
+import { createTokens, type TokenControl } from './tokens.ts'
 
+export type { AuditControl, AuditEntry, AuditFilter, AuditPage } from './audit.ts'
 export type { SettingControl, SettingRow } from './settings.ts'
+export type { NewToken, TokenControl } from './tokens.ts'
 
 /**
  * What people list and edit, through the Prisma client that is generated from prisma/models.prisma, over the
@@ -12,6 +16,8 @@ export type { SettingControl, SettingRow } from './settings.ts'
  * what must be one belongs to the Store.
  */
 export interface Control {
+  readonly tokens: TokenControl
+  readonly audit: AuditControl
   readonly settings: SettingControl
 }
 
@@ -21,6 +27,10 @@ export async function openControl(store: Store): Promise<Control> {
     throw new OncueError('INVALID_INPUT', 'openControl takes a store that openStore has returned')
   const client = await openClient(store.connection)
   store.onClose(() => client.$disconnect())
-  const context = { client, now: () => store.now() }
-  return { settings: createSettings(context) }
+  const context = { client, dialect: store.connection.dialect, now: () => store.now() }
+  return {
+    tokens: createTokens(context, () => store.tokens),
+    audit: createAudit(context),
+    settings: createSettings(context),
+  }
 }
