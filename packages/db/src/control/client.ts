@@ -59,9 +59,11 @@ export async function openClient(connection: Connection): Promise<Client> {
   }) as unknown as Client
 }
 
-function throwOurs(error: Error): never {
+function throwOurs(error: Error & { readonly code?: string }): never {
   if (isOncueError(error.cause)) throw error.cause
-  throw new OncueError('DATABASE_ERROR', `Prisma: ${error.message}`, { cause: error })
+  // P2028: a batch took longer than Prisma allows, and was rolled back.
+  const code = error.code === 'P2028' ? 'DATABASE_BUSY' : 'DATABASE_ERROR'
+  throw new OncueError(code, `Prisma: ${error.message}`, { cause: error })
 }
 
 const TEXT: typeof ColumnTypeEnum.Text = 7
