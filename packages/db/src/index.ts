@@ -20,7 +20,6 @@ export type {
   AlertRow,
   AlertRuleChange,
   AlertRuleRow,
-  AlertRuleStore,
   AlertStore,
   NewAlertRule,
 } from './alerts.ts'

@@ -26,6 +26,12 @@ export type Context = {
   readonly now: () => Promise<Date>
 }
 
+/** Without what is undefined, which Prisma's types tell apart from what is absent. */
+export function given<Values extends object>(values: Values) {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
+}
+
 /** JSON text for a column of JSON, in which `null` is a value. */
 export function jsonOf(text: string): InputJsonValue | typeof JsonNull {
   const value: InputJsonValue | null = JSON.parse(text)

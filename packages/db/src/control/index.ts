@@ -1,7 +1,14 @@
 import { OncueError } from '@oncue/core'
+import type { AlertControl, AlertRuleControl } from '../alerts.ts'
+import type { ChannelControl } from '../channels.ts'
 import { ColdStore } from '../cold-store.ts'
+import type { OperationControl } from '../operations.ts'
 import type { Store } from '../store.ts'
+import { createAlertRules } from './alert-rules.ts'
+import { createAlerts } from './alerts.ts'
+import { createChannels } from './channels.ts'
 import { openClient } from './client.ts'
+import { createOperations } from './operations.ts'
 import { createSettings, type SettingControl } from './settings.ts'
 
 export type { SettingControl, SettingRow } from './settings.ts'
@@ -13,6 +20,10 @@ export type { SettingControl, SettingRow } from './settings.ts'
  */
 export interface Control {
   readonly settings: SettingControl
+  readonly alertRules: AlertRuleControl
+  readonly alerts: AlertControl
+  readonly channels: ChannelControl
+  readonly operations: OperationControl
 }
 
 /** Ends with its store. */
@@ -22,5 +33,11 @@ export async function openControl(store: Store): Promise<Control> {
   const client = await openClient(store.connection)
   store.onClose(() => client.$disconnect())
   const context = { client, now: () => store.now() }
-  return { settings: createSettings(context) }
+  return {
+    settings: createSettings(context),
+    alertRules: createAlertRules(context),
+    alerts: createAlerts(context),
+    channels: createChannels(context, (ids) => store.tokens.usable(ids)),
+    operations: createOperations(context),
+  }
 }
