@@ -19,6 +19,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
     async () => {
       const database = await createDatabase(dialect)
       const store = await openStore(database.url)
+      const control = await openControl(store)
       onTestFinished(async () => {
         await store.close()
         await database.drop()
@@ -34,9 +35,9 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       const { id } = await operations.run.mutate({
         ...{ action: 'requeue', filter, asOf, expectedCount: count, idempotencyKey: randomUUID() },
       })
-      await until(async () => expect((await store.operations.get(id))?.done).toBeGreaterThan(0))
+      await until(async () => expect((await control.operations.get(id))?.done).toBeGreaterThan(0))
       one.child.kill('SIGKILL')
-      const atDeath = await store.operations.get(id)
+      const atDeath = await control.operations.get(id)
       expect(atDeath).toMatchObject({ status: 'running' })
 
       await until(async () => {

@@ -22,12 +22,12 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     return id
   }
 
-  const channelOf = async ({ store }: Office, device: string) =>
-    (await store.channels.list()).find(({ tokenId }) => tokenId === device)
+  const channelOf = async ({ control }: Office, device: string) =>
+    (await control.channels.list()).find(({ tokenId }) => tokenId === device)
 
   /** A delivery asks last whether its alert is over: there all wait for each other, and go on in one turn of the event loop. */
-  function sendTogether({ store, clock }: Office, count: number): void {
-    const { alerts } = store
+  function sendTogether({ store, control, clock }: Office, count: number): void {
+    const { alerts } = control
     const get = alerts.get.bind(alerts)
     // The clock stands still, and on Postgres it takes a round trip to be told so.
     vi.spyOn(store, 'now').mockImplementation(async () => clock.now())
@@ -124,7 +124,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     sendTogether(office, 20)
     await office.delivery.notify(aNotification())
     await office.until(async () => {
-      const channels = await office.store.channels.list()
+      const channels = await office.control.channels.list()
       expect(new Set(channels.map(({ lastError }) => lastError))).toEqual(
         new Set(['Expo answered 401 (UNAUTHORIZED)']),
       )

@@ -15,7 +15,6 @@ export type {
   AlertRow,
   AlertRuleChange,
   AlertRuleRow,
-  AlertRuleStore,
   AlertStore,
   NewAlertRule,
 } from './alerts.ts'

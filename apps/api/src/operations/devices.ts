@@ -61,10 +61,10 @@ async function assertMayChange({ control, principal }: ApiContext, id: string): 
 }
 
 export async function toDevices(
-  { store, control, principal }: ApiContext,
+  { control, principal }: ApiContext,
   tokens: readonly TokenRow[],
 ): Promise<Device[]> {
-  const channels = (await store.channels.list()).filter(({ enabled }) => enabled)
+  const channels = (await control.channels.list()).filter(({ enabled }) => enabled)
   const pushOf = new Map(channels.map((channel) => [channel.tokenId, channel]))
   const makerIds = new Set(tokens.flatMap(({ parentId }) => parentId ?? []))
   const makers = new Map((await control.tokens.getMany([...makerIds])).map((maker) => [maker.id, maker]))

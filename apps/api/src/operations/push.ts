@@ -30,10 +30,10 @@ export const testPush = changing({
   access: 'read',
   input: z.strictObject({}).default({}),
   output: deliverySchema,
-  async run({ store, control, principal, delivery }) {
+  async run({ control, principal, delivery }) {
     const deviceId = await deviceOf(control, principal)
     if (deviceId === null) return { delivered: false, error: NO_DEVICE }
-    const channel = (await store.channels.list()).find(({ tokenId }) => tokenId === deviceId)
+    const channel = (await control.channels.list()).find(({ tokenId }) => tokenId === deviceId)
     return channel
       ? delivery.test(channel)
       : { delivered: false, error: 'This device is sent no notifications' }

@@ -1,6 +1,6 @@
-import { assertText, OncueError } from '@oncue/core'
+import { assertText } from '@oncue/core'
 import type { NewAuditEntry } from '../access.ts'
-import { decodeCursor, encodeCursor } from '../reads/cursor.ts'
+import { assertPageSize, decodeCursor, encodeCursor } from '../reads/cursor.ts'
 import { type Context, given } from './client.ts'
 
 export type AuditEntry = {
@@ -41,8 +41,7 @@ export function createAudit({ client, dialect }: Context) {
       page: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
     ): Promise<AuditPage> {
       const { limit = 50, cursor } = page
-      if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
-        throw new OncueError('INVALID_INPUT', `limit must be from 1 to 1000, got ${String(limit)}`)
+      assertPageSize(limit)
       const { actorId, actorKind, action, from, to } = filter
       for (const [name, text] of Object.entries({ actorId, actorKind, action }))
         if (text !== undefined) assertText(text, name)

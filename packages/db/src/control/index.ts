@@ -1,8 +1,15 @@
 import { OncueError } from '@oncue/core'
+import type { AlertControl, AlertRuleControl } from '../alerts.ts'
+import type { ChannelControl } from '../channels.ts'
 import { ColdStore } from '../cold-store.ts'
+import type { OperationControl } from '../operations.ts'
 import type { Store } from '../store.ts'
+import { createAlertRules } from './alert-rules.ts'
+import { createAlerts } from './alerts.ts'
 import { type AuditControl, createAudit } from './audit.ts'
+import { createChannels } from './channels.ts'
 import { openClient } from './client.ts'
+import { createOperations } from './operations.ts'
 import { createSettings, type SettingControl } from './settings.ts'
 import { createTokens, type TokenControl } from './tokens.ts'
 
@@ -19,6 +26,10 @@ export interface Control {
   readonly tokens: TokenControl
   readonly audit: AuditControl
   readonly settings: SettingControl
+  readonly alertRules: AlertRuleControl
+  readonly alerts: AlertControl
+  readonly channels: ChannelControl
+  readonly operations: OperationControl
 }
 
 /** Ends with its store. */
@@ -28,9 +39,14 @@ export async function openControl(store: Store): Promise<Control> {
   const client = await openClient(store.connection)
   store.onClose(() => client.$disconnect())
   const context = { client, dialect: store.connection.dialect, now: () => store.now() }
+  const usable = (ids: readonly string[]) => store.tokens.usable(ids)
   return {
-    tokens: createTokens(context, () => store.tokens),
+    tokens: createTokens(context, usable),
     audit: createAudit(context),
     settings: createSettings(context),
+    alertRules: createAlertRules(context),
+    alerts: createAlerts(context),
+    channels: createChannels(context, usable),
+    operations: createOperations(context),
   }
 }

@@ -50,7 +50,7 @@ const omit = { hash: true } as const
 /** The tokens that people manage: theirs, their sessions and their devices. */
 export type TokenControl = ReturnType<typeof createTokens>
 
-export function createTokens({ client, now }: Context, tokens: () => Pick<TokenStore, 'usable'>) {
+export function createTokens({ client, now }: Context, usable: TokenStore['usable']) {
   return {
     async create(token: NewToken): Promise<TokenRow> {
       const parsed = newTokenSchema.safeParse(token)
@@ -105,8 +105,8 @@ export function createTokens({ client, now }: Context, tokens: () => Pick<TokenS
           omit,
         })) as TokenRow[]
         // A token also ends with what it was made by, however many steps away: a recursion of the Store.
-        const usable = ended ? null : await tokens().usable(page.map(({ id }) => id))
-        listed.push(...page.filter(({ id }) => usable === null || usable.has(id)))
+        const left = ended ? null : await usable(page.map(({ id }) => id))
+        listed.push(...page.filter(({ id }) => left === null || left.has(id)))
         if (page.length < LIST_LIMIT || listed.length >= LIST_LIMIT) return listed.slice(0, LIST_LIMIT)
       }
     },
