@@ -1,5 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import type { FastifyInstance } from 'fastify'
 import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
@@ -46,15 +47,17 @@ export async function startApi(
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
   try {
-    const settings = createSettings(store, config.settings)
+    const control = await openControl(store)
+    const settings = createSettings(control, config.settings)
     const verifyJwt = config.jwt ? createJwtVerifier(config.jwt) : null
     const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null })
-    const live = new Live(store, config.environment)
+    const live = new Live({ store, control }, config.environment)
     const { environment, publicUrl } = config
-    const delivery = new Delivery({ ...config.delivery, store, log, environment, publicUrl })
-    const bulk = new BulkRunner(store, log)
+    const delivery = new Delivery({ ...config.delivery, store, control, log, environment, publicUrl })
+    const bulk = new BulkRunner(store, control, log)
     const services: Services = {
       store,
+      control,
       settings,
       auth,
       live,
@@ -69,7 +72,7 @@ export async function startApi(
       publicUrl,
     }
     const { adminToken } = await auth.bootstrap()
-    await store.alertRules.addDefaults()
+    await control.alertRules.addDefaults()
     const { appDir, corsOrigins, trustProxy, ratePerToken, ratePerAddress } = config
     const app = await createServer(services, {
       appDir,
@@ -78,10 +81,10 @@ export async function startApi(
       limits: { perToken: ratePerToken, perAddress: ratePerAddress },
     })
     const url = await listen(app, config)
-    const retention = new Retention(store, log)
+    const retention = new Retention({ store, control }, log)
     const gauges = new GaugeRecorder(store, log)
     const notify = delivery.notify.bind(delivery)
-    const alerts = new AlertEvaluator({ store, notify, log })
+    const alerts = new AlertEvaluator({ store, control, notify, log })
     if (background) for (const duty of [retention, bulk, delivery, gauges, alerts]) duty.start()
     let closed: Promise<void> | undefined
     const close = async () => {

@@ -1,14 +1,7 @@
 export type {
-  AuditEntry,
-  AuditFilter,
-  AuditPage,
-  AuditPruneRule,
   AuditStore,
   NewAuditEntry,
-  NewToken,
   PairingStore,
-  SettingRow,
-  SettingStore,
   TokenKind,
   TokenRow,
   TokenStore,
@@ -22,7 +15,6 @@ export type {
   AlertRow,
   AlertRuleChange,
   AlertRuleRow,
-  AlertRuleStore,
   AlertStore,
   NewAlertRule,
 } from './alerts.ts'

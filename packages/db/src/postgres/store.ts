@@ -44,7 +44,7 @@ import { PostgresNotifier } from './notifier.ts'
 import { hasSessions } from './pooler.ts'
 import { attend, type PostgresPresence } from './presence.ts'
 import * as sql from './sql.ts'
-import { postgresSql } from './sql-access.ts'
+import { postgresConnection, postgresSql } from './sql-access.ts'
 
 export type PostgresOptions = {
   readonly url: string
@@ -119,7 +119,12 @@ export class PostgresStore extends ColdStore implements Store {
       () => this.now(),
       () => this.#now(),
     )
-    this.cold = { sql: access, reads: createReads(access), admin: createAdmin(access) }
+    this.cold = {
+      sql: access,
+      connection: postgresConnection(client),
+      reads: createReads(access),
+      admin: createAdmin(access),
+    }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
     // In a failover all of them stay with a server that is the primary no more.
     client.onReadOnly = () => {

@@ -42,7 +42,7 @@ import { enqueueSteps } from './enqueue/steps.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
-import { sqliteSql } from './sql-access.ts'
+import { sqliteConnection, sqliteSql } from './sql-access.ts'
 import { SqliteWork } from './work.ts'
 
 export type SqliteOptions = {
@@ -113,7 +113,12 @@ export class SqliteStore extends ColdStore implements Store {
     this.#writer = new SqliteWriter(this.#db)
     this.#work = new SqliteWork(this.#db)
     const access = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
-    this.cold = { sql: access, reads: createReads(access), admin: createAdmin(access) }
+    this.cold = {
+      sql: access,
+      connection: sqliteConnection(this.#reader, this.#db, this.#writer),
+      reads: createReads(access),
+      admin: createAdmin(access),
+    }
     this.#presenceFiles = new PresenceFiles(driver, file)
     this.#listener = new SqliteListener(driver, file)
     this.events = new SqlEventStore(access, {
