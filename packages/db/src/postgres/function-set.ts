@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '7a6eb713'
+export const FUNCTION_SET = 'd4f89ab6'
 
 export type FunctionName =
   | 'after_finish'
@@ -27,11 +27,14 @@ export type FunctionName =
   | 'is_untended'
   | 'link'
   | 'lock_dependants'
+  | 'next_level'
   | 'note'
   | 'note_meta'
   | 'parent_failed'
   | 'promote'
   | 'prune'
+  | 'queue_room'
+  | 'ready'
   | 'release_dependants'
   | 'replace'
   | 'requeue'
@@ -43,6 +46,7 @@ export type FunctionName =
   | 'settle'
   | 'settle_and_claim'
   | 'settle_others'
+  | 'take'
   | 'take_key'
   | 'take_slots'
   | 'tend'
