@@ -18,8 +18,8 @@ begin
   end if;
 end $$;
 
-create function oncue.aged_levels(p_queue text, p_now timestamptz, p_ageing_ms integer,
-    out priorities integer[], out dues timestamptz[])
+create function oncue.aged_levels(p_now timestamptz, p_queue text, p_ageing_ms integer,
+    out priorities smallint[], out dues timestamptz[])
   language sql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -35,15 +35,12 @@ begin atomic
       where j.queue = p_queue and j.visible_at is not null and j.priority < l.priority and j.status = 'pending'
       order by j.priority desc, j.visible_at limit 1) n
   ), aged as (
-    select l.priority::integer as priority,
-      l.priority + extract(epoch from p_now - l.visible_at) * 1000 / p_ageing_ms as rank
+    select l.priority, l.priority + extract(epoch from p_now - l.visible_at) * 1000 / p_ageing_ms as rank
     from level l where l.visible_at <= p_now
   ), ordered as (
     select a.priority, row_number() over w as n,
       coalesce(p_now - greatest(0, lead(a.rank) over w - a.priority) * p_ageing_ms * interval '1 millisecond', p_now) as due
     from aged a window w as (order by a.rank desc, a.priority desc)
-    union all
-    select a.priority, 100000 - a.priority, p_now from aged a
   )
   select array_agg(o.priority order by o.n), array_agg(o.due order by o.n) from ordered o;
 end;
@@ -234,178 +231,102 @@ declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
   v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_left integer := p_limit;
-  v_queue text;
-  v_state oncue.queues;
-  v_slot oncue.slots;
-  v_room integer;
-  v_aged integer[];
-  v_dues timestamptz[];
-  v_until_due timestamptz;
-  v_priority integer;
-  v_known integer;
-  v_mark_at timestamptz;
-  v_mark_id uuid;
-  v_ids uuid[];
-  v_rows tid[];
-  v_start integer;
-  v_expired uuid[];
-  v_keyed boolean;
-  v_refused uuid[];
-  v_runs integer[];
-  v_due timestamptz;
-  v_next_due timestamptz;
   v_looks integer := 0;
+  v_next_due timestamptz;
   v_stopped text[] := '{}';
   v_skipped text[] := '{}';
   v_row oncue.work_row;
+  v_queue record;
+  v_limit record;
+  v_room integer;
+  v_aged smallint[];
+  v_dues timestamptz[];
+  v_served integer;
+  v_below integer;
+  v_level record;
+  v_ready record;
 begin
   perform oncue.require_read_committed();
-  foreach v_queue in array p_queues loop
-    select * into v_state from oncue.queues q where q.name = v_queue;
-    if v_state.paused_at is not null then
-      v_stopped := v_stopped || v_queue;
+  for v_queue in
+    -- Nested loops, which are all that the settings allow, keep the order of the array. A sort costs as much as the rest.
+    select n.name, q.paused_at is not null as is_paused, q.ageing_ms, s.key is not null as is_limited
+    from unnest(p_queues) as n(name)
+    left join oncue.queues q on q.name = n.name
+    left join oncue.slots s on s.key = 'q:' || n.name
+  loop
+    exit when v_left = 0;
+    v_room := case when v_queue.is_paused then 0 else v_left end;
+    if v_queue.is_limited and v_room > 0 then
+      v_limit := oncue.queue_room(v_now, v_queue.name);
+      v_room := least(v_left, v_limit.room);
+      v_next_due := least(v_next_due, v_limit.again);
+    end if;
+    if v_room = 0 then
+      v_stopped := v_stopped || v_queue.name;
       continue;
     end if;
-    v_room := v_left;
-    v_aged := null;
-    v_dues := null;
-    if v_state.ageing_ms is not null then
-      select a.priorities, a.dues into v_aged, v_dues from oncue.aged_levels(v_queue, v_now, v_state.ageing_ms) a;
-      v_aged := coalesce(v_aged, '{}');
+
+    v_aged := '{}';
+    if v_queue.ageing_ms is not null then
+      select a.priorities, a.dues into v_aged, v_dues from oncue.aged_levels(v_now, v_queue.name, v_queue.ageing_ms) a;
     end if;
-    if exists (select from oncue.slots s where s.key = 'q:' || v_queue) then
-      select * into v_slot from oncue.slots s where s.key = 'q:' || v_queue for update skip locked;
-      v_due := v_now + interval '5 milliseconds';
-      if found then
-        select r.room, r.again into v_room, v_due from oncue.room(v_now, v_slot, null) r;
-        if v_room = 0 and v_due is null and oncue.free_overdue(v_now, v_slot, true) then
-          select r.room, r.again into v_room, v_due from oncue.room(v_now, v_slot, null) r;
-        end if;
-        v_room := least(v_left, v_room);
+    v_served := 0;
+    v_below := 32768;
+    <<levels>>
+    loop
+      if v_served < cardinality(v_aged) then
+        v_served := v_served + 1;
+        select v_aged[v_served] as priority, v_dues[v_served] as due, '-infinity'::timestamptz as mark_at,
+            '00000000-0000-0000-0000-000000000000'::uuid as mark_id
+          into v_level;
       else
-        v_room := 0;
+        v_level := oncue.next_level(v_now, v_queue.name, v_below, p_mark_queue, p_mark_priority, p_mark_at, p_mark_id);
+        v_below := v_level.priority;
       end if;
-      if v_room = 0 then
-        v_next_due := least(v_next_due, v_due);
-        v_stopped := v_stopped || v_queue;
-        continue;
-      end if;
-    else
-      v_slot := null;
-    end if;
+      exit when v_level.priority is null;
 
-    v_priority := 32768;
-    while v_room > 0 loop
-      -- The next lower priority: one that the caller has a mark for, or a new one before it.
-      v_known := null; v_mark_at := '-infinity'; v_mark_id := '00000000-0000-0000-0000-000000000000';
-      v_until_due := v_now;
-      if cardinality(v_aged) = 0 then
-        -- What has aged is served. The rest as ever, which also finds leases that are over and what is due next.
-        v_aged := null;
-        v_priority := 32768;
-      end if;
-      if v_aged is not null then
-        v_priority := v_aged[1];
-        v_until_due := v_dues[1];
-        v_aged := v_aged[2:];
-        v_dues := v_dues[2:];
-      else
-        select m.priority, m.at, m.id into v_known, v_mark_at, v_mark_id
-          from unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as m(queue, priority, at, id)
-          where m.queue = v_queue and m.priority < v_priority
-          order by m.priority desc limit 1;
-        select j.priority into v_priority
-          from oncue.jobs j
-          where j.queue = v_queue and j.visible_at is not null
-            and j.priority < v_priority and j.priority > coalesce(v_known, -32769)
-          order by j.priority desc limit 1;
-        if found then
-          v_mark_at := '-infinity'; v_mark_id := '00000000-0000-0000-0000-000000000000';
-        else
-          v_priority := v_known;
+      loop
+        v_ready := oncue.ready(
+          v_now, v_until, v_queue.name, p_topics, v_level.priority, v_level.due, v_level.mark_at, v_level.mark_id, v_room);
+        if cardinality(v_ready.rows) > 0 then
+          if v_queue.is_limited then
+            perform oncue.take_slots(v_now, v_until, v_limit.slot, v_ready.rows);
+          end if;
+          return query select * from oncue.take(v_now, v_until, p_worker, v_ready.rows, p_start - (p_limit - v_left));
+          v_left := v_left - cardinality(v_ready.rows);
+          v_room := v_room - cardinality(v_ready.rows);
         end if;
-      end if;
-      exit when v_priority is null;
-
-      select array_agg(c.tid) filter (where c.status = 'pending'), array_agg(c.id) filter (where c.status = 'processing'),
-          bool_or(c.concurrency_key is not null)
-        into v_rows, v_expired, v_keyed
-        from (
-          select j.ctid as tid, j.id, j.status, j.concurrency_key from oncue.jobs j
-          where j.queue = v_queue and j.priority = v_priority::smallint
-            and (j.visible_at, j.id) > (v_mark_at, v_mark_id) and j.visible_at <= v_until_due
-            and (j.locked_until is null or j.locked_until < v_now)
-            and (p_topics is null or j.topic = any (p_topics))
-          order by j.visible_at, j.id
-          limit v_room
-          for update skip locked
-        ) c;
-
-      v_refused := '{}';
-      if v_keyed or v_slot.key is not null then
-        select array_agg(j.id order by c.n) into v_ids
-          from unnest(v_rows) with ordinality as c(tid, n) join oncue.jobs j on j.ctid = c.tid;
-      end if;
-      if v_keyed and v_ids is not null then
-        select h.refused, h.again into v_refused, v_due from oncue.hold_back(v_now, v_until, v_ids) h;
-        v_next_due := least(v_next_due, v_due);
-        if v_due is not null then
-          v_skipped := v_skipped || v_queue;
+        if v_ready.expired is not null then
+          -- A first crash can be claimed again at once.
+          perform oncue.crash(v_now, v_ready.expired);
         end if;
-        -- Those held back have a new place in the table, so the rows are found by their ids again.
-        select array_agg(j.ctid order by c.n), array_agg(j.id order by c.n) into v_rows, v_ids
-          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id])
-          where c.id <> all (v_refused);
-      end if;
-      if v_slot.key is not null and v_ids is not null then
-        select array_agg(j.run + 1 order by c.n) into v_runs
-          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id]);
-        perform oncue.take_slots(v_now, v_until, v_slot, v_ids, v_runs);
-        select * into v_slot from oncue.slots s where s.key = v_slot.key;
-      end if;
-
-      if v_rows is not null then
-        v_start := greatest(0, p_start - (p_limit - v_left));
-        return query
-        update oncue.jobs j set
-          status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1,
-          started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
-        where j.ctid = any (v_rows)
-        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
-          case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
-        v_left := v_left - cardinality(v_rows);
-        v_room := v_room - cardinality(v_rows);
-      end if;
-
-      if v_expired is not null then
-        -- Their leases are over. A first crash is claimable at once.
-        perform oncue.crash(v_now, v_expired);
-      end if;
-      if v_expired is not null or (cardinality(v_refused) > 0 and v_due is null) then
-        -- What was in the way is not there any more: look at this priority once more, within reason.
+        if v_ready.again is not null then
+          v_next_due := least(v_next_due, v_ready.again);
+          v_skipped := v_skipped || v_queue.name;
+        end if;
+        exit levels when v_room = 0;
+        exit when not v_ready.cleared;
+        -- Jobs in the way were moved: look at this level again, within reason.
         v_looks := v_looks + 1;
         if v_looks > 20 then
           v_next_due := v_now;
-          v_skipped := v_skipped || v_queue;
-          exit;
+          v_skipped := v_skipped || v_queue.name;
+          exit levels;
         end if;
-        if v_aged is not null then
-          v_aged := v_priority || v_aged;
-          v_dues := v_until_due || v_dues;
-        end if;
-        v_priority := v_priority + 1;
-        continue;
-      end if;
+      end loop;
+
       if v_left = p_limit then
-        select j.visible_at into v_due from oncue.jobs j
-          where j.queue = v_queue and j.priority = v_priority::smallint and j.visible_at > v_now
-          order by j.visible_at limit 1;
-        v_next_due := least(v_next_due, v_due);
+        v_next_due := least(v_next_due, (
+          select j.visible_at from oncue.jobs j
+          where j.queue = v_queue.name and j.priority = v_level.priority and j.visible_at > v_now
+          order by j.visible_at limit 1));
       end if;
     end loop;
-    exit when v_left = 0;
-    if v_room = 0 then
-      v_stopped := v_stopped || v_queue;
+    if v_room = 0 and v_queue.ageing_ms is not null then
+      -- Levels were served out of order: the last job says nothing about those above it.
+      v_skipped := v_skipped || v_queue.name;
+    elsif v_room = 0 and v_left > 0 then
+      v_stopped := v_stopped || v_queue.name;
     end if;
   end loop;
   v_row.kind := 'c';
@@ -1079,7 +1000,7 @@ begin
 end $$;
 
 create function oncue.hold_back(
-  p_now timestamptz, p_until timestamptz, p_ids uuid[], out refused uuid[], out again timestamptz)
+  p_now timestamptz, p_until timestamptz, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -1089,20 +1010,21 @@ create function oncue.hold_back(
   set jit = off
 as $$
 declare
+  v_refused tid[] := '{}';
   v_group record;
   v_slot oncue.slots;
   v_room integer;
   v_taken integer;
   v_again timestamptz;
 begin
-  refused := '{}';
+  held := false;
   for v_group in
     select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
-      array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
-    from unnest(p_ids) with ordinality as c(id, n)
-    -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.
-    cross join lateral (select * from oncue.jobs j where j.id = c.id offset 0) j
-    where j.concurrency_key is not null and j.status = 'pending'
+      array_agg(c.tid order by c.n) as rows
+    from unnest(p_rows) with ordinality as c(tid, n)
+    -- The offset keeps the condition out of the lookup: by it, it could be a walk along jobs_keyed.
+    cross join lateral (select * from oncue.jobs j where j.ctid = c.tid offset 0) j
+    where j.concurrency_key is not null
     group by 1 order by 1
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
@@ -1111,28 +1033,29 @@ begin
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
     if not found then
-      refused := refused || v_group.ids;
+      v_refused := v_refused || v_group.rows;
       again := least(again, p_now + interval '5 milliseconds');
       continue;
     end if;
     select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
-    if v_room < cardinality(v_group.ids) and oncue.free_overdue(p_now, v_slot, false) then
+    if v_room < cardinality(v_group.rows) and oncue.free_overdue(p_now, v_slot, false) then
       select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
     end if;
-    v_taken := least(v_room, cardinality(v_group.ids));
+    v_taken := least(v_room, cardinality(v_group.rows));
     if v_taken > 0 then
-      perform oncue.take_slots(p_now, p_until, v_slot, v_group.ids[1:v_taken], v_group.runs[1:v_taken]);
+      perform oncue.take_slots(p_now, p_until, v_slot, v_group.rows[1:v_taken]);
     end if;
-    if v_taken < cardinality(v_group.ids) then
+    if v_taken < cardinality(v_group.rows) then
       -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
       update oncue.jobs j set visible_at = null
-      where j.id = any (v_group.ids[v_taken + 1:] || array(
-        select h.id from oncue.jobs h
+      where j.ctid = any (v_group.rows[v_taken + 1:] || array(
+        select h.ctid from oncue.jobs h
         where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
-          and h.status = 'pending' and h.id <> all (v_group.ids)
+          and h.status = 'pending' and h.ctid <> all (v_group.rows)
         limit 1000 for update skip locked));
       update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
-      refused := refused || v_group.ids[v_taken + 1:];
+      v_refused := v_refused || v_group.rows[v_taken + 1:];
+      held := true;
     end if;
     -- Each start under a rate names its successor for the moment when its own place is free again.
     if v_slot.rate_count is not null then
@@ -1154,6 +1077,8 @@ begin
       perform oncue.promote(p_now, v_group.key, v_room - v_taken);
     end if;
   end loop;
+  rows := case when v_refused = '{}' then p_rows else array(
+    select c.tid from unnest(p_rows) with ordinality as c(tid, n) where c.tid <> all (v_refused) order by c.n) end;
 end $$;
 
 create function oncue.integer_option(p_path text, p_value jsonb, p_min bigint, p_max bigint) returns bigint
@@ -1274,6 +1199,38 @@ begin atomic
   select (left(t.hex, 8) || '-' || right(t.hex, 4) || '-7' || substr(gen_random_uuid()::text, 16))::uuid
   from (select lpad(to_hex((extract(epoch from p_now) * 1000)::bigint), 12, '0') as hex) t;
 end;
+
+create function oncue.next_level(
+  p_now timestamptz, p_queue text, p_below integer,
+  p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[],
+  out priority smallint, out due timestamptz, out mark_at timestamptz, out mark_id uuid)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_known smallint;
+begin
+  due := p_now;
+  select m.priority, m.at, m.id into v_known, mark_at, mark_id
+    from unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as m(queue, priority, at, id)
+    where m.queue = p_queue and m.priority < p_below
+    order by m.priority desc limit 1;
+  select j.priority into priority from oncue.jobs j
+    where j.queue = p_queue and j.visible_at is not null
+      and j.priority < p_below and j.priority > coalesce(v_known, -32769)
+    order by j.priority desc limit 1;
+  if found then
+    mark_at := '-infinity';
+    mark_id := '00000000-0000-0000-0000-000000000000';
+  else
+    priority := v_known;
+  end if;
+end $$;
 
 create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
@@ -1423,6 +1380,67 @@ begin
       case when p_status = 'failed' then -cardinality(v_ids) else 0 end,
       case when p_status = 'cancelled' then -cardinality(v_ids) else 0 end, '', '', 0);
   return cardinality(v_ids);
+end $$;
+
+create function oncue.queue_room(
+  p_now timestamptz, p_queue text, out room integer, out again timestamptz, out slot oncue.slots)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  select * into slot from oncue.slots s where s.key = 'q:' || p_queue for update skip locked;
+  if not found then
+    room := 0;
+    again := p_now + interval '5 milliseconds';
+    return;
+  end if;
+  select r.room, r.again into room, again from oncue.room(p_now, slot, null) r;
+  -- Claims pass over a full queue, so they would not find the expired leases in it.
+  if room = 0 and again is null and oncue.free_overdue(p_now, slot, true) then
+    select r.room, r.again into room, again from oncue.room(p_now, slot, null) r;
+  end if;
+end $$;
+
+create function oncue.ready(
+  p_now timestamptz, p_until timestamptz, p_queue text, p_topics text[],
+  p_priority smallint, p_due timestamptz, p_mark_at timestamptz, p_mark_id uuid, p_limit integer,
+  out rows tid[], out expired uuid[], out cleared boolean, out again timestamptz)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  set enable_sort = off
+as $$
+declare
+  v_keyed boolean;
+  v_held boolean;
+begin
+  select array_agg(c.tid) filter (where c.status = 'pending'), array_agg(c.id) filter (where c.status = 'processing'),
+      bool_or(c.concurrency_key is not null)
+    into rows, expired, v_keyed
+    from (
+      select j.ctid as tid, j.id, j.status, j.concurrency_key from oncue.jobs j
+      where j.queue = p_queue and j.priority = p_priority
+        and (j.visible_at, j.id) > (p_mark_at, p_mark_id) and j.visible_at <= p_due
+        and (j.locked_until is null or j.locked_until < p_now)
+        and (p_topics is null or j.topic = any (p_topics))
+      order by j.visible_at, j.id
+      limit p_limit
+      for update skip locked
+    ) c;
+  cleared := expired is not null;
+  if v_keyed and rows is not null then
+    select h.rows, h.held, h.again into rows, v_held, again from oncue.hold_back(p_now, p_until, rows) h;
+    cleared := cleared or v_held and again is null;
+  end if;
 end $$;
 
 create function oncue.refuse(p_code text, p_message text, p_hint text) returns void
@@ -1994,6 +2012,28 @@ begin
   end if;
 end $$;
 
+create function oncue.take(p_now timestamptz, p_until timestamptz, p_worker uuid, p_rows tid[], p_start integer)
+  returns setof oncue.work_row
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_started constant tid[] := p_rows[1:p_start];
+begin
+  return query
+  update oncue.jobs j set
+    status = 'processing', locked_until = p_until, locked_by = p_worker, run = j.run + 1,
+    started_at = case when p_start >= cardinality(p_rows) or j.ctid = any (v_started) then p_now end
+  where j.ctid = any (p_rows)
+  returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+    case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
+end $$;
+
 create function oncue.take_key(
   p_now timestamptz, p_topic text, p_key text, p_id uuid, p_ms bigint, p_replaces boolean
 ) returns oncue.keys
@@ -2031,8 +2071,7 @@ begin
   raise exception 'The key % kept changing hands', p_key using errcode = 'serialization_failure';
 end $$;
 
-create function oncue.take_slots(p_now timestamptz, p_until timestamptz, p_slot oncue.slots, p_ids uuid[], p_runs integer[])
-  returns void
+create function oncue.take_slots(p_now timestamptz, p_until timestamptz, p_slot oncue.slots, p_rows tid[]) returns void
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -2043,7 +2082,7 @@ create function oncue.take_slots(p_now timestamptz, p_until timestamptz, p_slot 
 as $$
 begin
   insert into oncue.slot_runs (key, job_id, run, taken, until)
-  select p_slot.key, s.id, s.run, greatest(p_now, p_slot.since), p_until from unnest(p_ids, p_runs) as s(id, run)
+  select p_slot.key, j.id, j.run + 1, greatest(p_now, p_slot.since), p_until from oncue.jobs j where j.ctid = any (p_rows)
   on conflict (job_id, key) do update set run = excluded.run, taken = excluded.taken, until = excluded.until;
   if p_slot.rate_count is null then return; end if;
   update oncue.slots s set starts = (
@@ -2051,7 +2090,7 @@ begin
       select ms from (
         select e.ms::bigint from jsonb_array_elements_text(coalesce(s.starts, '[]')) as e(ms)
         union all
-        select (extract(epoch from p_now) * 1000)::bigint from unnest(p_ids)
+        select (extract(epoch from p_now) * 1000)::bigint from unnest(p_rows)
       ) a(ms)
       where ms > extract(epoch from p_now) * 1000 - s.rate_ms
     ) t(ms))

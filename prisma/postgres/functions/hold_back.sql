@@ -1,25 +1,26 @@
--- Of candidates with a concurrency key, which must wait. They leave the ready index and are promoted
--- by the settle that frees a slot, so that a full key never stands at the head. A slot that another
--- claim is at is left for later.
+-- Of jobs that could start, those that may: the `rows` whose concurrency key has room take its slots. The others are
+-- `held`: they leave the ready index and are promoted by the settle that frees a slot, so that a full key never stands
+-- at the head. Jobs of a slot that another claim has locked are left as they are, until `again`.
 create function oncue.hold_back(
-  p_now timestamptz, p_until timestamptz, p_ids uuid[], out refused uuid[], out again timestamptz)
+  p_now timestamptz, p_until timestamptz, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
   language plpgsql
 as $$
 declare
+  v_refused tid[] := '{}';
   v_group record;
   v_slot oncue.slots;
   v_room integer;
   v_taken integer;
   v_again timestamptz;
 begin
-  refused := '{}';
+  held := false;
   for v_group in
     select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
-      array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
-    from unnest(p_ids) with ordinality as c(id, n)
-    -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.
-    cross join lateral (select * from oncue.jobs j where j.id = c.id offset 0) j
-    where j.concurrency_key is not null and j.status = 'pending'
+      array_agg(c.tid order by c.n) as rows
+    from unnest(p_rows) with ordinality as c(tid, n)
+    -- The offset keeps the condition out of the lookup: by it, it could be a walk along jobs_keyed.
+    cross join lateral (select * from oncue.jobs j where j.ctid = c.tid offset 0) j
+    where j.concurrency_key is not null
     group by 1 order by 1
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
@@ -28,28 +29,29 @@ begin
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
     if not found then
-      refused := refused || v_group.ids;
+      v_refused := v_refused || v_group.rows;
       again := least(again, p_now + interval '5 milliseconds');
       continue;
     end if;
     select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
-    if v_room < cardinality(v_group.ids) and oncue.free_overdue(p_now, v_slot, false) then
+    if v_room < cardinality(v_group.rows) and oncue.free_overdue(p_now, v_slot, false) then
       select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
     end if;
-    v_taken := least(v_room, cardinality(v_group.ids));
+    v_taken := least(v_room, cardinality(v_group.rows));
     if v_taken > 0 then
-      perform oncue.take_slots(p_now, p_until, v_slot, v_group.ids[1:v_taken], v_group.runs[1:v_taken]);
+      perform oncue.take_slots(p_now, p_until, v_slot, v_group.rows[1:v_taken]);
     end if;
-    if v_taken < cardinality(v_group.ids) then
+    if v_taken < cardinality(v_group.rows) then
       -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
       update oncue.jobs j set visible_at = null
-      where j.id = any (v_group.ids[v_taken + 1:] || array(
-        select h.id from oncue.jobs h
+      where j.ctid = any (v_group.rows[v_taken + 1:] || array(
+        select h.ctid from oncue.jobs h
         where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
-          and h.status = 'pending' and h.id <> all (v_group.ids)
+          and h.status = 'pending' and h.ctid <> all (v_group.rows)
         limit 1000 for update skip locked));
       update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
-      refused := refused || v_group.ids[v_taken + 1:];
+      v_refused := v_refused || v_group.rows[v_taken + 1:];
+      held := true;
     end if;
     -- Each start under a rate names its successor for the moment when its own place is free again.
     if v_slot.rate_count is not null then
@@ -71,4 +73,6 @@ begin
       perform oncue.promote(p_now, v_group.key, v_room - v_taken);
     end if;
   end loop;
+  rows := case when v_refused = '{}' then p_rows else array(
+    select c.tid from unnest(p_rows) with ordinality as c(tid, n) where c.tid <> all (v_refused) order by c.n) end;
 end $$;

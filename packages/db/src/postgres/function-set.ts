@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '80210146'
+export const FUNCTION_SET = '8a4b243e'
 
 export type FunctionName =
   | 'after_finish'
@@ -34,11 +34,14 @@ export type FunctionName =
   | 'link'
   | 'lock_dependants'
   | 'new_job_id'
+  | 'next_level'
   | 'note'
   | 'note_meta'
   | 'parent_failed'
   | 'promote'
   | 'prune'
+  | 'queue_room'
+  | 'ready'
   | 'refuse'
   | 'release_dependants'
   | 'replace'
@@ -53,6 +56,7 @@ export type FunctionName =
   | 'settle'
   | 'settle_and_claim'
   | 'settle_others'
+  | 'take'
   | 'take_key'
   | 'take_slots'
   | 'tend'
