@@ -1,4 +1,5 @@
 import { OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Migration, migrationsFolder, readMigrations } from './migrate/files.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
 import { type Statement, splitStatements } from './migrate/statements.ts'
@@ -7,6 +8,8 @@ import { type DialectName, dialectOf, sqliteFile } from './url.ts'
 export interface MigrateOptions {
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
+  /** For tests: replaces the host's clock and chance. */
+  readonly runtime?: Runtime | undefined
 }
 
 export interface RollbackOptions extends MigrateOptions {
@@ -50,7 +53,7 @@ export interface MigrationStatus {
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationStep[]> {
   const known = await knownMigrations(url, options)
   const steps: MigrationStep[] = []
-  await using(openForWriting(url), async (database) => {
+  await using(openForWriting(url, options), async (database) => {
     // The usual case at a start needs no lock, and no right to create tables either.
     if (isUpToDate(known, await database.applied())) return
     for (;;) {
@@ -68,7 +71,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
  */
 export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url), async (database) => {
+  return using(openExisting(url, options), async (database) => {
     if (!(await database?.applied())) return null
     return database?.alone((ledger) => revertLast(ledger, known, options.force ?? false)) ?? null
   })
@@ -80,7 +83,7 @@ export async function previewRollback(
   options: MigrateOptions = {},
 ): Promise<RollbackPreview | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url), async (database) => {
+  return using(openExisting(url, options), async (database) => {
     const applied = await database?.applied()
     const last = applied && lastOf(known, applied)
     if (!database || !last) return null
@@ -96,7 +99,10 @@ export async function previewRollback(
 /** Changes nothing; a SQLite file that does not exist stays so. */
 export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
   const known = await knownMigrations(url, options)
-  const applied = await using(openExisting(url), async (database) => (await database?.applied()) ?? [])
+  const applied = await using(
+    openExisting(url, options),
+    async (database) => (await database?.applied()) ?? [],
+  )
   const names = new Set([...known, ...applied].map(({ name }) => name))
   const migrations = [...names].sort().map((name) => ({
     name,
@@ -128,7 +134,7 @@ async function applyNext(ledger: Ledger, known: readonly Migration[]): Promise<M
   const next = pendingOf(known, applied)[0]
   if (!next) return null
   refuseUnknown(newerOf(known, applied))
-  return timed(next.name, async () => {
+  return timed(ledger, next.name, async () => {
     await execute(ledger, next.name, 'migration.sql', next.up)
     await ledger.record(next)
   })
@@ -157,7 +163,7 @@ async function revertLast(
   const { name, down } = migration
   if (down === null)
     throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
-  return timed(name, async () => {
+  return timed(ledger, name, async () => {
     await execute(ledger, name, 'down.sql', down)
     await ledger.forget(name)
     if (applied.length === 1) await ledger.remove()
@@ -250,22 +256,29 @@ function knownMigrations(url: string, { folder }: MigrateOptions): Promise<Migra
   return readMigrations(folder ?? migrationsFolder(dialectOf(url)))
 }
 
-async function openForWriting(url: string): Promise<MigrationDatabase> {
-  const database = dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, true)
+async function openForWriting(url: string, options: MigrateOptions): Promise<MigrationDatabase> {
+  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, true, options)
   return (await database) as MigrationDatabase
 }
 
-async function openExisting(url: string): Promise<MigrationDatabase | null> {
-  return dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, false)
+async function openExisting(url: string, options: MigrateOptions): Promise<MigrationDatabase | null> {
+  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, false, options)
 }
 
 /** Drivers are imported only for the dialect in use. */
-async function openPostgres(url: string): Promise<MigrationDatabase> {
-  return (await import('./migrate/postgres.ts')).openPostgres(url)
+async function openPostgres(
+  url: string,
+  { runtime = systemRuntime }: MigrateOptions,
+): Promise<MigrationDatabase> {
+  return (await import('./migrate/postgres.ts')).openPostgres(url, runtime)
 }
 
-async function openSqlite(url: string, create: boolean): Promise<MigrationDatabase | null> {
-  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create)
+async function openSqlite(
+  url: string,
+  create: boolean,
+  { runtime = systemRuntime }: MigrateOptions,
+): Promise<MigrationDatabase | null> {
+  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create, runtime)
 }
 
 async function using<D extends MigrationDatabase | null, T>(
@@ -280,10 +293,10 @@ async function using<D extends MigrationDatabase | null, T>(
   }
 }
 
-async function timed(name: string, work: () => Promise<void>): Promise<MigrationStep> {
-  const start = performance.now()
+async function timed({ runtime }: Ledger, name: string, work: () => Promise<void>): Promise<MigrationStep> {
+  const start = runtime.monotonic()
   await work()
-  return { name, ms: Math.round(performance.now() - start) }
+  return { name, ms: Math.round(runtime.monotonic() - start) }
 }
 
 function list(names: readonly string[]): string {

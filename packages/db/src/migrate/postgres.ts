@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
@@ -35,7 +35,7 @@ const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 /** No such table, no such schema. */
 const NOT_INSTALLED = ['42P01', '3F000']
 
-export async function openPostgres(url: string): Promise<MigrationDatabase> {
+export async function openPostgres(url: string, runtime: Runtime): Promise<MigrationDatabase> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'oncue-migrate',
@@ -49,7 +49,7 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
   })
   return {
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),
+    alone: (work) => translated(() => whenUnlocked(runtime, () => inTransaction(client, runtime, work))),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
     liveWorkers: () => translated(() => countLiveWorkers(client)),
     close: () => client.end(),
@@ -65,22 +65,26 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function whenUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
+async function whenUnlocked<T>(runtime: Runtime, attempt: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count++) {
     try {
       return await attempt()
     } catch (error) {
       const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
       if (![code, cause?.code].includes(LOCK_NOT_AVAILABLE) || count === LOCK_ATTEMPTS) throw error
-      await delay(LOCK_PAUSE_MS)
+      await runtime.sleep(LOCK_PAUSE_MS)
     }
   }
 }
 
-async function inTransaction<T>(client: pg.Client, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  client: pg.Client,
+  runtime: Runtime,
+  work: (ledger: Ledger) => Promise<T>,
+): Promise<T> {
   try {
     await begin(client)
-    const result = await work(ledgerOn(client))
+    const result = await work(ledgerOn(client, runtime))
     await client.query('commit')
     return result
   } catch (error) {
@@ -103,11 +107,12 @@ async function begin(client: pg.Client): Promise<void> {
   await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
 }
 
-function ledgerOn(client: pg.Client): Ledger {
+function ledgerOn(client: pg.Client, runtime: Runtime): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
   return {
+    runtime,
     async open() {
       // `create schema if not exists` asks for the right to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)

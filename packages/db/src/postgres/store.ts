@@ -1,4 +1,5 @@
 import type { JobId, NewJob } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Acted, ActionBatch } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
@@ -53,6 +54,7 @@ export type PostgresOptions = {
   readonly poolSize?: number | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
+  readonly runtime?: Runtime | undefined
 }
 
 /**
@@ -77,6 +79,7 @@ export class PostgresStore extends ColdStore implements Store {
   readonly schedules: ScheduleStore
   protected readonly cold: Cold
   readonly #options: PostgresOptions
+  readonly #runtime: Runtime
   readonly #client: PostgresClient
   readonly #prisma: PrismaClient
   readonly #listener: PostgresListener
@@ -111,7 +114,9 @@ export class PostgresStore extends ColdStore implements Store {
   constructor(options: PostgresOptions) {
     super()
     this.#options = options
-    const client = new PostgresClient(options.url, options.poolSize ?? 10)
+    const runtime = options.runtime ?? systemRuntime
+    this.#runtime = runtime
+    const client = new PostgresClient(options.url, options.poolSize ?? 10, runtime)
     this.#client = client
     this.#prisma = new PrismaClient({ adapter: new PrismaPg(client.pool) })
     const access = postgresSql(
@@ -121,7 +126,7 @@ export class PostgresStore extends ColdStore implements Store {
     )
     const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
     this.cold = { sql: access, reads, admin: createAdmin(access) }
-    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
+    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool, runtime })
     // In a failover all of them stay with a server that is the primary no more.
     client.onReadOnly = () => {
       this.#listener.check()
@@ -129,8 +134,8 @@ export class PostgresStore extends ColdStore implements Store {
     }
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
-      queues: new PostgresNotifier('oncue', send),
-      events: new PostgresNotifier('oncue_events', send, true),
+      queues: new PostgresNotifier('oncue', send, false, runtime),
+      events: new PostgresNotifier('oncue_events', send, true, runtime),
     }
     this.events = new SqlEventStore(access, {
       onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
@@ -146,7 +151,9 @@ export class PostgresStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    const enqueuing = options?.tx ? enqueueIn(options.tx, jobs, this.#now()) : this.enqueueWithOutcomes(jobs)
+    const enqueuing = options?.tx
+      ? enqueueIn(options.tx, jobs, this.#now(), this.#runtime)
+      : this.enqueueWithOutcomes(jobs)
     return enqueuing.then(idsOf)
   }
 
@@ -154,7 +161,7 @@ export class PostgresStore extends ColdStore implements Store {
     this.assertOpen()
     if (jobs.length === 0) return []
     const outcomes = await enqueueAlone(this.#client, jobs, this.#now())
-    this.wake(dueQueues(jobs, Date.now()))
+    this.wake(dueQueues(jobs, this.#runtime.now()))
     return outcomes
   }
 
@@ -209,7 +216,7 @@ export class PostgresStore extends ColdStore implements Store {
 
   /** Under a test's clock no time passes during a sweep, so every claim is one. */
   #elapsedMs(): number {
-    return this.#now()?.getTime() ?? performance.now()
+    return this.#now()?.getTime() ?? this.#runtime.monotonic()
   }
 
   async heartbeat(request: HeartbeatRequest): Promise<Beaten> {
@@ -244,6 +251,7 @@ export class PostgresStore extends ColdStore implements Store {
         connectionString: this.#options.url,
         worker,
         pool: this.#client.pool,
+        runtime: this.#runtime,
         onLost: () => this.#client.lost(),
         row: (key) => sql.attend(worker, key, this.#now()),
       },
@@ -273,7 +281,7 @@ export class PostgresStore extends ColdStore implements Store {
   }
 
   #patience(): sql.Patience {
-    const sinceLoss = performance.now() - this.#client.lostAt
+    const sinceLoss = this.#runtime.monotonic() - this.#client.lostAt
     const grace = Math.ceil(Math.max(0, SETTLE_MS - sinceLoss))
     return { gone: GONE_MS, most: MOST_GONE_MS, settle: SETTLE_MS, grace }
   }

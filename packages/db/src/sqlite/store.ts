@@ -1,4 +1,5 @@
 import type { JobId, NewJob } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import type { Acted, ActionBatch } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
@@ -57,6 +58,7 @@ export type SqliteOptions = {
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
   /** For tests: replaces the host's clock. */
   readonly clock?: (() => Date) | undefined
+  readonly runtime?: Runtime | undefined
   /** Called when everything is closed. */
   readonly onClose?: (() => void) | undefined
 }
@@ -92,6 +94,7 @@ export class SqliteStore extends ColdStore implements Store {
   readonly schedules: ScheduleStore
   protected readonly cold: Cold
   readonly #options: SqliteOptions
+  readonly #runtime: Runtime
   readonly #db: Database
   readonly #reader: Database
   readonly #writer: SqliteWriter
@@ -103,17 +106,18 @@ export class SqliteStore extends ColdStore implements Store {
 
   /** Waits for a process that holds the whole file, as the last one to close it does for a moment. */
   static open(options: SqliteOptions): Promise<SqliteStore> {
-    return whenFree(() => new SqliteStore(options))
+    return whenFree(() => new SqliteStore(options), options.runtime)
   }
 
   constructor(options: SqliteOptions) {
     super()
     this.#options = options
-    const { driver, file } = options
+    const { driver, file, runtime = systemRuntime } = options
+    this.#runtime = runtime
     const { db, reader } = connect(options)
     this.#db = db
     this.#reader = reader
-    this.#writer = new SqliteWriter(this.#db)
+    this.#writer = new SqliteWriter(this.#db, runtime)
     this.#work = new SqliteWork(this.#db)
     const adapter = new PrismaBetterSqlite3({ url: `file:${file}` }, { timestampFormat: 'unixepoch-ms' })
     this.#prisma = new PrismaClient({ adapter })
@@ -122,7 +126,7 @@ export class SqliteStore extends ColdStore implements Store {
     const reads = createReads({ sql: access, prisma: this.#prisma as never, toError: toOncueError })
     this.cold = { sql: access, reads, admin: createAdmin(access) }
     this.#presenceFiles = new PresenceFiles(driver, file)
-    this.#listener = new SqliteListener(driver, file)
+    this.#listener = new SqliteListener(driver, file, undefined, runtime)
     this.events = new SqlEventStore(access, {
       onNews: (hear) => this.#listener.onChange(() => hear(null)),
       // The listener sees every commit to the file, our own too.
@@ -308,7 +312,7 @@ export class SqliteStore extends ColdStore implements Store {
   }
 
   #now(): number {
-    return this.#options.clock?.().getTime() ?? Date.now()
+    return this.#options.clock?.().getTime() ?? this.#runtime.now()
   }
 }
 
