@@ -20,7 +20,7 @@ export function backoff(
   return Math.min(maxMs, firstMs * factor ** attempt) * (1 - jitter * random())
 }
 
-export const RETRY: BackoffOptions = { firstMs: 100, maxMs: 5_000 }
+const RETRY: BackoffOptions = { firstMs: 100, maxMs: 5_000 }
 
 export type OutageOptions = {
   readonly log: Pick<Logger, 'info' | 'error'>

@@ -73,8 +73,8 @@ describe('the system', () => {
     const file = new URL(
       `data:text/javascript,import{parentPort,workerData}from'node:worker_threads';parentPort.postMessage(workerData)`,
     )
-    const thread = systemRuntime.thread(file, { name: 'echo', data: { hello: 1 } })
-    expect(await new Promise((resolve) => thread.once('message', resolve))).toEqual({ hello: 1 })
+    const thread = systemRuntime.thread<{ hello: number }>(file, { name: 'echo', data: { hello: 1 } })
+    expect(await new Promise((resolve) => thread.on('message', resolve))).toEqual({ hello: 1 })
     await thread.terminate()
   })
 })

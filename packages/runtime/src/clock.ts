@@ -24,7 +24,7 @@ export interface Runtime {
   /** Random bytes, good enough for ids that never collide. */
   bytes(count: number): Uint8Array
   /** Starts a file in a thread of its own. */
-  thread(file: URL, options: ThreadOptions): Thread
+  thread<Message>(file: URL, options: ThreadOptions): Thread<Message>
 }
 
 /** A timer keeps the process alive unless `unref` was called. */
@@ -41,7 +41,15 @@ export type SleepOptions = {
 
 export type ThreadOptions = { readonly name: string; readonly data: unknown }
 
-export type Thread = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'unref'>
+/** As much of a `Worker` of Node as is used. */
+export interface Thread<Message = unknown> {
+  on(event: 'message', listener: (message: Message) => void): unknown
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  on(event: 'exit', listener: (code: number) => void): unknown
+  postMessage(message: unknown): void
+  terminate(): Promise<unknown>
+  unref(): void
+}
 
 /** Longer waits would overflow: Node ends them after 1 ms. */
 const LONGEST_MS = 2 ** 31 - 1
