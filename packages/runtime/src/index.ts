@@ -7,6 +7,7 @@ export {
   type ThreadOptions,
   type Timer,
 } from './clock.ts'
+export { formatDuration, parseDuration } from './duration.ts'
 export { Leader, type LeaderOptions, type Terms } from './leader.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export { Loop, type LoopOptions } from './loop.ts'

@@ -15,6 +15,8 @@ export interface LeaderOptions {
   /** What is led, and by which process. */
   readonly what: string
   readonly by: string
+  /** For the log: `<who> leads <what>`; this process. */
+  readonly who?: string | undefined
   readonly termMs: number
   /** How often to try, and to renew. */
   readonly tryMs: number
@@ -71,8 +73,8 @@ export class Leader implements Service {
   async #become(leader: boolean): Promise<void> {
     if (leader === this.#leads) return
     this.#leads = leader
-    const { log, what } = this.#options
-    log.info({}, leader ? `this process leads ${what}` : `this process no longer leads ${what}`)
+    const { log, what, who = 'this process' } = this.#options
+    log.info({}, leader ? `${who} leads ${what}` : `${who} no longer leads ${what}`)
     if (leader) this.#duties.start()
     else await this.#duties.stop()
   }

@@ -42,6 +42,22 @@ describe('Loop', () => {
     await loop.stop()
   })
 
+  test('does not begin when it is stopped before, and a wake-up does not start it', async () => {
+    const { runtime, ran, loop } = open()
+    loop.start()
+    const stopped = loop.stop()
+    loop.wake()
+    await stopped
+    await runtime.advance(1_000)
+    expect(ran).toEqual([])
+    loop.start()
+    void loop.stop()
+    loop.start()
+    await runtime.advance(0)
+    expect(ran).toEqual([1_000])
+    await loop.stop()
+  })
+
   test('runs when it is woken, no earlier than its gap', async () => {
     const { runtime, ran, loop } = open({ gapMs: 20 })
     loop.start()
