@@ -29,7 +29,7 @@ type Access = {
 /** Cold reads, written once for both dialects: Prisma where it is fast enough, SQL where it is not. */
 export function createReads({ sql, prisma, toError }: Access) {
   return {
-    get: (id: JobId) => withRetries(() => get(prisma, id), toError, sql.runtime),
+    get: (id: JobId) => withRetries(() => get(prisma, id), toError, undefined, sql.runtime),
     glance: (ids: readonly JobId[]) => glance(sql, ids),
     list: (filter: JobFilter = {}, page: PageRequest = {}) => list(sql, filter, page),
     stats: (filter: QueueAndTopic = {}) => stats(sql, filter),

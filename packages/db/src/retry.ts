@@ -1,5 +1,5 @@
 import type { OncueError } from '@oncue/core'
-import { backoff, type Runtime } from '@oncue/runtime'
+import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 
 /** Marks an error of a call of which nothing reached the database. */
 export const NOT_SENT = Symbol('nothing reached the database')
@@ -15,8 +15,8 @@ const BACKOFF = { firstMs: 15, maxMs: 1_000, factor: 4, jitter: 2 / 3 }
 export async function withRetries<T>(
   attempt: (n: number) => Promise<T> | T,
   toError: (error: unknown) => OncueError,
-  runtime: Runtime,
   isSafe: (error: OncueError) => boolean = (error) => error.retryable,
+  runtime: Runtime = systemRuntime,
 ): Promise<T> {
   for (let n = 1; ; n++) {
     try {

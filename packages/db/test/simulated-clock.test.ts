@@ -123,7 +123,7 @@ describe('waits of the store', () => {
       at.push(runtime.monotonic())
       return busy()
     }
-    const failing = withRetries(attempt, (error) => error as OncueError, runtime)
+    const failing = withRetries(attempt, (error) => error as OncueError, undefined, runtime)
     await expect(untilEnd(runtime, failing)).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
     const waits = at.slice(1).map((ms, n) => ms - (at[n] ?? 0))
     expect(waits).toHaveLength(4)

@@ -1,4 +1,3 @@
-import type { Runtime } from '@oncue/runtime'
 import type { Migration } from './files.ts'
 
 export interface AppliedMigration {
@@ -31,7 +30,6 @@ export interface MigrationDatabase extends Census {
 
 /** What may be done inside `alone`. */
 export interface Ledger extends Pick<Census, 'liveWorkers'> {
-  readonly runtime: Runtime
   /** Makes the record of migrations if it is missing, and answers it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>

@@ -49,7 +49,7 @@ export async function openPostgres(url: string, runtime: Runtime): Promise<Migra
   })
   return {
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => whenUnlocked(runtime, () => inTransaction(client, runtime, work))),
+    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work), runtime)),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
     liveWorkers: () => translated(() => countLiveWorkers(client)),
     close: () => client.end(),
@@ -65,7 +65,7 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function whenUnlocked<T>(runtime: Runtime, attempt: () => Promise<T>): Promise<T> {
+async function whenUnlocked<T>(attempt: () => Promise<T>, runtime: Runtime): Promise<T> {
   for (let count = 1; ; count++) {
     try {
       return await attempt()
@@ -77,14 +77,10 @@ async function whenUnlocked<T>(runtime: Runtime, attempt: () => Promise<T>): Pro
   }
 }
 
-async function inTransaction<T>(
-  client: pg.Client,
-  runtime: Runtime,
-  work: (ledger: Ledger) => Promise<T>,
-): Promise<T> {
+async function inTransaction<T>(client: pg.Client, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   try {
     await begin(client)
-    const result = await work(ledgerOn(client, runtime))
+    const result = await work(ledgerOn(client))
     await client.query('commit')
     return result
   } catch (error) {
@@ -107,12 +103,11 @@ async function begin(client: pg.Client): Promise<void> {
   await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
 }
 
-function ledgerOn(client: pg.Client, runtime: Runtime): Ledger {
+function ledgerOn(client: pg.Client): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
   return {
-    runtime,
     async open() {
       // `create schema if not exists` asks for the right to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)

@@ -61,7 +61,6 @@ export async function openSqlite(
 
 function ledgerOn(db: Database, runtime: Runtime): Ledger {
   return {
-    runtime,
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)

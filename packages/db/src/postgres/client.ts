@@ -59,13 +59,18 @@ export class PostgresClient {
    */
   query(query: Query | (() => Query)): Promise<Rows> {
     const make = typeof query === 'function' ? query : () => query
-    return withRetries(() => this.#run((client) => this.#send(client, make())), toOncueError, this.runtime)
+    return withRetries(
+      () => this.#run((client) => this.#send(client, make())),
+      toOncueError,
+      undefined,
+      this.runtime,
+    )
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
     const attempt = () => this.#run((client) => this.#send(client, query))
-    return withRetries(attempt, toOncueError, this.runtime, wasNotWritten)
+    return withRetries(attempt, toOncueError, wasNotWritten, this.runtime)
   }
 
   /** Rows as objects, for cold reads. */
@@ -77,6 +82,7 @@ export class PostgresClient {
           return rows
         }),
       toOncueError,
+      undefined,
       this.runtime,
     )
   }
@@ -105,7 +111,7 @@ export class PostgresClient {
         throw error
       }
     }
-    return withRetries(() => this.#run(run), toOncueError, this.runtime, wasNotWritten)
+    return withRetries(() => this.#run(run), toOncueError, wasNotWritten, this.runtime)
   }
 
   /** Steps as one transaction. Repeated from the first when it was rolled back. */

@@ -21,7 +21,7 @@ export function postgresSql(
     dialect: 'postgres',
     runtime: client.runtime,
     all: <Row extends object>(statement: PortableStatement) => client.rows<Row>(toPostgres(statement)),
-    walk: (statement) => withRetries(() => walk(client, statement), toOncueError, client.runtime),
+    walk: (statement) => withRetries(() => walk(client, statement), toOncueError, undefined, client.runtime),
     run: (...statements) => client.transaction(statements.map(toPostgres)),
     write: (statement) => client.queryOnce(toPostgres(statement)),
     time: (value) => value as Date | null,
