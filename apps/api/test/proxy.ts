@@ -71,10 +71,16 @@ export class StatementCounter {
         if (left.length < head + 4) return
         const length = head + left.readInt32BE(head)
         if (left.length < length) return
-        if (isStarted && 'QE'.includes(String.fromCharCode(left.readUInt8(0)))) this.count += 1
+        if (isStarted && isStatement(left.subarray(0, length))) this.count += 1
         isStarted = true
         left = left.subarray(length)
       }
     }
   }
+}
+
+/** A query, or the execution of a prepared one; not the one that prepares a new connection: a busy pool opens more of them. */
+function isStatement(message: Buffer): boolean {
+  const type = String.fromCharCode(message.readUInt8(0))
+  return type === 'E' || (type === 'Q' && !message.includes("select set_config('TimeZone'"))
 }
