@@ -27,7 +27,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        test: { ...shared, name: 'core', include: ['packages/core/{src,test}/**/*.test.ts'] },
+        test: { ...shared, name: 'core', include: ['packages/{core,runtime}/{src,test}/**/*.test.ts'] },
       },
       {
         // What needs no device and no browser. Screens are tested by jest, in apps/mobile.
@@ -57,7 +57,7 @@ export default defineConfig({
             'examples/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],
-          exclude: ['packages/core/**', 'apps/mobile/**', '**/node_modules/**', '**/dist/**'],
+          exclude: ['packages/{core,runtime}/**', 'apps/mobile/**', '**/node_modules/**', '**/dist/**'],
           globalSetup: ['packages/db/src/testing/global-setup.ts'],
         },
       },

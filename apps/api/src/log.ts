@@ -1,15 +1,9 @@
 import { escapeLogLine } from '@oncue/core'
+import type { Logger } from '@oncue/runtime'
 import { pino } from 'pino'
 import pretty from 'pino-pretty'
 
-/** What the API needs of a log: any pino fits, and so does a list in a test. */
-export interface Logger {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-  child(fields: object): Logger
-}
+export { type Logger, silentLogger } from '@oncue/runtime'
 
 export interface LoggerOptions {
   /** debug, info, warn, error or silent; info */
@@ -28,13 +22,4 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   }
   const lines = pretty({ sync: true, destination: 1, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
   return pino(settings, { write: (line) => void lines.write(escapeLogLine(line)) })
-}
-
-/** For tests, and for those who want to hear nothing. */
-export const silentLogger: Logger = {
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-  child: () => silentLogger,
 }

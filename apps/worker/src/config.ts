@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { DEFAULTS, OncueError, type RetryOptions, retryOptionsSchema } from '@oncue/core'
+import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
-import { parseDuration } from './duration.ts'
 import { serviceSchema } from './service.ts'
 
 /** An empty variable is one that is not set, as in a compose file. */

@@ -1,8 +1,8 @@
 import { isOncueError } from '@oncue/core'
 import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
+import { Outage } from '@oncue/runtime'
 import type { HeldRun } from './held-runs.ts'
 import type { OnFailed } from './options.ts'
-import { Outage } from './outage.ts'
 import { asWritten, reportEnd } from './report.ts'
 import { type Batch, Settler } from './settler.ts'
 import { Slots, type SlotsOptions } from './slots.ts'
@@ -110,7 +110,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options
     this.#settler = new Settler(options.runs)
-    this.#outage = new Outage(options.log, 'claiming and settling jobs')
+    this.#outage = new Outage({ log: options.log, what: 'claiming and settling jobs' })
     this.slots = new Slots({
       ...options,
       onEnd: (held, settlement) => {

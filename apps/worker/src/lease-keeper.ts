@@ -1,9 +1,9 @@
 import type { JobId } from '@oncue/core'
 import type { Presence, Rescued, RunRef, Store, WorkerInfo } from '@oncue/db'
+import { Outage } from '@oncue/runtime'
 import type { HeldRun } from './held-runs.ts'
 import { GONE, type LeaseLedger, RUNNING, WAITING } from './lease-ledger.ts'
 import type { Logger } from './log.ts'
-import { Outage } from './outage.ts'
 
 /** When a run is first beaten for: shorter ones cost no heartbeat. */
 const FIRST_BEAT_MS = 1_000
@@ -81,8 +81,8 @@ export class LeaseKeeper {
     this.#firstBeatMs = Math.min(FIRST_BEAT_MS, leaseMs / 4)
     this.#beatMs = Math.min(MOST_BETWEEN_MS, leaseMs / 4)
     this.#tickMs = Math.min(RESCUE_MS, this.#beatMs)
-    this.#beatOutage = new Outage(log, 'heartbeats')
-    this.#rescueOutage = new Outage(log, 'looking for dead workers')
+    this.#beatOutage = new Outage({ log, what: 'heartbeats' })
+    this.#rescueOutage = new Outage({ log, what: 'looking for dead workers' })
   }
 
   async start(): Promise<{ visible: boolean }> {

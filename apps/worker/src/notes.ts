@@ -1,12 +1,13 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isOncueError, LIMITS, OncueError } from '@oncue/core'
 import type { NewEvent, RunNote, RunRef, Store } from '@oncue/db'
+import { backoff, systemRuntime } from '@oncue/runtime'
 import type { Logger } from './log.ts'
 
 /** How long something may wait that nobody waits for. */
 const SOON_MS = 1_000
 const MAX_RUNS = 500
-const MAX_BACKOFF_MS = 5_000
+const BACKOFF = { firstMs: 100, maxMs: 5_000 }
 /** Of finished steps in one call: what takes longer to send than a call may take would never get there. */
 const MAX_STEP_BYTES = 8 * 2 ** 20
 
@@ -222,9 +223,9 @@ export class Notes {
   }
 
   async #pause(attempt: number): Promise<void> {
-    const ms = Math.min(100 * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2)
-    // Rejects when the worker closes, which is when waiting is over.
-    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => {})
+    // When the worker closes, waiting is over.
+    const { signal } = this.#closing
+    await systemRuntime.sleep(backoff(attempt, BACKOFF, systemRuntime), { signal })
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type InputOf,
   type JobDefinitions,
   type JobId,
+  newJobId,
   OncueError,
   type OutputOf,
   parseResult,
@@ -93,7 +94,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     options?: EnqueueOptions,
   ): Promise<JobId> {
     const definition = this.#registry.get(topic)?.definition ?? this.#jobs[topic]
-    const prepared = prepareJob(topic, payload, options, definition, this.#clock.ms)
+    const prepared = prepareJob(topic, payload, options, definition, () => newJobId(this.#clock.ms))
     const [id] = await this.store.enqueue([prepared])
     return id ?? prepared.id
   }

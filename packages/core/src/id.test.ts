@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
-import { isJobId, jobIdSchema, newJobId } from './id.ts'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from './clock.ts'
+import { createJobIds, isJobId, jobIdSchema, newJobId } from './id.ts'
 
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
@@ -8,28 +9,25 @@ function expectAscending(ids: readonly string[]) {
   expect(ids.findIndex((id, i) => i > 0 && id <= (ids[i - 1] as string))).toBe(-1)
 }
 
-/** The state of the generator is that of its module: the far future of one test must not reach another. */
-async function freshGenerator(): Promise<typeof newJobId> {
-  vi.resetModules()
-  return (await import('./id.ts')).newJobId
-}
+/** One for each test: the far future of one must not reach another. */
+const freshGenerator = () => createJobIds(systemClock)
 
 describe('newJobId', () => {
-  it('makes UUIDs of version 7 that carry the time', async () => {
-    const make = await freshGenerator()
+  it('makes UUIDs of version 7 that carry the time', () => {
+    const make = freshGenerator()
     const now = Date.UTC(2026, 0, 8, 12)
     const id = make(now)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(timeOf(id)).toBe(now)
   })
 
-  it('ascends strictly within one millisecond', async () => {
-    const make = await freshGenerator()
+  it('ascends strictly within one millisecond', () => {
+    const make = freshGenerator()
     expectAscending(Array.from({ length: 100_000 }, () => make(1_767_873_600_000)))
   })
 
-  it('ascends strictly whatever the clock does', async () => {
-    const make = await freshGenerator()
+  it('ascends strictly whatever the clock does', () => {
+    const make = freshGenerator()
     let clock = 1_767_873_600_000
     const ids = Array.from({ length: 100_000 }, (_, i) => {
       clock += [0, 1, 0, 17, -3, 0.4, -60_000, 60_000][i % 8] as number
@@ -39,30 +37,39 @@ describe('newJobId', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('survives a clock that is not a number, negative or out of range', async () => {
-    const make = await freshGenerator()
+  it('survives a clock that is not a number, negative or out of range', () => {
+    const make = freshGenerator()
     const ids = [1_000, Number.NaN, -5, Number.POSITIVE_INFINITY, 2 ** 60, 1_001].map((now) => make(now))
     expectAscending(ids)
     expect(ids.every(isJobId)).toBe(true)
     expect(timeOf(ids.at(-1) as string)).toBe(1_001)
   })
 
-  it('carries into the time when the counter is used up', async () => {
-    const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
-      // All bits set: the counter starts at its last value.
-      if (array instanceof Uint8Array) array.fill(255)
-      return array
-    })
-    const make = await freshGenerator()
+  it('carries into the time when the counter is used up', () => {
+    // All bits set: the counter starts at its last value.
+    const make = createJobIds({ ...systemClock, bytes: (count) => new Uint8Array(count).fill(255) })
     const ids = Array.from({ length: 3 }, () => make(1_000))
-    random.mockRestore()
     expectAscending(ids)
     expect(ids.map(timeOf)).toEqual([1_000, 1_001, 1_002])
   })
 
-  it('differs between processes that start in the same millisecond', async () => {
-    const ids = [(await freshGenerator())(1_000), (await freshGenerator())(1_000)]
+  it('differs between processes that start in the same millisecond', () => {
+    const ids = [freshGenerator()(1_000), freshGenerator()(1_000)]
     expect(ids[0]).not.toBe(ids[1])
+  })
+
+  it('makes the same ids of the same time and the same bytes', () => {
+    const make = () => {
+      let ms = 1_000
+      const newId = createJobIds({
+        now: () => ms++,
+        bytes: (count) => new Uint8Array(count).map((_, n) => n),
+      })
+      return Array.from({ length: 1_000 }, () => newId())
+    }
+    expect(make()).toEqual(make())
+    expectAscending(make())
+    expect(make().map(timeOf).at(-1)).toBe(1_999)
   })
 })
 

@@ -61,7 +61,7 @@ export {
 } from './enqueue-options.ts'
 export { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
 export { describeError, type JobError, jobErrorSchema } from './failure.ts'
-export { isJobId, type JobId, jobIdSchema, newJobId } from './id.ts'
+export { createJobIds, isJobId, type JobId, jobIdSchema, type NewJobId, newJobId } from './id.ts'
 export { toInputError } from './input-error.ts'
 export { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from './internal.ts'
 export {

@@ -1,7 +1,7 @@
 import type { JobDefinition } from './define-job.ts'
 import { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
 import { OncueError } from './errors.ts'
-import { newJobId } from './id.ts'
+import { type JobId, newJobId } from './id.ts'
 import { toInputError } from './input-error.ts'
 import type { NewJob } from './job.ts'
 import { encodeJson } from './json.ts'
@@ -22,14 +22,14 @@ export function prepareJob(
   payload: unknown,
   options?: EnqueueOptions,
   definition?: JobDefinition,
-  now: number = Date.now(),
+  newId: () => JobId = newJobId,
 ): NewJob {
   assertTopic(topic)
   const text = encodeJson(payload, 'payload')
   if (definition) parsePayload(definition.input, JSON.parse(text), topic)
   const given = options === undefined ? NOTHING_GIVEN : readOptions(options)
   return {
-    id: newJobId(now),
+    id: newId(),
     queue: given.queue ?? definition?.queue ?? DEFAULTS.queue,
     topic,
     payload: text,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { systemClock } from './clock.ts'
 import { LIMITS } from './limits.ts'
 
 const MINUTE_MS = 60_000
@@ -62,7 +63,7 @@ export function decideRetry(retries: number, maxRetries: number): 'retry' | 'fai
 export function retryDelayMs(
   policy: RetryPolicy | null | undefined,
   retries: number,
-  random: () => number = Math.random,
+  random: () => number = systemClock.random,
 ): number {
   const { strategy, baseDelay, minDelay = 0, maxDelay = LIMITS.retryDelayMs } = policy ?? QUADRATIC
   // Bounded, because 0 × Infinity is NaN.

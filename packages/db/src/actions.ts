@@ -1,4 +1,5 @@
 import { isOncueError, type JobId, OncueError, type OperationAction } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Place } from './reads/cursor.ts'
 import type { Batch } from './reads/list.ts'
 import type { ActionFilter, ActionOptions, ActionReport, JobFilter, Target } from './store.ts'
@@ -23,11 +24,18 @@ export type Acted = { readonly reason: string; readonly count: number; readonly 
 type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
 type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
 
+type ActionAccess = {
+  readonly now: () => Promise<Date>
+  readonly match: Match
+  readonly run: Act
+  readonly runtime?: Runtime | undefined
+}
+
 /** People's actions, on ids or on all that a filter matched at a moment, in batches that block nobody for long. */
 export async function act(
   target: Target,
   options: ActionOptions,
-  { now, match, run }: { now: () => Promise<Date>; match: Match; run: Act },
+  { now, match, run, runtime = systemRuntime }: ActionAccess,
 ): Promise<ActionReport> {
   assertTarget(target)
   const skipped: Record<string, number> = {}
@@ -41,7 +49,7 @@ export async function act(
     for await (const { ids, asOf } of batches(target, options.asOf, now, match)) {
       const known = ids.filter(isUuid)
       add('JOB_NOT_FOUND', ids.length - known.length)
-      for (const { reason, count } of await whileBusy(known, (left) => run(left, asOf, by)))
+      for (const { reason, count } of await whileBusy(known, (left) => run(left, asOf, by), runtime))
         add(reason, count)
     }
   } catch (error) {
@@ -76,6 +84,7 @@ async function* batches(target: Target, asOf: Date | undefined, now: () => Promi
 async function whileBusy(
   ids: readonly JobId[],
   run: (ids: readonly JobId[]) => Promise<Acted[]>,
+  runtime: Runtime,
 ): Promise<Acted[]> {
   const settled: Acted[] = []
   let left = ids
@@ -86,7 +95,7 @@ async function whileBusy(
     if (!busy?.ids) break
     if (attempt === BUSY_ATTEMPTS) return [...settled, busy]
     left = busy.ids
-    await new Promise((resolve) => setTimeout(resolve, BUSY_DELAY_MS * attempt))
+    await runtime.sleep(BUSY_DELAY_MS * attempt)
   }
   return settled
 }

@@ -69,6 +69,7 @@ export abstract class ColdStore {
     return act(target, options, {
       now: () => this.now(),
       match: this.cold.reads.matchingIds,
+      runtime: this.cold.sql.runtime,
       run: (ids, asOf, by) => this.runAction({ action, ids, asOf, by }),
     })
   }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Finding, fail, ok, warn } from './diagnose/finding.ts'
 import { type MigrationStatus, migrationStatus } from './migrate.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
@@ -8,23 +9,23 @@ import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
  * Looks at a database as somebody would who is asked why the queue is slow, or does not run at all.
  * Changes nothing, and never throws: a database that cannot be reached is a finding.
  */
-export async function diagnose(url: string): Promise<Finding[]> {
-  const started = performance.now()
+export async function diagnose(url: string, runtime: Runtime = systemRuntime): Promise<Finding[]> {
+  const started = runtime.monotonic()
   let status: MigrationStatus
   try {
     refuseMissing(url)
-    status = await migrationStatus(url)
+    status = await migrationStatus(url, { runtime })
   } catch (cause) {
     const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
     return [fail('database', error.message, error.hint)]
   }
-  const ms = Math.round(performance.now() - started)
+  const ms = Math.round(runtime.monotonic() - started)
   const migrations = migrationsOf(status)
   const isMigrated = migrations.status !== 'fail'
   return [
     ok('database', `${withoutPassword(url)} answers (${ms} ms)`),
     migrations,
-    ...(await look(url, isMigrated)),
+    ...(await look(url, isMigrated, runtime)),
   ]
 }
 
@@ -65,10 +66,10 @@ function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
   return ok('migrations', `all ${migrations.length} are applied`)
 }
 
-async function look(url: string, isMigrated: boolean): Promise<Finding[]> {
+async function look(url: string, isMigrated: boolean, runtime: Runtime): Promise<Finding[]> {
   if (dialectOf(url) === 'postgres') {
     const { diagnosePostgres } = await import('./diagnose/postgres.ts')
-    return diagnosePostgres(url, isMigrated)
+    return diagnosePostgres(url, isMigrated, runtime)
   }
   const { diagnoseSqlite } = await import('./diagnose/sqlite.ts')
   return diagnoseSqlite(sqliteFile(url), isMigrated)

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Migration, migrationsFolder, readMigrations } from './migrate/files.ts'
 import { type FunctionSet, installable, readFunctions } from './migrate/functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
@@ -13,6 +14,8 @@ export interface MigrateOptions {
   readonly folder?: string | undefined
   /** For tests: other functions than ours. With other migrations, none by default. */
   readonly functions?: FunctionSet | undefined
+  /** For tests: replaces the host's clock and chance. */
+  readonly runtime?: Runtime | undefined
 }
 
 export interface RollbackOptions extends MigrateOptions {
@@ -68,7 +71,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const known = await knownMigrations(url, options)
   const functions = await knownFunctions(url, options)
   const steps: MigrationStep[] = []
-  await using(openForWriting(url), async (database) => {
+  await using(openForWriting(url, options), async (database) => {
     // The usual case at a start needs no lock, and no right to create tables either.
     if (isUpToDate(known, await database.applied()) && !(await lacks(database, functions))) return
     for (;;) {
@@ -86,7 +89,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
  */
 export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url), async (database) => {
+  return using(openExisting(url, options), async (database) => {
     if (!(await database?.applied())) return null
     return database?.alone((ledger) => revertLast(ledger, known, options.force ?? false)) ?? null
   })
@@ -98,7 +101,7 @@ export async function previewRollback(
   options: MigrateOptions = {},
 ): Promise<RollbackPreview | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url), async (database) => {
+  return using(openExisting(url, options), async (database) => {
     const applied = await database?.applied()
     const last = applied && lastOf(known, applied)
     if (!database || !last) return null
@@ -115,7 +118,7 @@ export async function previewRollback(
 export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
   const known = await knownMigrations(url, options)
   const ours = await knownFunctions(url, options)
-  const { applied, functions } = await using(openExisting(url), async (database) => ({
+  const { applied, functions } = await using(openExisting(url, options), async (database) => ({
     applied: (await database?.applied()) ?? [],
     functions: database ? await functionStates(database, ours) : [],
   }))
@@ -362,22 +365,29 @@ async function knownFunctions(
   return readFunctions()
 }
 
-async function openForWriting(url: string): Promise<MigrationDatabase> {
-  const database = dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, true)
+async function openForWriting(url: string, options: MigrateOptions): Promise<MigrationDatabase> {
+  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, true, options)
   return (await database) as MigrationDatabase
 }
 
-async function openExisting(url: string): Promise<MigrationDatabase | null> {
-  return dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, false)
+async function openExisting(url: string, options: MigrateOptions): Promise<MigrationDatabase | null> {
+  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, false, options)
 }
 
 /** Drivers are imported only for the dialect in use. */
-async function openPostgres(url: string): Promise<MigrationDatabase> {
-  return (await import('./migrate/postgres.ts')).openPostgres(url)
+async function openPostgres(
+  url: string,
+  { runtime = systemRuntime }: MigrateOptions,
+): Promise<MigrationDatabase> {
+  return (await import('./migrate/postgres.ts')).openPostgres(url, runtime)
 }
 
-async function openSqlite(url: string, create: boolean): Promise<MigrationDatabase | null> {
-  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create)
+async function openSqlite(
+  url: string,
+  create: boolean,
+  { runtime = systemRuntime }: MigrateOptions,
+): Promise<MigrationDatabase | null> {
+  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create, runtime)
 }
 
 async function using<D extends MigrationDatabase | null, T>(
@@ -392,10 +402,11 @@ async function using<D extends MigrationDatabase | null, T>(
   }
 }
 
+/** By the real clock, also in a simulation: it is what the database took. */
 async function timed(name: string, work: () => Promise<void>): Promise<MigrationStep> {
-  const start = performance.now()
+  const start = systemRuntime.monotonic()
   await work()
-  return { name, ms: Math.round(performance.now() - start) }
+  return { name, ms: Math.round(systemRuntime.monotonic() - start) }
 }
 
 function list(names: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Runtime } from '@oncue/runtime'
 import { assertMigrated, migrate } from './migrate.ts'
 import type { Store } from './store.ts'
 import { dialectOf, sqliteFile } from './url.ts'
@@ -16,6 +17,8 @@ export type OpenOptions = {
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
   /** For tests: replaces the store's clock. */
   readonly clock?: (() => Date) | undefined
+  /** For tests: replaces the host's clock and chance. On SQLite that is the store's clock, too. */
+  readonly runtime?: Runtime | undefined
 }
 
 /**
@@ -25,8 +28,9 @@ export type OpenOptions = {
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const { migrate: shouldMigrate, onNewer, ...rest } = options
   if (url === ':memory:') return openTemporary(rest)
-  if (shouldMigrate) await migrate(url)
-  const newer = await assertMigrated(url)
+  const { runtime } = rest
+  if (shouldMigrate) await migrate(url, { runtime })
+  const newer = await assertMigrated(url, { runtime })
   if (newer.length > 0) onNewer?.(newer)
   return dialectOf(url) === 'postgres' ? openPostgres(url, rest) : openSqlite(url, rest)
 }
@@ -54,7 +58,7 @@ async function openTemporary(options: OpenOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-'))
   temporaryFolders.add(folder)
   const url = `file:${join(folder, 'oncue.db')}`
-  await migrate(url)
+  await migrate(url, { runtime: options.runtime })
   return openSqlite(url, options, () => {
     temporaryFolders.delete(folder)
     rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,5 @@
 import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import type { Runtime } from '@oncue/runtime'
 import type { Pool } from 'pg'
 import { dueQueues } from './due-queues.ts'
 import { idsOf } from './keys.ts'
@@ -55,14 +56,14 @@ export type Hosts = {
 
 type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined }
 
-export function toHome({ store, prisma, pool, database }: Given): Home {
+export function toHome({ store, prisma, pool, database }: Given, runtime: Runtime): Home {
   const given = [store, prisma, pool, database].filter((host) => host !== undefined)
   if (given.length === 1) {
     if (pool && isClient(pool)) throw clientAsPool()
     if (typeof store?.enqueue === 'function') return onStore(store)
-    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma)
-    if (typeof pool?.connect === 'function') return onPool(pool)
-    if (typeof database?.prepare === 'function') return onSqlite(database)
+    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma, runtime)
+    if (typeof pool?.connect === 'function') return onPool(pool, runtime)
+    if (typeof database?.prepare === 'function') return onSqlite(database, runtime)
   }
   throw new OncueError(
     'INVALID_INPUT',
@@ -85,29 +86,30 @@ function onStore(store: Store): Home {
   return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
 }
 
-function onPool(pool: PoolHost): Home {
+function onPool(pool: PoolHost, runtime: Runtime): Home {
   let opening: ReturnType<typeof open> | undefined
   async function open() {
     // Imported when it is needed: a service with another database need not load the driver.
     const { PostgresClient } = await import('./postgres/client.ts')
-    const client = new PostgresClient(pool as Pool)
-    return { client, notifier: new PostgresNotifier('oncue', (query) => client.query(query)) }
+    const client = new PostgresClient(pool as Pool, undefined, runtime)
+    const notifier = new PostgresNotifier('oncue', (query) => client.query(query), false, runtime)
+    return { client, notifier }
   }
   return {
     async alone(jobs) {
       opening ??= open()
       const { client, notifier } = await opening
       const outcomes = await enqueueAlone(client, jobs, null)
-      notifier.notify(dueQueues(jobs, Date.now()))
+      notifier.notify(dueQueues(jobs, runtime.now()))
       return idsOf(outcomes)
     },
-    within: (tx, jobs) => enqueueIn(tx, jobs, null).then(idsOf),
+    within: (tx, jobs) => enqueueIn(tx, jobs, null, runtime).then(idsOf),
   }
 }
 
-function onSqlite(database: SqliteHost): Home {
+function onSqlite(database: SqliteHost, runtime: Runtime): Home {
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
-    driveIn(tx, enqueueSteps(jobs, Date.now())).then(idsOf)
+    driveIn(tx, enqueueSteps(jobs, runtime.now())).then(idsOf)
   return {
     within,
     alone(jobs) {
@@ -129,11 +131,13 @@ function onSqlite(database: SqliteHost): Home {
 /** Of a transaction that holds nothing but an enqueue; Prisma's own are too short for a hundred thousand jobs. */
 const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
-function onPrisma(prisma: PrismaHost): Home {
+function onPrisma(prisma: PrismaHost, runtime: Runtime): Home {
   let dialect: DialectName | undefined
   function* steps(jobs: readonly NewJob[]): Steps<EnqueueOutcome[]> {
     dialect ??= yield* findDialect()
-    return yield* dialect === 'postgres' ? enqueueAndWake(jobs, null) : enqueueSteps(jobs, Date.now())
+    return yield* dialect === 'postgres'
+      ? enqueueAndWake(jobs, null, runtime)
+      : enqueueSteps(jobs, runtime.now())
   }
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
     driveIn(tx, steps(jobs)).then(idsOf, (error) => {

@@ -10,12 +10,18 @@ import {
   type TopicOf,
   unknownTopic,
 } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Hosts, toHome } from './queue-home.ts'
 import type { EnqueueIn } from './store.ts'
 import { isSqlite } from './transaction.ts'
+import { jobIdsOf } from './uuid.ts'
 
 /** The definitions, and the one connection that the service has. */
-export type QueueOptions<Jobs extends JobDefinitions> = { readonly jobs: Jobs } & {
+export type QueueOptions<Jobs extends JobDefinitions> = {
+  readonly jobs: Jobs
+  /** For tests: replaces the host's clock and chance. */
+  readonly runtime?: Runtime | undefined
+} & {
   [One in keyof Hosts]: Pick<Hosts, One> & { readonly [Other in Exclude<keyof Hosts, One>]?: undefined }
 }[keyof Hosts]
 
@@ -56,11 +62,13 @@ export interface Queue<Jobs extends JobDefinitions> {
 
 export function createQueue<const Jobs extends JobDefinitions>(options: QueueOptions<Jobs>): Queue<Jobs> {
   const { jobs, database } = options
-  const home = toHome(options)
+  const { runtime = systemRuntime } = options
+  const home = toHome(options, runtime)
+  const newId = jobIdsOf(runtime)
 
   function prepare(topic: string, payload: unknown, rest: EnqueueOptions): NewJob {
     const definition = Object.hasOwn(jobs, topic) ? jobs[topic] : undefined
-    if (definition) return prepareJob(topic, payload, rest, definition)
+    if (definition) return prepareJob(topic, payload, rest, definition, newId)
     throw unknownTopic(topic, 'is not defined in the jobs of this queue', Object.keys(jobs))
   }
 

@@ -1,10 +1,12 @@
 import type { OncueError } from '@oncue/core'
+import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 
 /** Marks an error of a call of which nothing reached the database. */
 export const NOT_SENT = Symbol('nothing reached the database')
 
 const ATTEMPTS = 5
-const FIRST_DELAY_MS = 10
+/** Jitter keeps callers that collided from colliding again. */
+const BACKOFF = { firstMs: 15, maxMs: 1_000, factor: 4, jitter: 2 / 3 }
 
 /**
  * Sends again what failed for a passing reason: a serialization conflict, a busy file, a lost
@@ -14,6 +16,7 @@ export async function withRetries<T>(
   attempt: (n: number) => Promise<T> | T,
   toError: (error: unknown) => OncueError,
   isSafe: (error: OncueError) => boolean = (error) => error.retryable,
+  runtime: Runtime = systemRuntime,
 ): Promise<T> {
   for (let n = 1; ; n++) {
     try {
@@ -21,12 +24,7 @@ export async function withRetries<T>(
     } catch (cause) {
       const error = toError(cause)
       if (n === ATTEMPTS || !error.retryable || !isSafe(error)) throw error
-      // Jitter keeps callers that collided from colliding again.
-      await delay(FIRST_DELAY_MS * 4 ** (n - 1) * (0.5 + Math.random()))
+      await runtime.sleep(backoff(n - 1, BACKOFF, runtime))
     }
   }
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

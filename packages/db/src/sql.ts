@@ -1,3 +1,4 @@
+import type { Runtime } from '@oncue/runtime'
 import type { PoolState } from './store.ts'
 
 /** What a statement may carry. JSON travels as text. */
@@ -11,6 +12,7 @@ export type PortableStatement = { readonly text: string; readonly values?: reado
  */
 export interface Sql {
   readonly dialect: 'postgres' | 'sqlite'
+  readonly runtime: Runtime
   /** Rows of a statement that only reads. */
   all<Row extends object>(statement: PortableStatement): Promise<Row[]>
   /** The same, along indexes whatever the planner knows or guesses about the tables: for walks that end early. */

@@ -6,7 +6,14 @@ import { ROOT } from './home.ts'
 const run = promisify(execFile)
 
 /** Everything that is published. Those that others need come first. */
-export const PACKAGES = ['packages/core', 'packages/db', 'apps/worker', 'apps/api', 'packages/sdk'] as const
+export const PACKAGES = [
+  'packages/core',
+  'packages/runtime',
+  'packages/db',
+  'apps/worker',
+  'apps/api',
+  'packages/sdk',
+] as const
 
 export const SDK = '@oncue/sdk'
 

@@ -1,7 +1,7 @@
 import { type JobStatus, jobStatusSchema, OncueError } from '@oncue/core'
 import type { JobFilter } from '@oncue/db'
+import { parseDuration } from '@oncue/runtime'
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseDuration } from '../duration.ts'
 import { serviceSchema } from '../service.ts'
 
 /** How what is typed becomes a value. Commander turns what they throw into wrong usage. */

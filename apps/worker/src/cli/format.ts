@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '@oncue/runtime'
 
 type Style = Parameters<typeof styleText>[0]
 

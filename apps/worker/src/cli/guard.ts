@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { inspect } from 'node:util'
 import type { RunningJob } from '@oncue/core'
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '@oncue/runtime'
 import type { Logger } from '../log.ts'
 import type { Middleware } from '../middleware.ts'
 import type { RunningWorker } from '../worker.ts'

@@ -1,4 +1,4 @@
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '@oncue/runtime'
 
 /** Whoever waits for more than a second, at a terminal, sees that something goes on. */
 export async function withProgress<T>(

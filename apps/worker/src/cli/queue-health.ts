@@ -1,6 +1,6 @@
 import { INTERNAL_QUEUE } from '@oncue/core'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '@oncue/runtime'
 import { count, fromNow, plain } from './format.ts'
 
 /** A worker beats every few seconds, and gives up a connection that is dead without a word after 15. */

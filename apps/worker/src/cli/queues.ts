@@ -1,7 +1,7 @@
 import { assertQueue, INTERNAL_QUEUE, OncueError } from '@oncue/core'
 import type { Limit, QueueOverview } from '@oncue/db'
+import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
-import { formatDuration } from '../duration.ts'
 import { toRate, toWhole } from './arguments.ts'
 import { implement, whoami, withStore } from './command.ts'
 import { fromNow, plain, styled, table } from './format.ts'

@@ -1,7 +1,7 @@
 import { isJobId, type JobError, type JobId, OncueError } from '@oncue/core'
 import type { JobDetails, Store } from '@oncue/db'
+import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
-import { formatDuration } from '../duration.ts'
 import { implement, withStore } from './command.ts'
 import { fields, formatTime, fromNow, plain, plainLines, styled, table } from './format.ts'
 import { colouredStatus } from './list.ts'

@@ -1,6 +1,6 @@
 import { JOB_STATUSES } from '@oncue/core'
+import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
-import { formatDuration } from '../duration.ts'
 import { implement, withStore } from './command.ts'
 import { fields } from './format.ts'
 

@@ -1,6 +1,6 @@
 import type { JobSummary } from '@oncue/core'
 import type { FailureGroup, QueueOverview, WorkerRow } from '@oncue/db'
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '@oncue/runtime'
 import { count, cut, fromNow, plain, styled, table } from './format.ts'
 
 export interface Snapshot {

@@ -1,6 +1,6 @@
 import type { Store } from '@oncue/db'
+import { Leader, type Service } from '@oncue/runtime'
 import type { Logger } from '../log.ts'
-import { Leader } from './leader.ts'
 import { createPruner, type Retention } from './pruner.ts'
 import { createRollUp } from './roll-up.ts'
 import { createTicker } from './schedules.ts'
@@ -27,13 +27,14 @@ type Timing = typeof TIMING
 /** What one worker at a time does for all: cron, pruning, statistics. All of it may be done twice. */
 export function createMaintenance(
   options: MaintenanceOptions & { readonly store: Store; readonly worker: string; readonly log: Logger },
-): { start(): void; stop(): Promise<void> } {
+): Service {
   const { store, worker, log, retention } = options
   const timing = { ...TIMING, ...options.timing }
   return new Leader({
     store,
     log,
     what: 'maintenance',
+    who: 'the worker',
     by: worker,
     termMs: timing.term,
     tryMs: timing.try,

@@ -1,9 +1,8 @@
 import type { EnqueueOptions, Registry, TopicDescription } from '@oncue/core'
 import type { Schedule, Store, Subscription } from '@oncue/db'
+import { Loop, type Service } from '@oncue/runtime'
 import type { Logger } from '../log.ts'
 import { UNNAMED_SERVICE } from '../service.ts'
-import type { Duty } from './leader.ts'
-import { Loop } from './loop.ts'
 
 /**
  * Makes the schedules in the database those of the code: of the topics that are served here and of this
@@ -66,7 +65,7 @@ function isSame(row: Schedule, wanted: Schedule): boolean {
 const GAP_MS = 200
 
 /** Ticks when a tick is due, and looks when somebody changed a schedule; every `lookMs` in any case. */
-export function createTicker(options: { store: Store; log: Logger; lookMs: number }): Duty {
+export function createTicker(options: { store: Store; log: Logger; lookMs: number }): Service {
   const { log, lookMs } = options
   const { schedules } = options.store
   let subscription: Subscription | undefined

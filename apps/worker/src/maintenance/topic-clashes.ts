@@ -1,7 +1,6 @@
 import type { Store, TopicClash } from '@oncue/db'
+import { Loop, type Service } from '@oncue/runtime'
 import type { Logger } from '../log.ts'
-import type { Duty } from './leader.ts'
-import { Loop } from './loop.ts'
 
 /** A worker that started earlier learns of a clash within this time. */
 const EVERY_MS = 60_000
@@ -14,7 +13,7 @@ export function createClashWatch(options: {
   readonly store: Pick<Store, 'topicClashes'>
   readonly worker: string
   readonly log: Logger
-}): Duty & { look(): Promise<void> } {
+}): Service & { look(): Promise<void> } {
   const { store, worker, log } = options
   let reported = new Set<string>()
 

@@ -1,3 +1,4 @@
+import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { hasSessions } from '../postgres/pooler.ts'
@@ -14,7 +15,11 @@ const MANY_DEAD_ROWS = 50_000
 const MANY_PAGES = 1_000
 
 /** Of a server that answers. `isMigrated` says whether our tables are there to be looked at. */
-export async function diagnosePostgres(connectionString: string, isMigrated: boolean): Promise<Finding[]> {
+export async function diagnosePostgres(
+  connectionString: string,
+  isMigrated: boolean,
+  runtime: Runtime,
+): Promise<Finding[]> {
   const pool = new pg.Pool({
     connectionString,
     max: 2,
@@ -23,7 +28,7 @@ export async function diagnosePostgres(connectionString: string, isMigrated: boo
     onConnect: prepareSession,
   })
   pool.on('error', () => {})
-  const about = postgresChecks(pool, connectionString)
+  const about = postgresChecks(pool, connectionString, runtime)
   try {
     return await lookAll(isMigrated ? [...about.server, ...about.tables] : about.server, toOncueError)
   } finally {
@@ -31,11 +36,15 @@ export async function diagnosePostgres(connectionString: string, isMigrated: boo
   }
 }
 
-function postgresChecks(pool: pg.Pool, url: string): { server: readonly Check[]; tables: readonly Check[] } {
+function postgresChecks(
+  pool: pg.Pool,
+  url: string,
+  runtime: Runtime,
+): { server: readonly Check[]; tables: readonly Check[] } {
   return {
     server: [
       ['version', () => version(pool)],
-      ['clock', () => clock(pool)],
+      ['clock', () => clock(pool, runtime)],
       ['pooler', () => pooler(pool, url)],
       ['isolation', () => isolation(pool, url)],
       ['connections', () => connections(pool)],
@@ -62,12 +71,12 @@ async function version(pool: pg.Pool): Promise<Finding> {
   return fail('version', `Postgres ${name}`, 'Oncue needs Postgres 14 or newer: upgrade the server.')
 }
 
-async function clock(pool: pg.Pool): Promise<Finding> {
+async function clock(pool: pg.Pool, runtime: Runtime): Promise<Finding> {
   // The first round trip opens the connection.
   await one(pool, 'select 1')
-  const before = Date.now()
+  const before = runtime.now()
   const { now } = await one<{ now: Date }>(pool, 'select clock_timestamp() as now')
-  const after = Date.now()
+  const after = runtime.now()
   const off = Math.round(Math.max(0, now.getTime() - after, before - now.getTime()))
   const direction = now.getTime() > after ? 'ahead of' : 'behind'
   if (off <= SKEW_MS)

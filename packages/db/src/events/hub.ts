@@ -1,4 +1,5 @@
 import { isOncueError, OncueError } from '@oncue/core'
+import { Loop, type Timer } from '@oncue/runtime'
 import type { JobEvent } from '../events.ts'
 import type { Sql } from '../sql.ts'
 import type { Subscription } from '../store.ts'
@@ -28,14 +29,11 @@ export class EventHub {
   readonly #sql: Sql
   readonly #subscribe: (hear: (jobId: string | null) => void) => Promise<Subscription>
   readonly #pollMs: number
-  readonly #gapMs: number
   readonly #page: number
+  readonly #reading: Loop
   readonly #watchers = new Set<Watcher>()
   #news: Promise<Subscription | undefined> | undefined
-  #poll: NodeJS.Timeout | undefined
-  #next: NodeJS.Timeout | undefined
-  #looking = false
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #poll: Timer | undefined
   #closed = false
 
   constructor(
@@ -46,8 +44,14 @@ export class EventHub {
     this.#sql = sql
     this.#subscribe = subscribe
     this.#pollMs = pollMs
-    this.#gapMs = gapMs
     this.#page = page
+    this.#reading = new Loop({
+      what: 'reading events',
+      runtime: sql.runtime,
+      gapMs,
+      keepsAlive: true,
+      work: () => this.#look(),
+    })
   }
 
   watch(jobId: string, afterVersion: number, signal: AbortSignal): AsyncIterable<JobEvent> {
@@ -67,7 +71,9 @@ export class EventHub {
     if (this.#closed) throw closed()
     this.#watchers.add(watcher)
     if (this.#watchers.size > 1) return
-    this.#poll = setInterval(() => this.hear(null), this.#pollMs).unref()
+    this.#poll = this.#sql.runtime.every(this.#pollMs, () => this.hear(null))
+    this.#poll.unref()
+    this.#reading.start()
     this.#news = this.#subscribe((jobId) => this.hear(jobId)).then(
       (news) => {
         // For what came before it was heard of.
@@ -81,17 +87,14 @@ export class EventHub {
 
   leave(watcher: Watcher): void {
     if (!this.#watchers.delete(watcher) || this.#watchers.size > 0) return
-    clearInterval(this.#poll)
-    clearTimeout(this.#next)
-    this.#next = undefined
+    this.#sql.runtime.cancel(this.#poll)
+    void this.#reading.stop()
     void this.#unsubscribe()
   }
 
   /** A reader waits, or there is something new: look soon, with all who come in the same turn. */
   wanted(): void {
-    if (this.#looking || this.#next || !this.#wanting().next().value) return
-    const wait = Math.max(0, this.#lookedAt + this.#gapMs - performance.now())
-    this.#next = setTimeout(() => void this.#look(), wait)
+    if (this.#wanting().next().value) this.#reading.wake()
   }
 
   async close(): Promise<void> {
@@ -110,27 +113,23 @@ export class EventHub {
     for (const watcher of this.#watchers) if (watcher.isStale && watcher.isWaiting) yield watcher
   }
 
-  async #look(): Promise<void> {
-    this.#next = undefined
-    this.#looking = true
-    this.#lookedAt = performance.now()
-    try {
-      const watchers = new Map<string, Watcher[]>()
-      const places = new Map<string, Place>()
-      for (const watcher of this.#wanting()) {
-        const place = { jobId: watcher.jobId, after: watcher.version }
-        const key = keyOf(place.jobId, place.after)
-        if (!places.has(key) && places.size === MAX_PLACES) break
-        places.set(key, place)
-        watchers.set(key, [...(watchers.get(key) ?? []), watcher])
-        // What comes while the query is under way makes it stale again.
-        watcher.isStale = false
-      }
-      if (places.size > 0) await this.#read([...places.values()], watchers)
-    } finally {
-      this.#looking = false
-      this.wanted()
+  /** With all who come in the same turn. Returns when to look again: when it is woken. */
+  async #look(): Promise<number> {
+    await this.#sql.runtime.sleep(0)
+    const watchers = new Map<string, Watcher[]>()
+    const places = new Map<string, Place>()
+    for (const watcher of this.#wanting()) {
+      const place = { jobId: watcher.jobId, after: watcher.version }
+      const key = keyOf(place.jobId, place.after)
+      if (!places.has(key) && places.size === MAX_PLACES) break
+      places.set(key, place)
+      watchers.set(key, [...(watchers.get(key) ?? []), watcher])
+      // What comes while the query is under way makes it stale again.
+      watcher.isStale = false
     }
+    if (places.size > 0) await this.#read([...places.values()], watchers)
+    this.wanted()
+    return Number.POSITIVE_INFINITY
   }
 
   async #read(places: Place[], watchers: Map<string, Watcher[]>): Promise<void> {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
@@ -81,7 +81,7 @@ const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 /** No such table, no such schema. */
 const NOT_INSTALLED = ['42P01', '3F000']
 
-export async function openPostgres(url: string): Promise<MigrationDatabase> {
+export async function openPostgres(url: string, runtime: Runtime): Promise<MigrationDatabase> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'oncue-migrate',
@@ -95,7 +95,7 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
   })
   return {
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),
+    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work), runtime)),
     hasFunctions: (hash) => translated(() => hasFunctions(client, hash)),
     functionSets: () => translated(() => readFunctionSets(client)),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
@@ -113,14 +113,14 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function whenUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
+async function whenUnlocked<T>(attempt: () => Promise<T>, runtime: Runtime): Promise<T> {
   for (let count = 1; ; count++) {
     try {
       return await attempt()
     } catch (error) {
       const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
       if (![code, cause?.code].includes(LOCK_NOT_AVAILABLE) || count === LOCK_ATTEMPTS) throw error
-      await delay(LOCK_PAUSE_MS)
+      await runtime.sleep(LOCK_PAUSE_MS)
     }
   }
 }

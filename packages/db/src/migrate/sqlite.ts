@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { Runtime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import { LIVE_MS } from '../reads/workers.ts'
 import { whenFree as waitUntilFree } from '../sqlite/client.ts'
@@ -18,10 +19,14 @@ const RECORD = 'INSERT INTO oncue_migrations (name, checksum, applied_at, needs)
 
 /** For how long another connection may hold the file. */
 const BUSY_LIMIT_MS = 60_000
-const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, BUSY_LIMIT_MS)
 
 /** Answers null for a file that does not exist, unless it is to be made. */
-export async function openSqlite(file: string, create: boolean): Promise<MigrationDatabase | null> {
+export async function openSqlite(
+  file: string,
+  create: boolean,
+  runtime: Runtime,
+): Promise<MigrationDatabase | null> {
+  const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, runtime, BUSY_LIMIT_MS)
   if (!create && !existsSync(file)) return null
   const Driver = await loadDriver()
   if (create) makePrivateFile(file)
@@ -38,7 +43,7 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
     async alone(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'))
       try {
-        const result = await work(ledgerOn(db))
+        const result = await work(ledgerOn(db, runtime))
         await whenFree(() => db.exec('COMMIT'))
         return result
       } catch (error) {
@@ -49,27 +54,27 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
     hasFunctions: async () => true,
     functionSets: async () => [],
     rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
-    liveWorkers: () => whenFree(() => countLiveWorkers(db)),
+    liveWorkers: () => whenFree(() => countLiveWorkers(db, runtime)),
     async close() {
       db.close()
     },
   }
 }
 
-function ledgerOn(db: Database): Ledger {
+function ledgerOn(db: Database, runtime: Runtime): Ledger {
   return {
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
     },
     async liveWorkers() {
-      return countLiveWorkers(db)
+      return countLiveWorkers(db, runtime)
     },
     async execute(statement) {
       db.exec(statement)
     },
     async record({ name, checksum, needs }) {
-      db.prepare(RECORD).run(name, checksum, Date.now(), needs)
+      db.prepare(RECORD).run(name, checksum, runtime.now(), needs)
     },
     hasFunctions: async () => true,
     functionSets: async () => [],
@@ -93,10 +98,10 @@ function hasTable(db: Database, name: string): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 }
 
-function countLiveWorkers(db: Database): number {
+function countLiveWorkers(db: Database, runtime: Runtime): number {
   if (!hasTable(db, 'oncue_workers')) return 0
   const query = 'SELECT count(*) AS count FROM oncue_workers WHERE missing_since IS NULL AND last_beat > ?'
-  return countOf(db, query, Date.now() - LIVE_MS)
+  return countOf(db, query, runtime.now() - LIVE_MS)
 }
 
 function countOf(db: Database, query: string, ...values: number[]): number {

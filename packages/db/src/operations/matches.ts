@@ -1,4 +1,5 @@
 import { type JobId, OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { MatchCount, OperationPreview } from '../operations.ts'
 import type { Place } from '../reads/cursor.ts'
 import { byIdStatement } from '../reads/glance.ts'
@@ -28,8 +29,9 @@ export async function countMatches(
   asOf: Date,
   howMany: 'enough' | 'all' = 'enough',
   withinMs = COUNT_MS,
+  runtime: Runtime = systemRuntime,
 ): Promise<Counted> {
-  const deadline = performance.now() + withinMs
+  const deadline = runtime.monotonic() + withinMs
   let total = 0
   let newest: readonly JobId[] = []
   let after: Place | null = null
@@ -38,7 +40,7 @@ export async function countMatches(
     total += ids.length
     newest = [...newest, ...ids].slice(-LOOK_AT)
     if (total > ENOUGH && howMany === 'enough') return { total: ENOUGH, totalIsExact: false, newest }
-    if (next && performance.now() > deadline) {
+    if (next && runtime.monotonic() > deadline) {
       if (total > ENOUGH) return { total, totalIsExact: false, newest }
       throw tooSlow()
     }

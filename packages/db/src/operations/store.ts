@@ -46,12 +46,12 @@ export function createOperations(sql: Sql, { match, act }: Host): OperationStore
 
   return {
     async count(filter, asOf, howMany) {
-      const { total, totalIsExact } = await countMatches(match, filter, asOf, howMany)
+      const { total, totalIsExact } = await countMatches(match, filter, asOf, howMany, undefined, sql.runtime)
       return { total, totalIsExact }
     },
 
     async preview(filter, asOf) {
-      return describeMatches(sql, await countMatches(match, filter, asOf))
+      return describeMatches(sql, await countMatches(match, filter, asOf, 'enough', undefined, sql.runtime))
     },
 
     async advance(seen, limit = BATCH) {

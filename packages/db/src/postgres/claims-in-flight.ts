@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Sql } from '../sql.ts'
 
 /** A claim takes milliseconds. What takes longer (a dump, say) only reads. */
@@ -13,10 +12,11 @@ const LOOK_EVERY_MS = 5
  * Locking them out instead would stop all claims behind whoever holds the table longest.
  */
 export async function claimsInFlight(sql: Sql): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS
+  const { runtime } = sql
+  const deadline = runtime.monotonic() + PATIENCE_MS
   let waitingFor = await lookers(sql)
-  while (waitingFor.length > 0 && performance.now() < deadline) {
-    await setTimeout(LOOK_EVERY_MS)
+  while (waitingFor.length > 0 && runtime.monotonic() < deadline) {
+    await runtime.sleep(LOOK_EVERY_MS)
     const still = new Set(await lookers(sql))
     waitingFor = waitingFor.filter((looker) => still.has(looker))
   }

@@ -1,4 +1,5 @@
 import { OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import type { Batch, NativeResult } from '../connection.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
@@ -15,6 +16,7 @@ export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 /** The pool, and how to ask it again. */
 export class PostgresClient {
   readonly pool: pg.Pool
+  readonly runtime: Runtime
   /** False once a pooler has shown that our statements are prepared on somebody else's connection. */
   #named = true
   /** Connections that have worked before. */
@@ -22,15 +24,14 @@ export class PostgresClient {
   readonly #isOurs: boolean
   /** Connections on which a statement is under way. */
   readonly #inUse = new Set<pg.PoolClient>()
-  /** By performance.now(): when a connection was last lost, or could not be had. */
+  /** On the monotonic clock: when a connection was last lost, or could not be had. */
   lostAt = Number.NEGATIVE_INFINITY
   /** Called when the server turns out to have become read-only, as the old one does in a failover. */
   onReadOnly = ignore
 
   /** A pool that is given stays its owner's, and so do its settings and its errors. */
-  constructor(pool: pg.Pool)
-  constructor(connectionString: string, max: number)
-  constructor(source: string | pg.Pool, max = 10) {
+  constructor(source: string | pg.Pool, max = 10, runtime: Runtime = systemRuntime) {
+    this.runtime = runtime
     this.#isOurs = typeof source === 'string'
     if (typeof source !== 'string') {
       this.pool = source
@@ -59,12 +60,18 @@ export class PostgresClient {
    */
   query(query: Query | (() => Query)): Promise<Rows> {
     const make = typeof query === 'function' ? query : () => query
-    return withRetries(() => this.#run((client) => this.#send(client, make())), toOncueError)
+    return withRetries(
+      () => this.#run((client) => this.#send(client, make())),
+      toOncueError,
+      undefined,
+      this.runtime,
+    )
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
-    return withRetries(() => this.#run((client) => this.#send(client, query)), toOncueError, wasNotWritten)
+    const attempt = () => this.#run((client) => this.#send(client, query))
+    return withRetries(attempt, toOncueError, wasNotWritten, this.runtime)
   }
 
   /** Rows as objects, for cold reads. */
@@ -76,6 +83,8 @@ export class PostgresClient {
           return rows
         }),
       toOncueError,
+      undefined,
+      this.runtime,
     )
   }
 
@@ -94,7 +103,7 @@ export class PostgresClient {
       const send: Send = (query) => client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
       return work(send, client)
     })
-    return withRetries(() => this.#run(run), toOncueError, wasNotWritten)
+    return withRetries(() => this.#run(run), toOncueError, wasNotWritten, this.runtime)
   }
 
   /** One statement of another SQL builder: a read is repeated, a write only if nothing of it was written. */
@@ -104,6 +113,7 @@ export class PostgresClient {
       () => this.#run((client) => sendNative(client, query)),
       toOncueError,
       isRead ? undefined : wasNotWritten,
+      this.runtime,
     )
   }
 
@@ -156,15 +166,17 @@ export class PostgresClient {
 
   /** Tells that a connection to the server was lost. */
   lost(): void {
-    this.lostAt = performance.now()
+    this.lostAt = this.runtime.monotonic()
   }
 
   /** Statements that are under way may end; those that hang lose their connection. */
-  async close(): Promise<void> {
-    const cut = setTimeout(() => {
+  close(): Promise<void> {
+    const ending = this.pool.end()
+    const cut = () => {
       for (const client of this.#inUse) streamOf(client).destroy()
-    }, CLOSING_MS)
-    await this.pool.end().finally(() => clearTimeout(cut))
+      return ending
+    }
+    return withTimeout(ending, CLOSING_MS, cut, this.runtime)
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import type { JobId, NewJob } from '@oncue/core'
+import type { Runtime } from '@oncue/runtime'
 import { dueQueues } from '../due-queues.ts'
 import { inOrder } from '../graph.ts'
 import { isKeyed } from '../keys.ts'
@@ -71,8 +72,9 @@ export function enqueueIn(
   tx: Transaction,
   jobs: readonly NewJob[],
   now: Date | null,
+  runtime: Runtime,
 ): Promise<EnqueueOutcome[]> {
-  return driveIn(tx, enqueueAndWake(jobs, now)).catch((error) => {
+  return driveIn(tx, enqueueAndWake(jobs, now, runtime)).catch((error) => {
     throw toCallersError(error)
   })
 }
@@ -84,9 +86,13 @@ export function toCallersError(error: unknown): unknown {
 }
 
 /** One NOTIFY for all queues, by the same transaction: nobody is woken before its commit. */
-export function* enqueueAndWake(jobs: readonly NewJob[], now: Date | null): Steps<EnqueueOutcome[]> {
+export function* enqueueAndWake(
+  jobs: readonly NewJob[],
+  now: Date | null,
+  runtime: Runtime,
+): Steps<EnqueueOutcome[]> {
   const outcomes = yield* enqueueSteps(jobs, now)
-  for (const statement of wakeStatements(dueQueues(jobs, Date.now()))) yield write(statement)
+  for (const statement of wakeStatements(dueQueues(jobs, runtime.now()))) yield write(statement)
   return outcomes
 }
 

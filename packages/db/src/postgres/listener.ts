@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import { OncueError } from '@oncue/core'
+import { backoff, type Runtime, systemRuntime, type Timer, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import type { Subscription } from '../store.ts'
 import { isPooled, serverOf } from './pooler.ts'
@@ -21,8 +22,7 @@ type Connection = {
 }
 
 const PING_MS = 10_000
-const RECONNECT_MIN_MS = 25
-const RECONNECT_MAX_MS = 1_000
+const RECONNECT = { firstMs: 25, maxMs: 1_000 }
 const GOODBYE_MS = 500
 
 export type ListenerOptions = {
@@ -31,6 +31,7 @@ export type ListenerOptions = {
   readonly pool: pg.Pool
   /** How often, and for how long, a silent connection is asked whether it is alive. */
   readonly pingMs?: number | undefined
+  readonly runtime?: Runtime | undefined
 }
 
 /**
@@ -40,12 +41,13 @@ export type ListenerOptions = {
  */
 export class PostgresListener {
   readonly #options: ListenerOptions
+  readonly #runtime: Runtime
   readonly #pingMs: number
   readonly #hearers: Record<Channel, Set<Hearer>> = { oncue: new Set(), oncue_events: new Set() }
   #connection: Connection | undefined
   #connecting: Promise<void> | undefined
-  #retry: NodeJS.Timeout | undefined
-  #ping: NodeJS.Timeout | undefined
+  #retry: Timer | undefined
+  #ping: Timer | undefined
   #attempt = 0
   #pooled: boolean | undefined
   #closed = false
@@ -53,6 +55,7 @@ export class PostgresListener {
   constructor(options: ListenerOptions) {
     this.#options = options
     this.#pingMs = options.pingMs ?? PING_MS
+    this.#runtime = options.runtime ?? systemRuntime
   }
 
   onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
@@ -87,8 +90,8 @@ export class PostgresListener {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#retry)
-    clearInterval(this.#ping)
+    this.#runtime.cancel(this.#retry)
+    this.#runtime.cancel(this.#ping)
     const connection = this.#connection
     // One that is still being made is broken off: after a goodbye pg would never answer its connect.
     if (this.#connecting) {
@@ -97,9 +100,12 @@ export class PostgresListener {
     }
     if (!connection) return
     // A connection that is half-open would never answer the goodbye.
-    const timer = setTimeout(() => connection.destroy(), GOODBYE_MS)
-    await connection.client.end().catch(() => {})
-    clearTimeout(timer)
+    const ending = connection.client.end().catch(() => {})
+    const cut = () => {
+      connection.destroy()
+      return ending
+    }
+    await withTimeout(ending, GOODBYE_MS, cut, this.#runtime)
   }
 
   #connect(): Promise<void> {
@@ -127,7 +133,7 @@ export class PostgresListener {
     client.on('notification', ({ channel, payload = '' }) => this.#tell(channel as Channel, payload))
     const connection: Connection = {
       client,
-      since: performance.now(),
+      since: this.#runtime.monotonic(),
       backend: undefined,
       channels: new Map(),
       destroy: () => socket.destroy(),
@@ -155,7 +161,8 @@ export class PostgresListener {
       throw error
     }
     client.once('end', () => this.#lost(connection))
-    this.#ping = setInterval(() => this.#check(connection), this.#pingMs).unref()
+    this.#ping = this.#runtime.every(this.#pingMs, () => void this.#check(connection))
+    this.#ping.unref()
     for (const channel of CHANNELS) this.#tell(channel, null)
   }
 
@@ -181,23 +188,20 @@ export class PostgresListener {
   }
 
   #lost(connection: Connection): void {
-    clearInterval(this.#ping)
+    this.#runtime.cancel(this.#ping)
     this.#connection = undefined
     // One that ends as soon as it is made counts as a failed attempt.
-    if (performance.now() - connection.since > RECONNECT_MAX_MS) this.#attempt = 0
+    if (this.#runtime.monotonic() - connection.since > RECONNECT.maxMs) this.#attempt = 0
     this.#reconnect()
   }
 
   #reconnect(): void {
     if (this.#closed || this.#pooled || CHANNELS.every((channel) => this.#hearers[channel].size === 0)) return
-    const wait = Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** this.#attempt++)
-    this.#retry = setTimeout(
-      () => {
-        this.#retry = undefined
-        void this.#connect()
-      },
-      wait * (0.5 + Math.random() / 2),
-    ).unref()
+    this.#retry = this.#runtime.after(backoff(this.#attempt++, RECONNECT, this.#runtime), () => {
+      this.#retry = undefined
+      void this.#connect()
+    })
+    this.#retry.unref()
   }
 
   #tell(channel: Channel, payload: string | null): void {

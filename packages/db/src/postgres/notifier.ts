@@ -1,3 +1,4 @@
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Channel } from './listener.ts'
 import type { Query } from './sql.ts'
 
@@ -16,24 +17,28 @@ export class PostgresNotifier {
   readonly #channel: Channel
   readonly #send: (query: Query) => Promise<unknown>
   readonly #together: boolean
+  readonly #runtime: Runtime
   /** What waits to be sent, by the lane that sends it; a lane is there while it is not quiet. */
   readonly #lanes = new Map<string, { readonly names: Set<string>; done: Promise<void> }>()
   #calls = 0
   #callsBefore = 0
   #countedSince = Number.NEGATIVE_INFINITY
-  #hurry: () => void = () => {}
-  readonly #closing = new Promise<void>((resolve) => {
-    this.#hurry = resolve
-  })
+  readonly #closing = new AbortController()
 
   /**
    * `together`: one gap for all names, because there are many of them (jobs). Otherwise a busy one
    * (a queue) does not delay the others.
    */
-  constructor(channel: Channel, send: (query: Query) => Promise<unknown>, together = false) {
+  constructor(
+    channel: Channel,
+    send: (query: Query) => Promise<unknown>,
+    together = false,
+    runtime: Runtime = systemRuntime,
+  ) {
     this.#channel = channel
     this.#send = send
     this.#together = together
+    this.#runtime = runtime
   }
 
   notify(names: Iterable<string>): void {
@@ -52,7 +57,7 @@ export class PostgresNotifier {
 
   /** Sends what waits, without the gaps. */
   async close(): Promise<void> {
-    this.#hurry()
+    this.#closing.abort()
     await Promise.all([...this.#lanes.values()].map((lane) => lane.done))
   }
 
@@ -64,14 +69,15 @@ export class PostgresNotifier {
       names.clear()
       // Lost is lost: those who wait for it poll as well.
       await this.#send(notification(this.#channel, batch)).catch(() => {})
-      if (Math.max(this.#calls, this.#callsBefore) > CALM) await this.#gap()
+      if (Math.max(this.#calls, this.#callsBefore) > CALM)
+        await this.#runtime.sleep(GAP_MS, { signal: this.#closing.signal })
     }
     this.#lanes.delete(key)
   }
 
   /** Calls within this gap and the one before. */
   #count(): void {
-    const now = performance.now()
+    const now = this.#runtime.monotonic()
     const passed = now - this.#countedSince
     if (passed >= GAP_MS) {
       this.#callsBefore = passed < 2 * GAP_MS ? this.#calls : 0
@@ -79,15 +85,6 @@ export class PostgresNotifier {
       this.#countedSince = now
     }
     this.#calls += 1
-  }
-
-  async #gap(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const passed = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, GAP_MS)
-    })
-    await Promise.race([passed, this.#closing])
-    clearTimeout(timer)
   }
 }
 

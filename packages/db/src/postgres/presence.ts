@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { Loop, type Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
 import { isPooled, serverOf } from './pooler.ts'
@@ -6,7 +6,8 @@ import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
 import type { Query } from './sql.ts'
 
 const PING_MS = 10_000
-const RECONNECT_MAX_MS = 1_000
+/** In time to keep its runs: presence has to be gone for about a second before they are freed. */
+const RECONNECT = { firstMs: 50, maxMs: 1_000 }
 
 type Options = {
   readonly connectionString: string
@@ -14,6 +15,7 @@ type Options = {
   /** The row of the worker, as it stands once the lock of this key is held. */
   readonly row: (presence: string | null) => Query
   readonly pool: pg.Pool
+  readonly runtime: Runtime
   /** Called when the connection is lost. */
   readonly onLost: () => void
 }
@@ -27,9 +29,19 @@ export type PostgresPresence = Presence & { check(): void }
  * for each connection: a lock that an old, half-dead session still holds means nothing.
  */
 export async function attend(options: Options, leave: () => Promise<void>): Promise<PostgresPresence> {
+  const { runtime } = options
   let left = false
   let connection: pg.Client | undefined
-  let timer: NodeJS.Timeout | undefined
+  const reconnecting = new Loop({
+    what: 'reconnecting presence',
+    runtime,
+    backoff: RECONNECT,
+    keepsAlive: true,
+    async work() {
+      if (!connection && !left) await connect(false)
+      return Number.POSITIVE_INFINITY
+    },
+  })
 
   async function connect(isFirst: boolean): Promise<boolean> {
     const client = new pg.Client({
@@ -48,7 +60,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
         await client.end()
         return false
       }
-      const key = randomBytes(8).readBigUInt64BE() >> 2n
+      const key = Buffer.from(runtime.bytes(8)).readBigUInt64BE() >> 2n
       await client.query('select pg_advisory_lock($1)', [String(key)])
       await client.query(options.row(String(key)))
     } catch (error) {
@@ -63,19 +75,13 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     }
     connection = client
     client.once('end', () => {
+      connection = undefined
       options.onLost()
-      if (!left) reconnect(0)
+      if (left) return
+      reconnecting.start()
+      reconnecting.wake()
     })
     return true
-  }
-
-  /** In time to keep its runs: presence has to be gone for about a second before they are freed. */
-  function reconnect(attempt: number): void {
-    connection = undefined
-    const wait = attempt === 0 ? 0 : Math.min(RECONNECT_MAX_MS, 25 * 2 ** attempt) * (0.5 + Math.random() / 2)
-    timer = setTimeout(() => {
-      if (!left) connect(false).catch(() => left || reconnect(attempt + 1))
-    }, wait)
   }
 
   const visible = await connect(true)
@@ -86,7 +92,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     const server = await serverOf(client).catch(() => undefined)
     if (!server || server.isReadOnly) await client.end()
   }
-  const ping = setInterval(check, PING_MS)
+  const ping = runtime.every(PING_MS, () => void check())
   ping.unref()
 
   return {
@@ -95,8 +101,8 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     async leave() {
       if (left) return
       left = true
-      clearInterval(ping)
-      clearTimeout(timer)
+      runtime.cancel(ping)
+      void reconnecting.stop()
       await leave()
       await connection?.end().catch(() => {})
     },

@@ -20,8 +20,9 @@ export function postgresSql(
 ): Sql {
   return {
     dialect: 'postgres',
+    runtime: client.runtime,
     all: <Row extends object>(statement: PortableStatement) => client.rows<Row>(toPostgres(statement)),
-    walk: (statement) => withRetries(() => walk(client, statement), toOncueError),
+    walk: (statement) => withRetries(() => walk(client, statement), toOncueError, undefined, client.runtime),
     run: (...statements) => client.transaction(statements.map(toPostgres)),
     write: (statement) => client.queryOnce(toPostgres(statement)),
     time: (value) => value as Date | null,

@@ -1,4 +1,5 @@
 import type { JobId, NewJob } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Acted, ActionBatch } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
@@ -51,6 +52,7 @@ export type PostgresOptions = {
   readonly poolSize?: number | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
+  readonly runtime?: Runtime | undefined
 }
 
 /**
@@ -77,6 +79,7 @@ export class PostgresStore extends ColdStore implements Store {
   readonly schedules: ScheduleStore
   protected readonly cold: Cold
   readonly #options: PostgresOptions
+  readonly #runtime: Runtime
   readonly #client: PostgresClient
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
@@ -112,7 +115,9 @@ export class PostgresStore extends ColdStore implements Store {
   constructor(options: PostgresOptions) {
     super()
     this.#options = options
-    const client = new PostgresClient(options.url, options.poolSize ?? 10)
+    const runtime = options.runtime ?? systemRuntime
+    this.#runtime = runtime
+    const client = new PostgresClient(options.url, options.poolSize ?? 10, runtime)
     this.#client = client
     const access = postgresSql(
       client,
@@ -125,7 +130,7 @@ export class PostgresStore extends ColdStore implements Store {
       reads: createReads(access),
       admin: createAdmin(access),
     }
-    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
+    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool, runtime })
     // In a failover all of them stay with a server that is the primary no more.
     client.onReadOnly = () => {
       this.#listener.check()
@@ -133,8 +138,8 @@ export class PostgresStore extends ColdStore implements Store {
     }
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
-      queues: new PostgresNotifier('oncue', send),
-      events: new PostgresNotifier('oncue_events', send, true),
+      queues: new PostgresNotifier('oncue', send, false, runtime),
+      events: new PostgresNotifier('oncue_events', send, true, runtime),
     }
     this.events = new SqlEventStore(access, {
       onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
@@ -150,7 +155,9 @@ export class PostgresStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    const enqueuing = options?.tx ? enqueueIn(options.tx, jobs, this.#now()) : this.enqueueWithOutcomes(jobs)
+    const enqueuing = options?.tx
+      ? enqueueIn(options.tx, jobs, this.#now(), this.#runtime)
+      : this.enqueueWithOutcomes(jobs)
     return enqueuing.then(idsOf)
   }
 
@@ -158,7 +165,7 @@ export class PostgresStore extends ColdStore implements Store {
     this.assertOpen()
     if (jobs.length === 0) return []
     const outcomes = await enqueueAlone(this.#client, jobs, this.#now())
-    this.wake(dueQueues(jobs, Date.now()))
+    this.wake(dueQueues(jobs, this.#runtime.now()))
     return outcomes
   }
 
@@ -213,7 +220,7 @@ export class PostgresStore extends ColdStore implements Store {
 
   /** Under a test's clock no time passes during a sweep, so every claim is one. */
   #elapsedMs(): number {
-    return this.#now()?.getTime() ?? performance.now()
+    return this.#now()?.getTime() ?? this.#runtime.monotonic()
   }
 
   async heartbeat(request: HeartbeatRequest): Promise<Beaten> {
@@ -249,6 +256,7 @@ export class PostgresStore extends ColdStore implements Store {
         connectionString: this.#options.url,
         worker,
         pool: this.#client.pool,
+        runtime: this.#runtime,
         onLost: () => this.#client.lost(),
         row: (key) => sql.attend(worker, key, this.#now()),
       },
@@ -279,7 +287,7 @@ export class PostgresStore extends ColdStore implements Store {
   }
 
   #patience(): sql.Patience {
-    const sinceLoss = performance.now() - this.#client.lostAt
+    const sinceLoss = this.#runtime.monotonic() - this.#client.lostAt
     const grace = Math.ceil(Math.max(0, SETTLE_MS - sinceLoss))
     return { gone: GONE_MS, most: MOST_GONE_MS, settle: SETTLE_MS, grace }
   }

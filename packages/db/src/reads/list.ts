@@ -83,10 +83,11 @@ async function rowsOf(
     return { rows: rows.length > limit ? rows : await readOnce(filter), rest: null }
   }
   const rows: SummaryRow[] = []
-  const rest = await search(windowsFrom(after), filter, searchMs, async (part) => {
+  const look = async (part: { readonly filter: JobFilter; readonly after: Place | undefined }) => {
     rows.push(...(await read({ ...part, by, direction: 'desc', limit: enough - rows.length }, 0)))
     return rows.length < enough
-  })
+  }
+  const rest = await search(windowsFrom(after), filter, searchMs, look, sql.runtime)
   return { rows: rows.slice(offset), rest }
 }
 

@@ -1,3 +1,4 @@
+import type { Runtime } from '@oncue/runtime'
 import type { Sql } from '../sql.ts'
 import type { JobFilter } from '../store.ts'
 import type { ByMeta } from './by-meta.ts'
@@ -32,12 +33,13 @@ export async function search(
   filter: JobFilter,
   searchMs: number,
   look: (part: { readonly filter: JobFilter; readonly after: Place | undefined }) => Promise<boolean>,
+  runtime: Runtime,
 ): Promise<Place | null> {
-  const deadline = performance.now() + searchMs
-  let begun = performance.now()
+  const deadline = runtime.monotonic() + searchMs
+  let begun = runtime.monotonic()
   for await (const { after, from } of windows) {
     const wantsMore = await look({ filter: from ? { ...filter, createdFrom: from } : filter, after })
-    const now = performance.now()
+    const now = runtime.monotonic()
     if (from && (!wantsMore || now + 2 * (now - begun) > deadline)) return behind(from)
     begun = now
   }

@@ -48,7 +48,7 @@ export async function countMatches(
     total: Math.min(n, COUNT_UP_TO),
     totalIsExact: isAll && n <= COUNT_UP_TO,
   })
-  if (windowsFrom) return upTo(!(await search(windowsFrom(undefined), filter, countMs, count)))
+  if (windowsFrom) return upTo(!(await search(windowsFrom(undefined), filter, countMs, count, sql.runtime)))
   // Jobs of a short time are neighbours on the disk, of whatever topic. Ten thousand of one topic are not.
   const since = sinceWhen(filter, page, COUNT_UP_TO)
   const isNotEnough = since ? await count({ filter: { ...filter, createdFrom: since } }) : true

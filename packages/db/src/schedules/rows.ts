@@ -1,4 +1,4 @@
-import { type NewJob, OncueError, prepareJob, toInputError, topicSchema } from '@oncue/core'
+import { type JobId, type NewJob, OncueError, prepareJob, toInputError, topicSchema } from '@oncue/core'
 import { z } from 'zod'
 import type { Schedule, ScheduleRow } from '../schedules.ts'
 import type { Sql } from '../sql.ts'
@@ -69,8 +69,8 @@ export function checkSchedule(schedule: Schedule): { readonly payload: string; r
   return { payload, options: JSON.stringify(schedule.options) }
 }
 
-export function toJob({ topic, payload, options }: Schedule): NewJob {
-  return prepareJob(topic, payload, options)
+export function toJob({ topic, payload, options }: Schedule, newId?: () => JobId): NewJob {
+  return prepareJob(topic, payload, options, undefined, newId)
 }
 
 /**
@@ -78,8 +78,8 @@ export function toJob({ topic, payload, options }: Schedule): NewJob {
  * and its wait is counted from the plan. The key makes it one job, whoever else ticks. No caller can name it: one
  * that enqueues the same topic cannot keep a tick out.
  */
-export function toTickJob(schedule: Schedule, tick: Date): NewJob {
-  const job = toJob(schedule)
+export function toTickJob(schedule: Schedule, tick: Date, newId?: () => JobId): NewJob {
+  const job = toJob(schedule, newId)
   return {
     ...job,
     runAt: new Date(tick.getTime() + job.delayMs),

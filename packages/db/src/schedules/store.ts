@@ -4,6 +4,7 @@ import { LIVE_MS } from '../reads/workers.ts'
 import type { ScheduleRow, ScheduleStore } from '../schedules.ts'
 import type { PortableStatement, Sql } from '../sql.ts'
 import type { Subscription } from '../store.ts'
+import { jobIdsOf } from '../uuid.ts'
 import { firstTick, parseCron } from './cron.ts'
 import { ticksToRun } from './missed.ts'
 import { checkSchedule, readSchedule, type StoredSchedule, toJob, toTickJob } from './rows.ts'
@@ -19,6 +20,7 @@ const CHANGES = ['oncue:schedules']
 
 /** Schedules are rows; whoever ticks them finds what is due and moves it on. Written once for both databases. */
 export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
+  const newId = jobIdsOf(sql.runtime)
   const read = async (statement: PortableStatement) =>
     (await sql.all<StoredSchedule>(statement)).map((row) => readSchedule(sql, row))
 
@@ -34,12 +36,12 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
       text: `select min(next_at) as next_at, ${clock.text} as now from {schedules} where paused_at is null`,
       values: clock.values,
     })
-    return { nextAt: sql.time(row?.next_at), now: sql.time(row?.now) ?? new Date() }
+    return { nextAt: sql.time(row?.next_at), now: sql.time(row?.now) ?? new Date(sql.runtime.now()) }
   }
 
   /** Answers the new job; null when somebody made it before, or when its unique key is taken. */
   async function enqueueTick(schedule: ScheduleRow, tick: Date): Promise<JobId | null> {
-    const job = toTickJob(schedule, tick)
+    const job = toTickJob(schedule, tick, newId)
     try {
       const [id] = await host.enqueue([job])
       return id === job.id ? id : null
@@ -148,7 +150,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     },
 
     async runNow(name) {
-      const [id] = await host.enqueue([toJob(await find(name))])
+      const [id] = await host.enqueue([toJob(await find(name), newId)])
       if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
       return id
     },

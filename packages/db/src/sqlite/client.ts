@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { OncueError } from '@oncue/core'
+import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Database, Statement } from 'better-sqlite3'
 import { toOncueError } from './errors.ts'
 
@@ -12,21 +12,27 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** For how long another process may hold the file before a write gives up. */
 const BUSY_LIMIT_MS = 10_000
-const BUSY_DELAY_MS = 10
+/** Between two looks at a file that another process holds: 5 to 15 ms, and 1 to 5 where writes wait. */
+const BUSY = { firstMs: 15, maxMs: 15, jitter: 2 / 3 }
+const BUSY_WRITER = { firstMs: 5, maxMs: 5, jitter: 0.8 }
 
 /**
  * Waits for other connections without blocking the event loop, as SQLite's own busy timeout would:
  * the one that holds the file may belong to this very process.
  */
-export async function whenFree<T>(attempt: () => T, limitMs = BUSY_LIMIT_MS): Promise<T> {
-  const deadline = performance.now() + limitMs
+export async function whenFree<T>(
+  attempt: () => T,
+  runtime: Runtime = systemRuntime,
+  limitMs = BUSY_LIMIT_MS,
+): Promise<T> {
+  const deadline = runtime.monotonic() + limitMs
   for (;;) {
     try {
       return attempt()
     } catch (cause) {
       const error = toOncueError(cause)
-      if (error.code !== 'DATABASE_BUSY' || performance.now() > deadline) throw error
-      await delay(BUSY_DELAY_MS * (0.5 + Math.random()))
+      if (error.code !== 'DATABASE_BUSY' || runtime.monotonic() > deadline) throw error
+      await runtime.sleep(backoff(0, BUSY, runtime))
     }
   }
 }
@@ -43,6 +49,7 @@ export async function whenFree<T>(attempt: () => T, limitMs = BUSY_LIMIT_MS): Pr
  * busy timeout would stop every handler of this process.
  */
 export class SqliteWriter {
+  readonly runtime: Runtime
   readonly #db: Database
   readonly #begin: Statement
   readonly #commit: Statement
@@ -54,7 +61,8 @@ export class SqliteWriter {
   /** A transaction is open across turns of the event loop. */
   #isHeld = false
 
-  constructor(db: Database) {
+  constructor(db: Database, runtime: Runtime = systemRuntime) {
+    this.runtime = runtime
     this.#db = db
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
@@ -104,8 +112,7 @@ export class SqliteWriter {
       this.#scheduled = false
       this.#flush()
     }
-    if (delayMs > 0) setTimeout(flush, delayMs)
-    else setImmediate(flush)
+    this.runtime.after(delayMs, flush)
   }
 
   #flush(): void {
@@ -158,13 +165,13 @@ export class SqliteWriter {
   }
 
   #wait(error: OncueError): void {
-    this.#busySince ??= performance.now()
-    if (error.code !== 'DATABASE_BUSY' || performance.now() - this.#busySince > BUSY_LIMIT_MS) {
+    this.#busySince ??= this.runtime.monotonic()
+    if (error.code !== 'DATABASE_BUSY' || this.runtime.monotonic() - this.#busySince > BUSY_LIMIT_MS) {
       this.#busySince = undefined
       for (const task of this.#waiting.splice(0)) task.reject(error)
       return
     }
-    this.#schedule(1 + Math.random() * 4)
+    this.#schedule(backoff(0, BUSY_WRITER, this.runtime))
   }
 }
 

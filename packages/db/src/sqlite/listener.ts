@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Subscription } from '../store.ts'
 import type { Driver } from './driver.ts'
 
@@ -16,7 +17,7 @@ class WatchedFile {
   readonly #hearers = new Set<{ readonly hear: Hear }>()
   readonly #stop: () => void
 
-  constructor(driver: Driver, file: string, pollMs: number, onStop: () => void) {
+  constructor(driver: Driver, file: string, pollMs: number, runtime: Runtime, onStop: () => void) {
     const db = new driver(file, { readonly: true, fileMustExist: true, timeout: 0 })
     const read = db.prepare<[], number>('PRAGMA data_version').pluck()
     let version = read.get()
@@ -32,9 +33,10 @@ class WatchedFile {
       version = current
       this.tell(null)
     }
-    const timer = setInterval(look, pollMs).unref()
+    const timer = runtime.every(pollMs, look)
+    timer.unref()
     this.#stop = () => {
-      clearInterval(timer)
+      runtime.cancel(timer)
       db.close()
       onStop()
     }
@@ -74,13 +76,15 @@ export class SqliteListener {
   readonly #driver: Driver
   readonly #file: string
   readonly #pollMs: number
+  readonly #runtime: Runtime
   readonly #subscriptions = new Set<Subscription>()
   #closed = false
 
-  constructor(driver: Driver, file: string, pollMs: number = POLL_MS) {
+  constructor(driver: Driver, file: string, pollMs: number = POLL_MS, runtime: Runtime = systemRuntime) {
     this.#driver = driver
     this.#file = resolve(file)
     this.#pollMs = pollMs
+    this.#runtime = runtime
   }
 
   onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
@@ -123,7 +127,8 @@ export class SqliteListener {
   #watchedFile(): WatchedFile {
     const known = files.get(this.#file)
     if (known) return known
-    const file = new WatchedFile(this.#driver, this.#file, this.#pollMs, () => files.delete(this.#file))
+    const onStop = () => void files.delete(this.#file)
+    const file = new WatchedFile(this.#driver, this.#file, this.#pollMs, this.#runtime, onStop)
     files.set(this.#file, file)
     return file
   }

@@ -15,7 +15,7 @@ export function sqliteSql(
     const { text, values } = toSqlite(statement)
     // SQLite answers within the call. Without a turn of the event loop a caller that reads in a loop
     // would let nothing else of this process happen.
-    await new Promise(setImmediate)
+    await writer.runtime.sleep(0)
     try {
       return reader.prepare(text).all(values) as Row[]
     } catch (error) {
@@ -24,6 +24,7 @@ export function sqliteSql(
   }
   return {
     dialect: 'sqlite',
+    runtime: writer.runtime,
     all,
     // There the indexes are named in the statement.
     walk: all,

@@ -1,4 +1,5 @@
 import type { JobId, NewJob } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import type { Acted, ActionBatch } from '../actions.ts'
 import { createAdmin } from '../admin.ts'
@@ -55,6 +56,7 @@ export type SqliteOptions = {
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
   /** For tests: replaces the host's clock. */
   readonly clock?: (() => Date) | undefined
+  readonly runtime?: Runtime | undefined
   /** Called when everything is closed. */
   readonly onClose?: (() => void) | undefined
 }
@@ -90,6 +92,7 @@ export class SqliteStore extends ColdStore implements Store {
   readonly schedules: ScheduleStore
   protected readonly cold: Cold
   readonly #options: SqliteOptions
+  readonly #runtime: Runtime
   readonly #db: Database
   readonly #reader: Database
   readonly #writer: SqliteWriter
@@ -100,17 +103,18 @@ export class SqliteStore extends ColdStore implements Store {
 
   /** Waits for a process that holds the whole file, as the last one to close it does for a moment. */
   static open(options: SqliteOptions): Promise<SqliteStore> {
-    return whenFree(() => new SqliteStore(options))
+    return whenFree(() => new SqliteStore(options), options.runtime)
   }
 
   constructor(options: SqliteOptions) {
     super()
     this.#options = options
-    const { driver, file } = options
+    const { driver, file, runtime = systemRuntime } = options
+    this.#runtime = runtime
     const { db, reader } = connect(options)
     this.#db = db
     this.#reader = reader
-    this.#writer = new SqliteWriter(this.#db)
+    this.#writer = new SqliteWriter(this.#db, runtime)
     this.#work = new SqliteWork(this.#db)
     const access = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
     this.cold = {
@@ -120,7 +124,7 @@ export class SqliteStore extends ColdStore implements Store {
       admin: createAdmin(access),
     }
     this.#presenceFiles = new PresenceFiles(driver, file)
-    this.#listener = new SqliteListener(driver, file)
+    this.#listener = new SqliteListener(driver, file, undefined, runtime)
     this.events = new SqlEventStore(access, {
       onNews: (hear) => this.#listener.onChange(() => hear(null)),
       // The listener sees every commit to the file, our own too.
@@ -305,7 +309,7 @@ export class SqliteStore extends ColdStore implements Store {
   }
 
   #now(): number {
-    return this.#options.clock?.().getTime() ?? Date.now()
+    return this.#options.clock?.().getTime() ?? this.#runtime.now()
   }
 }
 

@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const RULE = 'scripts/lint/time-and-chance.grit'
+
+type Diagnostic = { category: string; location: { path: string; start: { line: number } } }
+
+/** Which lines the rule refuses, file by file, in a repository that has these files. */
+function lint(files: Record<string, readonly string[]>): Map<string, number[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'oncue-lint-'))
+  try {
+    for (const file of ['biome.json', RULE]) cpSync(join(ROOT, file), join(folder, file))
+    for (const [path, lines] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), `${lines.join('\n')}\n`)
+    }
+    const args = ['lint', '--vcs-enabled=false', '--reporter=json', '--max-diagnostics=none', '.']
+    const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/biome'), args, {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: Diagnostic[] }
+    const found = new Map<string, number[]>()
+    for (const { category, location } of diagnostics) {
+      if (category !== 'plugin') continue
+      const lines = new Set([...(found.get(location.path) ?? []), location.start.line])
+      found.set(
+        location.path,
+        [...lines].sort((a, b) => a - b),
+      )
+    }
+    return found
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const FORBIDDEN = [
+  "import { setTimeout as delay } from 'node:timers/promises'",
+  "import timers from 'timers'",
+  'export const a = Date.now()',
+  'export const b = new Date()',
+  'export const c = () => performance.now()',
+  'export const d = setTimeout(() => {}, 5)',
+  'export const e = new Promise(setImmediate)',
+  'export const f = setInterval(() => delay, 5)',
+  'export const g = AbortSignal.timeout(5)',
+  'export const h = [1, 2].map(Math.random)',
+  'export const i = crypto.randomUUID()',
+  'export const j = Date.now',
+]
+const ALLOWED = [
+  "import { createHash } from 'node:crypto'",
+  'export const a = new Date(0)',
+  'export const b = (socket: { setTimeout(ms: number): void }) => socket.setTimeout(5)',
+  'export const c = Math.max(Date.UTC(2026, 0, 1), 2)',
+  "export const d = createHash('sha256')",
+]
+
+const ONE = ['export const a = Date.now()']
+const KEPT = [
+  'packages/core/src/made-up.ts',
+  'packages/db/src/reads/made-up.ts',
+  'packages/runtime/src/made-up.ts',
+]
+const LEFT_APART = [
+  'packages/runtime/src/clock.ts',
+  'packages/core/src/clock.ts',
+  'packages/db/src/made-up.test.ts',
+  'packages/db/src/testing/made-up.ts',
+  'packages/db/test/made-up.ts',
+  'bench/src/made-up.ts',
+  'apps/mobile/src/made-up.ts',
+]
+
+describe('time and chance', () => {
+  let found: Map<string, number[]>
+  beforeAll(() => {
+    found = lint({
+      'packages/db/src/forbidden.ts': FORBIDDEN,
+      'packages/db/src/allowed.ts': ALLOWED,
+      ...Object.fromEntries([...KEPT, ...LEFT_APART].map((path) => [path, ONE])),
+    })
+  })
+
+  test('come from a runtime: whatever asks the platform itself is refused', () => {
+    expect(found.get('packages/db/src/forbidden.ts')).toEqual(FORBIDDEN.map((_, n) => n + 1))
+    expect(found.get('packages/db/src/allowed.ts')).toBeUndefined()
+  })
+
+  test.each(KEPT)('are looked for in %s', (path) => expect(found.get(path)).toEqual([1]))
+  test.each(LEFT_APART)('are not looked for in %s', (path) => expect(found.get(path)).toBeUndefined())
+})
