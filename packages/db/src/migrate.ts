@@ -158,7 +158,7 @@ export async function removeFunctions(
   }
   if (hash === ours?.hash)
     refuse(`This version of Oncue calls the functions ${hash}`, 'Remove the sets of others.')
-  await using(openExisting(url), (database) =>
+  await using(openExisting(url, options), (database) =>
     (database as MigrationDatabase).alone(async (ledger) => {
       const set = (await ledger.functionSets()).find((installed) => installed.hash === hash)
       if (!set) {

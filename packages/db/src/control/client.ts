@@ -47,13 +47,17 @@ export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJs
 /** Longer than a writer waits for other processes (sqlite/client.ts). */
 const MAX_WAIT_MS = 15_000
 
+/** Postgres' has models and types of columns more, which Control does not use. */
+type Generated = typeof import('../generated/sqlite/client.ts')
+
 /** A Prisma client over the store's own connections, whose errors are ours. */
 export async function openClient(connection: Connection): Promise<Client> {
   const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
-  const client =
+  const { PrismaClient } =
     connection.dialect === 'postgres'
-      ? new (await import('../generated/postgres/client.ts')).PrismaClient(options)
-      : new (await import('../generated/sqlite/client.ts')).PrismaClient(options)
+      ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
+      : await import('../generated/sqlite/client.ts')
+  const client = new PrismaClient(options)
   return client.$extends({
     query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
   }) as unknown as Client
