@@ -4,7 +4,7 @@
 --  ifRunning, onceKey, onceMs, sameQueue, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, after};
 -- payload, big and meta are JSON as text, because a null inside JSON would be no value at all. onceKey is an
 -- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
--- was replaced.
+-- was replaced. Other builds call it through enqueue_jobs: fields may be added, and those that are missing are null.
 create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)
   language plpgsql

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
 import { LIVE_MS } from '../reads/workers.ts'
+import { installableApi, publicNamesIn } from './functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
@@ -42,20 +43,11 @@ union all
 select format('grant execute on function %s to %s', added.names,
   case when g.grantee = 0 then 'public' else g.grantee::regrole::text end) from added, granted g`
 
-/**
- * The SQL API: stable names that other programs and triggers call, whatever builds are installed. What it takes may
- * be added to and never taken away. Replaced in place, it keeps its grants.
- */
-const createApi = (hash: string) => `
-create or replace function oncue.enqueue(topic text, payload json, options json default '{}') returns uuid
-  language sql volatile
-  as $$ select oncue.enqueue_one_${hash}(topic, payload, options) $$;
-comment on function oncue.enqueue is 'Enqueues a job and returns its id, as part of the transaction. Functions: ${hash}'`
-
 /** The newest set by the tables that it knows and its release; whether the API calls it. */
 const NEWEST = `
-select s.hash, coalesce(obj_description(to_regprocedure('oncue.enqueue(text, json, json)'), 'pg_proc') like '%' || s.hash,
-  false) as current
+select s.hash, exists (
+  select from pg_proc where pronamespace = 'oncue'::regnamespace and proname = 'enqueue' and strpos(prosrc, s.hash) > 0
+) as current
 from oncue.function_sets s
 order by s.needs collate "C" desc, string_to_array(substring(s.release from '^[0-9.]+'), '.')::integer[] desc nulls last,
   s.installed_at desc limit 1`
@@ -171,11 +163,12 @@ function ledgerOn(client: pg.Client): Ledger {
       const { rows } = await client.query<{ grant: string }>(GRANTS, [hash])
       for (const { grant } of rows) await run(grant)
     },
-    async pointApi() {
+    async pointApi(functions) {
       const { rows } = await client.query<{ hash: string; current: boolean }>(NEWEST)
       const [newest] = rows
-      if (!newest) await run('drop function if exists oncue.enqueue(text, json, json)')
-      else if (!newest.current) await run(createApi(newest.hash))
+      if (!newest)
+        for (const name of publicNamesIn(functions.sql)) await run(`drop function if exists oncue.${name}`)
+      else if (!newest.current) await run(installableApi(functions, newest.hash))
     },
     async dropFunctions(hash) {
       const { rows } = await client.query(FUNCTIONS_AND_TYPES, [hash])
