@@ -42,7 +42,7 @@ describe('a set of functions is built', () => {
     expect(first).toContain('create function oncue.two()')
     expect(first).toContain('set enable_seqscan = off')
     expect(first).toContain('return 2;')
-    expect(second).toBe(one.trimEnd().concat('\n'))
+    expect(second).toBe(one.trimEnd())
   })
 
   test('with the settings that a source asks for', () => {
