@@ -1,4 +1,4 @@
-/** Part of the build of packages/db: the published package carries a copy of the migrations. */
+/** Part of the build of packages/db: the published package carries a copy of the migrations and functions. */
 import { cp, rm } from 'node:fs/promises'
 import { dialects } from './schemas.ts'
 
@@ -8,3 +8,7 @@ for (const dialect of dialects) {
   await rm(to, { recursive: true, force: true })
   await cp(from, to, { recursive: true })
 }
+await cp(
+  new URL('./postgres/functions.sql', import.meta.url),
+  new URL('../packages/db/migrations/postgres/functions.sql', import.meta.url),
+)

@@ -1,7 +1,8 @@
 /**
- * Writes both Prisma schemas from models.prisma and generates both clients into packages/db.
- * `--check` writes nothing and fails when a schema is not what models.prisma gives. `--missing` only
- * generates clients that are not there, for commands that should start at once.
+ * Writes both Prisma schemas from models.prisma, the set of Postgres functions from postgres/functions, and
+ * generates both clients into packages/db. `--check` writes nothing and fails, with their names, when files are not
+ * what their sources give. `--missing` only generates clients that are not there, for commands that should start
+ * at once.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -9,15 +10,31 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { prismaCli, prismaEnvironment } from './config.ts'
+import { buildFunctions, readSources, renderConstant } from './functions.ts'
 import { type Dialect, dialects, renderSchema, schemaPath } from './schemas.ts'
 
-async function isCurrent(dialect: Dialect): Promise<boolean> {
-  const written = await readFile(schemaPath(dialect), 'utf8').catch(() => '')
-  return written.replaceAll('\r\n', '\n') === (await renderSchema(dialect))
+const root = new URL('..', import.meta.url)
+
+/** Every written file: path in the repository → text. */
+async function render(): Promise<[string, string][]> {
+  const functions = buildFunctions(await readSources())
+  return [
+    ['prisma/postgres/schema.prisma', await renderSchema('postgres')],
+    ['prisma/sqlite/schema.prisma', await renderSchema('sqlite')],
+    ['prisma/postgres/functions.sql', functions.sql],
+    ['packages/db/src/postgres/function-set.ts', renderConstant(functions)],
+  ]
 }
 
-async function generate(dialect: Dialect): Promise<void> {
-  if (!(await isCurrent(dialect))) await writeFile(schemaPath(dialect), await renderSchema(dialect))
+async function stale(): Promise<[string, string][]> {
+  const files = await render()
+  const written = await Promise.all(
+    files.map(([path]) => readFile(new URL(path, root), 'utf8').catch(() => '')),
+  )
+  return files.filter(([, text], i) => written[i]?.replaceAll('\r\n', '\n') !== text)
+}
+
+async function generateClient(dialect: Dialect): Promise<void> {
   const schema = fileURLToPath(schemaPath(dialect))
   const args = [prismaCli, 'generate', '--no-hints', '--schema', schema]
   await promisify(execFile)(process.execPath, args, { env: prismaEnvironment() })
@@ -32,12 +49,12 @@ const { values } = parseArgs({
 })
 
 if (values.check) {
-  for (const dialect of dialects) {
-    if (await isCurrent(dialect)) continue
-    process.stderr.write(`prisma/${dialect}/schema.prisma is out of date: run \`pnpm generate\`\n`)
+  for (const [path] of await stale()) {
+    process.stderr.write(`${path} is out of date: run \`pnpm generate\`\n`)
     process.exitCode = 1
   }
 } else {
+  if (!values.missing) for (const [path, text] of await stale()) await writeFile(new URL(path, root), text)
   const wanted = values.missing ? dialects.filter((dialect) => !hasClient(dialect)) : dialects
-  await Promise.all(wanted.map(generate))
+  await Promise.all(wanted.map(generateClient))
 }

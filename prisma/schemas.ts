@@ -41,9 +41,10 @@ function inSchema(blocks: string): string {
     .replace(/^enum [\s\S]*?\n(?=\}$)/gm, '$&\n  @@schema("oncue")\n')
 }
 
-/** SQLite has no schemas and no native types: names carry a prefix instead. */
+/** SQLite has no schemas and no native types: names carry a prefix instead. Nor functions. */
 function withPrefix(blocks: string): string {
   return blocks
+    .replace(/\n\/\/\/ Postgres only:[\s\S]*?\n\}\n/g, '')
     .replace(/ +@db\.\w+(\([^)]*\))?/g, '')
     .replace(/^( +@@map\(")/gm, '$1oncue_')
     .replace(/(\bmap: ")/g, '$1oncue_')

@@ -3,14 +3,14 @@ import type { Control } from '@oncue/db/control'
 import type { Logger } from './log.ts'
 
 type Kept = {
-  readonly store: Pick<Store, 'audit' | 'now'>
-  readonly control: Pick<Control, 'operations' | 'alerts'>
+  readonly store: Pick<Store, 'now'>
+  readonly control: Pick<Control, 'audit' | 'operations' | 'alerts'>
 }
 
 interface Rule {
   readonly keepMs: number
   /** One batch; returns how many. */
-  readonly prune: (kept: Kept, rule: { before: Date; limit: number }) => Promise<number>
+  readonly prune: (kept: Kept['control'], rule: { before: Date; limit: number }) => Promise<number>
 }
 
 const DAY_MS = 86_400_000
@@ -21,10 +21,10 @@ const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany']
 
 /** There are as many enqueues as jobs, so they go with the jobs; what people did is kept as long as what failed. */
 const RULES: readonly Rule[] = [
-  { keepMs: 7 * DAY_MS, prune: ({ store }, rule) => store.audit.prune({ ...rule, actions: ENQUEUES }) },
-  { keepMs: 90 * DAY_MS, prune: ({ store }, rule) => store.audit.prune(rule) },
-  { keepMs: 90 * DAY_MS, prune: ({ control }, rule) => control.operations.prune(rule) },
-  { keepMs: 30 * DAY_MS, prune: ({ control }, rule) => control.alerts.prune(rule) },
+  { keepMs: 7 * DAY_MS, prune: ({ audit }, rule) => audit.prune({ ...rule, actions: ENQUEUES }) },
+  { keepMs: 90 * DAY_MS, prune: ({ audit }, rule) => audit.prune(rule) },
+  { keepMs: 90 * DAY_MS, prune: ({ operations }, rule) => operations.prune(rule) },
+  { keepMs: 30 * DAY_MS, prune: ({ alerts }, rule) => alerts.prune(rule) },
 ]
 
 /** Keeps what people leave behind from growing for ever. Several processes may do it at once. */
@@ -53,7 +53,7 @@ export class Retention {
     for (const { keepMs, prune } of RULES) {
       const before = new Date(now - keepMs)
       for (let pruned = BATCH; pruned >= BATCH && !this.#isClosed; )
-        pruned = await prune(this.#kept, { before, limit: BATCH })
+        pruned = await prune(this.#kept.control, { before, limit: BATCH })
     }
   }
 

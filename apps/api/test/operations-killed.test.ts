@@ -52,7 +52,8 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       // Each claim of a job counts one run more: the one that failed, and no other.
       const glances = await store.glance(ids)
       expect(new Set([...glances.values()].map(({ run }) => run))).toEqual(new Set([1]))
-      const { items } = await store.audit.list({ action: 'operations.end' })
+      const { audit } = await openControl(store)
+      const { items } = await audit.list({ action: 'operations.end' })
       expect(items).toMatchObject([{ count: JOBS, target: { id, status: 'completed' } }])
       expect(await stop(two)).toBe(0)
     },

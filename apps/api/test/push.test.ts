@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it, vi } from 'vitest'
 import { aNotification, MINUTE, Office } from './deliveries.ts'
 import { FakeExpo } from './fake-expo.ts'
@@ -15,7 +16,8 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
 
   async function pair({ store }: Office, pushToken: string): Promise<string> {
     const hash = createHash('sha256').update(randomUUID()).digest('hex')
-    const { id } = await store.tokens.create({ kind: 'device', name: 'phone', role: 'operator', hash })
+    const { tokens } = await openControl(store)
+    const { id } = await tokens.create({ kind: 'device', name: 'phone', role: 'operator', hash })
     await store.channels.setPush(id, pushToken)
     return id
   }

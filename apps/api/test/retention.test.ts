@@ -15,7 +15,7 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     const store = await openStore(database.url, { clock: () => new Date(now) })
     const control = await openControl(store)
     const retention = new Retention({ store, control }, silentLogger)
-    const left = async () => (await store.audit.list()).items.map(({ action }) => action)
+    const left = async () => (await control.audit.list()).items.map(({ action }) => action)
     const operations = async () => (await control.operations.list()).items.map(({ status }) => status)
 
     // More than a batch of the first.

@@ -128,7 +128,7 @@ export class World {
   }
 
   newToken(role: (typeof PEOPLE)[number], options: object = {}, secret = newSecret()) {
-    return this.store.tokens.create({
+    return this.control.tokens.create({
       ...{ kind: 'token', name: `the ${role}`, role, hash: hashSecret(secret), allowedTopics: null },
       ...{ createdBy: 'test', expiresAt: null, ...options },
     })

@@ -1,3 +1,4 @@
+import { fn } from '@oncue/db/testing'
 import type pg from 'pg'
 
 /** Where in time a job stands, in milliseconds from the moment at which the fixture was made. */
@@ -42,8 +43,8 @@ export class Fixture {
     await this.#insert(count, { dueMs: 2 * PAST_MS })
     for (let left = count; left > 0; left -= 50_000) {
       await this.#client.query(
-        `select oncue.settle_v1($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
-         from oncue.claim_v1($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
+        `select ${fn('settle')}($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
+         from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
         [this.now, WORKER, LEASE_MS, Math.min(left, 50_000)],
       )
     }
@@ -64,7 +65,7 @@ export class Fixture {
       await this.#client.query('begin')
       const { rows } = await this.#client.query(
         `explain (analyze, buffers, timing off, format json)
-         select * from oncue.claim_v1($1, $2, $3, '{default}', null, $4, $4, $5, $6, $7, $8)`,
+         select * from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, $5, $6, $7, $8)`,
         [this.now, WORKER, LEASE_MS, limit, ...marks],
       )
       await this.#client.query('rollback')

@@ -7,7 +7,7 @@ const endOf = (bucket: number) => 2 ** ((bucket + 1) / 2) - 1
 /** The upper end of each bucket, which is not in it. Whatever takes longer is in the last one. */
 export const DURATION_BUCKETS_MS: readonly number[] = Array.from({ length: BUCKETS }, (_, n) => endOf(n))
 
-/** One letter for a duration, as oncue.bucket() of Postgres gives it. */
+/** One letter for a duration, as the function bucket of Postgres gives it. */
 export function bucketOf(ms: number): string {
   const bucket = Math.floor((2 * Math.log(1 + Math.max(0, ms))) / Math.log(2))
   return String.fromCharCode(FIRST_LETTER + Math.min(BUCKETS - 1, bucket))

@@ -1,11 +1,6 @@
 export type {
-  AuditEntry,
-  AuditFilter,
-  AuditPage,
-  AuditPruneRule,
   AuditStore,
   NewAuditEntry,
-  NewToken,
   PairingStore,
   TokenKind,
   TokenRow,

@@ -1,12 +1,18 @@
+import { createRequire } from 'node:module'
 import { OncueError } from '@oncue/core'
 import { type Migration, migrationsFolder, readMigrations } from './migrate/files.ts'
+import { type FunctionSet, installable, readFunctions } from './migrate/functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
 import { type Statement, splitStatements } from './migrate/statements.ts'
 import { type DialectName, dialectOf, sqliteFile } from './url.ts'
 
+const { version: release } = createRequire(import.meta.url)('../package.json') as { version: string }
+
 export interface MigrateOptions {
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
+  /** For tests: other functions than ours. With other migrations, none by default. */
+  readonly functions?: FunctionSet | undefined
 }
 
 export interface RollbackOptions extends MigrateOptions {
@@ -49,14 +55,15 @@ export interface MigrationStatus {
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationStep[]> {
   const known = await knownMigrations(url, options)
+  const functions = await knownFunctions(url, options)
   const steps: MigrationStep[] = []
   await using(openForWriting(url), async (database) => {
     // The usual case at a start needs no lock, and no right to create tables either.
-    if (isUpToDate(known, await database.applied())) return
+    if (isUpToDate(known, await database.applied()) && !(await lacks(database, functions))) return
     for (;;) {
-      const step = await database.alone((ledger) => applyNext(ledger, known))
-      if (!step) return
-      steps.push(step)
+      const done = await database.alone((ledger) => applyNext(ledger, known, functions))
+      if (done.length === 0) return
+      steps.push(...done)
     }
   })
   return steps
@@ -122,15 +129,42 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   return named('newer')
 }
 
-async function applyNext(ledger: Ledger, known: readonly Migration[]): Promise<MigrationStep | null> {
+/** The functions are installed together with the last migration: no moment has the tables without them. */
+async function applyNext(
+  ledger: Ledger,
+  known: readonly Migration[],
+  functions: FunctionSet | null,
+): Promise<MigrationStep[]> {
   const applied = await ledger.open()
   verify(known, applied)
-  const next = pendingOf(known, applied)[0]
-  if (!next) return null
-  refuseUnknown(newerOf(known, applied))
-  return timed(next.name, async () => {
-    await execute(ledger, next.name, 'migration.sql', next.up)
-    await ledger.record(next)
+  const [next, ...later] = pendingOf(known, applied)
+  const steps: MigrationStep[] = []
+  if (next) {
+    refuseUnknown(newerOf(known, applied))
+    const step = timed(next.name, async () => {
+      await execute(ledger, next.name, 'migration.sql', next.up)
+      await ledger.record(next)
+    })
+    steps.push(await step)
+  }
+  if (later.length === 0 && functions && (await lacks(ledger, functions)))
+    steps.push(await installFunctions(ledger, functions, String(known.at(-1)?.name)))
+  return steps
+}
+
+async function lacks(
+  database: Pick<MigrationDatabase, 'hasFunctions'>,
+  functions: FunctionSet | null,
+): Promise<boolean> {
+  return functions !== null && !(await database.hasFunctions(functions.hash))
+}
+
+function installFunctions(ledger: Ledger, functions: FunctionSet, needs: string): Promise<MigrationStep> {
+  const { hash } = functions
+  const name = `functions_${hash}`
+  return timed(name, async () => {
+    await execute(ledger, name, 'functions.sql', installable(functions))
+    await ledger.recordFunctions({ hash, release, needs })
   })
 }
 
@@ -158,6 +192,8 @@ async function revertLast(
   if (down === null)
     throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
   return timed(name, async () => {
+    for (const { hash, needs } of await ledger.functionSets())
+      if (needs >= name) await ledger.dropFunctions(hash)
     await execute(ledger, name, 'down.sql', down)
     await ledger.forget(name)
     if (applied.length === 1) await ledger.remove()
@@ -248,6 +284,14 @@ function stateOf(
 
 function knownMigrations(url: string, { folder }: MigrateOptions): Promise<Migration[]> {
   return readMigrations(folder ?? migrationsFolder(dialectOf(url)))
+}
+
+async function knownFunctions(
+  url: string,
+  { folder, functions }: MigrateOptions,
+): Promise<FunctionSet | null> {
+  if (functions || folder || dialectOf(url) === 'sqlite') return functions ?? null
+  return readFunctions()
 }
 
 async function openForWriting(url: string): Promise<MigrationDatabase> {

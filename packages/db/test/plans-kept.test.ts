@@ -10,6 +10,7 @@ import {
   WORKER,
 } from '../src/conformance/harness.ts'
 import * as postgres from '../src/postgres/sql.ts'
+import { fn } from '../src/postgres/sql.ts'
 import type { RunRef, Settlement, Store } from '../src/store.ts'
 import { createPostgresDatabase } from '../src/testing/index.ts'
 import { Session } from './explain.ts'
@@ -147,7 +148,7 @@ const CALLS = {
       now,
     ),
   'the crash of a worker': ({ ids }, now) => ({
-    text: 'select oncue.crash_v1($1, $2)',
+    text: `select ${fn('crash')}($1, $2)`,
     values: [now, ids],
   }),
   'claim under a limit': ({ topic }, now) =>
@@ -156,8 +157,8 @@ const CALLS = {
       { queues: [], priorities: [], times: [], ids: [] },
       now,
     ),
-  tend: (_, now) => ({ text: 'select oncue.tend_v1($1)', values: [now] }),
-  link: ({ ids }, now) => ({ text: 'select oncue.link_v1($1, $2)', values: [now, ids] }),
+  tend: (_, now) => ({ text: `select ${fn('tend')}($1)`, values: [now] }),
+  link: ({ ids }, now) => ({ text: `select ${fn('link')}($1, $2)`, values: [now, ids] }),
   requeue: ({ failed }, now) => postgres.ACTIONS.requeue(failed, null, null, now),
   'requeue of what runs': ({ ids }, now) => postgres.ACTIONS.requeue(ids, null, null, now),
   cancel: ({ waiting, ids }, now) => postgres.ACTIONS.cancel([...waiting, ...ids], null, null, now),

@@ -12,6 +12,7 @@ import {
 } from '../src/conformance/harness.ts'
 import { LowWater, type Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
+import { fn } from '../src/postgres/sql.ts'
 import { insertJobs, plainDraft } from '../src/sqlite/enqueue/insert.ts'
 import * as enqueue from '../src/sqlite/enqueue/sql.ts'
 import * as sqlite from '../src/sqlite/sql.ts'
@@ -68,8 +69,8 @@ describe('the plans of the hot path on Postgres', () => {
   async function finish(count: number) {
     await fill({ count, dueIn: -2 * MINUTE })
     await session.run(
-      `select oncue.settle_v1($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
-       from oncue.claim_v1($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
+      `select ${fn('settle')}($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
+       from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
       [now(), WORKER, LEASE, count],
     )
     await session.run('vacuum oncue.jobs')
@@ -223,7 +224,7 @@ describe('the plans of the hot path on Postgres', () => {
         ),
       )
       const one = await claim({ topics: ['running'], limit: 1 })
-      const tended = await session.explain({ text: 'select oncue.tend_v1($1)', values: [now()] })
+      const tended = await session.explain({ text: `select ${fn('tend')}($1)`, values: [now()] })
       return { settle: settled.buffers, claim: one.buffers, poll: tended.buffers }
     }
 
@@ -258,7 +259,7 @@ describe('the plans of the hot path on Postgres', () => {
          insert into oncue.slots (key, waiting) select 'k:user:' || n, true from generate_series(1, $2) n`,
         [now(), keys],
       )
-      return (await session.explain({ text: 'select oncue.tend_v1($1)', values: [now()] })).buffers
+      return (await session.explain({ text: `select ${fn('tend')}($1)`, values: [now()] })).buffers
     }
     const small = await measure(400)
     expect(await measure(20_000)).toBeLessThanOrEqual(1.6 * small + 40)

@@ -4,6 +4,7 @@ import { aJob, claiming, claimOne, complete, read, WORKER } from '../src/conform
 import { diagnose } from '../src/diagnose.ts'
 import { openStore } from '../src/open.ts'
 import { toOncueError } from '../src/postgres/errors.ts'
+import { fn } from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
 import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
 import { withClient } from './postgres-transactions.ts'
@@ -23,10 +24,10 @@ const admin = <T>(use: (client: pg.Client) => Promise<T>) => withClient(database
 
 describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level) => {
   const FUNCTIONS = [
-    `oncue.claim_v1(null, '${WORKER}', 1000, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
-    `oncue.settle_v1(null, '{}', '{}', null, null, '{}', '{}', '{}')`,
-    `oncue.note_v1(null, '[]')`,
-    `oncue.rescue_v1(null, 800, 20000, 5000, 0, null)`,
+    `${fn('claim')}(null, '${WORKER}', 1000, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
+    `${fn('settle')}(null, '{}', '{}', null, null, '{}', '{}', '{}')`,
+    `${fn('note')}(null, '[]')`,
+    `${fn('rescue')}(null, 800, 20000, 5000, 0, null)`,
   ]
 
   it.each(FUNCTIONS)('is refused by name: %s', async (call) => {
@@ -101,18 +102,18 @@ describe('what tries again while others are faster', () => {
     const { id, run } = await claimOne(store, claiming())
     await before('oncue.events', `raise unique_violation;`)
     const notes = JSON.stringify([{ id, run, events: [['e', '1']] }])
-    expect(await call(`select oncue.note_v1(null, '${notes}')`)).toMatchObject(conflict)
+    expect(await call(`select ${fn('note')}(null, '${notes}')`)).toMatchObject(conflict)
   })
 
   it('gives up with a conflict: an event', async () => {
     await before('oncue.events', `return null;`)
-    const append = `select oncue.append_event_v1(now(), array[gen_random_uuid()], 'e', array['1'::json])`
+    const append = `select ${fn('append_event')}(now(), array[gen_random_uuid()], 'e', array['1'::json])`
     expect(await call(append)).toMatchObject(conflict)
   })
 
   it('gives up with a conflict: a key', async () => {
     await before('oncue.keys', `return null;`)
-    const take = `select oncue.take_key_v1(now(), 'mail', 'k', gen_random_uuid(), 1000, false)`
+    const take = `select ${fn('take_key')}(now(), 'mail', 'k', gen_random_uuid(), 1000, false)`
     expect(await call(take)).toMatchObject(conflict)
   })
 
@@ -120,7 +121,7 @@ describe('what tries again while others are faster', () => {
     await store.enqueue([aJob()])
     const { id, run } = await claimOne(store)
     await before('oncue.history', `raise unique_violation;`)
-    const settle = `select oncue.settle_v1(null, '{${id}}', '{${run}}', null, null, '{}', '{}', '{}')`
+    const settle = `select ${fn('settle')}(null, '{${id}}', '{${run}}', null, null, '{}', '{}', '{}')`
     expect(await call(settle)).toMatchObject(conflict)
   })
 })

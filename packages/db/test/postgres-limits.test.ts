@@ -5,6 +5,7 @@ import { openStore } from '../src/open.ts'
 import { decodeWork, TYPES } from '../src/postgres/decode.ts'
 import { LowWater } from '../src/postgres/low-water.ts'
 import * as sql from '../src/postgres/sql.ts'
+import { fn } from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
 import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
 
@@ -27,7 +28,7 @@ describe('a limit on Postgres that is set while a claim is under way', () => {
   async function claimUncommitted(limit: number): Promise<void> {
     await other.query('begin')
     await other.query(
-      `select from oncue.claim_v1(null, $1, $2, '{default}', null, $3, $3, '{}', '{}', '{}', '{}')`,
+      `select from ${fn('claim')}(null, $1, $2, '{default}', null, $3, $3, '{}', '{}', '{}', '{}')`,
       [WORKER, LEASE, limit],
     )
   }

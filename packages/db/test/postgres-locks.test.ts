@@ -13,10 +13,11 @@ import {
 } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
+import { fn } from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
 import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
 
-const SETTLE = `select from oncue.settle_v1(null, array[$1]::uuid[], array[$2]::integer[], null, null, '{}', '{}', '{}')`
+const SETTLE = `select from ${fn('settle')}(null, array[$1]::uuid[], array[$2]::integer[], null, null, '{}', '{}', '{}')`
 
 /** Two transactions at once, interleaved by locks that a third one holds. */
 describe('who waits for whom on Postgres', () => {
@@ -126,7 +127,7 @@ describe('who waits for whom on Postgres', () => {
     it('a second one leaves a first that is under way alone', async () => {
       await aChain()
       await other.query('begin')
-      await other.query('select oncue.tend_v1(null)')
+      await other.query(`select ${fn('tend')}(null)`)
       const second = store.rescue()
       const outcome = await endsOrWaits(second)
       await other.query('commit')
@@ -247,7 +248,7 @@ describe('who waits for whom on Postgres', () => {
     it('is not undone by an error in what the poll does besides', async () => {
       await aChain()
       await watcher.query(
-        `create or replace function oncue.tend_v1(p_now timestamptz) returns void language plpgsql
+        `create or replace function ${fn('tend')}(p_now timestamptz) returns void language plpgsql
          as $$ begin raise exception 'deadlock detected' using errcode = '22000'; end $$`,
       )
       await expect(patient.rescue()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' })
@@ -258,7 +259,7 @@ describe('who waits for whom on Postgres', () => {
     it('goes on while the poll of another worker is stuck', async () => {
       await aChain()
       await other.query('begin')
-      await other.query('select oncue.tend_v1(null)')
+      await other.query(`select ${fn('tend')}(null)`)
       const noticing = patient.rescue()
       const outcome = await endsOrWaits(noticing)
       if (outcome === 'waits') await other.query('commit')
@@ -301,7 +302,7 @@ describe('who waits for whom on Postgres', () => {
 
   describe('events', () => {
     const prune = () =>
-      other.query(`select oncue.prune_v1(null, 'default', 'mail_digest', 'completed', 'infinity', 10)`)
+      other.query(`select ${fn('prune')}(null, 'default', 'mail_digest', 'completed', 'infinity', 10)`)
 
     it('are not appended to a job that is being pruned', async () => {
       const [id = ''] = await store.enqueue([aJob()])
@@ -339,7 +340,7 @@ describe('who waits for whom on Postgres', () => {
       await watcher.query(`insert into oncue.slots (key, max_running, waiting) values ('k:k', 1, true)`)
       await other.query('begin')
       await other.query(
-        `select from oncue.claim_v1(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
+        `select from ${fn('claim')}(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
         [WORKER, LEASE],
       )
       const poll = store.rescue()
@@ -374,7 +375,7 @@ describe('who waits for whom on Postgres', () => {
       await store.enqueue([1, 2].map(() => aJob({ concurrencyKey: 'k', concurrencyLimit: 2 })))
       await other.query('begin')
       await other.query(
-        `select from oncue.claim_v1(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
+        `select from ${fn('claim')}(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
         [WORKER, LEASE],
       )
       const claim = store.claim({ queues: ['default'], limit: 1, worker: newWorkerId(), leaseMs: LEASE })

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { aJob, Bench, claiming, complete, MINUTE } from '../src/conformance/harness.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
+import { fn } from '../src/postgres/sql.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
 import type { Place } from '../src/reads/cursor.ts'
 import type { Fragment } from '../src/reads/fragment.ts'
@@ -159,7 +160,7 @@ describe('the plan of a prune on Postgres', () => {
       client.on('notice', ({ message = '' }) => {
         if (message.startsWith('duration:')) plans.push(JSON.parse(message.slice(message.indexOf('{'))).Plan)
       })
-      const prune = `select oncue.prune_v1(null, 'default', 'topic-1', '${status}', '2027-01-01', 10)`
+      const prune = `select ${fn('prune')}(null, 'default', 'topic-1', '${status}', '2027-01-01', 10)`
       await client.query(prune)
       await client.query(HISTORY, [20_000])
       await client.query(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
@@ -342,7 +343,7 @@ const HISTORY = `insert into oncue.history (id, run_at, created, started_at, fin
   from generate_series(1, $1::integer) n, lateral (select '2026-01-01'::timestamptz + n * interval '1 second' as at) t`
 
 const JOB_META = `insert into oncue.job_meta (key, value, created, job_id)
-  select e.key, e.value, h.created, h.id from oncue.history h, oncue.meta_entries_v1(h.meta) e`
+  select e.key, e.value, h.created, h.id from oncue.history h, oncue.meta_entries(h.meta) e`
 
 const JOBS = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries, queue,
     topic, payload)

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { NewChannel } from '../channels.ts'
-import type { Control } from '../control/index.ts'
+import { type Control, openControl } from '../control/index.ts'
 import type { Store } from '../store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 
@@ -13,7 +13,8 @@ function aChannel(changes: Partial<NewChannel> = {}): NewChannel {
 
 async function aDevice(store: Store, name = "Ada's phone"): Promise<string> {
   const hash = createHash('sha256').update(randomUUID()).digest('hex')
-  const { id } = await store.tokens.create({ kind: 'device', name, role: 'operator', hash })
+  const { tokens } = await openControl(store)
+  const { id } = await tokens.create({ kind: 'device', name, role: 'operator', hash })
   return id
 }
 
@@ -101,7 +102,7 @@ export function describeChannels(dialect: Dialect): void {
         await store.channels.setPush(device, PUSH_TOKEN)
         const push = { kind: 'push', address: PUSH_TOKEN, tokenId: device, enabled: true, secret: null }
         expect(await control.channels.list()).toMatchObject([{ ...push, name: "Ada's phone" }])
-        await store.tokens.rename(device, 'the old phone')
+        await control.tokens.rename(device, 'the old phone')
         expect(await control.channels.list()).toMatchObject([{ ...push, name: 'the old phone' }])
       })
 
@@ -167,10 +168,9 @@ export function describeChannels(dialect: Dialect): void {
       })
 
       it('is only for a device that there is', async () => {
-        const store = await bench.openWithClock()
-        const control = await bench.openControl(store)
+        const { store, control } = await bench.openBoth()
         const hash = createHash('sha256').update('no device').digest('hex')
-        const token = await store.tokens.create({ kind: 'token', name: 'shop', role: 'admin', hash })
+        const token = await control.tokens.create({ kind: 'token', name: 'shop', role: 'admin', hash })
         for (const id of [token.id, randomUUID(), 'no id'])
           await expect(store.channels.setPush(id, PUSH_TOKEN)).rejects.toMatchObject({
             code: 'TOKEN_NOT_FOUND',

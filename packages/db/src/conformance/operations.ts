@@ -56,7 +56,7 @@ export function describeOperations(dialect: Dialect): void {
       return streams.map((events) => events.filter(({ type }) => type === 'requeued').length)
     }
 
-    const audited = async (store: Store) => (await store.audit.list()).items
+    const audited = async (store: Store) => (await (await bench.openControl(store)).audit.list()).items
 
     describe('a batch', () => {
       it('is done and accounted for, one after the other, until the end', async () => {

@@ -22,6 +22,7 @@ export type Client = Omit<PrismaClient, `$${string}`> & {
 /** What each part of Control works with. */
 export type Context = {
   readonly client: Client
+  readonly dialect: Connection['dialect']
   /** The database's clock, or a test's: no time comes from this process or from Prisma. */
   readonly now: () => Promise<Date>
 }
@@ -46,21 +47,25 @@ export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJs
 /** Longer than a writer waits for other processes (sqlite/client.ts). */
 const MAX_WAIT_MS = 15_000
 
+type Generated = typeof import('../generated/sqlite/client.ts')
+
 /** A Prisma client over the store's own connections, whose errors are ours. */
 export async function openClient(connection: Connection): Promise<Client> {
   const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
-  const client =
+  const { PrismaClient } =
     connection.dialect === 'postgres'
-      ? new (await import('../generated/postgres/client.ts')).PrismaClient(options)
-      : new (await import('../generated/sqlite/client.ts')).PrismaClient(options)
-  return client.$extends({
+      ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
+      : await import('../generated/sqlite/client.ts')
+  return new PrismaClient(options).$extends({
     query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
   }) as unknown as Client
 }
 
-function throwOurs(error: Error): never {
+function throwOurs(error: Error & { readonly code?: string }): never {
   if (isOncueError(error.cause)) throw error.cause
-  throw new OncueError('DATABASE_ERROR', `Prisma: ${error.message}`, { cause: error })
+  // P2028: a batch took longer than Prisma allows, and was rolled back.
+  const code = error.code === 'P2028' ? 'DATABASE_BUSY' : 'DATABASE_ERROR'
+  throw new OncueError(code, `Prisma: ${error.message}`, { cause: error })
 }
 
 const TEXT: typeof ColumnTypeEnum.Text = 7

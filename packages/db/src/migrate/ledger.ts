@@ -8,8 +8,22 @@ export interface AppliedMigration {
   needs: string
 }
 
-/** What a rollback would hit. */
+/** A set of functions that is installed. */
+export interface InstalledFunctions {
+  hash: string
+  /** The version of the build that installed it. */
+  release: string
+  /** The migration whose tables it was written for. */
+  needs: string
+  lastSeen: Date
+}
+
+/** What can be asked inside and outside of a transaction. */
 interface Census {
+  /** Whether a set of functions is installed. Every role may ask. SQLite needs none. */
+  hasFunctions(hash: string): Promise<boolean>
+  /** The sets of functions that were recorded, oldest first. SQLite has none. */
+  functionSets(): Promise<InstalledFunctions[]>
   /** How many rows a table holds, by its name as migrations write it. */
   rowsOf(table: string): Promise<number>
   /** Workers that run now. 0 where there is no table of them. */
@@ -29,11 +43,14 @@ export interface MigrationDatabase extends Census {
 }
 
 /** What may be done inside `alone`. */
-export interface Ledger extends Pick<Census, 'liveWorkers'> {
+export interface Ledger extends Pick<Census, 'liveWorkers' | 'functionSets' | 'hasFunctions'> {
   /** Makes the record of migrations if it is missing, and answers it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>
   record(migration: Migration): Promise<void>
+  recordFunctions(set: Omit<InstalledFunctions, 'lastSeen'>): Promise<void>
+  /** Removes a set and its record. */
+  dropFunctions(hash: string): Promise<void>
   forget(name: string): Promise<void>
   /** After the last rollback: leaves the database as it was before Oncue came. */
   remove(): Promise<void>

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
 import { LIVE_MS } from '../reads/workers.ts'
-import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
+import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
 const LOCK = '1869505397, 1'
@@ -21,6 +21,17 @@ const CREATE_LEDGER = `create table if not exists oncue.migrations (
 
 const RECORD = `insert into oncue.migrations (name, checksum, applied_at, needs)
   values ($1, $2, date_trunc('milliseconds', clock_timestamp()), $3)`
+
+const RECORD_FUNCTIONS = `insert into oncue.function_sets (hash, release, needs, installed_at, last_seen)
+  select $1, $2, $3, c.now, c.now from (select oncue.clock() as now) c`
+
+/** How the set with a hash is dropped. Functions at once, because some need others to exist; then the types in them. */
+const FUNCTIONS_AND_TYPES = `
+select 'drop function ' || string_agg(oid::regprocedure::text, ', ') as drop from pg_proc
+where pronamespace = 'oncue'::regnamespace and right(proname, 9) = '_' || $1
+union all
+select 'drop type ' || string_agg(oid::regtype::text, ', ') from pg_type
+where typnamespace = 'oncue'::regnamespace and right(typname, 9) = '_' || $1 and typcategory <> 'A'`
 
 /**
  * How long a migration waits for a table that somebody uses, before it lets everybody past and comes again: behind a
@@ -50,6 +61,8 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
   return {
     applied: () => translated(() => readInstalled(client)),
     alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),
+    hasFunctions: (hash) => translated(() => hasFunctions(client, hash)),
+    functionSets: () => translated(() => readFunctionSets(client)),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
     liveWorkers: () => translated(() => countLiveWorkers(client)),
     close: () => client.end(),
@@ -116,6 +129,14 @@ function ledgerOn(client: pg.Client): Ledger {
       return readLedger(client)
     },
     liveWorkers: () => countLiveWorkers(client),
+    hasFunctions: (hash) => hasFunctions(client, hash),
+    functionSets: () => readFunctionSets(client),
+    recordFunctions: ({ hash, release, needs }) => run(RECORD_FUNCTIONS, [hash, release, needs]),
+    async dropFunctions(hash) {
+      const { rows } = await client.query(FUNCTIONS_AND_TYPES, [hash])
+      for (const { drop } of rows) if (drop) await run(drop)
+      await run('delete from oncue.function_sets where hash = $1', [hash])
+    },
     execute: (statement) => run(statement),
     record: ({ name, checksum, needs }) => run(RECORD, [name, checksum, needs]),
     forget: (name) => run('delete from oncue.migrations where name = $1', [name]),
@@ -155,6 +176,25 @@ async function readLedger(client: pg.Client): Promise<AppliedMigration[]> {
     'select name, checksum, applied_at as "appliedAt", needs from oncue.migrations order by name collate "C"',
   )
   return rows
+}
+
+async function hasFunctions(client: pg.Client, hash: string): Promise<boolean> {
+  const { rows } = await client.query(
+    `select exists (
+       select from pg_proc where pronamespace = to_regnamespace('oncue') and proname = 'claim_' || $1) as installed`,
+    [hash],
+  )
+  return rows[0].installed
+}
+
+async function readFunctionSets(client: pg.Client): Promise<InstalledFunctions[]> {
+  const { rows } = await client.query(`select to_regclass('oncue.function_sets') is not null as installed`)
+  if (!rows[0].installed) return []
+  return (
+    await client.query<InstalledFunctions>(
+      'select hash, release, needs, last_seen as "lastSeen" from oncue.function_sets order by installed_at, hash',
+    )
+  ).rows
 }
 
 async function countLiveWorkers(client: pg.Client): Promise<number> {

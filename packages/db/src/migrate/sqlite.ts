@@ -46,6 +46,8 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
         throw toOncueError(error)
       }
     },
+    hasFunctions: async () => true,
+    functionSets: async () => [],
     rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
     liveWorkers: () => whenFree(() => countLiveWorkers(db)),
     async close() {
@@ -69,6 +71,10 @@ function ledgerOn(db: Database): Ledger {
     async record({ name, checksum, needs }) {
       db.prepare(RECORD).run(name, checksum, Date.now(), needs)
     },
+    hasFunctions: async () => true,
+    functionSets: async () => [],
+    async recordFunctions() {},
+    async dropFunctions() {},
     async forget(name) {
       db.prepare('DELETE FROM oncue_migrations WHERE name = ?').run(name)
     },

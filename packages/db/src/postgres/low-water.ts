@@ -1,6 +1,6 @@
 import type { ClaimedJob, ClaimRequest } from '../store.ts'
 
-/** Parallel arrays, as claim_v1 takes them. */
+/** Parallel arrays, as the function claim takes them. */
 export type Marks = {
   readonly queues: string[]
   readonly priorities: number[]

@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto'
 import type { NewJob } from '@oncue/core'
 import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
+import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
 import { onceKeyOf } from '../keys.ts'
 import type { EncodedNote } from '../notes.ts'
 import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
+import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
 
 /** Pure builders: what is sent to Postgres, and nothing that sends it. `now` is null but in tests. */
@@ -21,25 +24,38 @@ export type Query = {
  */
 const WORK = { query_timeout: 15_000 }
 
+/** A function of the set that this build has installed. */
+export const fn = (name: FunctionName) => `oncue.${name}_${FUNCTION_SET}`
+
+/**
+ * A statement that connections prepare. Its name tells its text: a pooler may hand a session from one build to
+ * another, which must never run a statement of the first.
+ */
+function prepared(label: string, text: string) {
+  return { name: `oncue_${label}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`, text }
+}
+
+/** A prepared call of a function that returns rows. */
+function preparedCall(name: FunctionName, parameters: number) {
+  const list = Array.from({ length: parameters }, (_, i) => `$${i + 1}`).join(', ')
+  return { ...WORK, ...prepared(name, `select * from ${fn(name)}(${list})`) }
+}
+
 type Column = { readonly name: string; readonly type: string; readonly of: (job: NewJob) => unknown }
 
-const JOB_COLUMNS: readonly Column[] = [
-  { name: 'id', type: 'uuid', of: (job) => job.id },
-  { name: 'queue', type: 'text', of: (job) => job.queue },
-  { name: 'topic', type: 'text', of: (job) => job.topic },
-  { name: 'payload', type: 'json', of: (job) => (isInline(job.payload) ? job.payload : null) },
-  { name: 'priority', type: 'smallint', of: (job) => job.priority },
-  { name: 'max_retries', type: 'smallint', of: (job) => job.maxRetries },
-  { name: 'timeout_ms', type: 'integer', of: (job) => job.timeoutMs },
-  { name: 'retry', type: 'json', of: (job) => (job.retry ? JSON.stringify(job.retry) : null) },
-  { name: 'concurrency_key', type: 'text', of: (job) => job.concurrencyKey },
-  { name: 'concurrency_limit', type: 'smallint', of: (job) => job.concurrencyLimit },
-  { name: 'deps_left', type: 'integer', of: (job) => job.after.length },
-  { name: 'parent_id', type: 'uuid', of: (job) => job.parentId },
-  { name: 'trace', type: 'text', of: (job) => job.trace },
-  { name: 'meta', type: 'jsonb', of: (job) => job.meta },
+const ENQUEUED = enqueuedColumns()
+const DEPS_LEFT = 'deps_left'
+
+/** Of a job without a key. */
+const PLAIN_COLUMNS: readonly Column[] = [
+  { name: DEPS_LEFT, type: 'integer', of: (job) => job.after.length },
+  ...ENQUEUED.filter((column) => !column.keyed).map(({ name, type, enqueue }) => ({
+    name,
+    type: COLUMN_TYPES[type].postgres,
+    of: enqueue,
+  })),
 ]
-const NAMES = JOB_COLUMNS.map((column) => column.name).join(', ')
+const NAMES = PLAIN_COLUMNS.map((column) => column.name).join(', ')
 
 /** How many jobs one insert carries. */
 export const ENQUEUE_CHUNK = 1_000
@@ -57,18 +73,18 @@ export function enqueue(jobs: readonly NewJob[], now: Date | null): Query {
 function enqueueOne(job: NewJob, now: Date | null): Query {
   return {
     ...(job.meta === null ? ENQUEUE_ONE : ENQUEUE_ONE_WITH_META),
-    values: [now, ...JOB_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
+    values: [now, ...PLAIN_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
   }
 }
 
 const INSERT_ONE = insertJobs(
-  JOB_COLUMNS.map((column, i) => `$${i + 2}::${column.type}`),
-  `$${JOB_COLUMNS.length + 2}::timestamptz`,
-  `$${JOB_COLUMNS.length + 3}::bigint`,
+  PLAIN_COLUMNS.map((column, i) => `$${i + 2}::${column.type}`),
+  `$${PLAIN_COLUMNS.length + 2}::timestamptz`,
+  `$${PLAIN_COLUMNS.length + 3}::bigint`,
   '',
 )
-const ENQUEUE_ONE = { name: 'oncue_enqueue_1', text: INSERT_ONE }
-const ENQUEUE_ONE_WITH_META = { name: 'oncue_enqueue_meta_1', text: withMeta(INSERT_ONE, []) }
+const ENQUEUE_ONE = prepared('enqueue', INSERT_ONE)
+const ENQUEUE_ONE_WITH_META = prepared('enqueue_meta', withMeta(INSERT_ONE, []))
 
 function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const values: unknown[] = [now]
@@ -82,7 +98,7 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
     names.push(name)
     return `s.${name}`
   }
-  const expressions = JOB_COLUMNS.map(column)
+  const expressions = PLAIN_COLUMNS.map(column)
   const runAt = column({ name: 'run_at', type: 'timestamptz', of: dueAt })
   const delay = column({ name: 'delay', type: 'bigint', of: (job) => job.delayMs })
   const source = arrays.length ? `, unnest(${arrays.join(', ')}) as s(${names.join(', ')})` : ''
@@ -118,7 +134,7 @@ function withMeta(insert: string, ctes: readonly string[]): string {
   return withAll(
     [...ctes, `made as (${insert} returning id, created, meta)`],
     `insert into oncue.job_meta (key, value, created, job_id)
-select e.key, e.value, m.created, m.id from made m, oncue.meta_entries_v1(m.meta) e`,
+select e.key, e.value, m.created, m.id from made m, oncue.meta_entries(m.meta) e`,
   )
 }
 
@@ -128,7 +144,7 @@ function withAll(ctes: readonly string[], statement: string): string {
 
 /** `$1` is the time of a test's clock. All rows share one moment: the clock is read once. */
 function insertJobs(columns: readonly string[], runAt: string, delayMs: string, source: string): string {
-  const parents = columns[JOB_COLUMNS.findIndex((column) => column.name === 'deps_left')]
+  const parents = columns[PLAIN_COLUMNS.findIndex((column) => column.name === DEPS_LEFT)]
   return `insert into oncue.jobs (created, updated, status, run_at, visible_at, ${NAMES})
 select c.now, c.now, (case when ${parents} = 0 then 'pending' else 'blocked' end)::oncue."Status",
   d.due, case when ${parents} = 0 then d.due end, ${columns.join(', ')}
@@ -141,11 +157,17 @@ function dueAt(job: NewJob): string | null {
   return job.runAt?.toISOString() ?? null
 }
 
+const CLAIM = preparedCall('claim', 11)
+const SETTLE = preparedCall('settle', 9)
+const SETTLE_AND_CLAIM = preparedCall('settle_and_claim', 18)
+const HEARTBEAT = preparedCall('heartbeat', 6)
+const NOTE = preparedCall('note', 3)
+const RESCUE = preparedCall('rescue', 6)
+const TEND = { ...WORK, ...prepared('tend', `select ${fn('tend')}($1)`) }
+
 export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Query {
   return {
-    ...WORK,
-    name: 'oncue_claim_1',
-    text: 'select * from oncue.claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+    ...CLAIM,
     values: [now, ...claimValues(request, marks)],
   }
 }
@@ -156,9 +178,7 @@ export function settle(
   worker: string | null = null,
 ): Query {
   return {
-    ...WORK,
-    name: 'oncue_settle_1',
-    text: 'select * from oncue.settle_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    ...SETTLE,
     values: [now, ...settleValues(settlements), worker],
   }
 }
@@ -170,9 +190,7 @@ export function settleAndClaim(
   now: Date | null,
 ): Query {
   return {
-    ...WORK,
-    name: 'oncue_settle_and_claim_1',
-    text: `select * from oncue.settle_and_claim_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+    ...SETTLE_AND_CLAIM,
     values: [now, ...settleValues(settlements), ...claimValues(request, marks)],
   }
 }
@@ -250,9 +268,7 @@ function byIdAndRun(a: RunRef, b: RunRef): number {
 export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
   const runs = request.runs.toSorted(byIdAndRun)
   return {
-    ...WORK,
-    name: 'oncue_heartbeat_1',
-    text: 'select * from oncue.heartbeat_v1($1, $2, $3, $4, $5, $6)',
+    ...HEARTBEAT,
     values: [
       now,
       request.worker,
@@ -270,14 +286,12 @@ export function held(worker: string): Query {
 
 export function note(notes: readonly EncodedNote[], now: Date | null, worker: string | null = null): Query {
   return {
-    ...WORK,
-    name: 'oncue_note_1',
-    text: 'select * from oncue.note_v1($1, $2, $3)',
+    ...NOTE,
     values: [now, JSON.stringify(notes), worker],
   }
 }
 
-/** How patient to be, in milliseconds, before others are declared dead: see rescue_v1. */
+/** How patient to be, in milliseconds, before others are declared dead: see rescue.sql. */
 export type Patience = {
   readonly gone: number
   readonly most: number
@@ -288,15 +302,13 @@ export type Patience = {
 export function rescue(patience: Patience, worker: string | null, now: Date | null): Query {
   const { gone, most, settle, grace } = patience
   return {
-    ...WORK,
-    name: 'oncue_rescue_1',
-    text: 'select * from oncue.rescue_v1($1, $2, $3, $4, $5, $6)',
+    ...RESCUE,
     values: [now, gone, most, settle, grace, worker],
   }
 }
 
 export function tend(now: Date | null): Query {
-  return { ...WORK, name: 'oncue_tend_1', text: 'select oncue.tend_v1($1)', values: [now] }
+  return { ...TEND, values: [now] }
 }
 
 /** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
@@ -318,23 +330,21 @@ export function stepDown(what: string, by: string): Query {
 
 /** Jobs with a key. Returns n (the place in `jobs`), job_id, outcome. */
 export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
-  const rows = jobs.map((job) => {
-    const inline = isInline(job.payload)
-    return {
-      ...job,
-      payload: inline ? job.payload : null,
-      big: inline ? null : job.payload,
-      uniqueKey: job.unique?.key,
-      uniqueScope: job.unique?.scope === 'all' ? job.unique.scope : undefined,
-      uniqueMs: job.unique?.withinMs,
-      onConflict: job.unique?.onConflict,
-      ifRunning: job.unique?.ifRunning,
-      onceKey: onceKeyOf(job)?.key,
-      onceMs: LIMITS.idempotencyMs,
-    }
-  })
+  const rows = jobs.map((job) => ({
+    ...Object.fromEntries(ENQUEUED.map(({ name, enqueue }) => [name, enqueue(job)])),
+    big: isInline(job.payload) ? null : job.payload,
+    uniqueMs: job.unique?.withinMs,
+    onConflict: job.unique?.onConflict,
+    ifRunning: job.unique?.ifRunning,
+    onceKey: onceKeyOf(job)?.key,
+    onceMs: LIMITS.idempotencyMs,
+    sameQueue: job.sameQueue,
+    runAt: job.runAt,
+    delayMs: job.delayMs,
+    after: job.after,
+  }))
   return {
-    text: 'select * from oncue.enqueue_keyed_v1($1::timestamptz, $2::json)',
+    text: `select * from ${fn('enqueue_keyed')}($1::timestamptz, $2::json)`,
     values: [now, JSON.stringify(rows)],
   }
 }
@@ -365,7 +375,7 @@ on conflict do nothing`,
       ],
     },
     {
-      text: 'select oncue.link_v1($1::timestamptz, $2::uuid[])::text',
+      text: `select ${fn('link')}($1::timestamptz, $2::uuid[])::text`,
       values: [now, jobs.map((job) => job.id)],
     },
   ]
@@ -374,15 +384,15 @@ on conflict do nothing`,
 /** Each answers rows of (reason, count); reason `done` is how many it was done to. */
 export const ACTIONS = {
   requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, null from oncue.requeue_v1($1, $2, $3, $4)',
+    text: `select reason, count, null from ${fn('requeue')}($1, $2, $3, $4)`,
     values: [now, ids, asOf, by],
   }),
   cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, to_json(busy) from oncue.cancel_v1($1, $2, $3, $4)',
+    text: `select reason, count, to_json(busy) from ${fn('cancel')}($1, $2, $3, $4)`,
     values: [now, ids, asOf, by],
   }),
   delete: (ids: readonly string[], asOf: Date | null, _by: string | null, now: Date | null): Query => ({
-    text: 'select reason, count, null from oncue.delete_v1($1, $2, $3)',
+    text: `select reason, count, null from ${fn('delete')}($1, $2, $3)`,
     values: [now, ids, asOf],
   }),
 }
@@ -396,7 +406,7 @@ export function prune(
   now: Date | null,
 ): Query {
   return {
-    text: 'select oncue.prune_v1($1, $2, $3, $4, $5, $6)',
+    text: `select ${fn('prune')}($1, $2, $3, $4, $5, $6)`,
     values: [now, queue, topic, status, before, limit],
   }
 }

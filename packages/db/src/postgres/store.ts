@@ -88,7 +88,7 @@ export class PostgresStore extends ColdStore implements Store {
     try {
       const sessions = await hasSessions(options.url, store.#client.pool)
       if (!sessions)
-        await store.#client.rows({ text: 'select oncue.require_read_committed_v1()::text', values: [] })
+        await store.#client.rows({ text: `select ${sql.fn('require_read_committed')}()::text`, values: [] })
       store.#capabilities = { ...POSTGRES, sessions }
       return store
     } catch (error) {

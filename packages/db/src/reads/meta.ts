@@ -21,7 +21,7 @@ export function entriesStatement(
   const { key, value, where } = META_ROW
   const entries =
     dialect === 'postgres'
-      ? q`{meta_entries_v1}(cast(${json} as jsonb))`
+      ? q`{meta_entries}(cast(${json} as jsonb))`
       : q`(select ${raw(`${key} as key, ${value} as value`)} from json_each(${json}) e where ${raw(where)})`
   const same = all([raw('m.key = w.key and m.value = w.value'), ...createdWithin('m', filter)])
   return q`select w.key, w.value,

@@ -1,6 +1,6 @@
 /** Who has which value in its meta. Lists of ids are JSON arrays. */
 
-/** Of an entry `e` of json_each: the row that it has, as oncue.meta_entries_v1 says it on Postgres. */
+/** Of an entry `e` of json_each: the row that it has, as oncue.meta_entries says it on Postgres. */
 export const META_ROW = {
   key: `substr(e.key, 1, 200)`,
   value: `substr(CASE e.type WHEN 'text' THEN json_quote(e.value) WHEN 'true' THEN e.type WHEN 'false' THEN e.type ELSE e.value END, 1, 200)`,

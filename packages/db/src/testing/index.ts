@@ -1,5 +1,6 @@
 import type {} from './global-setup.ts'
 
+export { fn } from '../postgres/sql.ts'
 export { describeCatalog } from './catalog.ts'
 export { describeContents } from './contents.ts'
 export {

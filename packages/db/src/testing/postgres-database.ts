@@ -4,6 +4,7 @@ import pg from 'pg'
 import { readConfig } from '../config.ts'
 import { migrationsFolder, readMigrations } from '../migrate/files.ts'
 import { migrate } from '../migrate.ts'
+import { FUNCTION_SET } from '../postgres/function-set.ts'
 import type { TestDatabase } from './test-database.ts'
 
 /** Any number will do, as long as nothing else on a test server uses it. */
@@ -77,7 +78,8 @@ const MAX_BYTES = 4 * 1_048_576
 async function makeEmpty(client: pg.Client): Promise<string | undefined> {
   const shape = await shapeOf(client)
   const { rows } = await client.query<{ statements: string; bytes: number }>(
-    `select string_agg(format('delete from oncue.%I', relname), ';') filter (where relname <> 'migrations') as statements,
+    `select string_agg(format('delete from oncue.%I', relname), ';') filter
+         (where relname not in ('migrations', 'function_sets')) as statements,
        sum(pg_total_relation_size(oid))::float8 as bytes
      from pg_class where relnamespace = 'oncue'::regnamespace and relkind = 'r'`,
   )
@@ -117,12 +119,12 @@ async function createDatabase(serverUrl: string, template: string): Promise<Test
 }
 
 /**
- * Named after the migrations, because a server that is given in DATABASE_URL outlives the run. It
+ * Named after the migrations and functions, because a server that is given in DATABASE_URL outlives the run. It
  * becomes a template, in the catalog's sense, last of all: one that is not was never finished.
  */
 async function makeTemplate(serverUrl: string): Promise<string> {
   const migrations = await readMigrations(migrationsFolder('postgres'))
-  const sums = migrations.map((migration) => migration.checksum).join()
+  const sums = [...migrations.map((migration) => migration.checksum), FUNCTION_SET].join()
   const name = `oncue_template_${createHash('sha256').update(sums).digest('hex').slice(0, 12)}`
   await onServer(serverUrl, async (client) => {
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK])

@@ -1,3 +1,4 @@
+drop table oncue.function_sets;
 drop table oncue.settings;
 drop table oncue.audit;
 drop table oncue.tokens;
@@ -15,7 +16,7 @@ drop table oncue.deps;
 drop table oncue.keys;
 drop table oncue.leaders;
 drop table oncue.workers;
-drop function oncue.meta_entries_v1;
+drop function oncue.meta_entries;
 drop table oncue.job_meta;
 drop table oncue.payloads;
 drop table oncue.history;

@@ -86,8 +86,7 @@ create table oncue.history (
   locked_by       uuid,
   status          oncue."Status" not null,
   run             integer not null,
-  -- Null: the usual one, 600 000, which most have. It makes every row shorter, as the null run_at does.
-  timeout_ms      integer,
+  timeout_ms      integer not null,
   priority        smallint not null,
   retries         smallint not null,
   max_retries     smallint not null,
@@ -143,7 +142,7 @@ create table oncue.job_meta (
 );
 
 -- Cut off where an index could refuse them: whoever looks up longer ones compares the job's meta too.
-create function oncue.meta_entries_v1(p_meta jsonb) returns table (key text, value text)
+create function oncue.meta_entries(p_meta jsonb) returns table (key text, value text)
   language sql immutable parallel safe
 begin atomic
   select left(e.key, 200), left(e.value::text, 200) from jsonb_each(p_meta) as e
@@ -359,4 +358,14 @@ create table oncue.settings (
   updated    timestamptz(3) not null,
   updated_by text,
   constraint settings_pkey primary key (key)
+);
+
+-- The functions that builds of Oncue have installed: each calls only its own set, whose names end in its hash.
+create table oncue.function_sets (
+  hash         text not null,
+  release      text not null,
+  needs        text not null,
+  installed_at timestamptz(3) not null,
+  last_seen    timestamptz(3) not null,
+  constraint function_sets_pkey primary key (hash)
 );

@@ -10,7 +10,7 @@ export type Edge = { readonly jobId: JobId; readonly parentId: JobId; readonly p
 /** A job that is over before it could begin. */
 export type Ended = { readonly draft: Draft; readonly status: 'failed' | 'cancelled' }
 
-/** As release_dependants_v1 of Postgres writes it. */
+/** As release_dependants of Postgres writes it. */
 export const PARENT_FAILED: JobError = {
   class: 'ParentFailed',
   message: 'A job that this one waits for did not complete',

@@ -28,7 +28,7 @@ type LiveRow = {
 /** Whom an action is about: as of a moment, if one is given. */
 export type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
 
-/** What people do to jobs, by their ids: what requeue_v1, cancel_v1, delete_v1 and prune_v1 do on Postgres. */
+/** What people do to jobs, by their ids: what requeue, cancel, delete and prune do on Postgres. */
 export class Actions {
   readonly #statements: Statements
   readonly #ends: Ends

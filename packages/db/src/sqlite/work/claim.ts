@@ -14,7 +14,7 @@ const ABOVE_ALL_PRIORITIES = 32_768
 /** How often one claim looks again at a place from which it has moved something out of the way. */
 const MAX_LOOKS = 20
 
-/** Hands out jobs: what claim_v1 does on Postgres. There is one writer, so nothing is locked or skipped. */
+/** Hands out jobs: what claim.sql does on Postgres. There is one writer, so nothing is locked or skipped. */
 export class Claims {
   readonly #statements: Statements
   readonly #limits: Limits

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { OncueError } from '@oncue/core'
+
+/** The Postgres functions of one build. Their names carry the hash, so that sets of several builds live side by side. */
+export interface FunctionSet {
+  readonly hash: string
+  /** As reviews read it: every name without the hash, in the schema `oncue`. */
+  readonly sql: string
+}
+
+/** The type or function that a statement creates. */
+const CREATED = /^create (?:function|type) oncue\.(\w+)/gm
+
+/** Built by prisma/generate.ts; the published package carries a copy beside its migrations. */
+export async function readFunctions(): Promise<FunctionSet> {
+  const fromSource = import.meta.url.endsWith('.ts')
+  const path = fromSource
+    ? '../../../../prisma/postgres/functions.sql'
+    : '../../migrations/postgres/functions.sql'
+  const file = fileURLToPath(new URL(path, import.meta.url))
+  const sql = await readFile(file, 'utf8').catch((cause) => {
+    throw new OncueError('MIGRATION_FAILED', `The functions are not where they belong: ${file}`, {
+      cause,
+      hint: 'Install @oncue/db again; if your code is bundled, leave @oncue/db out of the bundle.',
+    })
+  })
+  return functionSetOf(sql.replaceAll('\r\n', '\n'))
+}
+
+export function functionSetOf(sql: string): FunctionSet {
+  return { hash: createHash('sha256').update(sql).digest('hex').slice(0, 8), sql }
+}
+
+export function namesIn(sql: string): string[] {
+  return [...sql.matchAll(CREATED)].map(([, name]) => String(name))
+}
+
+/** What is sent to Postgres: each function and type of the set, and each call of one, carries the hash. */
+export function installable({ hash, sql }: FunctionSet, schema = 'oncue'): string {
+  const names = new Set(namesIn(sql))
+  return sql.replace(/\boncue\.(\w*)/g, (_, name: string) =>
+    names.has(name) ? `${schema}.${name}_${hash}` : `${schema}.${name}`,
+  )
+}

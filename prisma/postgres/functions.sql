@@ -1,0 +1,1904 @@
+-- Written by generate.ts from functions/*.sql. Do not edit.
+-- `migrate` installs each of these under its name and the hash of this file.
+
+create function oncue.after_finish(p_now timestamptz, p_ids uuid[], p_completed boolean, p_keyed uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  perform oncue.release_dependants(p_now, p_ids, p_completed);
+  perform oncue.free_slots(p_now, p_ids);
+  if p_keyed is not null then
+    delete from oncue.keys k where k.job_id = any (p_keyed) and k.until is null;
+  end if;
+end $$;
+
+create function oncue.aged_levels(p_queue text, p_now timestamptz, p_ageing_ms integer,
+    out priorities integer[], out dues timestamptz[])
+  language sql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set jit = off
+begin atomic
+  with recursive level as (
+    (select j.priority, j.visible_at from oncue.jobs j
+     where j.queue = p_queue and j.visible_at is not null and j.status = 'pending'
+     order by j.priority desc, j.visible_at limit 1)
+    union all
+    select n.priority, n.visible_at from level l, lateral (
+      select j.priority, j.visible_at from oncue.jobs j
+      where j.queue = p_queue and j.visible_at is not null and j.priority < l.priority and j.status = 'pending'
+      order by j.priority desc, j.visible_at limit 1) n
+  ), aged as (
+    select l.priority::integer as priority,
+      l.priority + extract(epoch from p_now - l.visible_at) * 1000 / p_ageing_ms as rank
+    from level l where l.visible_at <= p_now
+  ), ordered as (
+    select a.priority, row_number() over w as n,
+      coalesce(p_now - greatest(0, lead(a.rank) over w - a.priority) * p_ageing_ms * interval '1 millisecond', p_now) as due
+    from aged a window w as (order by a.rank desc, a.priority desc)
+    union all
+    select a.priority, 100000 - a.priority, p_now from aged a
+  )
+  select array_agg(o.priority order by o.n), array_agg(o.due order by o.n) from ordered o;
+end;
+
+create function oncue.append_event(p_now timestamptz, p_ids uuid[], p_type text, p_data json[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_ids uuid[] := p_ids;
+  v_data json[] := p_data;
+begin
+  for v_try in 1..100 loop
+    exit when coalesce(cardinality(v_ids), 0) = 0;
+    with wanted as (
+      select w.id, w.data, 1 + coalesce(
+        (select e.version from oncue.events e where e.job_id = w.id order by e.version desc limit 1), 0) as version
+      from unnest(v_ids, v_data) as w(id, data)
+    ), written as (
+      insert into oncue.events (job_id, version, type, data, created)
+      select w.id, w.version, p_type, w.data, p_now from wanted w
+      on conflict (job_id, version) do nothing
+      returning job_id
+    )
+    select coalesce(array_agg(w.id), '{}'), array_agg(w.data) into v_ids, v_data
+    from wanted w where w.id not in (select job_id from written);
+  end loop;
+  if cardinality(v_ids) > 0 then
+    raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+  end if;
+end $$;
+
+create function oncue.assert_queue(p_id uuid, p_queue text) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  if exists (select from oncue.jobs j where j.id = p_id and j.queue <> p_queue)
+    or exists (select from oncue.history h where h.id = p_id and h.queue <> p_queue) then
+    raise exception 'A job in another queue has this key, and the caller may enqueue into some queues only'
+      using errcode = 'OC004';
+  end if;
+end $$;
+
+create function oncue.bucket(p_duration interval) returns text
+  language sql immutable parallel safe
+  return chr(48 + least(47, floor(2 * ln(1 + greatest(0, date_part('epoch', p_duration) * 1000)) / 0.6931471805599453))::integer);
+
+create function oncue.cancel(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
+  returns table (reason text, count integer, busy uuid[])
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_locked uuid[];
+  v_waiting uuid[];
+  v_running uuid[];
+  v_event constant json := json_build_object('by', p_by);
+begin
+  select coalesce(array_agg(l.id), '{}'), array_agg(l.id) filter (where l.status <> 'processing'),
+      array_agg(l.id) filter (where l.status = 'processing')
+    into v_locked, v_waiting, v_running
+    from (
+      select j.id, j.status from oncue.jobs j
+      where j.id = any (p_ids) and (p_as_of is null or j.created <= p_as_of)
+      for update skip locked
+    ) l;
+  if v_waiting is not null then
+    perform oncue.append_event(v_now, v_waiting, 'cancelled', (select array_agg(v_event) from unnest(v_waiting)));
+    perform oncue.end_waiting(v_now, v_waiting, 'cancelled', null);
+  end if;
+  if v_running is not null then
+    perform oncue.append_event(v_now, v_running, 'cancel_requested', (select array_agg(v_event) from unnest(v_running)));
+    update oncue.jobs j set cancel_at = v_now, updated = v_now where j.id = any (v_running);
+  end if;
+  return query select 'done', cardinality(v_locked), null::uuid[];
+  return query
+  select s.reason, count(*)::integer, array_agg(s.id) from (
+    select i.id, case
+      when exists (select from oncue.history h where h.id = any (array[i.id])) then 'INVALID_STATE'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.created > p_as_of) then 'CHANGED'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'BUSY'
+      else 'JOB_NOT_FOUND' end as reason
+    from unnest(p_ids) as i(id) where i.id <> all (v_locked)
+  ) s group by s.reason;
+end $$;
+
+create type oncue.work_row as (
+  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, visible_at timestamptz, extras json
+);
+
+create function oncue.claim(
+  p_now timestamptz, p_worker uuid, p_lease_ms integer, p_queues text[], p_topics text[], p_limit integer,
+  p_start integer, p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[]
+) returns setof oncue.work_row
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  set enable_sort = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_left integer := p_limit;
+  v_queue text;
+  v_state oncue.queues;
+  v_slot oncue.slots;
+  v_room integer;
+  v_aged integer[];
+  v_dues timestamptz[];
+  v_until_due timestamptz;
+  v_priority integer;
+  v_known integer;
+  v_mark_at timestamptz;
+  v_mark_id uuid;
+  v_ids uuid[];
+  v_rows tid[];
+  v_start integer;
+  v_expired uuid[];
+  v_keyed boolean;
+  v_refused uuid[];
+  v_runs integer[];
+  v_due timestamptz;
+  v_next_due timestamptz;
+  v_looks integer := 0;
+  v_stopped text[] := '{}';
+  v_skipped text[] := '{}';
+  v_row oncue.work_row;
+begin
+  perform oncue.require_read_committed();
+  foreach v_queue in array p_queues loop
+    select * into v_state from oncue.queues q where q.name = v_queue;
+    if v_state.paused_at is not null then
+      v_stopped := v_stopped || v_queue;
+      continue;
+    end if;
+    v_room := v_left;
+    v_aged := null;
+    v_dues := null;
+    if v_state.ageing_ms is not null then
+      select a.priorities, a.dues into v_aged, v_dues from oncue.aged_levels(v_queue, v_now, v_state.ageing_ms) a;
+      v_aged := coalesce(v_aged, '{}');
+    end if;
+    if exists (select from oncue.slots s where s.key = 'q:' || v_queue) then
+      select * into v_slot from oncue.slots s where s.key = 'q:' || v_queue for update skip locked;
+      v_due := v_now + interval '5 milliseconds';
+      if found then
+        select r.room, r.again into v_room, v_due from oncue.room(v_now, v_slot, null) r;
+        if v_room = 0 and v_due is null and oncue.free_overdue(v_now, v_slot, true) then
+          select r.room, r.again into v_room, v_due from oncue.room(v_now, v_slot, null) r;
+        end if;
+        v_room := least(v_left, v_room);
+      else
+        v_room := 0;
+      end if;
+      if v_room = 0 then
+        v_next_due := least(v_next_due, v_due);
+        v_stopped := v_stopped || v_queue;
+        continue;
+      end if;
+    else
+      v_slot := null;
+    end if;
+
+    v_priority := 32768;
+    while v_room > 0 loop
+      -- The next lower priority: one that the caller has a mark for, or a new one before it.
+      v_known := null; v_mark_at := '-infinity'; v_mark_id := '00000000-0000-0000-0000-000000000000';
+      v_until_due := v_now;
+      if cardinality(v_aged) = 0 then
+        -- What has aged is served. The rest as ever, which also finds leases that are over and what is due next.
+        v_aged := null;
+        v_priority := 32768;
+      end if;
+      if v_aged is not null then
+        v_priority := v_aged[1];
+        v_until_due := v_dues[1];
+        v_aged := v_aged[2:];
+        v_dues := v_dues[2:];
+      else
+        select m.priority, m.at, m.id into v_known, v_mark_at, v_mark_id
+          from unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as m(queue, priority, at, id)
+          where m.queue = v_queue and m.priority < v_priority
+          order by m.priority desc limit 1;
+        select j.priority into v_priority
+          from oncue.jobs j
+          where j.queue = v_queue and j.visible_at is not null
+            and j.priority < v_priority and j.priority > coalesce(v_known, -32769)
+          order by j.priority desc limit 1;
+        if found then
+          v_mark_at := '-infinity'; v_mark_id := '00000000-0000-0000-0000-000000000000';
+        else
+          v_priority := v_known;
+        end if;
+      end if;
+      exit when v_priority is null;
+
+      select array_agg(c.tid) filter (where c.status = 'pending'), array_agg(c.id) filter (where c.status = 'processing'),
+          bool_or(c.concurrency_key is not null)
+        into v_rows, v_expired, v_keyed
+        from (
+          select j.ctid as tid, j.id, j.status, j.concurrency_key from oncue.jobs j
+          where j.queue = v_queue and j.priority = v_priority::smallint
+            and (j.visible_at, j.id) > (v_mark_at, v_mark_id) and j.visible_at <= v_until_due
+            and (j.locked_until is null or j.locked_until < v_now)
+            and (p_topics is null or j.topic = any (p_topics))
+          order by j.visible_at, j.id
+          limit v_room
+          for update skip locked
+        ) c;
+
+      v_refused := '{}';
+      if v_keyed or v_slot.key is not null then
+        select array_agg(j.id order by c.n) into v_ids
+          from unnest(v_rows) with ordinality as c(tid, n) join oncue.jobs j on j.ctid = c.tid;
+      end if;
+      if v_keyed and v_ids is not null then
+        select h.refused, h.again into v_refused, v_due from oncue.hold_back(v_now, v_until, v_ids) h;
+        v_next_due := least(v_next_due, v_due);
+        if v_due is not null then
+          v_skipped := v_skipped || v_queue;
+        end if;
+        -- Those held back have a new place in the table, so the rows are found by their ids again.
+        select array_agg(j.ctid order by c.n), array_agg(j.id order by c.n) into v_rows, v_ids
+          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id])
+          where c.id <> all (v_refused);
+      end if;
+      if v_slot.key is not null and v_ids is not null then
+        select array_agg(j.run + 1 order by c.n) into v_runs
+          from unnest(v_ids) with ordinality as c(id, n) join oncue.jobs j on j.id = any (array[c.id]);
+        perform oncue.take_slots(v_now, v_until, v_slot, v_ids, v_runs);
+        select * into v_slot from oncue.slots s where s.key = v_slot.key;
+      end if;
+
+      if v_rows is not null then
+        v_start := greatest(0, p_start - (p_limit - v_left));
+        return query
+        update oncue.jobs j set
+          status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1,
+          started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
+        where j.ctid = any (v_rows)
+        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+          j.visible_at, case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
+        v_left := v_left - cardinality(v_rows);
+        v_room := v_room - cardinality(v_rows);
+      end if;
+
+      if v_expired is not null then
+        -- Their leases are over. A first crash is claimable at once.
+        perform oncue.crash(v_now, v_expired);
+      end if;
+      if v_expired is not null or (cardinality(v_refused) > 0 and v_due is null) then
+        -- What was in the way is not there any more: look at this priority once more, within reason.
+        v_looks := v_looks + 1;
+        if v_looks > 20 then
+          v_next_due := v_now;
+          v_skipped := v_skipped || v_queue;
+          exit;
+        end if;
+        if v_aged is not null then
+          v_aged := v_priority || v_aged;
+          v_dues := v_until_due || v_dues;
+        end if;
+        v_priority := v_priority + 1;
+        continue;
+      end if;
+      if v_left = p_limit then
+        select j.visible_at into v_due from oncue.jobs j
+          where j.queue = v_queue and j.priority = v_priority::smallint and j.visible_at > v_now
+          order by j.visible_at limit 1;
+        v_next_due := least(v_next_due, v_due);
+      end if;
+    end loop;
+    exit when v_left = 0;
+    if v_room = 0 then
+      v_stopped := v_stopped || v_queue;
+    end if;
+  end loop;
+  v_row.kind := 'c';
+  v_row.visible_at := v_now;
+  if v_left = p_limit then
+    v_row.run_at := v_next_due;
+  end if;
+  if cardinality(v_stopped || v_skipped) > 0 then
+    v_row.extras := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
+  end if;
+  return next v_row;
+end $$;
+
+create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_queues text[];
+begin
+  with counted as (
+    select m.job_id, count(*)::integer as n from unnest(p_ids) as m(job_id) group by m.job_id
+  ), released as (
+    update oncue.jobs j set
+      deps_left = j.deps_left - c.n,
+      status = case when j.deps_left = c.n then 'pending' else j.status end,
+      visible_at = case when j.deps_left = c.n then greatest(j.run_at, p_now) end,
+      updated = p_now
+    from counted c
+    where j.id = any (array[c.job_id]) and j.status = 'blocked'
+    returning j.queue, j.status
+  )
+  select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
+  -- Whoever waits for work hears of it at the commit.
+  perform pg_notify('oncue', q) from unnest(v_queues) as q;
+end $$;
+
+create function oncue.crash(p_now timestamptz, p_ids uuid[], out released integer, out failed integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_ids uuid[] := p_ids;
+  v_started uuid[];
+  v_data json[];
+  v_failed uuid[];
+  v_keyed uuid[];
+begin
+  if exists (select from oncue.deps) then
+    v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
+  end if;
+  select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at))
+    into v_started, v_data
+    from oncue.jobs j where j.id = any (v_ids) and j.started_at is not null;
+  if v_started is not null then
+    perform oncue.append_event(p_now, v_started, 'run_crashed', v_data);
+  end if;
+
+  with gone as (
+    delete from oncue.jobs j
+    where j.id = any (v_ids)
+      and (j.cancel_at is not null or j.replaced_by is not null
+        or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
+    returning j.*,
+      (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
+  ), kept as (
+    insert into oncue.history
+      (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
+    select
+       id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
+       case when started_at is null then last_error else oncue.crash_error(topic) end,
+       case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
+    from gone
+    on conflict (id) do nothing
+    returning id
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, sum((new_status = 'failed')::integer),
+      sum((new_status = 'cancelled')::integer), '', '', 0
+    from gone where id in (select k.id from kept k) group by queue, topic
+  )
+  select array_agg(id), array_agg(id) filter (where unique_key is not null) into v_failed, v_keyed from gone;
+  failed := coalesce(cardinality(v_failed), 0);
+
+  update oncue.jobs j set
+    status = 'pending', locked_until = null, locked_by = null, started_at = null, cancel_at = null, updated = p_now,
+    crashes = j.crashes + (j.started_at is not null)::int,
+    visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
+    last_error = case when j.started_at is null then j.last_error else oncue.crash_error(j.topic) end,
+    fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
+  where j.id = any (v_ids);
+  get diagnostics released = row_count;
+
+  if v_failed is not null then
+    perform oncue.after_finish(p_now, v_failed, false, v_keyed);
+  end if;
+  perform oncue.free_slots(p_now, v_ids);
+end $$;
+
+create function oncue.crash_error(p_topic text) returns json
+  language sql immutable
+  return json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED', 'fingerprint', 'WORKER_CRASHED:' || p_topic,
+    'message', 'The worker that ran this job died, or lost its lease');
+
+create function oncue.delete(p_now timestamptz, p_ids uuid[], p_as_of timestamptz)
+  returns table (reason text, count integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_live uuid[];
+  v_done uuid[];
+begin
+  select array_agg(l.id) into v_live from (
+    select j.id from oncue.jobs j
+    where j.id = any (p_ids) and j.status = 'pending' and (p_as_of is null or j.created <= p_as_of)
+      and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
+    for update skip locked
+  ) l;
+  perform oncue.forget_meta(v_live);
+  delete from oncue.jobs j where j.id = any (v_live);
+  with gone as (
+    delete from oncue.history h
+    where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
+      and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+    returning h.*
+  ), metas as (
+    delete from oncue.job_meta m using (
+      select e.key, e.value, o.created, o.id from gone o, oncue.meta_entries(o.meta) e offset 0
+    ) g
+    where m.key = any (array[g.key]) and m.value = any (array[g.value]) and m.created = any (array[g.created])
+      and m.job_id = any (array[g.id])
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', v_now), g.queue, g.topic, 0, -count(*), 0, '', '', 0 from gone g group by g.queue, g.topic
+  )
+  select coalesce(array_agg(g.id), '{}') || coalesce(v_live, '{}') into v_done from gone g;
+  perform oncue.forget(v_now, v_done);
+  return query select 'done', cardinality(v_done);
+  return query
+  select s.reason, count(*)::integer from (
+    select case
+      when not exists (select from oncue.jobs j where j.id = any (array[i.id]))
+        and not exists (select from oncue.history h where h.id = any (array[i.id]))
+        then 'JOB_NOT_FOUND'
+      when exists (select from oncue.deps d where d.parent_id = any (array[i.id])) then 'HAS_DEPENDANTS'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.created > p_as_of)
+        or exists (
+          select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'failed' and h.finished_at > p_as_of)
+        then 'CHANGED'
+      else 'INVALID_STATE' end as reason
+    from unnest(p_ids) as i(id) where i.id <> all (v_done)
+  ) s group by s.reason;
+end $$;
+
+create function oncue.end_rows(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns uuid[]
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_ended uuid[];
+  v_replacing uuid[];
+  v_runs uuid[];
+begin
+  with gone as (
+    delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending')
+    returning j.*
+  ), kept as (
+    insert into oncue.history
+      (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, finished_at, status, last_error, fingerprint)
+    select
+       id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
+    from gone
+    on conflict (id) do nothing
+    returning id
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, sum((p_status = 'failed')::integer),
+      sum((p_status = 'cancelled')::integer), '', '', 0
+    from gone where id in (select k.id from kept k) group by queue, topic
+  )
+  select array_agg(id) into v_ended from gone;
+  -- A job that waited for the run that it replaces gives the key back: that run holds it until it ends.
+  select array_agg(d.job_id), array_agg(j.id) into v_replacing, v_runs
+    from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
+    where d.job_id = any (v_ended);
+  if v_replacing is not null then
+    update oncue.keys k set job_id = v_runs[array_position(v_replacing, k.job_id)]
+      where k.job_id = any (v_replacing) and k.key like 'u:%';
+  end if;
+  delete from oncue.deps d where d.job_id = any (v_ended);
+  delete from oncue.keys k where k.job_id = any (v_ended) and k.until is null;
+  return coalesce(v_ended, '{}');
+end $$;
+
+create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_parents uuid[] := p_parents;
+  v_met uuid[];
+  v_stopped uuid[];
+  v_cancelled uuid[];
+begin
+  if not exists (select from oncue.deps) then return; end if;
+  while cardinality(v_parents) > 0 loop
+    -- By id, because the last two parents of one job may end at the same moment.
+    perform from oncue.jobs j
+      where j.id = any (array(
+        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
+      order by j.id for update;
+
+    with met as (
+      delete from oncue.deps d
+      where d.parent_id = any (v_parents) and (p_completed or d.policy = 'go_on')
+      returning d.job_id
+    )
+    select array_agg(m.job_id) into v_met from met m;
+    if v_met is not null then
+      perform oncue.count_down(p_now, v_met);
+    end if;
+    exit when p_completed;
+
+    select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
+           array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
+      into v_stopped, v_cancelled
+      from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
+    v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
+      || oncue.end_rows(p_now, v_cancelled, 'cancelled', null);
+  end loop;
+end $$;
+
+create function oncue.end_waiting(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns void
+  language sql
+begin atomic
+  select oncue.release_dependants(p_now, oncue.end_rows(p_now, p_ids, p_status, p_error), false);
+end;
+
+create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
+  returns table (n integer, job_id uuid, outcome text)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v record;
+  v_due timestamptz;
+  v_key oncue.keys;
+  v_status oncue."Status";
+  v_runs uuid;
+  v_deps integer;
+  v_reserved uuid;
+begin
+  -- One call at a time for each key, by 512 locks taken in their order: a key may change hands while it is waited
+  -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
+  perform pg_advisory_xact_lock(7312, b.bucket) from (
+    select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
+    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
+    cross join lateral (values
+      (j.topic, j."onceKey"), (case when j.unique_scope = 'all' then '' else j.topic end, 'u:' || j.unique_key)
+    ) as k(topic, key)
+    where k.key is not null order by 1) b;
+  v_reserved := oncue.reserve_keys(v_now, p_jobs);
+  for v in
+    select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
+      id uuid, queue text, topic text, payload text, priority smallint, max_retries smallint, timeout_ms integer, retry text, unique_key text, unique_scope text, concurrency_key text, concurrency_limit smallint, parent_id uuid, trace text, meta text, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
+      "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+  loop
+    n := v.n; job_id := v.id; outcome := 'created';
+    v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
+    v_runs := null;
+
+    if v."onceKey" is not null then
+      v_key := oncue.take_key(v_now, v.topic, v."onceKey", v.id, v."onceMs", false);
+      if v_key.job_id <> v.id then
+        if v."sameQueue" then
+          perform oncue.assert_queue(v_key.job_id, v.queue);
+        end if;
+        job_id := v_key.job_id; outcome := 'existing';
+        return next;
+        continue;
+      end if;
+    end if;
+
+    if v.unique_key is not null then
+      v_key := oncue.take_key(v_now, case when v.unique_scope = 'all' then '' else v.topic end, 'u:' || v.unique_key,
+        v.id, v."uniqueMs", v."onConflict" = 'replace');
+      if v_key.job_id <> v.id then
+        if v."sameQueue" then
+          perform oncue.assert_queue(v_key.job_id, v.queue);
+        end if;
+        if v."onConflict" = 'reject' then
+          raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001';
+        end if;
+        v_status := null;
+        if v."onConflict" = 'replace' then
+          -- Locked by take_key, unless it is over.
+          select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
+        end if;
+
+        if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then
+          job_id := v_key.job_id; outcome := 'existing';
+          -- The key that was just taken stands for the job that is there, not for one that is not.
+          update oncue.keys k set job_id = v_key.job_id
+            where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
+          if v."onConflict" = 'replace' then
+            outcome := 'replaced';
+            perform oncue.replace(v_now, v_key.job_id, v_due, v.big, v.payload, v.priority, v.trace, v.meta);
+            update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond'
+              where k.topic = v_key.topic and k.key = v_key.key;
+          end if;
+          return next;
+          continue;
+        end if;
+
+        -- It runs already, or is over: the new job takes its place.
+        update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
+          where k.topic = v_key.topic and k.key = v_key.key;
+        if v_status = 'processing' then
+          update oncue.jobs j set replaced_by = v.id, updated = v_now where j.id = v_key.job_id;
+          perform oncue.append_event(v_now, array[v_key.job_id], 'replaced', array[json_build_object('jobId', v.id)]);
+          if v."ifRunning" = 'wait' then
+            v_runs := v_key.job_id;
+          end if;
+        end if;
+      end if;
+    end if;
+
+    v_deps := coalesce(jsonb_array_length(v.after), 0)
+      + (v_runs is not null and not coalesce(v.after ? v_runs::text, false))::integer;
+    insert into oncue.jobs
+      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, trace, meta,
+       created, updated, run_at, visible_at, status, deps_left)
+    values
+      (v.id, v.queue, v.topic, v.payload::json, v.priority, v.max_retries, v.timeout_ms, v.retry::json, v.unique_key, v.unique_scope, v.concurrency_key, v.concurrency_limit, v.parent_id, v.trace, v.meta::jsonb,
+       v_now, v_now, v_due,
+       case when v_deps = 0 then v_due end,
+       (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
+    if v_runs is not null then
+      -- Released by whatever ends that run, as every dependant is. It cannot have ended: its row is locked.
+      insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
+    end if;
+    if v.meta is not null then
+      perform oncue.note_meta(v.id);
+    end if;
+    if v.big is not null then
+      insert into oncue.payloads (job_id, part, data) values (v.id, 'payload', v.big::json);
+    end if;
+    return next;
+  end loop;
+  if v_reserved is not null then
+    -- Those that were not needed.
+    delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+  end if;
+end $$;
+
+create function oncue.forget(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  delete from oncue.events e where e.job_id = any (p_ids);
+  delete from oncue.payloads p where p.job_id = any (p_ids);
+  delete from oncue.keys k where k.job_id = any (p_ids);
+  delete from oncue.deps d where d.job_id = any (p_ids);
+end $$;
+
+create function oncue.forget_meta(p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  delete from oncue.job_meta m using (
+    select e.key, e.value, j.created, j.id from (
+      select j.id, j.created, j.meta from oncue.jobs j where j.id = any (p_ids) and j.meta is not null
+      union all
+      select h.id, h.created, h.meta from oncue.history h where h.id = any (p_ids) and h.meta is not null
+    ) j, oncue.meta_entries(j.meta) e offset 0
+  ) g
+  where m.key = any (array[g.key]) and m.value = any (array[g.value]) and m.created = any (array[g.created])
+    and m.job_id = any (array[g.id]);
+end $$;
+
+create function oncue.free_overdue(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_ids constant uuid[] := array(
+    select r.job_id from oncue.slot_runs r
+    where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity') and r.until < p_now limit 100
+    for update skip locked);
+  v_expired uuid[];
+begin
+  if v_ids = '{}' then return false; end if;
+  if p_crash then
+    select array_agg(l.id) into v_expired from (
+      select j.id from oncue.jobs j
+      where j.id = any (v_ids) and j.status = 'processing' and j.locked_until < p_now for update skip locked) l;
+    if v_expired is not null then
+      perform oncue.crash(p_now, v_expired);
+    end if;
+  end if;
+  update oncue.slot_runs r set until = j.locked_until from oncue.jobs j
+    where r.job_id = any (v_ids) and r.key = p_slot.key
+      and j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing' and j.locked_until >= p_now;
+  delete from oncue.slot_runs r
+    where r.job_id = any (v_ids) and r.key = p_slot.key and not exists (
+      select from oncue.jobs j where j.id = any (array[r.job_id]) and j.run = r.run and j.status = 'processing');
+  return found or v_expired is not null;
+end $$;
+
+create function oncue.free_slots(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_keys text[];
+  v_waiting text[];
+  v_key text;
+  v_count integer;
+begin
+  -- By its size: a search for a first row would walk those that vacuum has not removed yet.
+  if pg_relation_size('oncue.slot_runs') = 0 then return; end if;
+  with freed as (
+    delete from oncue.slot_runs r where r.job_id = any (p_ids) returning r.key
+  )
+  select array_agg(key order by key) into v_keys from freed where key like 'k:%';
+  if v_keys is null then return; end if;
+  -- Waits for claims that are at this key: what they hold back is then seen and promoted.
+  select array_agg(l.key) into v_waiting
+    from (select s.key, s.waiting from oncue.slots s where s.key = any (v_keys) order by s.key for update) l
+    where l.waiting;
+  for v_key, v_count in
+    select k, count(*) from unnest(v_keys) as k where k = any (v_waiting) group by k order by k
+  loop
+    perform oncue.promote(p_now, v_key, v_count);
+  end loop;
+end $$;
+
+create function oncue.heartbeat(
+  p_now timestamptz, p_worker uuid, p_lease_ms integer, p_ids uuid[], p_runs integer[], p_started boolean[]
+) returns table (kind text, lost_id uuid, lost_run integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_until constant timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_rows tid[];
+  v_kept uuid[];
+  v_kept_runs integer[];
+  v_cancelled uuid[];
+begin
+  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are mostly being
+  -- settled this moment, by this worker or by whoever took over. To wait for them with others in hand could be
+  -- a circle, so they are named, and the caller tries those again.
+  v_rows := array(
+    select j.ctid from oncue.jobs j
+    where j.id = any (p_ids) and j.status = 'processing' and j.locked_by = p_worker
+      and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
+    for no key update skip locked);
+  with beaten as (
+    update oncue.jobs j set
+      locked_until = v_until, visible_at = v_until, updated = v_now,
+      started_at = case when p_started[width_bucket(j.id, p_ids)] then coalesce(j.started_at, v_now) else j.started_at end
+    where j.ctid = any (v_rows)
+    returning j.id, j.run, j.cancel_at
+  )
+  select coalesce(array_agg(b.id), '{}'), array_agg(b.run), array_agg(b.id) filter (where b.cancel_at is not null)
+    into v_kept, v_kept_runs, v_cancelled from beaten b;
+  update oncue.workers w set last_beat = v_now
+    where w.id = any (array(select b.id from oncue.workers b where b.id = p_worker for no key update skip locked));
+  if cardinality(v_kept) < cardinality(p_ids) then
+    return query
+    select case when j.id is null then 'lost' else 'locked' end, s.id, s.run
+    from (select * from unnest(p_ids, p_runs) except select * from unnest(v_kept, v_kept_runs)) as s(id, run)
+    left join oncue.jobs j
+      on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing' and j.locked_by = p_worker;
+  end if;
+  if v_cancelled is not null then
+    return query
+    select 'cancel', s.id, s.run from unnest(p_ids, p_runs) as s(id, run) where s.id = any (v_cancelled);
+  end if;
+end $$;
+
+create function oncue.hold_back(
+  p_now timestamptz, p_until timestamptz, p_ids uuid[], out refused uuid[], out again timestamptz)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_group record;
+  v_slot oncue.slots;
+  v_room integer;
+  v_taken integer;
+  v_again timestamptz;
+begin
+  refused := '{}';
+  for v_group in
+    select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
+      array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
+    from unnest(p_ids) with ordinality as c(id, n)
+    -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.
+    cross join lateral (select * from oncue.jobs j where j.id = c.id offset 0) j
+    where j.concurrency_key is not null and j.status = 'pending'
+    group by 1 order by 1
+  loop
+    select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
+    -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
+    if not found and pg_try_advisory_xact_lock(7311, hashtext(v_group.key)) then
+      insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
+    end if;
+    if not found then
+      refused := refused || v_group.ids;
+      again := least(again, p_now + interval '5 milliseconds');
+      continue;
+    end if;
+    select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
+    if v_room < cardinality(v_group.ids) and oncue.free_overdue(p_now, v_slot, false) then
+      select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
+    end if;
+    v_taken := least(v_room, cardinality(v_group.ids));
+    if v_taken > 0 then
+      perform oncue.take_slots(p_now, p_until, v_slot, v_group.ids[1:v_taken], v_group.runs[1:v_taken]);
+    end if;
+    if v_taken < cardinality(v_group.ids) then
+      -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
+      update oncue.jobs j set visible_at = null
+      where j.id = any (v_group.ids[v_taken + 1:] || array(
+        select h.id from oncue.jobs h
+        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
+          and h.status = 'pending' and h.id <> all (v_group.ids)
+        limit 1000 for update skip locked));
+      update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
+      refused := refused || v_group.ids[v_taken + 1:];
+    end if;
+    -- Each start under a rate names its successor for the moment when its own place is free again.
+    if v_slot.rate_count is not null then
+      if v_taken > 0 then
+        perform oncue.promote(p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken);
+      end if;
+      -- Those that started when nobody waited yet have not.
+      if not v_slot.waiting then
+        for v_again in
+          select to_timestamp((t.ms::bigint + v_slot.rate_ms) / 1000.0)
+          from jsonb_array_elements_text(coalesce(v_slot.starts, '[]')) as t(ms)
+          where t.ms::bigint > extract(epoch from p_now) * 1000 - v_slot.rate_ms
+        loop
+          perform oncue.promote(v_again, v_group.key, 1);
+        end loop;
+      end if;
+    end if;
+    if v_slot.waiting and v_room > v_taken then
+      perform oncue.promote(p_now, v_group.key, v_room - v_taken);
+    end if;
+  end loop;
+end $$;
+
+create function oncue.is_untended() returns boolean
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set jit = off
+as $$
+begin
+  return exists (select from oncue.deps d where not d.checked) or exists (select from oncue.slots);
+end $$;
+
+create function oncue.link(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_unknown uuid;
+  v_met uuid[];
+  v_stopped uuid[];
+  v_cancelled uuid[];
+begin
+  select d.parent_id into v_unknown from oncue.deps d
+    where d.job_id = any (p_ids)
+      and not exists (select from oncue.jobs j where j.id = any (array[d.parent_id]))
+      and not exists (select from oncue.history h where h.id = any (array[d.parent_id]))
+    limit 1;
+  if found then
+    raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002';
+  end if;
+  with met as (
+    delete from oncue.deps d
+    where d.job_id = any (p_ids) and exists (
+      select from oncue.history h
+      where h.id = any (array[d.parent_id]) and (h.status::text = 'completed' or d.policy = 'go_on'))
+    returning d.job_id
+  )
+  select array_agg(m.job_id) into v_met from met m;
+  if v_met is not null then
+    perform oncue.count_down(v_now, v_met);
+  end if;
+  select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
+         array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
+    into v_stopped, v_cancelled
+    from oncue.deps d
+    where d.job_id = any (p_ids) and d.policy in ('stop', 'cancel')
+      and exists (select from oncue.history h where h.id = any (array[d.parent_id]));
+  if v_stopped is not null or v_cancelled is not null then
+    -- New jobs are waited for by new jobs alone.
+    perform oncue.release_dependants(v_now,
+      oncue.end_rows(v_now, v_stopped, 'failed', oncue.parent_failed())
+        || oncue.end_rows(v_now, v_cancelled, 'cancelled', null), false);
+  end if;
+end $$;
+
+create function oncue.lock_dependants(p_parents uuid[], p_unsuccessful uuid[]) returns uuid[]
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_ids constant uuid[] := array(
+    select d.job_id from oncue.deps d where d.parent_id = any (p_parents)
+    union
+    select d.job_id from oncue.deps d where d.parent_id = any (p_unsuccessful) and d.policy <> 'wait');
+  v_locked constant uuid[] := array(
+    select j.id from oncue.jobs j where j.id = any (v_ids) order by j.id for update skip locked);
+  v_left constant uuid[] := array(select unnest(v_ids) except select unnest(v_locked));
+begin
+  return array(
+    select distinct d.parent_id from oncue.deps d
+    where d.job_id = any (array(select j.id from oncue.jobs j where j.id = any (v_left)))
+      and d.parent_id = any (p_parents || p_unsuccessful));
+end $$;
+
+create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
+  returns table (stale_id uuid, stale_run integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_note record;
+  v_ids uuid[] := '{}';
+  v_events json[] := '{}';
+begin
+  perform oncue.require_read_committed();
+  for v_note in
+    select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
+  loop
+    -- None of these is indexed, so it is a heap-only update.
+    update oncue.jobs j set
+      progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
+      updated = v_now
+    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker);
+    if not found then
+      stale_id := v_note.id;
+      stale_run := v_note.run;
+      return next;
+    elsif json_array_length(v_note.events) > 0 then
+      v_ids := v_ids || v_note.id;
+      v_events := v_events || v_note.events;
+    end if;
+  end loop;
+  if v_ids = '{}' then
+    return;
+  end if;
+  -- The events of a run keep their order, so all of them are written, or all of them again.
+  for v_try in 1..100 loop
+    begin
+      insert into oncue.events (job_id, version, type, data, created)
+      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
+      from unnest(v_ids, v_events) as k(id, events)
+      cross join lateral (
+        select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id
+      ) l
+      cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
+      return;
+    exception when unique_violation then
+      -- Somebody else appended meanwhile.
+    end;
+  end loop;
+  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+end $$;
+
+create function oncue.note_meta(p_id uuid) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  insert into oncue.job_meta (key, value, created, job_id)
+  select e.key, e.value, j.created, j.id from oncue.jobs j, oncue.meta_entries(j.meta) e where j.id = p_id
+  on conflict do nothing;
+end $$;
+
+create function oncue.parent_failed() returns json
+  language sql immutable
+  return '{"class":"ParentFailed","message":"A job that this one waits for did not complete",'
+    '"code":"PARENT_FAILED","fingerprint":"PARENT_FAILED"}'::json;
+
+create function oncue.promote(p_at timestamptz, p_key text, p_count integer) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  -- First locked, then changed: within one statement a row that somebody else has just changed would be missed.
+  v_rows constant tid[] := array(
+    select h.ctid from oncue.jobs h
+    where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending'
+    order by h.priority desc, h.run_at, h.id limit p_count
+    for update skip locked);
+begin
+  update oncue.jobs j set visible_at = greatest(p_at, j.run_at) where j.ctid = any (v_rows);
+  if cardinality(v_rows) < p_count then
+    update oncue.slots s set waiting = false
+    where s.key = p_key and s.waiting and not exists (
+      select from oncue.jobs h
+      where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending');
+  end if;
+end $$;
+
+create function oncue.prune(
+  p_now timestamptz, p_queue text, p_topic text, p_status oncue."Status", p_before timestamptz, p_limit integer
+) returns integer
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_ids uuid[];
+begin
+  -- Twice, because a plan for every status could use neither of the two partial indexes.
+  if p_status = 'completed' then
+    select array_agg(o.id) into v_ids from (
+      select h.id from oncue.history h
+      where h.status = 'completed' and h.queue = p_queue and h.topic = p_topic
+        and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
+        and h.created < p_before and h.finished_at < p_before
+        and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+      order by h.created, h.id limit p_limit
+      for update skip locked
+    ) o;
+  else
+    select array_agg(o.id) into v_ids from (
+      select h.id from oncue.history h
+      where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
+        and h.created < p_before and h.finished_at < p_before
+        and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+      order by h.created, h.id limit p_limit
+      for update skip locked
+    ) o;
+  end if;
+  if v_ids is null then return 0; end if;
+  perform oncue.forget_meta(v_ids);
+  delete from oncue.history h where h.id = any (v_ids);
+  perform oncue.forget(v_now, v_ids);
+  insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    values (gen_random_uuid(), date_trunc('minute', v_now), p_queue, p_topic,
+      case when p_status = 'completed' then -cardinality(v_ids) else 0 end,
+      case when p_status = 'failed' then -cardinality(v_ids) else 0 end,
+      case when p_status = 'cancelled' then -cardinality(v_ids) else 0 end, '', '', 0);
+  return cardinality(v_ids);
+end $$;
+
+create function oncue.replace(
+  p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, p_payload text, p_priority smallint, p_trace text, p_meta text
+) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  perform oncue.forget_meta(array_agg(j.id)) from oncue.jobs j
+    where j.id = p_id and j.meta is distinct from p_meta::jsonb;
+  update oncue.jobs j set
+    payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, run_at = p_due, updated = p_now,
+    -- One that is held back by a full concurrency key stays so only if it is due: whoever frees a slot does not look.
+    visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
+  where j.id = p_id;
+  perform oncue.note_meta(p_id);
+  delete from oncue.payloads p where p.job_id = p_id and p.part = 'payload';
+  if p_big is not null then
+    insert into oncue.payloads (job_id, part, data) values (p_id, 'payload', p_big::json);
+  end if;
+  perform oncue.append_event(p_now, array[p_id], 'replaced', array[null::json]);
+end $$;
+
+create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
+  returns table (reason text, count integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_ids uuid[];
+  v_done uuid[];
+  v_live uuid[];
+begin
+  select array_agg(f.id) into v_ids from (
+    select h.id from oncue.history h
+    where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
+      -- One that was enqueued again after it had finished is live.
+      and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
+    for update skip locked
+  ) f;
+
+  with wanted as (
+    select h.id, case when h.unique_scope = 'all' then '' else h.topic end as topic, 'u:' || h.unique_key as key
+    from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
+  ), taken as (
+    insert into oncue.keys as k (topic, key, job_id, until)
+    -- Of several with one key the one that has it, or else the first.
+    select distinct on (w.key, w.topic) w.topic, w.key, w.id, null::timestamptz from wanted w
+    order by w.key, w.topic, exists (
+      select from oncue.keys h where h.topic = w.topic and h.key = w.key and h.job_id = w.id and h.until > v_now) desc, w.id
+    on conflict (topic, key) do update set job_id = excluded.job_id, until = null
+      where k.job_id = excluded.job_id or k.until <= v_now
+    returning k.job_id
+  )
+  select array_agg(w.id) into v_live from wanted w where w.id not in (select t.job_id from taken t);
+
+  with back as (
+    delete from oncue.history h where h.id = any (v_ids) and h.id <> all (coalesce(v_live, '{}')) returning h.*
+  ), results as (
+    delete from oncue.payloads p where p.part = 'result' and p.job_id = any (array(select b.id from back b))
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', v_now), b.queue, b.topic, -sum((b.status = 'completed')::integer),
+      -sum((b.status = 'failed')::integer), -sum((b.status = 'cancelled')::integer), '', '', 0
+    from back b group by b.queue, b.topic
+  ), moved as (
+    insert into oncue.jobs
+      (id, run, queue, topic, payload, priority, created, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta, updated, status, run_at, visible_at)
+    select b.id, b.run, b.queue, b.topic, b.payload, b.priority, b.created, b.max_retries, b.timeout_ms, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress, b.last_error, b.fingerprint, b.trace, b.meta, v_now, 'pending', v_now, v_now
+    from back b
+  )
+  select array_agg(b.id) into v_done from back b;
+  if v_done is not null then
+    perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
+    perform oncue.append_event(v_now, v_done, 'requeued',
+      (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+  end if;
+  return query select 'done', coalesce(cardinality(v_done), 0);
+  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live) where v_live is not null;
+  return query
+  select s.reason, count(*)::integer from (
+    select case
+      when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
+      when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'
+      else 'JOB_NOT_FOUND' end as reason
+    from unnest(p_ids) as i(id)
+    where i.id <> all (coalesce(v_done, '{}') || coalesce(v_live, '{}'))
+  ) s group by s.reason;
+end $$;
+
+create function oncue.require_read_committed() returns void
+  language plpgsql
+as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'The isolation of this transaction is %, not read committed', current_setting('transaction_isolation')
+      using errcode = 'OC003';
+  end if;
+end $$;
+
+create function oncue.rescue(
+  p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
+) returns table (worker uuid, released integer, failed integer, look_again_ms integer, untended boolean)
+  language plpgsql
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_may_die_at constant timestamptz := greatest(
+    pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond',
+    clock_timestamp() + p_grace_ms * interval '1 millisecond');
+  v_patience interval;
+  v_dead uuid;
+  v_ids uuid[];
+begin
+  perform oncue.require_read_committed();
+  update oncue.workers w set missing_since = case when s.seen then null else v_now end
+  from (
+    select c.id, l.seen
+    from oncue.workers c, lateral (
+      select exists (
+        select from pg_catalog.pg_locks l
+        where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+          and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+          and (l.classid::bigint << 32) | l.objid::bigint = c.presence::bigint
+      ) as seen
+    ) l
+    where c.presence is not null and l.seen <> (c.missing_since is null)
+    for update of c skip locked
+  ) s
+  where w.id = s.id;
+
+  -- The caller lives, whatever its row says: so one that is missing is never most of them.
+  select interval '1 millisecond' * case
+      when count(w.missing_since) > greatest(1, count(*) - count(w.missing_since)) then p_most_ms else p_gone_ms end
+    into v_patience from oncue.workers w where w.presence is not null;
+  for v_dead in
+    select w.id from oncue.workers w
+    where w.missing_since is not null and greatest(w.missing_since, w.last_beat) <= v_now - v_patience
+      and w.id is distinct from p_worker and clock_timestamp() >= v_may_die_at
+    for update skip locked
+  loop
+    -- The live table has no index by worker (a claim would have to write it), so this is a scan:
+    -- once a death, not once a job.
+    select array_agg(c.id) into v_ids
+      from (select j.id from oncue.jobs j where j.locked_by = v_dead for update skip locked) c;
+    select c.released, c.failed into released, failed from oncue.crash(v_now, coalesce(v_ids, '{}')) c;
+    -- A row that was skipped is in the dead worker's last statement; look again next time.
+    if not exists (select from oncue.jobs j where j.locked_by = v_dead) then
+      delete from oncue.workers w where w.id = v_dead;
+      delete from oncue.leaders l where l.held_by = v_dead::text;
+    end if;
+    worker := v_dead;
+    return next;
+  end loop;
+
+  return query
+  select null::uuid, null::integer, null::integer, case when count(*) > 0 then ceil(1000 * extract(epoch from greatest(
+      min(greatest(w.missing_since, w.last_beat)) + v_patience - v_now,
+      v_may_die_at - clock_timestamp(),
+      interval '100 milliseconds')))::integer end, oncue.is_untended()
+  from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
+  -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
+  update oncue.workers w set last_beat = v_now
+    where w.id = any (array(
+      select b.id from oncue.workers b
+      where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
+  -- Not right after a cut: the others may have been as silent as the caller.
+  if clock_timestamp() >= v_may_die_at then
+    delete from oncue.workers w
+      where w.id = any (array(
+        select b.id from oncue.workers b
+        where b.presence is null and b.last_beat <= v_now - interval '1 hour' for update skip locked));
+  end if;
+end $$;
+
+create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_id constant uuid := p_jobs -> 0 ->> 'id';
+  v_keys text[];
+  v_topics text[];
+  v_replaces boolean[];
+begin
+  select array_agg(k.key order by k.key, k.topic), array_agg(k.topic order by k.key, k.topic),
+      array_agg(k.replaces order by k.key, k.topic)
+    into v_keys, v_topics, v_replaces
+    from (
+      select k.key, k.topic, bool_or(k.replaces) as replaces
+      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
+        lateral (values
+          (j."onceKey", j.topic, false),
+          ('u:' || j.unique_key, case when j.unique_scope = 'all' then '' else j.topic end, j."onConflict" = 'replace')
+        ) as k(key, topic, replaces)
+      where k.key is not null
+      group by k.key, k.topic
+    ) k;
+  if cardinality(v_keys) < 2 then return null; end if;
+  insert into oncue.keys (topic, key, job_id, until)
+    select w.topic, w.key, v_id, '-infinity'
+    from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n
+    on conflict do nothing;
+  perform from oncue.jobs j
+    where j.id = any (array(
+      select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
+      join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
+      where w.replaces and (k.until is null or k.until > p_now)))
+    -- As a settle does: first what runs, then what waits for it.
+    order by j.status <> 'processing', j.id for update;
+  perform from unnest(v_topics, v_keys, v_replaces) with ordinality as w(topic, key, replaces, n)
+    join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
+    where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
+    order by w.n for update of k;
+  return v_id;
+end $$;
+
+create function oncue.room(p_now timestamptz, p_slot oncue.slots, p_limit integer, out room integer, out again timestamptz)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_max constant integer := coalesce(p_slot.max_running, p_limit);
+  v_running integer;
+  v_oldest timestamptz;
+  v_recent bigint[];
+begin
+  room := 1000000;
+  if v_max is not null then
+    select count(*), min(r.taken) into v_running, v_oldest
+      from oncue.slot_runs r where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity');
+    room := greatest(0, v_max - v_running);
+    -- The next count begins at the oldest run. Not written each time: old versions of the slot have to be walked too.
+    v_oldest := least(v_oldest, p_now);
+    if v_oldest > coalesce(p_slot.since, '-infinity') + interval '3 seconds' then
+      update oncue.slots s set since = v_oldest where s.key = p_slot.key;
+    end if;
+  end if;
+  if p_slot.rate_count is null then return; end if;
+  select array_agg(t.ms::bigint order by t.ms::bigint) into v_recent
+    from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
+    where t.ms::bigint > extract(epoch from p_now) * 1000 - p_slot.rate_ms;
+  if coalesce(cardinality(v_recent), 0) >= p_slot.rate_count then
+    again := to_timestamp((v_recent[1 + cardinality(v_recent) - p_slot.rate_count] + p_slot.rate_ms) / 1000.0);
+    room := 0;
+  else
+    room := least(room, p_slot.rate_count - coalesce(cardinality(v_recent), 0));
+  end if;
+end $$;
+
+create function oncue.run_row(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row
+  language plpgsql immutable
+as $$
+declare
+  v_row oncue.work_row;
+begin
+  v_row.kind := p_kind;
+  v_row.id := p_id;
+  v_row.run := p_run;
+  return v_row;
+end $$;
+
+create function oncue.settle(
+  p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
+  p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null
+) returns setof oncue.work_row
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_done uuid[];
+  v_again uuid[];
+  v_keyed uuid[];
+begin
+  perform oncue.require_read_committed();
+  -- An enqueue that replaces several jobs waits for them by id. So do the statements below, each for itself.
+  if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
+    perform from oncue.jobs j
+      where j.id = any (p_ids || array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o))
+        and j.unique_key is not null
+      order by j.id for update;
+  end if;
+  if cardinality(p_ids) > 0 then
+    for v_try in 1..100 loop
+      begin
+        with done as (
+          delete from oncue.jobs j
+          where j.id = any (p_ids) and j.status = 'processing'
+            and j.id = p_ids[width_bucket(j.id, p_ids)] and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and (p_worker is null or j.locked_by = p_worker)
+          returning j.*, p_results[width_bucket(j.id, p_ids)] as result
+        ), kept as (
+          insert into oncue.history
+            (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+             crashes, started_at, finished_at, locked_by, status, result, last_error, fingerprint)
+          select
+             id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+             crashes, coalesce(started_at, v_now), v_now, locked_by, 'completed', result, last_error, fingerprint
+          from done
+        ), counted as (
+          insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+          select gen_random_uuid(), date_trunc('minute', v_now), queue, topic, count(*), 0, 0,
+            string_agg(oncue.bucket(coalesce(started_at, v_now) - run_at), ''),
+            string_agg(oncue.bucket(v_now - coalesce(started_at, v_now)), ''),
+            sum(date_part('epoch', v_now - coalesce(started_at, v_now)) * 1000)::bigint
+          from done group by queue, topic
+        )
+        select coalesce(array_agg(id), '{}'), array_agg(id) filter (where unique_key is not null) into v_done, v_keyed from done;
+        exit;
+      exception when unique_violation then
+        -- A job was enqueued again after it had finished: its first record stands. An ON CONFLICT would
+        -- cost every completion a record of 48 bytes; this costs them nothing.
+        with again as (
+          delete from oncue.jobs j
+          where j.id = any (p_ids) and j.status = 'processing' and j.run = p_runs[width_bucket(j.id, p_ids)]
+            and (p_worker is null or j.locked_by = p_worker)
+            and j.id = any (array(select h.id from oncue.history h where h.id = any (p_ids)))
+          returning j.id
+        )
+        select v_again || array_agg(a.id) into v_again from again a;
+      end;
+    end loop;
+    if v_done is null then
+      raise exception 'The jobs that were settled kept being enqueued again' using errcode = 'serialization_failure';
+    end if;
+
+    if cardinality(p_big_ids) > 0 then
+      insert into oncue.payloads (job_id, part, data)
+      select s.id, 'result', s.data
+      from unnest(p_big_ids, p_big_runs, p_big_data) as s(id, run, data)
+      join oncue.history h on h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed'
+      where s.id = any (v_done)
+      on conflict (job_id, part) do update set data = excluded.data;
+    end if;
+    perform oncue.after_finish(v_now, v_done || v_again, true, v_keyed || v_again);
+    if cardinality(v_done) < cardinality(p_ids) then
+      -- A settle that is sent again after a lost connection finds its own work done: not stale.
+      return query
+      select (oncue.run_row('s', s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
+      where not exists (
+        select from oncue.history h
+        where h.id = any (array[s.id]) and h.run = s.run and h.status::text = 'completed'
+          and (p_worker is null or h.locked_by = p_worker));
+    end if;
+  end if;
+  if p_others is not null then
+    return query select (oncue.run_row(s.kind, s.id, s.run)).* from oncue.settle_others(v_now, p_others, p_worker) as s;
+  end if;
+end $$;
+
+create function oncue.settle_and_claim(
+  p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
+  p_big_ids uuid[], p_big_runs integer[], p_big_data json[],
+  p_worker uuid, p_lease_ms integer, p_queues text[], p_topics text[], p_limit integer,
+  p_start integer, p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[]
+) returns setof oncue.work_row
+  language plpgsql
+as $$
+begin
+  return query select * from oncue.settle(p_now, p_ids, p_runs, p_results, p_others, p_big_ids, p_big_runs, p_big_data,
+                                             p_worker);
+  return query select * from oncue.claim(p_now, p_worker, p_lease_ms, p_queues, p_topics, p_limit, p_start,
+                                            p_mark_queue, p_mark_priority, p_mark_at, p_mark_id);
+end $$;
+
+create function oncue.settle_others(p_now timestamptz, p_others json, p_worker uuid)
+  returns table (kind "char", id uuid, run integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_back uuid[];
+  v_ended uuid[];
+  v_keyed uuid[];
+  v_runs integer[];
+  v_cancelled uuid[];
+  v_ids uuid[];
+  v_data json[];
+  v_snoozed uuid[];
+  v_snoozed_data json[];
+  v_interrupted uuid[];
+  v_interrupted_data json[];
+begin
+  -- What the row will no longer tell once it runs again: each run that failed, snoozed or was interrupted, in
+  -- the job's own stream. A job that snoozes for ever does not fill it: beyond 1000 events only failures are kept.
+  select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
+      array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
+      array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
+    into v_ids, v_data, v_snoozed, v_snoozed_data, v_interrupted, v_interrupted_data
+    from (
+      select j.id,
+        case s.kind when 'snooze' then 'run_snoozed' when 'release' then 'run_interrupted' else 'run_failed' end as type,
+        case s.kind
+          when 'snooze' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'delayMs', s."delayMs")
+          when 'release' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at)
+          else json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error)
+        end as data
+      from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, interrupted boolean)
+      join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      where (p_worker is null or j.locked_by = p_worker) and (s.kind in ('retry', 'fail')
+        or (s.kind = 'snooze' or s.interrupted) and j.cancel_at is null and j.replaced_by is null and coalesce(
+          (select e.version from oncue.events e where e.job_id = j.id order by e.version desc limit 1), 0) < 1000)
+      for update of j
+    ) f;
+
+  with back as (
+    update oncue.jobs j set
+      status = 'pending', locked_until = null, locked_by = null, started_at = null, cancel_at = null, updated = p_now,
+      retries = j.retries + (s.kind = 'retry')::int,
+      run_at = case when s.kind = 'release' then j.run_at else p_now + s."delayMs" * interval '1 millisecond' end,
+      visible_at = p_now + coalesce(s."delayMs", 0) * interval '1 millisecond',
+      last_error = coalesce(s.error, j.last_error),
+      fingerprint = coalesce(s.fingerprint, j.fingerprint)
+    from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
+    where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
+      and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
+      and j.cancel_at is null and j.replaced_by is null
+    returning j.id, j.run, j.queue, j.topic, s.kind
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, 0, 0, count(*)::integer, '', '', 0
+    from back where kind = 'retry' group by queue, topic
+  )
+  select array_agg(b.id), array_agg(b.run) into v_back, v_runs from back b;
+
+  with ended as (
+    delete from oncue.jobs j
+    using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
+    -- What is left: runs that are over, and those that would go on but were asked to stop, or whose job was replaced.
+    where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
+    returning j.*,
+      (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
+        then 'failed' else 'cancelled' end)::oncue."Status" as new_status,
+      s.kind, s.error, s.fingerprint as new_fingerprint
+  ), kept as (
+    insert into oncue.history
+      (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
+    select
+       id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
+       coalesce(new_fingerprint, fingerprint)
+    from ended
+    on conflict (id) do nothing
+    returning id
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, sum((new_status = 'failed')::integer),
+      sum((new_status = 'cancelled')::integer),
+      string_agg(oncue.bucket(coalesce(started_at, p_now) - run_at), ''),
+      string_agg(oncue.bucket(p_now - coalesce(started_at, p_now)), ''),
+      sum(date_part('epoch', p_now - coalesce(started_at, p_now)) * 1000)::bigint
+    from ended where id in (select k.id from kept k) group by queue, topic
+  )
+  select array_agg(e.id), v_runs || array_agg(e.run), array_agg(e.id) filter (where e.unique_key is not null),
+      array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind <> 'cancel')
+    into v_ended, v_runs, v_keyed, v_cancelled from ended e;
+
+  if v_ids is not null then
+    perform oncue.append_event(p_now, v_ids, 'run_failed', v_data);
+  end if;
+  if v_snoozed is not null then
+    perform oncue.append_event(p_now, v_snoozed, 'run_snoozed', v_snoozed_data);
+  end if;
+  if v_interrupted is not null then
+    perform oncue.append_event(p_now, v_interrupted, 'run_interrupted', v_interrupted_data);
+  end if;
+  if v_ended is not null then
+    perform oncue.after_finish(p_now, v_ended, false, v_keyed);
+  end if;
+  if v_back is not null then
+    perform oncue.free_slots(p_now, v_back);
+  end if;
+
+  return query
+  select 's'::"char", s.id, s.run from json_to_recordset(p_others) as s(id uuid, run integer)
+  where not exists (select from unnest(v_back || v_ended, v_runs) as d(id, run) where d.id = s.id and d.run = s.run);
+  if v_cancelled is not null then
+    return query
+    select 'x'::"char", d.id, d.run from unnest(v_back || v_ended, v_runs) as d(id, run) where d.id = any (v_cancelled);
+  end if;
+end $$;
+
+create function oncue.take_key(
+  p_now timestamptz, p_topic text, p_key text, p_id uuid, p_ms bigint, p_replaces boolean
+) returns oncue.keys
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_until constant timestamptz := p_now + p_ms * interval '1 millisecond';
+  v_key oncue.keys;
+begin
+  for v_try in 1..100 loop
+    insert into oncue.keys (topic, key, job_id, until) values (p_topic, p_key, p_id, v_until)
+      on conflict do nothing returning * into v_key;
+    if found then return v_key; end if;
+    select * into v_key from oncue.keys k where k.topic = p_topic and k.key = p_key;
+    continue when not found;
+    if v_key.until <= p_now then
+      update oncue.keys k set job_id = p_id, until = v_until
+        where k.topic = p_topic and k.key = p_key and k.until <= p_now returning * into v_key;
+      if found then return v_key; end if;
+      continue;
+    end if;
+    if not p_replaces or v_key.job_id = p_id then return v_key; end if;
+    perform from oncue.jobs j where j.id = v_key.job_id for update;
+    select * into v_key from oncue.keys k
+      where k.topic = p_topic and k.key = p_key and k.job_id = v_key.job_id and (k.until is null or k.until > p_now)
+      for update;
+    if found then return v_key; end if;
+  end loop;
+  raise exception 'The key % kept changing hands', p_key using errcode = 'serialization_failure';
+end $$;
+
+create function oncue.take_slots(p_now timestamptz, p_until timestamptz, p_slot oncue.slots, p_ids uuid[], p_runs integer[])
+  returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  insert into oncue.slot_runs (key, job_id, run, taken, until)
+  select p_slot.key, s.id, s.run, greatest(p_now, p_slot.since), p_until from unnest(p_ids, p_runs) as s(id, run)
+  on conflict (job_id, key) do update set run = excluded.run, taken = excluded.taken, until = excluded.until;
+  if p_slot.rate_count is null then return; end if;
+  update oncue.slots s set starts = (
+    select jsonb_agg(t.ms) from (
+      select ms from (
+        select e.ms::bigint from jsonb_array_elements_text(coalesce(s.starts, '[]')) as e(ms)
+        union all
+        select (extract(epoch from p_now) * 1000)::bigint from unnest(p_ids)
+      ) a(ms)
+      where ms > extract(epoch from p_now) * 1000 - s.rate_ms
+    ) t(ms))
+  where s.key = p_slot.key;
+end $$;
+
+create function oncue.tend(p_now timestamptz) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_parents uuid[];
+  v_completed uuid[];
+  v_other uuid[];
+  v_gone uuid[];
+  v_busy uuid[];
+  v_live uuid[];
+  v_edges tid[];
+begin
+  perform oncue.require_read_committed();
+  if not pg_try_advisory_xact_lock(7310, 580) then return; end if;
+
+  -- A parent may have ended after an edge to it was written and before it was committed: then neither
+  -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,
+  -- and nobody can requeue it: there is nothing to wait for.
+  v_parents := array(
+    select distinct d.parent_id from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d);
+  if cardinality(v_parents) > 0 then
+    v_completed := array(
+      select h.id from oncue.history h where h.id = any (v_parents) and h.status::text = 'completed');
+    v_other := array(
+      select h.id from oncue.history h where h.id = any (v_parents) and h.status::text <> 'completed');
+    v_gone := array(
+      select p.id from unnest(v_parents) as p(id)
+      except select j.id from oncue.jobs j where j.id = any (v_parents)
+      except select h.id from oncue.history h where h.id = any (v_parents));
+    if cardinality(v_completed || v_other || v_gone) > 0 then
+      v_busy := oncue.lock_dependants(v_completed || v_gone, v_other);
+      v_completed := array(select unnest(v_completed) except select unnest(v_busy));
+      v_other := array(select unnest(v_other) except select unnest(v_busy));
+      v_gone := array(select unnest(v_gone) except select unnest(v_busy));
+      perform oncue.release_dependants(v_now, v_completed, true);
+      update oncue.deps d set policy = 'stop' where d.parent_id = any (v_gone) and d.policy = 'wait';
+      perform oncue.release_dependants(v_now, v_other || v_gone, false);
+    end if;
+  end if;
+
+  perform oncue.tend_slots(v_now);
+
+  -- A live parent whose row is not being deleted this moment: whoever ends it from now on sees the edge.
+  if cardinality(v_parents) > 0 then
+    v_live := array(
+      select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
+    v_edges := array(
+      select e.ctid from oncue.deps e
+      -- Behind a parent that did not complete only those that wait for its requeue. Any other edge was committed
+      -- after the release above and has to be seen by the next one.
+      where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_other) and e.policy = 'wait')
+      for update skip locked);
+    update oncue.deps d set checked = true where d.ctid = any (v_edges);
+  end if;
+end $$;
+
+create function oncue.tend_slots(p_now timestamptz) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  c_some constant integer := 200;
+  v_after text;
+  v_keys text[];
+  v_slot oncue.slots;
+  v_limit integer;
+  v_room integer;
+begin
+  v_after := coalesce(current_setting('oncue.slots_after', true), '');
+  v_keys := array(select s.key from oncue.slots s where s.key > v_after order by s.key limit c_some);
+  if cardinality(v_keys) < c_some and v_after <> '' then
+    v_keys := v_keys || array(select s.key from oncue.slots s where s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
+  end if;
+  perform set_config('oncue.slots_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
+  -- A slot that nobody uses and nobody set is made anew when needed. First locked, then looked at once more: a claim
+  -- may have taken it meanwhile.
+  v_keys := array(
+    select i.key from oncue.slots i
+    where i.key = any (v_keys) and i.key like 'k:%' and not i.waiting and i.max_running is null and i.rate_count is null
+      and not exists (
+        select from oncue.slot_runs r where r.key = any (array[i.key]) and r.taken >= coalesce(i.since, '-infinity'))
+    for update skip locked);
+  delete from oncue.slots s where s.key = any (v_keys)
+    and not exists (select from oncue.slot_runs r where r.key = any (array[s.key]) and r.taken >= coalesce(s.since, '-infinity'));
+
+  v_after := coalesce(current_setting('oncue.waiting_after', true), '');
+  v_keys := array(select s.key from oncue.slots s where s.waiting and s.key > v_after order by s.key limit c_some);
+  if cardinality(v_keys) < c_some and v_after <> '' then
+    v_keys := v_keys || array(
+      select s.key from oncue.slots s where s.waiting and s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
+  end if;
+  perform set_config('oncue.waiting_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
+  for v_slot in select * from oncue.slots s where s.key = any (v_keys) for update skip locked loop
+    v_limit := (
+      select h.concurrency_limit from oncue.jobs h
+      where h.concurrency_key = substr(v_slot.key, 3) and h.visible_at is null and h.status = 'pending' limit 1);
+    select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
+    -- Also runs of queues that are paused or have no worker: no claim would look after them there.
+    if v_room = 0 and oncue.free_overdue(p_now, v_slot, true) then
+      select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
+    end if;
+    if v_room > 0 then
+      perform oncue.promote(p_now, v_slot.key, v_room);
+    end if;
+  end loop;
+end $$;

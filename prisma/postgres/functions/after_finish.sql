@@ -1,0 +1,11 @@
+-- What follows when runs ended for good: their slots and keys are free, their dependants told.
+create function oncue.after_finish(p_now timestamptz, p_ids uuid[], p_completed boolean, p_keyed uuid[]) returns void
+  language plpgsql
+as $$
+begin
+  perform oncue.release_dependants(p_now, p_ids, p_completed);
+  perform oncue.free_slots(p_now, p_ids);
+  if p_keyed is not null then
+    delete from oncue.keys k where k.job_id = any (p_keyed) and k.until is null;
+  end if;
+end $$;

@@ -1,0 +1,65 @@
+-- Runs whose worker is dead, or whose lease is over. The rows are locked by the caller, who may hold slots: so runs
+-- with dependants that are locked by others are left for the next time.
+-- A crash charges only runs that had started. The rule is crashVerdict() of @oncue/core.
+create function oncue.crash(p_now timestamptz, p_ids uuid[], out released integer, out failed integer)
+  language plpgsql
+as $$
+declare
+  v_ids uuid[] := p_ids;
+  v_started uuid[];
+  v_data json[];
+  v_failed uuid[];
+  v_keyed uuid[];
+begin
+  if exists (select from oncue.deps) then
+    v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
+  end if;
+  select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at))
+    into v_started, v_data
+    from oncue.jobs j where j.id = any (v_ids) and j.started_at is not null;
+  if v_started is not null then
+    perform oncue.append_event(p_now, v_started, 'run_crashed', v_data);
+  end if;
+
+  with gone as (
+    delete from oncue.jobs j
+    where j.id = any (v_ids)
+      and (j.cancel_at is not null or j.replaced_by is not null
+        or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
+    returning j.*,
+      (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
+  ), kept as (
+    insert into oncue.history
+      ({{history_columns}},
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
+    select
+       {{history_values}},
+       crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
+       case when started_at is null then last_error else oncue.crash_error(topic) end,
+       case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
+    from gone
+    on conflict (id) do nothing
+    returning id
+  ), counted as (
+    insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
+    select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, sum((new_status = 'failed')::integer),
+      sum((new_status = 'cancelled')::integer), '', '', 0
+    from gone where id in (select k.id from kept k) group by queue, topic
+  )
+  select array_agg(id), array_agg(id) filter (where unique_key is not null) into v_failed, v_keyed from gone;
+  failed := coalesce(cardinality(v_failed), 0);
+
+  update oncue.jobs j set
+    status = 'pending', locked_until = null, locked_by = null, started_at = null, cancel_at = null, updated = p_now,
+    crashes = j.crashes + (j.started_at is not null)::int,
+    visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
+    last_error = case when j.started_at is null then j.last_error else oncue.crash_error(j.topic) end,
+    fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
+  where j.id = any (v_ids);
+  get diagnostics released = row_count;
+
+  if v_failed is not null then
+    perform oncue.after_finish(p_now, v_failed, false, v_keyed);
+  end if;
+  perform oncue.free_slots(p_now, v_ids);
+end $$;

@@ -1,0 +1,124 @@
+-- Jobs with a key, one by one: whether a job is made is decided by the row in `keys`, which two enqueues cannot
+-- both insert. p_jobs is a JSON array of
+-- {id, queue and whatever else a new job has in its columns, by their names, big, uniqueMs, onConflict, ifRunning,
+--  onceKey, onceMs, sameQueue, runAt, delayMs, after};
+-- JSON is text in it, because a null inside JSON would be no value at all. big is a payload over the inline limit. onceKey is an
+-- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
+-- was replaced.
+create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
+  returns table (n integer, job_id uuid, outcome text)
+  language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v record;
+  v_due timestamptz;
+  v_key oncue.keys;
+  v_status oncue."Status";
+  v_runs uuid;
+  v_deps integer;
+  v_reserved uuid;
+begin
+  -- One call at a time for each key, by 512 locks taken in their order: a key may change hands while it is waited
+  -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
+  perform pg_advisory_xact_lock(7312, b.bucket) from (
+    select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
+    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
+    cross join lateral (values
+      (j.topic, j."onceKey"), (case when j.unique_scope = 'all' then '' else j.topic end, 'u:' || j.unique_key)
+    ) as k(topic, key)
+    where k.key is not null order by 1) b;
+  v_reserved := oncue.reserve_keys(v_now, p_jobs);
+  for v in
+    select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
+      {{enqueue_types}}, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
+      "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+  loop
+    n := v.n; job_id := v.id; outcome := 'created';
+    v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
+    v_runs := null;
+
+    if v."onceKey" is not null then
+      v_key := oncue.take_key(v_now, v.topic, v."onceKey", v.id, v."onceMs", false);
+      if v_key.job_id <> v.id then
+        if v."sameQueue" then
+          perform oncue.assert_queue(v_key.job_id, v.queue);
+        end if;
+        job_id := v_key.job_id; outcome := 'existing';
+        return next;
+        continue;
+      end if;
+    end if;
+
+    if v.unique_key is not null then
+      v_key := oncue.take_key(v_now, case when v.unique_scope = 'all' then '' else v.topic end, 'u:' || v.unique_key,
+        v.id, v."uniqueMs", v."onConflict" = 'replace');
+      if v_key.job_id <> v.id then
+        if v."sameQueue" then
+          perform oncue.assert_queue(v_key.job_id, v.queue);
+        end if;
+        if v."onConflict" = 'reject' then
+          raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001';
+        end if;
+        v_status := null;
+        if v."onConflict" = 'replace' then
+          -- Locked by take_key, unless it is over.
+          select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
+        end if;
+
+        if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then
+          job_id := v_key.job_id; outcome := 'existing';
+          -- The key that was just taken stands for the job that is there, not for one that is not.
+          update oncue.keys k set job_id = v_key.job_id
+            where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
+          if v."onConflict" = 'replace' then
+            outcome := 'replaced';
+            perform oncue.replace(v_now, v_key.job_id, v_due, v.big, {{replace_arguments}});
+            update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond'
+              where k.topic = v_key.topic and k.key = v_key.key;
+          end if;
+          return next;
+          continue;
+        end if;
+
+        -- It runs already, or is over: the new job takes its place.
+        update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
+          where k.topic = v_key.topic and k.key = v_key.key;
+        if v_status = 'processing' then
+          update oncue.jobs j set replaced_by = v.id, updated = v_now where j.id = v_key.job_id;
+          perform oncue.append_event(v_now, array[v_key.job_id], 'replaced', array[json_build_object('jobId', v.id)]);
+          if v."ifRunning" = 'wait' then
+            v_runs := v_key.job_id;
+          end if;
+        end if;
+      end if;
+    end if;
+
+    v_deps := coalesce(jsonb_array_length(v.after), 0)
+      + (v_runs is not null and not coalesce(v.after ? v_runs::text, false))::integer;
+    insert into oncue.jobs
+      ({{enqueue_columns}},
+       created, updated, run_at, visible_at, status, deps_left)
+    values
+      ({{enqueue_values}},
+       v_now, v_now, v_due,
+       case when v_deps = 0 then v_due end,
+       (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
+    if v_runs is not null then
+      -- Released by whatever ends that run, as every dependant is. It cannot have ended: its row is locked.
+      insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
+    end if;
+    if v.meta is not null then
+      perform oncue.note_meta(v.id);
+    end if;
+    if v.big is not null then
+      insert into oncue.payloads (job_id, part, data) values (v.id, 'payload', v.big::json);
+    end if;
+    return next;
+  end loop;
+  if v_reserved is not null then
+    -- Those that were not needed.
+    delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+  end if;
+end $$;

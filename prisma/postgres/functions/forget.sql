@@ -1,0 +1,10 @@
+-- Removes jobs and all that belongs to them, if nobody waits for them.
+create function oncue.forget(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+as $$
+begin
+  delete from oncue.events e where e.job_id = any (p_ids);
+  delete from oncue.payloads p where p.job_id = any (p_ids);
+  delete from oncue.keys k where k.job_id = any (p_ids);
+  delete from oncue.deps d where d.job_id = any (p_ids);
+end $$;

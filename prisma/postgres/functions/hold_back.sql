@@ -1,0 +1,74 @@
+-- Of candidates with a concurrency key, which must wait. They leave the ready index and are promoted
+-- by the settle that frees a slot, so that a full key never stands at the head. A slot that another
+-- claim is at is left for later.
+create function oncue.hold_back(
+  p_now timestamptz, p_until timestamptz, p_ids uuid[], out refused uuid[], out again timestamptz)
+  language plpgsql
+as $$
+declare
+  v_group record;
+  v_slot oncue.slots;
+  v_room integer;
+  v_taken integer;
+  v_again timestamptz;
+begin
+  refused := '{}';
+  for v_group in
+    select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
+      array_agg(j.id order by c.n) as ids, array_agg(j.run + 1 order by c.n) as runs
+    from unnest(p_ids) with ordinality as c(id, n)
+    -- The offset keeps the conditions out of the lookup: by them it could be a walk along jobs_keyed.
+    cross join lateral (select * from oncue.jobs j where j.id = c.id offset 0) j
+    where j.concurrency_key is not null and j.status = 'pending'
+    group by 1 order by 1
+  loop
+    select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
+    -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
+    if not found and pg_try_advisory_xact_lock(7311, hashtext(v_group.key)) then
+      insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
+    end if;
+    if not found then
+      refused := refused || v_group.ids;
+      again := least(again, p_now + interval '5 milliseconds');
+      continue;
+    end if;
+    select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
+    if v_room < cardinality(v_group.ids) and oncue.free_overdue(p_now, v_slot, false) then
+      select r.room into v_room from oncue.room(p_now, v_slot, v_group.max) r;
+    end if;
+    v_taken := least(v_room, cardinality(v_group.ids));
+    if v_taken > 0 then
+      perform oncue.take_slots(p_now, p_until, v_slot, v_group.ids[1:v_taken], v_group.runs[1:v_taken]);
+    end if;
+    if v_taken < cardinality(v_group.ids) then
+      -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
+      update oncue.jobs j set visible_at = null
+      where j.id = any (v_group.ids[v_taken + 1:] || array(
+        select h.id from oncue.jobs h
+        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
+          and h.status = 'pending' and h.id <> all (v_group.ids)
+        limit 1000 for update skip locked));
+      update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
+      refused := refused || v_group.ids[v_taken + 1:];
+    end if;
+    -- Each start under a rate names its successor for the moment when its own place is free again.
+    if v_slot.rate_count is not null then
+      if v_taken > 0 then
+        perform oncue.promote(p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken);
+      end if;
+      -- Those that started when nobody waited yet have not.
+      if not v_slot.waiting then
+        for v_again in
+          select to_timestamp((t.ms::bigint + v_slot.rate_ms) / 1000.0)
+          from jsonb_array_elements_text(coalesce(v_slot.starts, '[]')) as t(ms)
+          where t.ms::bigint > extract(epoch from p_now) * 1000 - v_slot.rate_ms
+        loop
+          perform oncue.promote(v_again, v_group.key, 1);
+        end loop;
+      end if;
+    end if;
+    if v_slot.waiting and v_room > v_taken then
+      perform oncue.promote(p_now, v_group.key, v_room - v_taken);
+    end if;
+  end loop;
+end $$;

@@ -1,0 +1,8 @@
+-- planner: enable_seqscan = off, enable_bitmapscan = off, jit = off
+-- Whether tend has something to look at.
+create function oncue.is_untended() returns boolean
+  language plpgsql
+as $$
+begin
+  return exists (select from oncue.deps d where not d.checked) or exists (select from oncue.slots);
+end $$;

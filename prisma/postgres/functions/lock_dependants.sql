@@ -1,0 +1,19 @@
+-- Locks the dependants of parents that have ended, as far as they are free, and returns the parents of those
+-- that are not. Of a parent that did not complete, only the dependants that do not go on waiting for it.
+create function oncue.lock_dependants(p_parents uuid[], p_unsuccessful uuid[]) returns uuid[]
+  language plpgsql
+as $$
+declare
+  v_ids constant uuid[] := array(
+    select d.job_id from oncue.deps d where d.parent_id = any (p_parents)
+    union
+    select d.job_id from oncue.deps d where d.parent_id = any (p_unsuccessful) and d.policy <> 'wait');
+  v_locked constant uuid[] := array(
+    select j.id from oncue.jobs j where j.id = any (v_ids) order by j.id for update skip locked);
+  v_left constant uuid[] := array(select unnest(v_ids) except select unnest(v_locked));
+begin
+  return array(
+    select distinct d.parent_id from oncue.deps d
+    where d.job_id = any (array(select j.id from oncue.jobs j where j.id = any (v_left)))
+      and d.parent_id = any (p_parents || p_unsuccessful));
+end $$;

@@ -1,0 +1,55 @@
+-- What runs tell before they end: progress, cursor, events. Answers those that are not the caller's
+-- any more. A row that is locked is being beaten or settled this moment, so it is waited for; and
+-- while it is locked here, no settle can end the job between the fence and the events. Notes come
+-- sorted by id, and are locked in that order.
+--
+-- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
+create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
+  returns table (stale_id uuid, stale_run integer)
+  language plpgsql
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_note record;
+  v_ids uuid[] := '{}';
+  v_events json[] := '{}';
+begin
+  perform oncue.require_read_committed();
+  for v_note in
+    select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
+  loop
+    -- None of these is indexed, so it is a heap-only update.
+    update oncue.jobs j set
+      progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
+      updated = v_now
+    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker);
+    if not found then
+      stale_id := v_note.id;
+      stale_run := v_note.run;
+      return next;
+    elsif json_array_length(v_note.events) > 0 then
+      v_ids := v_ids || v_note.id;
+      v_events := v_events || v_note.events;
+    end if;
+  end loop;
+  if v_ids = '{}' then
+    return;
+  end if;
+  -- The events of a run keep their order, so all of them are written, or all of them again.
+  for v_try in 1..100 loop
+    begin
+      insert into oncue.events (job_id, version, type, data, created)
+      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
+      from unnest(v_ids, v_events) as k(id, events)
+      cross join lateral (
+        select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id
+      ) l
+      cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
+      return;
+    exception when unique_violation then
+      -- Somebody else appended meanwhile.
+    end;
+  end loop;
+  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+end $$;

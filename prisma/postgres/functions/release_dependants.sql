@@ -1,0 +1,39 @@
+-- Tells dependants that their parents ended, and theirs, if they end with them: by a loop and not by
+-- recursion, because a chain may be longer than a stack is deep. The parents' rows are gone from the
+-- live table. Dependants that stay as they are, because they wait for a failed parent, are not locked.
+create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
+  language plpgsql
+as $$
+declare
+  v_parents uuid[] := p_parents;
+  v_met uuid[];
+  v_stopped uuid[];
+  v_cancelled uuid[];
+begin
+  if not exists (select from oncue.deps) then return; end if;
+  while cardinality(v_parents) > 0 loop
+    -- By id, because the last two parents of one job may end at the same moment.
+    perform from oncue.jobs j
+      where j.id = any (array(
+        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
+      order by j.id for update;
+
+    with met as (
+      delete from oncue.deps d
+      where d.parent_id = any (v_parents) and (p_completed or d.policy = 'go_on')
+      returning d.job_id
+    )
+    select array_agg(m.job_id) into v_met from met m;
+    if v_met is not null then
+      perform oncue.count_down(p_now, v_met);
+    end if;
+    exit when p_completed;
+
+    select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
+           array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
+      into v_stopped, v_cancelled
+      from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
+    v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
+      || oncue.end_rows(p_now, v_cancelled, 'cancelled', null);
+  end loop;
+end $$;

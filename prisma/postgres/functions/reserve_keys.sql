@@ -1,0 +1,44 @@
+-- Calls that want the same keys in different orders would wait for each other for ever. So a call with more than one
+-- reserves all of them first, always in the same order: what is free as a row that has expired already, then, because
+-- a settle too goes from the job to its key, the jobs that it may replace, then the keys that it may take over.
+-- Returns in whose name they are reserved; null: none are.
+create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
+  language plpgsql
+as $$
+declare
+  v_id constant uuid := p_jobs -> 0 ->> 'id';
+  v_keys text[];
+  v_topics text[];
+  v_replaces boolean[];
+begin
+  select array_agg(k.key order by k.key, k.topic), array_agg(k.topic order by k.key, k.topic),
+      array_agg(k.replaces order by k.key, k.topic)
+    into v_keys, v_topics, v_replaces
+    from (
+      select k.key, k.topic, bool_or(k.replaces) as replaces
+      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
+        lateral (values
+          (j."onceKey", j.topic, false),
+          ('u:' || j.unique_key, case when j.unique_scope = 'all' then '' else j.topic end, j."onConflict" = 'replace')
+        ) as k(key, topic, replaces)
+      where k.key is not null
+      group by k.key, k.topic
+    ) k;
+  if cardinality(v_keys) < 2 then return null; end if;
+  insert into oncue.keys (topic, key, job_id, until)
+    select w.topic, w.key, v_id, '-infinity'
+    from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n
+    on conflict do nothing;
+  perform from oncue.jobs j
+    where j.id = any (array(
+      select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
+      join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
+      where w.replaces and (k.until is null or k.until > p_now)))
+    -- As a settle does: first what runs, then what waits for it.
+    order by j.status <> 'processing', j.id for update;
+  perform from unnest(v_topics, v_keys, v_replaces) with ordinality as w(topic, key, replaces, n)
+    join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
+    where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
+    order by w.n for update of k;
+  return v_id;
+end $$;

@@ -1,0 +1,33 @@
+-- How many more runs a limited key allows now, and when it will allow one again if it is the rate
+-- that is used up. The slot is locked by the caller.
+create function oncue.room(p_now timestamptz, p_slot oncue.slots, p_limit integer, out room integer, out again timestamptz)
+  language plpgsql
+as $$
+declare
+  v_max constant integer := coalesce(p_slot.max_running, p_limit);
+  v_running integer;
+  v_oldest timestamptz;
+  v_recent bigint[];
+begin
+  room := 1000000;
+  if v_max is not null then
+    select count(*), min(r.taken) into v_running, v_oldest
+      from oncue.slot_runs r where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity');
+    room := greatest(0, v_max - v_running);
+    -- The next count begins at the oldest run. Not written each time: old versions of the slot have to be walked too.
+    v_oldest := least(v_oldest, p_now);
+    if v_oldest > coalesce(p_slot.since, '-infinity') + interval '3 seconds' then
+      update oncue.slots s set since = v_oldest where s.key = p_slot.key;
+    end if;
+  end if;
+  if p_slot.rate_count is null then return; end if;
+  select array_agg(t.ms::bigint order by t.ms::bigint) into v_recent
+    from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
+    where t.ms::bigint > extract(epoch from p_now) * 1000 - p_slot.rate_ms;
+  if coalesce(cardinality(v_recent), 0) >= p_slot.rate_count then
+    again := to_timestamp((v_recent[1 + cardinality(v_recent) - p_slot.rate_count] + p_slot.rate_ms) / 1000.0);
+    room := 0;
+  else
+    room := least(room, p_slot.rate_count - coalesce(cardinality(v_recent), 0));
+  end if;
+end $$;
