@@ -10,6 +10,7 @@ import { type AuditControl, createAudit } from './audit.ts'
 import { createChannels } from './channels.ts'
 import { openClient } from './client.ts'
 import { createOperations } from './operations.ts'
+import { createQueues, type QueueControl } from './queues.ts'
 import { createSettings, type SettingControl } from './settings.ts'
 import { createTokens, type TokenControl } from './tokens.ts'
 
@@ -30,6 +31,7 @@ export interface Control {
   readonly alerts: AlertControl
   readonly channels: ChannelControl
   readonly operations: OperationControl
+  readonly queues: QueueControl
 }
 
 /** By what it has, not by its class: the published API has Control in a bundle, apart from the Store. */
@@ -53,5 +55,6 @@ export async function openControl(store: Store): Promise<Control> {
     alerts: createAlerts(context),
     channels: createChannels(context, usable),
     operations: createOperations(context),
+    queues: createQueues(context),
   }
 }
