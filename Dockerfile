@@ -13,8 +13,8 @@ RUN npm install --global pnpm@12.18.0
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 RUN pnpm fetch
 COPY . .
-# Every version comes from pnpm-lock.yaml, also of what the image runs with; nothing is resolved anew. Optional is what
-# Prisma has for its own command line; the compiler is a peer that types alone need.
+# Every version comes from pnpm-lock.yaml, also of what the image runs with; nothing is resolved anew. Nothing optional
+# is needed at run time; the compiler is a peer that types alone need.
 RUN pnpm install --offline --frozen-lockfile \
   && pnpm exec turbo run build --filter @oncue/worker --filter @oncue/api \
   && pnpm exec node packages/sdk/scripts/bundle-app.ts \

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto'
-import { assertQueue, assertTopic, encodeJson, OncueError } from '@oncue/core'
+import { assertQueue, assertTopic, encodeJson } from '@oncue/core'
 import { assertBy } from './by.ts'
 import { createLimits } from './limits.ts'
 import type { PortableStatement, Sql } from './sql.ts'
 import type { AnnouncedBy, Store, TopicAnnouncement } from './store.ts'
 
-export type Admin = Pick<Store, 'pause' | 'resume' | 'configureQueue' | 'limit' | 'announce'>
-
-/** The largest that its column holds: 24 days. */
-const MAX_AGEING_MS = 2_147_483_647
+export type Admin = Pick<Store, 'pause' | 'resume' | 'limit' | 'announce'>
 
 /** What people and workers tell the store about queues and topics. Written once for both databases. */
 export function createAdmin(sql: Sql): Admin {
@@ -30,20 +27,6 @@ export function createAdmin(sql: Sql): Admin {
       await sql.run({
         text: 'update {queues} set paused_at = null, paused_by = null where name = ? and paused_at is not null',
         values: [queue],
-      })
-    },
-
-    async configureQueue(queue, { ageingMs }) {
-      assertQueue(queue)
-      if (ageingMs === undefined) return
-      if (ageingMs !== null && !(Number.isInteger(ageingMs) && ageingMs >= 1 && ageingMs <= MAX_AGEING_MS)) {
-        const message = `ageingMs must be a whole number from 1 to ${MAX_AGEING_MS}, or null; got ${String(ageingMs)}`
-        throw new OncueError('INVALID_INPUT', message)
-      }
-      await sql.run({
-        text: `insert into {queues} (name, ageing_ms) values (?, ?)
-          on conflict (name) do update set ageing_ms = excluded.ageing_ms`,
-        values: [queue, ageingMs],
       })
     },
 

@@ -151,11 +151,6 @@ export abstract class ColdStore {
     this.wake([queue])
   }
 
-  async configureQueue(...args: Parameters<Admin['configureQueue']>) {
-    this.assertOpen()
-    return this.cold.admin.configureQueue(...args)
-  }
-
   async limit(...[target, limit]: Parameters<Admin['limit']>) {
     this.assertOpen()
     await this.cold.admin.limit(target, limit)

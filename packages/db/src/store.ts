@@ -109,8 +109,6 @@ export interface Store {
 
   pause(queue: string, by?: string): Promise<void>
   resume(queue: string, by?: string): Promise<void>
-  /** `null` takes the setting away. */
-  configureQueue(queue: string, settings: QueueSettings): Promise<void>
   /** Limits a queue or a concurrency key; `null` takes the limit away. In effect at once. */
   limit(target: LimitTarget, limit: Limit | null): Promise<void>
   /** What a worker serves, for people and for validation. */

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
 import { anError, MINUTE, TestClock, WORKER } from '../src/conformance/harness.ts'
+import { type Control, openControl } from '../src/control/index.ts'
 import { openStore } from '../src/open.ts'
 import type { RunRef, Settlement, Store } from '../src/store.ts'
 import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
@@ -233,7 +234,7 @@ class Life {
       },
       { name: 'pause', act: (store) => store.pause('low') },
       { name: 'resume', act: (store) => store.resume('low') },
-      { name: 'age', act: (store) => store.configureQueue('default', { ageingMs: 1_000 }) },
+      { name: 'age', act: age },
     ])
   }
 
@@ -242,6 +243,15 @@ class Life {
     if (choice === undefined) throw new Error('nothing to choose from')
     return choice
   }
+}
+
+/** One of each store: a Prisma client takes a while to load. */
+const controls = new WeakMap<Store, Promise<Control>>()
+
+async function age(store: Store): Promise<void> {
+  const control = controls.get(store) ?? openControl(store)
+  controls.set(store, control)
+  await (await control).queues.configure('default', { ageingMs: 1_000 })
 }
 
 const byId = (a: RunRef, b: RunRef) => (a.id < b.id ? -1 : 1)

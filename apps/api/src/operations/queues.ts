@@ -64,7 +64,7 @@ export const configure = changing({
   output: NOTHING,
   async run(ctx, { queue, ...settings }) {
     await assertMayChange(ctx, 'configure', queue)
-    await ctx.store.configureQueue(queue, settings)
+    await ctx.control.queues.configure(queue, settings)
     return null
   },
   note: (target) => ({ target, count: 1 }),

@@ -74,8 +74,8 @@ export function describeQueues(dialect: Dialect): void {
     }
 
     it('serves a job of low priority before newer ones of higher priority once it has waited long enough', async () => {
-      const store = await bench.openWithClock()
-      await store.configureQueue('default', { ageingMs: MINUTE })
+      const { store, control } = await bench.openBoth()
+      await control.queues.configure('default', { ageingMs: MINUTE })
       await oldLowAndNewHigh(store)
       expect(await topics(store, 1)).toEqual(['high'])
       expect(await topics(store, 1)).toEqual(['low'])
@@ -83,20 +83,20 @@ export function describeQueues(dialect: Dialect): void {
     })
 
     it('is off by default, and taken away by null', async () => {
-      const store = await bench.openWithClock()
-      await store.configureQueue('default', { ageingMs: 1 })
+      const { store, control } = await bench.openBoth()
+      await control.queues.configure('default', { ageingMs: 1 })
       expect(await overview(store)).toMatchObject({ ageingMs: 1 })
-      await store.configureQueue('default', {})
+      await control.queues.configure('default', {})
       expect(await overview(store)).toMatchObject({ ageingMs: 1 })
-      await store.configureQueue('default', { ageingMs: null })
+      await control.queues.configure('default', { ageingMs: null })
       await oldLowAndNewHigh(store)
       expect(await overview(store)).toMatchObject({ ageingMs: null })
       expect(await topics(store)).toEqual(['high', 'middle', 'low'])
     })
 
     it('never serves what is not due', async () => {
-      const store = await bench.openWithClock()
-      await store.configureQueue('default', { ageingMs: 1 })
+      const { store, control } = await bench.openBoth()
+      await control.queues.configure('default', { ageingMs: 1 })
       await store.enqueue([aJob({ delay: MINUTE, priority: 9 }), aJob({ topic: 'ready', priority: -9 })])
       expect(await topics(store)).toEqual(['ready'])
     })
@@ -246,18 +246,19 @@ export function describeQueues(dialect: Dialect): void {
     })
 
     it.each([0, -1, 1.5, Number.NaN, 2 ** 31])('an ageing of %s ms', async (ageingMs) => {
-      const store = await bench.open()
-      await expect(store.configureQueue('default', { ageingMs })).rejects.toMatchObject({
+      const control = await bench.openControl()
+      await expect(control.queues.configure('default', { ageingMs })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
       })
     })
 
     it('a queue or key whose name is none', async () => {
       const store = await bench.open()
+      const control = await bench.openControl(store)
       const refused = { code: 'INVALID_QUEUE' }
       await expect(store.pause('no spaces')).rejects.toMatchObject(refused)
       await expect(store.resume('')).rejects.toMatchObject(refused)
-      await expect(store.configureQueue('a:b', {})).rejects.toMatchObject(refused)
+      await expect(control.queues.configure('a:b', {})).rejects.toMatchObject(refused)
       await expect(store.limit({ queue: 'q'.repeat(129) }, null)).rejects.toMatchObject(refused)
       for (const concurrencyKey of ['', 'k'.repeat(256)]) {
         await expect(store.limit({ concurrencyKey }, null)).rejects.toMatchObject({ code: 'INVALID_INPUT' })

@@ -407,7 +407,8 @@ export function describeReads(dialect: Dialect): void {
       await store.enqueue(someJobs(3, keyed))
       await store.claim(claiming({ queues: ['keyed'] }))
       await store.pause('idle', 'kim')
-      await store.configureQueue('idle', { ageingMs: 5_000 })
+      const { queues } = await bench.openControl(store)
+      await queues.configure('idle', { ageingMs: 5_000 })
       await store.limit({ queue: 'limited' }, { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } })
       bench.clock.advance(10)
       const empty = { waiting: 0, scheduled: 0, running: 0, blocked: 0, held: 0, oldestWaiting: null }

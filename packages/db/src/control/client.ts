@@ -57,8 +57,7 @@ export async function openClient(connection: Connection): Promise<Client> {
     connection.dialect === 'postgres'
       ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
       : await import('../generated/sqlite/client.ts')
-  const client = new PrismaClient(options)
-  return client.$extends({
+  return new PrismaClient(options).$extends({
     query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
   }) as unknown as Client
 }

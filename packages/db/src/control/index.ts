@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
 import type { AlertControl, AlertRuleControl } from '../alerts.ts'
 import type { ChannelControl } from '../channels.ts'
-import { ColdStore } from '../cold-store.ts'
+import type { ColdStore } from '../cold-store.ts'
 import type { OperationControl } from '../operations.ts'
 import type { Store } from '../store.ts'
 import { createAlertRules } from './alert-rules.ts'
@@ -10,6 +10,7 @@ import { type AuditControl, createAudit } from './audit.ts'
 import { createChannels } from './channels.ts'
 import { openClient } from './client.ts'
 import { createOperations } from './operations.ts'
+import { createQueues, type QueueControl } from './queues.ts'
 import { createSettings, type SettingControl } from './settings.ts'
 import { createTokens, type TokenControl } from './tokens.ts'
 
@@ -30,11 +31,17 @@ export interface Control {
   readonly alerts: AlertControl
   readonly channels: ChannelControl
   readonly operations: OperationControl
+  readonly queues: QueueControl
+}
+
+/** By what it has, not by its class: the published API has Control in a bundle, apart from the Store. */
+function isOpened(store: Store): store is Store & Pick<ColdStore, 'connection' | 'onClose'> {
+  return 'connection' in store && 'onClose' in store
 }
 
 /** Ends with its store. */
 export async function openControl(store: Store): Promise<Control> {
-  if (!(store instanceof ColdStore))
+  if (!isOpened(store))
     throw new OncueError('INVALID_INPUT', 'openControl takes a store that openStore has returned')
   const client = await openClient(store.connection)
   store.onClose(() => client.$disconnect())
@@ -48,5 +55,6 @@ export async function openControl(store: Store): Promise<Control> {
     alerts: createAlerts(context),
     channels: createChannels(context, usable),
     operations: createOperations(context),
+    queues: createQueues(context),
   }
 }
