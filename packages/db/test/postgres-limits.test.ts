@@ -1,6 +1,15 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { Bench, claiming, complete, LEASE, MINUTE, someJobs, WORKER } from '../src/conformance/harness.ts'
+import {
+  aJob,
+  Bench,
+  claiming,
+  complete,
+  LEASE,
+  MINUTE,
+  someJobs,
+  WORKER,
+} from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import { decodeWork, TYPES } from '../src/postgres/decode.ts'
 import { LowWater } from '../src/postgres/low-water.ts'
@@ -146,5 +155,18 @@ describe('the low-water mark and limits', () => {
     } finally {
       await other.end()
     }
+  })
+
+  it('nor has one that was full of jobs that had aged', async () => {
+    const secondsAgo = (seconds: number, priority: number) =>
+      aJob({ priority, runAt: new Date(bench.clock.now().getTime() - seconds * 1_000) })
+    await store.configureQueue('default', { ageingMs: 1_000 })
+    await store.enqueue([secondsAgo(5, 0), secondsAgo(1, 0), secondsAgo(1, 1), secondsAgo(1, 1)])
+    const claim = claims({ limit: 3 })
+    const priorities = async () => (await claim()).map((job) => job.priority)
+    expect(await priorities()).toEqual([0, 1, 1])
+    await store.enqueue([secondsAgo(5, 0), secondsAgo(1, 1)])
+    // The last is the one that the first claim left behind, at a priority of which it had taken another.
+    expect(await priorities()).toEqual([0, 1, 0])
   })
 })

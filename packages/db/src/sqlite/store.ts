@@ -233,7 +233,10 @@ export class SqliteStore extends ColdStore implements Store {
       dead.map(({ id }) => this.#writer.write(() => lease.bury(id, this.#now()))),
     )
     if (limits.needTending()) {
-      await this.#writer.write(() => lease.crash(limits.tend(this.#now()), this.#now()))
+      await this.#writer.write(() => {
+        const now = this.#now()
+        limits.tendSlots(now, (runs) => lease.crash(runs, now))
+      })
     }
     if (worker !== undefined && lease.needsBeat(worker, this.#now()))
       await this.#writer.write(() => lease.beat(worker, this.#now()))

@@ -1,20 +1,30 @@
-import type { Claimed, ClaimedJob, ClaimRequest } from '../../store.ts'
+import type { Claimed, ClaimedJob, ClaimRequest, RunRef } from '../../store.ts'
 import { claimedJob, type ReadyRow } from '../decode.ts'
 import * as sql from '../sql.ts'
 import type { Lease } from './lease.ts'
-import { type Limits, type Start, slotOfQueue } from './limits.ts'
+import { type Limits, type Room, type SlotRow, type Start, slotOfQueue } from './limits.ts'
 import type { Statements } from './statements.ts'
 
-/** Jobs of one priority that were due at a moment. */
+/** Jobs of one priority that are due by then. */
 type Level = { readonly priority: number; readonly due: number }
 type Waiting = { readonly priority: number; readonly visible_at: number }
 type QueueRow = { readonly paused_at: number | null; readonly ageing_ms: number | null }
 
+/** `expired`: their leases are over. `cleared`: jobs were in the way and no longer are, so that a second look finds others. */
+type Ready = {
+  readonly rows: readonly ReadyRow[]
+  readonly expired: readonly ReadyRow[]
+  readonly cleared: boolean
+}
+
 const ABOVE_ALL_PRIORITIES = 32_768
-/** How often one claim looks again at a place from which it has moved something out of the way. */
+/** How often one claim looks again at levels in which it has moved jobs out of the way. */
 const MAX_LOOKS = 20
 
-/** Hands out jobs: what claim.sql does on Postgres. There is one writer, so nothing is locked or skipped. */
+/**
+ * Claims jobs, in the steps of prisma/postgres/functions/claim.sql and under the same names. There is one writer, so
+ * nothing is locked or skipped, and no low-water mark is needed.
+ */
 export class Claims {
   readonly #statements: Statements
   readonly #limits: Limits
@@ -27,12 +37,7 @@ export class Claims {
   }
 
   claim(request: ClaimRequest, now: number): Claimed {
-    const claim = new OneClaim(this.#statements, this.#limits, this.#lease, request, now)
-    for (const queue of request.queues) {
-      if (claim.left === 0) break
-      claim.from(queue)
-    }
-    return claim.claimed()
+    return new OneClaim(this.#statements, this.#limits, this.#lease, request, now).claim()
   }
 }
 
@@ -56,55 +61,71 @@ class OneClaim {
     this.#topics = request.topics ? JSON.stringify(request.topics) : null
   }
 
-  get left(): number {
-    return this.#request.limit - this.#jobs.length
-  }
-
-  claimed(): Claimed {
+  claim(): Claimed {
+    for (const queue of this.#request.queues) {
+      if (this.#left === 0) break
+      this.#claimFrom(queue)
+    }
     const found = this.#jobs.length > 0 || this.#nextDue === Number.POSITIVE_INFINITY
     return { jobs: this.#jobs, nextDue: found ? null : new Date(this.#nextDue), now: new Date(this.#now) }
   }
 
-  from(queue: string): void {
+  #claimFrom(queue: string): void {
     const settings = this.#statements.get<QueueRow>(sql.QUEUE, queue)
     if (settings && settings.paused_at !== null) return
     const slot = this.#limits.slot(slotOfQueue(queue))
-    let room = this.left
+    let room = this.#left
     if (slot) {
-      let allowed = this.#limits.room(slot, null, this.#now)
-      if (allowed.room === 0 && allowed.again === null && this.#freeOverdue(slot.key))
-        allowed = this.#limits.room(slot, null, this.#now)
-      room = Math.min(room, allowed.room)
-      if (room === 0 && allowed.again !== null) this.#dueAt(allowed.again)
+      const limit = this.#queueRoom(slot)
+      room = Math.min(room, limit.room)
+      if (limit.again !== null) this.#dueAt(limit.again)
     }
     if (room === 0) return
-    this.#looks = 0
     for (const level of this.#levels(queue, settings?.ageing_ms ?? null)) {
-      room -= this.#fromLevel(queue, level, room, slot !== undefined)
-      if (room === 0 || this.#looks > MAX_LOOKS) return
+      for (;;) {
+        const { rows, expired, cleared } = this.#ready(queue, level, room)
+        if (slot) this.#limits.takeSlots(slot, rows, this.#start)
+        this.#take(rows)
+        room -= rows.length
+        // A first crash can be claimed again at once.
+        if (expired.length > 0) this.#lease.crash(expired, this.#now)
+        if (room === 0) return
+        if (!cleared) break
+        // Jobs in the way were moved: look at this level again, within reason.
+        this.#looks += 1
+        if (this.#looks > MAX_LOOKS) {
+          this.#dueAt(this.#now)
+          return
+        }
+      }
+      if (this.#jobs.length > 0) continue
+      const next = this.#statements.get<Waiting>(sql.NEXT_DUE, queue, level.priority, this.#now)
+      if (next) this.#dueAt(next.visible_at)
     }
   }
 
-  /** Claims pass over a full queue, so they would not find the leases in it that are over. Answers whether there were any. */
-  #freeOverdue(slot: string): boolean {
-    const { expired, dropped } = this.#limits.overdue(slot, this.#now)
-    if (expired.length > 0) this.#lease.crash(expired, this.#now)
-    return expired.length + dropped > 0
+  /** How many more runs a limited queue allows now. */
+  #queueRoom(slot: SlotRow): Room {
+    const room = this.#limits.room(slot, null, this.#now)
+    if (room.room > 0 || room.again !== null) return room
+    // Claims pass over a full queue, so they would not find the expired leases in it.
+    const crash = (runs: readonly RunRef[]) => this.#lease.crash(runs, this.#now)
+    return this.#limits.freeOverdue(slot, this.#now, crash) ? this.#limits.room(slot, null, this.#now) : room
   }
 
-  /** The distinct priorities of a queue, in the order in which they are served. */
+  /** What has aged, then the distinct priorities of a queue, from the highest down. */
   *#levels(queue: string, ageingMs: number | null): Generator<Level> {
     if (ageingMs !== null) yield* this.#agedLevels(queue, ageingMs)
-    let priority = this.#nextPriority(queue, ABOVE_ALL_PRIORITIES)
-    while (priority !== undefined) {
-      yield { priority, due: this.#now }
-      priority = this.#nextPriority(queue, priority)
+    let level = this.#nextLevel(queue, ABOVE_ALL_PRIORITIES)
+    while (level) {
+      yield level
+      level = this.#nextLevel(queue, level.priority)
     }
   }
 
   /**
-   * Waiting for ageing_ms counts as much as one step of priority. Of each priority those come first
-   * that have waited long enough to come before all others; after that, by priority.
+   * The levels that ageing serves first: waiting for ageing_ms counts as much as one step of priority. Of each priority,
+   * up to `due`, the jobs that have waited long enough to come before those of the next level.
    */
   #agedLevels(queue: string, ageingMs: number): Level[] {
     const waiting: Waiting[] = []
@@ -125,49 +146,26 @@ class OneClaim {
     })
   }
 
-  #nextPriority(queue: string, below: number): number | undefined {
-    return this.#statements.get<Level>(sql.NEXT_PRIORITY, queue, below)?.priority
+  /** Steps from one distinct priority to the next, instead of walking their jobs. */
+  #nextLevel(queue: string, below: number): Level | undefined {
+    const next = this.#statements.get<{ priority: number }>(sql.NEXT_PRIORITY, queue, below)
+    return next && { priority: next.priority, due: this.#now }
   }
 
-  /** Answers how many it took. */
-  #fromLevel(queue: string, { priority, due }: Level, room: number, isLimited: boolean): number {
-    let taken = 0
-    for (;;) {
-      const rows = this.#statements.all<ReadyRow>(
-        sql.READY,
-        ...[queue, priority, due, this.#now, this.#topics, this.#topics, room - taken],
-      )
-      const expired = rows.filter((row) => row.status === 'processing')
-      const ready = expired.length > 0 ? rows.filter((row) => row.status === 'pending') : rows
-      const allowed = this.#allowed(ready)
-      if (isLimited) this.#limits.take(slotOfQueue(queue), allowed, this.#start)
-      this.#take(allowed)
-      taken += allowed.length
-      // Their leases are over. A first crash is claimable at once.
-      if (expired.length > 0) this.#lease.crash(expired, this.#now)
-      if (taken === room) return taken
-      if (expired.length === 0 && allowed.length === ready.length) break
-      // What was in the way is not there any more: look once more, within reason.
-      this.#looks += 1
-      if (this.#looks > MAX_LOOKS) {
-        this.#dueAt(this.#now)
-        return taken
-      }
-    }
-    if (this.#jobs.length === 0) {
-      const next = this.#statements.get<Waiting>(sql.NEXT_DUE, queue, priority, this.#now)
-      if (next) this.#dueAt(next.visible_at)
-    }
-    return taken
+  /** The next jobs of a level that may start, in claim order. */
+  #ready(queue: string, { priority, due }: Level, limit: number): Ready {
+    const found = this.#statements.all<ReadyRow>(
+      sql.READY,
+      ...[queue, priority, due, this.#now, this.#topics, this.#topics, limit],
+    )
+    const expired = found.filter((row) => row.status === 'processing')
+    const pending = expired.length > 0 ? found.filter((row) => row.status === 'pending') : found
+    const isKeyed = pending.some((row) => row.concurrency_key !== null)
+    const rows = isKeyed ? this.#limits.holdBack(pending, this.#start) : pending
+    return { rows, expired, cleared: expired.length > 0 || rows.length < pending.length }
   }
 
-  #allowed(rows: readonly ReadyRow[]): readonly ReadyRow[] {
-    if (rows.every((row) => row.concurrency_key === null)) return rows
-    const refused = this.#limits.holdBack(rows, this.#start)
-    return refused.size > 0 ? rows.filter((row) => !refused.has(row.id)) : rows
-  }
-
-  /** The first `start` of a claim have started; the others are prefetched. */
+  /** The first `start` jobs of a claim count as started; the others are prefetched. */
   #take(rows: readonly ReadyRow[]): void {
     const { limit, start = limit } = this.#request
     const started = Math.max(0, start - this.#jobs.length)
@@ -181,6 +179,10 @@ class OneClaim {
     const { worker, leaseMs } = this.#request
     const ids = JSON.stringify(rows.map((row) => row.id))
     this.#statements.run(sql.CLAIM, this.#now + leaseMs, worker, startedAt, ids)
+  }
+
+  get #left(): number {
+    return this.#request.limit - this.#jobs.length
   }
 
   get #start(): Start {

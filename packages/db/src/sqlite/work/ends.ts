@@ -26,7 +26,7 @@ export class Ends {
   afterFinish(ids: readonly JobId[], completed: boolean, keyed: readonly JobId[], now: number): void {
     if (ids.length === 0) return
     this.#endAll(this.#tell(ids, completed, now), now)
-    this.#limits.free(ids, now)
+    this.#limits.freeSlots(ids, now)
     this.#freeKeys(keyed)
   }
 

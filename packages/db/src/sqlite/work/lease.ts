@@ -99,7 +99,7 @@ export class Lease {
     this.#statements.write(tally.statements())
     const keyed = failed.filter((run) => run.unique_key !== null)
     this.#ends.afterFinish(idsOf(failed), false, idsOf(keyed), now)
-    this.#limits.free(back, now)
+    this.#limits.freeSlots(back, now)
     return { released: back.length, failed: failed.length }
   }
 

@@ -4,7 +4,7 @@ import { ANY_SLOT_RUNS } from '../sql.ts'
 import * as sql from '../sql-limits.ts'
 import type { Statements } from './statements.ts'
 
-type SlotRow = {
+export type SlotRow = {
   readonly key: string
   readonly max_running: number | null
   readonly rate_count: number | null
@@ -24,6 +24,9 @@ export type Candidate = {
 
 /** When runs start, and when their leases end. */
 export type Start = { readonly now: number; readonly until: number }
+
+/** Ends runs whose leases have expired: Lease.crash. */
+type Crash = (runs: readonly RunRef[]) => void
 
 type OverdueRun = RunRef & { readonly locked_until: number | null }
 
@@ -69,42 +72,43 @@ export class Limits {
     return { room: 0, again: oldest + slot.rate_ms }
   }
 
-  take(key: string, jobs: readonly RunRef[], { now, until }: Start): void {
+  /** Takes slots for runs that are about to start. */
+  takeSlots({ key, rate_count }: SlotRow, jobs: readonly RunRef[], { now, until }: Start): void {
     if (jobs.length === 0) return
     for (const { id, run } of jobs) this.#statements.run(sql.TAKE_SLOT, key, id, run + 1, now, until)
-    const slot = this.slot(key)
-    if (!slot || slot.rate_count === null) return
+    const slot = rate_count === null ? undefined : this.slot(key)
+    if (!slot) return
     const starts = [...recentStarts(slot, now), ...jobs.map(() => now)]
     this.#statements.run(sql.SET_STARTS, JSON.stringify(starts), key)
   }
 
   /**
-   * Of candidates with a concurrency key, those that must wait. They leave the ready index and are
-   * promoted by the settle that frees a slot, so that a full key never stands at the head.
+   * Of jobs that could start, those that may: where a concurrency key has room they take its slots. The others leave the
+   * ready index and are promoted by the settle that frees a slot, so that a full key never stands at the head.
    */
-  holdBack(candidates: readonly Candidate[], start: Start): Set<JobId> {
+  holdBack<Row extends Candidate>(rows: readonly Row[], start: Start): readonly Row[] {
     const { now } = start
     const refused = new Set<JobId>()
-    for (const [key, jobs] of byKey(candidates)) {
+    for (const [key, jobs] of byKey(rows)) {
       this.#statements.run(sql.MAKE_SLOT, slotOfKey(key))
       const slot = this.slot(slotOfKey(key))
       if (!slot) continue
       const limit = lowestLimit(jobs)
       let { room } = this.room(slot, limit, now)
-      if (room < jobs.length && this.dropStrays(slot.key, now)) room = this.room(slot, limit, now).room
+      if (room < jobs.length && this.freeOverdue(slot, now)) room = this.room(slot, limit, now).room
       const taken = jobs.slice(0, room)
-      this.take(slot.key, taken, start)
+      this.takeSlots(slot, taken, start)
       const held = jobs.slice(taken.length)
       if (held.length > 0) this.#hold(key, held, taken, now)
       for (const { id } of held) refused.add(id)
       if (slot.rate_ms !== null) this.#nameSuccessors(slot, slot.rate_ms, taken.length, now)
       if (slot.waiting && room > taken.length) this.#promote(key, room - taken.length, now)
     }
-    return refused
+    return refused.size > 0 ? rows.filter((row) => !refused.has(row.id)) : rows
   }
 
   /** Gives back the slots of runs that ended. Nothing to do where nothing is limited. */
-  free(ids: readonly JobId[], now: number): void {
+  freeSlots(ids: readonly JobId[], now: number): void {
     if (ids.length === 0 || !this.#statements.get(ANY_SLOT_RUNS)) return
     const freed = new Map<string, number>()
     for (const { key } of this.#statements.all<{ key: string }>(sql.FREE_SLOTS, JSON.stringify(ids))) {
@@ -114,10 +118,10 @@ export class Limits {
   }
 
   /**
-   * Looks after the runs of a full slot whose leases would be over, had nobody extended them. Answers those whose
-   * leases are over; of runs that are over, however that happened, the places are free then.
+   * Checks the runs of a full slot whose recorded lease end has passed. A run that is over, however it ended, gives its
+   * slot back; so does one whose lease has expired, if there is a `crash` for it. Returns whether there is more room.
    */
-  overdue(key: string, now: number): { readonly expired: RunRef[]; readonly dropped: number } {
+  freeOverdue({ key }: SlotRow, now: number, crash?: Crash): boolean {
     const expired: RunRef[] = []
     let dropped = 0
     for (const { id, run, locked_until } of this.#statements.all<OverdueRun>(sql.OVERDUE, key, now)) {
@@ -125,25 +129,21 @@ export class Limits {
       else if (locked_until < now) expired.push({ id, run })
       else this.#statements.run(sql.RENEW, locked_until, id, key)
     }
-    return { expired, dropped }
+    if (!crash || expired.length === 0) return dropped > 0
+    crash(expired)
+    return true
   }
 
-  /** Answers whether there is more room than before. Leases that are over are found by the claims of their queue. */
-  dropStrays(key: string, now: number): boolean {
-    return this.overdue(key, now).dropped > 0
-  }
-
-  /** Whether tend() has something to look at. */
+  /** Whether tendSlots() has something to look at. */
   needTending(): boolean {
     return Boolean(this.#statements.get(ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
   }
 
   /**
-   * Slots that are not needed any more, and jobs that wait although there is room: the next few each time. Returns
-   * runs of full keys whose leases are over: no claim finds them in a queue that is paused or has no worker.
+   * Removes slots that are no longer needed and promotes jobs that wait although there is room: the next few each time.
+   * Also crashes expired runs of full keys: no claim finds them in a queue that is paused or has no worker.
    */
-  tend(now: number): RunRef[] {
-    const expired: RunRef[] = []
+  tendSlots(now: number, crash: Crash): void {
     const slots = this.#next<{ key: string }>(sql.NEXT_SLOTS, this.#slotsAfter)
     this.#slotsAfter = slots.after
     this.#statements.run(sql.DROP_IDLE_SLOTS, JSON.stringify(slots.rows.map(({ key }) => key)))
@@ -154,14 +154,9 @@ export class Limits {
       const job = this.#statements.get<{ concurrency_limit: number | null }>(sql.LIMIT_OF, key)
       const limit = job?.concurrency_limit ?? null
       let { room } = this.room(slot, limit, now)
-      if (room === 0) {
-        const overdue = this.overdue(slot.key, now)
-        expired.push(...overdue.expired)
-        if (overdue.dropped > 0) room = this.room(slot, limit, now).room
-      }
+      if (room === 0 && this.freeOverdue(slot, now, crash)) room = this.room(slot, limit, now).room
       if (room > 0) this.#promote(key, room, now)
     }
-    return expired
   }
 
   /** The next few after a key, and from the beginning again at the end. */

@@ -100,7 +100,7 @@ export class Settle {
     }
     this.#statements.write(tally.statements())
     this.#ends.afterFinish(ended, false, keyed, now)
-    this.#limits.free(back, now)
+    this.#limits.freeSlots(back, now)
     return { stale, ...(cancelled.length > 0 && { cancelled }) }
   }
 
