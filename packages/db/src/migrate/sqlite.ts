@@ -74,6 +74,7 @@ function ledgerOn(db: Database): Ledger {
     hasFunctions: async () => true,
     functionSets: async () => [],
     async recordFunctions() {},
+    async pointApi() {},
     async dropFunctions() {},
     async forget(name) {
       db.prepare('DELETE FROM oncue_migrations WHERE name = ?').run(name)
