@@ -47,14 +47,16 @@ export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJs
 /** Longer than a writer waits for other processes (sqlite/client.ts). */
 const MAX_WAIT_MS = 15_000
 
+type Generated = typeof import('../generated/sqlite/client.ts')
+
 /** A Prisma client over the store's own connections, whose errors are ours. */
 export async function openClient(connection: Connection): Promise<Client> {
   const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
-  const client =
+  const { PrismaClient } =
     connection.dialect === 'postgres'
-      ? new (await import('../generated/postgres/client.ts')).PrismaClient(options)
-      : new (await import('../generated/sqlite/client.ts')).PrismaClient(options)
-  return client.$extends({
+      ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
+      : await import('../generated/sqlite/client.ts')
+  return new PrismaClient(options).$extends({
     query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
   }) as unknown as Client
 }
