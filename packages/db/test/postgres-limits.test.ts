@@ -10,6 +10,7 @@ import {
   someJobs,
   WORKER,
 } from '../src/conformance/harness.ts'
+import { openControl } from '../src/control/index.ts'
 import { openStore } from '../src/open.ts'
 import { decodeWork, TYPES } from '../src/postgres/decode.ts'
 import { LowWater } from '../src/postgres/low-water.ts'
@@ -160,7 +161,7 @@ describe('the low-water mark and limits', () => {
   it('nor has one that was full of jobs that had aged', async () => {
     const secondsAgo = (seconds: number, priority: number) =>
       aJob({ priority, runAt: new Date(bench.clock.now().getTime() - seconds * 1_000) })
-    await store.configureQueue('default', { ageingMs: 1_000 })
+    await (await openControl(store)).queues.configure('default', { ageingMs: 1_000 })
     await store.enqueue([secondsAgo(5, 0), secondsAgo(1, 0), secondsAgo(1, 1), secondsAgo(1, 1)])
     const claim = claims({ limit: 3 })
     const priorities = async () => (await claim()).map((job) => job.priority)
