@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { TRANSITIONS } from '@oncue/core'
+import { TRANSITIONS } from '@oncue/core/internal'
 import { describe, expect, test } from 'vitest'
 import { blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './markdown.ts'
 

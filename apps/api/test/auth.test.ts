@@ -1,4 +1,4 @@
-import type { Role } from '@oncue/core'
+import type { Role } from '@oncue/core/wire'
 import { type NewToken, openStore, type Store } from '@oncue/db'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'

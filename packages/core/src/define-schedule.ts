@@ -3,6 +3,10 @@ import { toInputError } from './input-error.ts'
 import { encodeJson } from './json.ts'
 import { accepts, parsePayload } from './validate.ts'
 
+export const missedSchema = z.enum(['skip', 'one', 'all'])
+/** Ticks while no worker ran become no job, one for the last, or one each, up to 100. */
+type Missed = z.output<typeof missedSchema>
+
 /** What one writes about a job that runs by the clock. */
 export interface ScheduleConfig<Input extends z.core.$ZodType> {
   /** Five fields, six with seconds, or a nickname such as `@daily`: when the worker enqueues one by itself. */
@@ -12,7 +16,7 @@ export interface ScheduleConfig<Input extends z.core.$ZodType> {
   /** The payload of these jobs. Default: `{}`, or nothing where `input` takes only that. */
   readonly cronPayload?: z.input<Input> | undefined
   /** Ticks that nobody saw become no job (the default), one for the last, or one each, up to 100. */
-  readonly missed?: 'skip' | 'one' | 'all' | undefined
+  readonly missed?: Missed | undefined
 }
 
 /** A schedule in code. The pattern itself is read when a worker starts. */
@@ -20,7 +24,7 @@ export interface JobSchedule {
   readonly cron: string
   readonly timezone: string
   readonly payload: unknown
-  readonly missed: 'skip' | 'one' | 'all'
+  readonly missed: Missed
 }
 
 const scheduleSchema = z
@@ -28,7 +32,7 @@ const scheduleSchema = z
     cron: z.string().min(1).optional(),
     timezone: z.string().min(1).optional(),
     cronPayload: z.unknown(),
-    missed: z.enum(['skip', 'one', 'all']).optional(),
+    missed: missedSchema.optional(),
   })
   .refine(
     ({ cron, ...rest }) => cron !== undefined || Object.values(rest).every((value) => value === undefined),

@@ -25,7 +25,7 @@ export const jobDefaultsSchema = z.strictObject({
 const DATE_RULE = { error: 'must be between 1970-01-01 and 9999-12-31' }
 const keySchema = z.string().min(1).max(LIMITS.keyLength)
 
-export const PARENT_FAILURE_POLICIES = ['wait', 'stop', 'go_on', 'cancel'] as const
+const PARENT_FAILURE_POLICIES = ['wait', 'stop', 'go_on', 'cancel'] as const
 /** Stay blocked until the parent is requeued · fail too · run anyway · be cancelled too. */
 export type ParentFailurePolicy = (typeof PARENT_FAILURE_POLICIES)[number]
 

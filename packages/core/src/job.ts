@@ -48,7 +48,7 @@ export type Job = z.output<typeof jobSchema>
 export const jobSummarySchema = jobSchema.omit({ payload: true, result: true })
 export type JobSummary = z.output<typeof jobSummarySchema>
 
-export interface UniqueRule {
+interface UniqueRule {
   readonly key: string
   readonly scope: UniqueScope
   /** null: while the job is live. */

@@ -1,4 +1,4 @@
-import type { Role } from '@oncue/core'
+import type { Role } from '@oncue/core/wire'
 
 export type TokenKind = 'token' | 'session' | 'device'
 

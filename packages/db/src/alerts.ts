@@ -1,4 +1,4 @@
-import type { AlertKind } from '@oncue/core'
+import type { AlertKind } from '@oncue/core/wire'
 
 export type NewAlertRule = {
   readonly name: string

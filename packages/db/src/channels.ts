@@ -1,4 +1,4 @@
-import type { Channel } from '@oncue/core'
+import type { Channel } from '@oncue/core/wire'
 
 export type NewChannel = {
   readonly kind: 'webhook' | 'slack'

@@ -1,4 +1,5 @@
-import { assertQueue, assertText, LIMITS, OncueError, toInputError } from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
+import { assertQueue, assertText, toInputError } from '@oncue/core/internal'
 import { z } from 'zod'
 import { claimsInFlight } from './postgres/claims-in-flight.ts'
 import type { PortableStatement, Sql } from './sql.ts'

@@ -1,4 +1,5 @@
-import type { JobId, OperationAction } from '@oncue/core'
+import type { JobId } from '@oncue/core'
+import type { OperationAction } from '@oncue/core/wire'
 import type { Place } from './reads/cursor.ts'
 import type { ActionReport, JobFilter } from './store.ts'
 

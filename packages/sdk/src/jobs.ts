@@ -1,16 +1,15 @@
 import {
-  type EnqueueItem,
   type EnqueueOptions,
   type InputOf,
   isOncueError,
   type JobDefinitions,
   type JobId,
-  MAX_BATCH,
   newJobId,
   OncueError,
   type OutputOf,
   type TopicOf,
 } from '@oncue/core'
+import { type EnqueueItem, MAX_BATCH } from '@oncue/core/wire'
 import type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 import { fromWire } from './errors.ts'
 import { toRequest } from './requests.ts'

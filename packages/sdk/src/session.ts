@@ -1,4 +1,4 @@
-import type { Role } from '@oncue/core'
+import type { Role } from '@oncue/core/wire'
 import type { Transport } from './transport.ts'
 
 /** For browsers, on the address of the API: a token becomes a cookie that no script can read. */

@@ -1,4 +1,6 @@
-import { cleanText, LIMITS, OncueError, ROLES, type Role } from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
+import { cleanText } from '@oncue/core/internal'
+import { ROLES, type Role } from '@oncue/core/wire'
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Principal } from './principal.ts'
 

@@ -1,4 +1,4 @@
-import type { AccessClass, Role } from '@oncue/core'
+import type { AccessClass, Role } from '@oncue/core/wire'
 import type { AssertStill } from './validity.ts'
 
 /** Who sends a request. */

@@ -1,4 +1,10 @@
-import { DEFAULT_SETTINGS, SETTING_NAMES, type SettingName, type Settings, settingsSchema } from '@oncue/core'
+import {
+  DEFAULT_SETTINGS,
+  SETTING_NAMES,
+  type SettingName,
+  type Settings,
+  settingsSchema,
+} from '@oncue/core/wire'
 import type { SettingRow, SettingStore } from '@oncue/db'
 import { Remembered } from './remember.ts'
 

@@ -1,4 +1,5 @@
-import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, isOncueError, type NewJob, prepareJob } from '@oncue/core'
+import { isOncueError, type NewJob, prepareJob } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
 import type { ChannelRow, ClaimedJob, Settlement, Store } from '@oncue/db'
 import { z } from 'zod'
 import type { Notification } from '../alerts/notification.ts'

@@ -1,4 +1,4 @@
-import { MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core'
+import { MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core/wire'
 import type { Gauge, Look, QueueOverview, WorkerRow } from '@oncue/db'
 import { minuteOf } from './ended.ts'
 import { type Serving, Workforce } from './workforce.ts'

@@ -1,15 +1,14 @@
 import {
   type AlertRule,
-  alertIdSchema,
   alertPageSchema,
-  alertRuleIdSchema,
   alertRuleSchema,
   alertSchema,
   createAlertRuleRequestSchema,
+  idRequestSchema,
   listAlertsRequestSchema,
   snoozeRequestSchema,
   updateAlertRuleRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { AlertRow, AlertRuleRow } from '@oncue/db'
 import { z } from 'zod'
 import { showAlert } from '../alerts/show.ts'
@@ -31,7 +30,7 @@ export const list = reading({
 export const get = reading({
   name: 'alerts.get',
   access: 'read',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.get(id)),
 })
@@ -39,7 +38,7 @@ export const get = reading({
 export const ack = changing({
   name: 'alerts.ack',
   access: 'act',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.ack(id, actorOf(ctx))),
   note: (target) => ({ target, count: 1 }),
@@ -48,7 +47,7 @@ export const ack = changing({
 export const unack = changing({
   name: 'alerts.unack',
   access: 'act',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.unack(id)),
   note: (target) => ({ target, count: 1 }),
@@ -66,7 +65,7 @@ export const snooze = changing({
 export const unsnooze = changing({
   name: 'alerts.unsnooze',
   access: 'act',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.unsnooze(id)),
   note: (target) => ({ target, count: 1 }),
@@ -118,7 +117,7 @@ export const updateRule = changing({
 export const deleteRule = changing({
   name: 'alerts.deleteRule',
   access: 'admin',
-  input: alertRuleIdSchema,
+  input: idRequestSchema,
   output: z.null(),
   async run(ctx, { id }) {
     await ctx.store.alertRules.delete(id, actorOf(ctx))

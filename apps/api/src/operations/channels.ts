@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import { OncueError } from '@oncue/core'
 import {
   type Channel,
-  channelIdSchema,
   channelSchema,
   createChannelRequestSchema,
   createdChannelSchema,
   deliverySchema,
-  OncueError,
+  idRequestSchema,
   updateChannelRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { ChannelRow, Store } from '@oncue/db'
 import { z } from 'zod'
 import { changing, reading } from '../operation.ts'
@@ -55,7 +55,7 @@ export const update = changing({
 export const remove = changing({
   name: 'channels.delete',
   access: 'admin',
-  input: channelIdSchema,
+  input: idRequestSchema,
   output: z.null(),
   async run({ store }, { id }) {
     await store.channels.remove(id)
@@ -67,7 +67,7 @@ export const remove = changing({
 export const test = changing({
   name: 'channels.test',
   access: 'act',
-  input: channelIdSchema,
+  input: idRequestSchema,
   output: deliverySchema,
   run: async ({ store, delivery }, { id }) => delivery.test(await existing(store, id)),
   note: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),

@@ -1,4 +1,4 @@
-import { healthSchema } from '@oncue/core'
+import { healthSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { reading, watching } from '../operation.ts'
 

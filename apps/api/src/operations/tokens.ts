@@ -1,15 +1,15 @@
+import { OncueError } from '@oncue/core'
 import {
   ACCESS_CLASSES,
   allows,
   createdTokenSchema,
   createTokenRequestSchema,
+  idRequestSchema,
   listTokensRequestSchema,
   meSchema,
-  OncueError,
   revokedTokenSchema,
-  tokenIdSchema,
   tokenSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { z } from 'zod'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { changing, reading } from '../operation.ts'
@@ -56,7 +56,7 @@ export const create = changing({
 export const revoke = changing({
   name: 'tokens.revoke',
   access: 'admin',
-  input: tokenIdSchema,
+  input: idRequestSchema,
   output: revokedTokenSchema,
   async run({ store, auth }, { id }) {
     const { devices } = await store.tokens.revoke(id)

@@ -1,11 +1,5 @@
-import {
-  ERRORS,
-  type ErrorCode,
-  errorResponseSchema,
-  exchangePairingRequestSchema,
-  jobIdSchema,
-  signInRequestSchema,
-} from '@oncue/core'
+import { ERRORS, type ErrorCode, jobIdSchema } from '@oncue/core'
+import { errorResponseSchema, exchangePairingRequestSchema, signInRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Access } from '../operation.ts'
 import type { Route } from './route.ts'

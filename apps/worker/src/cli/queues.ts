@@ -1,4 +1,5 @@
-import { assertQueue, INTERNAL_QUEUE, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Limit, QueueOverview } from '@oncue/db'
 import type { Command } from 'commander'
 import { formatDuration } from '../duration.ts'

@@ -1,4 +1,5 @@
-import { assertText, cleanText, newJobId, OncueError } from '@oncue/core'
+import { newJobId, OncueError } from '@oncue/core'
+import { assertText, cleanText } from '@oncue/core/internal'
 import type { AuditEntry, AuditFilter, AuditStore, NewAuditEntry } from '../access.ts'
 import { decodeCursor, encodeCursor } from '../reads/cursor.ts'
 import type { PortableStatement, Sql, Value } from '../sql.ts'

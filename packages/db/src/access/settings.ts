@@ -1,4 +1,4 @@
-import { encodeJson } from '@oncue/core'
+import { encodeJson } from '@oncue/core/internal'
 import type { SettingStore } from '../access.ts'
 import { assertBy } from '../by.ts'
 import type { PortableStatement, Sql } from '../sql.ts'

@@ -1,13 +1,6 @@
-import {
-  allowedQueuesSchema,
-  allowedTopicsSchema,
-  assertText,
-  LIMITS,
-  newJobId,
-  OncueError,
-  roleSchema,
-  toInputError,
-} from '@oncue/core'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
+import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { NewToken, TokenRow, TokenStore } from '../access.ts'
 import type { PortableStatement, Sql, Value } from '../sql.ts'

@@ -1,4 +1,4 @@
-import type { AlertKind } from '@oncue/core'
+import type { AlertKind } from '@oncue/core/wire'
 import type { AlertChange, AlertEpisode, AlertRow } from '../alerts.ts'
 import { type Fragment, q } from '../reads/fragment.ts'
 import type { Sql } from '../sql.ts'

@@ -1,4 +1,5 @@
-import { assertText, INTERNAL_QUEUE, newJobId, OncueError } from '@oncue/core'
+import { newJobId, OncueError } from '@oncue/core'
+import { assertText, INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { AlertRow, AlertStore } from '../alerts.ts'
 import { assertBy } from '../by.ts'
 import { decodeCursor, encodeCursor } from '../reads/cursor.ts'

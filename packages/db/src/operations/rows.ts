@@ -1,4 +1,4 @@
-import type { OperationAction } from '@oncue/core'
+import type { OperationAction } from '@oncue/core/wire'
 import type {
   OperationError,
   OperationPosition,

@@ -1,4 +1,5 @@
-import { assertText, newJobId, OncueError } from '@oncue/core'
+import { newJobId, OncueError } from '@oncue/core'
+import { assertText } from '@oncue/core/internal'
 import { clean, insertEntries } from '../access/audit.ts'
 import { type Acted, type ActionBatch, BATCH } from '../actions.ts'
 import { assertBy } from '../by.ts'

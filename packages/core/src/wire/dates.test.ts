@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeDates, encodeDates } from './wire-dates.ts'
+import { decodeDates, encodeDates } from './dates.ts'
 
 const day = new Date('2026-01-08T12:00:00.000Z')
 const overWire = (value: unknown) => JSON.parse(JSON.stringify(value))

@@ -1,15 +1,14 @@
 import { z } from 'zod'
-import { enqueueOptionsSchema } from './enqueue-options.ts'
-import { ERRORS, type ErrorCode } from './errors.ts'
-import { topicSchema } from './names.ts'
-import { type SnakeCase, snakeCase } from './rest-names.ts'
+import { enqueueItemSchema, enqueueRequestSchema } from './enqueue.ts'
 
-export const enqueueRequestSchema = z.strictObject({
-  topic: topicSchema,
-  payload: z.unknown().optional(),
-  ...enqueueOptionsSchema.shape,
-})
-export type EnqueueRequest = z.input<typeof enqueueRequestSchema>
+/** `runAt` → `run_at`: REST uses snake_case, TypeScript camelCase. */
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name
+
+function snakeCase<Name extends string>(name: Name): SnakeCase<Name> {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as SnakeCase<Name>
+}
 
 /** JSON has no dates. An offset is required: a time without one means something else on every machine. */
 export const isoDateSchema = z.iso
@@ -20,7 +19,7 @@ export const isoDateSchema = z.iso
   .transform((text) => new Date(text))
 
 /** A request to enqueue as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
-export function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
+function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
   const fields: z.ZodRawShape = { ...request.shape, runAt: isoDateSchema.optional() }
   const aliases = Object.entries(fields).flatMap(([name, schema]) =>
     snakeCase(name) === name
@@ -46,6 +45,7 @@ export function asRest<Request extends typeof enqueueRequestSchema>(request: Req
 }
 
 export const restEnqueueRequestSchema = asRest(enqueueRequestSchema)
+export const restEnqueueItemSchema = asRest(enqueueItemSchema)
 
 export const statsResponseSchema = z.object({
   pending: z.int(),
@@ -55,20 +55,9 @@ export const statsResponseSchema = z.object({
   success_rate: z.number().describe('completed / (completed + failed), from 0 to 1; 1 before the first end'),
   avg_execution_time: z.number().describe('milliseconds'),
 })
-export type StatsResponse = z.output<typeof statsResponseSchema>
 
-export const errorResponseSchema = z.object({
-  error: z.object({
-    code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
-    message: z.string(),
-    hint: z.string().describe('what to do'),
-    details: z.record(z.string(), z.unknown()).optional(),
-  }),
-})
-export type ErrorResponse = z.output<typeof errorResponseSchema>
-
-/** As REST answers: snake_case names, but for what users named; JSON makes the dates ISO texts. */
-export type Rest<From extends object> = {
+/** As REST returns it: snake_case names, except those that users chose; JSON makes the dates ISO texts. */
+type Rest<From extends object> = {
   [Name in keyof From & string as SnakeCase<Name>]: From[Name]
 }
 

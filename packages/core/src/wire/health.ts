@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { queueSchema } from './names.ts'
-import { queueOverviewSchema } from './wire-admin.ts'
-import { stepMinutesSchema, timeSchema } from './wire-jobs.ts'
+import { alertCountsSchema } from './alerts.ts'
+import { queueOverviewSchema } from './queues.ts'
+import { failureGroupSchema } from './stats.ts'
 
 /** How many minutes a sparkline shows; its last value is the minute that runs now. */
 export const SPARK_MINUTES = 30
@@ -16,7 +16,7 @@ export const QUEUE_STATES = ['stalled', 'late', 'failing', 'paused', 'ok', 'idle
 const queueStateSchema = z.enum(QUEUE_STATES)
 export type QueueState = z.output<typeof queueStateSchema>
 
-export const queueHealthSchema = queueOverviewSchema.extend({
+const queueHealthSchema = queueOverviewSchema.extend({
   state: queueStateSchema.describe(
     'stalled: jobs wait and none is done; late: the oldest waits too long; failing: too many runs fail; idle: nothing to do',
   ),
@@ -33,19 +33,17 @@ export const queueHealthSchema = queueOverviewSchema.extend({
 })
 export type QueueHealth = z.output<typeof queueHealthSchema>
 
-export const LEVELS = ['good', 'warn', 'bad'] as const
-
 /** A number of the home screen, minute by minute. */
 const tile = <Value extends z.ZodType>(value: Value) => z.object({ value, spark: sparkSchema })
 
-/** How everything is: what somebody on call looks at first. */
+/** The state of the whole installation: what a person on call looks at first. */
 export const healthSchema = z.object({
   now: z.date().describe("the store's clock"),
   dialect: z.enum(['postgres', 'sqlite']),
   version: z.string().describe('of the API'),
   environment: z.string().nullable().describe('its name, such as production (ONCUE_ENVIRONMENT)'),
   summary: z.object({
-    level: z.enum(LEVELS),
+    level: z.enum(['good', 'warn', 'bad']),
     text: z.string().describe('one sentence: "2 queues late, mail failing 14 %"'),
   }),
   oldestWaiting: tile(z.date().nullable()).describe('since when; the spark in seconds'),
@@ -72,38 +70,11 @@ export const healthSchema = z.object({
     .describe('the queue `oncue`, from which alerts are sent'),
   failures: z
     .array(
-      z.object({
-        fingerprint: z.string(),
-        class: z.string(),
-        message: z.string(),
-        topics: z.array(z.string()),
-        queues: z.array(z.string()),
-        count: z.int(),
-        lastSeen: z.date(),
-        isNew: z.boolean(),
-      }),
+      failureGroupSchema
+        .omit({ firstSeen: true, trend: true, sample: true })
+        .extend({ class: z.string(), message: z.string() }),
     )
     .describe('the largest groups of the last hour, at most five'),
-  alerts: z.object({ firing: z.int(), acked: z.int(), snoozed: z.int() }),
+  alerts: alertCountsSchema,
 })
 export type Health = z.output<typeof healthSchema>
-
-export const gaugesRequestSchema = z.strictObject({
-  queue: queueSchema.optional().describe('all of them together when absent'),
-  from: timeSchema,
-  to: timeSchema,
-  stepMinutes: stepMinutesSchema,
-})
-
-/** Of a step of several minutes the worst: the longest wait, the largest backlog, the fewest workers. */
-export const gaugePointSchema = z.object({
-  minute: z.date().describe('the first of the step; those in which nobody looked are left out'),
-  waiting: z.int(),
-  running: z.int(),
-  oldestMs: z.int().describe('for how long the job that waited longest could have run'),
-  workers: z
-    .int()
-    .nullable()
-    .describe('alive, and serving the queue if one is named; null: not known, the queue was empty'),
-  slots: z.int().nullable().describe('how many jobs they could run at once'),
-})

@@ -1,9 +1,10 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { newJobId } from './id.ts'
-import { toInputError } from './input-error.ts'
-import { type Job, jobSchema } from './job.ts'
-import { enqueueRequestSchema, restEnqueueRequestSchema, statsResponseSchema, toRest } from './wire.ts'
-import { jobPageSchema, listJobsRequestSchema } from './wire-jobs.ts'
+import { newJobId } from '../id.ts'
+import { toInputError } from '../input-error.ts'
+import { type Job, jobSchema } from '../job.ts'
+import { enqueueRequestSchema } from './enqueue.ts'
+import { listJobsRequestSchema, listJobsResponseSchema } from './jobs.ts'
+import { restEnqueueRequestSchema, statsResponseSchema, toRest } from './rest.ts'
 
 describe('an enqueue request', () => {
   const expected = {
@@ -102,7 +103,7 @@ describe('answers', () => {
   it('hold jobs, and summaries of them in lists', () => {
     expect(jobSchema.parse(job)).toEqual(job)
     const rest = { total: 1, totalIsExact: true, nextCursor: null, limit: 50, offset: 0 }
-    const page = jobPageSchema.parse({ items: [job], ...rest })
+    const page = listJobsResponseSchema.parse({ items: [job], ...rest })
     expect(page.items[0]).not.toHaveProperty('payload')
     expect(page.items[0]).not.toHaveProperty('result')
   })

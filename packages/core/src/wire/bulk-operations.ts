@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { jobIdSchema } from './id.ts'
-import { LIMITS } from './limits.ts'
-import { plainText } from './plain-text.ts'
-import { actedFilterSchema, timeSchema } from './wire-jobs.ts'
+import { jobSummarySchema } from '../job.ts'
+import { LIMITS } from '../limits.ts'
+import { idRequestSchema, lastEventIdSchema, pageOf, pageRequest, plainText, timeSchema } from './fields.ts'
+import { actedFilterSchema, actionReportSchema } from './jobs.ts'
 
-export const OPERATION_ACTIONS = ['requeue', 'cancel', 'delete'] as const
-const operationActionSchema = z.enum(OPERATION_ACTIONS)
+const operationActionSchema = z.enum(['requeue', 'cancel', 'delete'])
 export type OperationAction = z.output<typeof operationActionSchema>
 
 export const previewRequestSchema = z.strictObject({
@@ -14,18 +13,24 @@ export const previewRequestSchema = z.strictObject({
   asOf: timeSchema.optional().describe('default: now'),
 })
 
-/** What an operation would touch, so that "all" means what was seen. */
-export const previewSchema = z.object({
-  asOf: z.date().describe('to be sent with the operation'),
-  count: z.int().describe('how many match; to be sent as expectedCount'),
-  countIsExact: z.boolean().describe('false: there are at least so many'),
+/** What the matching jobs are: of those looked at, which are the newest. */
+const foundJobsSchema = z.object({
   byStatus: z.record(z.string(), z.int()).describe('of those looked at'),
   byError: z
     .array(z.object({ class: z.string(), message: z.string(), count: z.int() }))
     .describe('of those looked at, the most frequent first'),
   sample: z
-    .array(z.object({ id: jobIdSchema, topic: z.string(), queue: z.string(), status: z.string() }))
+    .array(jobSummarySchema.pick({ id: true, topic: true, queue: true }).extend({ status: z.string() }))
     .describe('of those looked at, the newest'),
+})
+export type FoundJobs = Readonly<z.output<typeof foundJobsSchema>>
+
+/** What a bulk operation would touch, so that "all" means what was seen. */
+export const previewSchema = z.object({
+  asOf: z.date().describe('to be sent with the operation'),
+  count: z.int().describe('how many match; to be sent as expectedCount'),
+  countIsExact: z.boolean().describe('false: there are at least so many'),
+  ...foundJobsSchema.shape,
 })
 
 export const operationRequestSchema = z.strictObject({
@@ -39,7 +44,7 @@ export const operationRequestSchema = z.strictObject({
     .describe('what the preview said; far from the truth: refused'),
   idempotencyKey: plainText(LIMITS.keyLength)
     .min(1)
-    .describe('the same key again answers the operation it began'),
+    .describe('the same key again returns the operation it began'),
   spreadSeconds: z
     .int()
     .min(0)
@@ -47,8 +52,10 @@ export const operationRequestSchema = z.strictObject({
     .default(0)
     .describe('over how long to spread it, so that what comes back does not come at once'),
 })
+export type OperationRequest = Readonly<z.output<typeof operationRequestSchema>>
 
-export const OPERATION_STATUSES = ['running', 'completed', 'stopped', 'failed'] as const
+const operationStatusSchema = z.enum(['running', 'completed', 'stopped', 'failed'])
+export type OperationStatus = z.output<typeof operationStatusSchema>
 
 export const operationSchema = z.object({
   id: z.string(),
@@ -56,11 +63,10 @@ export const operationSchema = z.object({
   filter: z.record(z.string(), z.unknown()),
   asOf: z.date(),
   spreadSeconds: z.int(),
-  status: z.enum(OPERATION_STATUSES),
+  status: operationStatusSchema,
   total: z.int().describe('how many matched when it was asked for'),
   totalIsExact: z.boolean().describe('false: there are at least so many'),
-  done: z.int(),
-  skipped: z.record(z.string(), z.int()).describe('reason → how many'),
+  ...actionReportSchema.shape,
   error: z.object({ code: z.string(), message: z.string() }).nullable().describe('why it failed'),
   by: z.object({ id: z.string(), name: z.string() }),
   stoppedBy: z.string().nullable(),
@@ -68,22 +74,13 @@ export const operationSchema = z.object({
   updated: z.date(),
   finishedAt: z.date().nullable(),
 })
-export type Operation = z.output<typeof operationSchema>
-
-export const operationIdSchema = z.strictObject({ id: z.uuid() })
+export type Operation = Readonly<z.output<typeof operationSchema>>
 
 export const listOperationsRequestSchema = z.strictObject({
-  status: z.enum(OPERATION_STATUSES).optional(),
-  limit: z.int().min(1).max(200).default(50),
-  cursor: z.string().max(1_000).optional().describe('nextCursor of the page before'),
+  status: operationStatusSchema.optional(),
+  ...pageRequest(200),
 })
 
-export const operationPageSchema = z.object({
-  items: z.array(operationSchema).describe('newest first'),
-  nextCursor: z.string().nullable(),
-})
+export const operationPageSchema = pageOf(operationSchema)
 
-export const watchOperationRequestSchema = z.strictObject({
-  id: z.uuid(),
-  lastEventId: z.string().max(100).nullish(),
-})
+export const watchOperationRequestSchema = idRequestSchema.extend({ lastEventId: lastEventIdSchema })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { LIMITS } from './limits.ts'
-import { queueSchema, topicSchema } from './names.ts'
+import { LIMITS } from '../limits.ts'
+import { queueSchema, topicSchema } from '../names.ts'
 
 export const ROLES = ['producer', 'viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
@@ -147,3 +147,32 @@ export const DEFAULT_SETTINGS: Settings = {
   ],
   deviceIdleDays: 90,
 }
+
+const settingSourceSchema = z.object({
+  from: z.enum(['default', 'environment', 'runtime']),
+  /** When an admin set it at run time. */
+  updated: z.date().nullable(),
+  updatedBy: z.string().nullable(),
+})
+export type SettingSource = Readonly<z.output<typeof settingSourceSchema>>
+
+export const settingsResponseSchema = z.object({
+  values: settingsSchema,
+  sources: z.record(z.enum(SETTING_NAMES), settingSourceSchema),
+})
+
+export const settingsRequestSchema = z
+  .strictObject({
+    ...settingsSchema.partial().shape,
+    reset: z.array(z.enum(SETTING_NAMES)).default([]).describe('back to what the environment says'),
+  })
+  .refine(
+    ({ reset, ...set }) => reset.length > 0 || Object.values(set).some((value) => value !== undefined),
+    {
+      error: 'must name at least one setting',
+    },
+  )
+  .refine(({ reset, ...set }) => reset.every((name) => set[name] === undefined), {
+    path: ['reset'],
+    error: 'names a setting that is set at the same time',
+  })
