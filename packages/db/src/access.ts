@@ -1,39 +1,24 @@
-import type { Role } from '@oncue/core/wire'
+import type {
+  AuditEntry,
+  AuditPage,
+  AuditRequest,
+  DeviceRole,
+  ListTokensRequest,
+  Pairing,
+  Token,
+} from '@oncue/core/wire'
 
-export type TokenKind = 'token' | 'session' | 'device'
+export type TokenRow = Token
+export type TokenKind = Token['kind']
 
-export type NewToken = {
-  readonly kind: TokenKind
-  readonly name: string
-  readonly role: Role
+export type NewToken = Pick<Token, 'kind' | 'name' | 'role'> & {
   /** SHA-256 of the secret, in hex. The secret itself never comes here. */
   readonly hash: string
-  /** Null: all. */
-  readonly allowedTopics?: readonly string[] | null | undefined
-  /** Null: all. */
-  readonly allowedQueues?: readonly string[] | null | undefined
-  /** What a session or a device is made by: it ends with it. */
-  readonly parentId?: string | null | undefined
-  readonly createdBy?: string | null | undefined
-  readonly expiresAt?: Date | null | undefined
-}
-
-export type TokenRow = {
-  readonly id: string
-  readonly kind: TokenKind
-  readonly name: string
-  readonly role: Role
-  readonly allowedTopics: readonly string[] | null
-  readonly allowedQueues: readonly string[] | null
-  readonly parentId: string | null
-  readonly created: Date
-  readonly createdBy: string | null
-  readonly expiresAt: Date | null
-  /** A device ends then, unless it is used before. */
-  readonly idleUntil: Date | null
-  /** To the minute. */
-  readonly lastUsed: Date | null
-  readonly revokedAt: Date | null
+  readonly allowedTopics?: Token['allowedTopics'] | undefined
+  readonly allowedQueues?: Token['allowedQueues'] | undefined
+  readonly parentId?: Token['parentId'] | undefined
+  readonly createdBy?: Token['createdBy'] | undefined
+  readonly expiresAt?: Token['expiresAt'] | undefined
 }
 
 /**
@@ -55,10 +40,7 @@ export interface TokenStore {
   /** Which of these can still be used. */
   usable(ids: readonly string[]): Promise<Set<string>>
   /** Newest first, up to 1 000; those that ended only if asked for. */
-  list(options?: {
-    readonly kind?: TokenKind | undefined
-    readonly ended?: boolean | undefined
-  }): Promise<TokenRow[]>
+  list(options?: ListTokensRequest): Promise<TokenRow[]>
   /** TOKEN_NOT_FOUND for an id that nobody has. */
   rename(id: string, name: string): Promise<void>
   /**
@@ -72,11 +54,9 @@ export interface TokenStore {
 
 export type NewPairing = {
   /** Of the device to come. */
-  readonly role: Exclude<Role, 'producer'>
-  /** Null: all. */
-  readonly allowedTopics?: readonly string[] | null | undefined
-  /** Null: all. */
-  readonly allowedQueues?: readonly string[] | null | undefined
+  readonly role: DeviceRole
+  readonly allowedTopics?: Token['allowedTopics'] | undefined
+  readonly allowedQueues?: Token['allowedQueues'] | undefined
   /** The token that makes it, if one does: while it cannot be used, nor can the code or the device. */
   readonly makerId?: string | null | undefined
   /** The end of a maker that is no token: the code and the device end then too. */
@@ -85,7 +65,7 @@ export type NewPairing = {
   readonly validMs: number
 }
 
-type NewPairingCode = { readonly id: string; readonly code: string; readonly expiresAt: Date }
+type NewPairingCode = Pick<Pairing, 'id' | 'code' | 'expiresAt'>
 
 /** Codes that are typed in or scanned, and exchanged once for the token of a device. */
 export interface PairingStore {
@@ -107,55 +87,18 @@ export interface PairingStore {
   deviceOf(id: string): Promise<TokenRow | null>
 }
 
-export type NewAuditEntry = {
-  readonly actor: { readonly id: string; readonly name: string; readonly kind: string }
-  /** As the API names it: `jobs.requeue`. */
-  readonly action: string
-  /** What it was done to: the first ids, a filter, a name. */
-  readonly target?: unknown
-  /** How many jobs it changed. */
-  readonly count?: number | null | undefined
-  readonly ip?: string | null | undefined
-  readonly userAgent?: string | null | undefined
-  readonly requestId?: string | null | undefined
-}
+export type { AuditEntry, AuditPage }
+export type AuditFilter = Omit<AuditRequest, 'limit' | 'cursor'>
 
-export type AuditEntry = {
-  readonly id: string
-  readonly at: Date
-  readonly actor: { readonly id: string; readonly name: string; readonly kind: string }
-  readonly action: string
-  readonly target: unknown
-  readonly count: number | null
-  readonly ip: string | null
-  readonly userAgent: string | null
-  readonly requestId: string | null
-}
-
-export type AuditFilter = {
-  readonly actorId?: string | undefined
-  readonly actorKind?: string | undefined
-  /** An action, or the beginning of actions with `*` at its end. */
-  readonly action?: string | undefined
-  readonly from?: Date | undefined
-  readonly to?: Date | undefined
-}
-
-export type AuditPage = {
-  /** Newest first. */
-  readonly items: AuditEntry[]
-  /** Null: this is the last page. */
-  readonly nextCursor: string | null
+export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'action'> & {
+  readonly [Field in 'target' | 'count' | 'ip' | 'userAgent' | 'requestId']?: AuditEntry[Field] | undefined
 }
 
 /** Who did what. Rows are added and, when they are old, pruned; nothing changes them. */
 export interface AuditStore {
   /** In the order given. Texts are cut and cleaned rather than refused: what happened must be written down. */
   record(entries: readonly NewAuditEntry[]): Promise<void>
-  list(
-    filter?: AuditFilter,
-    page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-  ): Promise<AuditPage>
+  list(filter?: AuditFilter, page?: Pick<AuditRequest, 'limit' | 'cursor'>): Promise<AuditPage>
   /** Removes the oldest, one batch per call; answers how many. */
   prune(rule: AuditPruneRule): Promise<number>
 }

@@ -6,6 +6,7 @@ import {
   createAlertRuleRequestSchema,
   idRequestSchema,
   listAlertsRequestSchema,
+  resumeRequestSchema,
   snoozeRequestSchema,
   updateAlertRuleRequestSchema,
 } from '@oncue/core/wire'
@@ -75,7 +76,7 @@ export const unsnooze = changing({
 export const watch = watching({
   name: 'alerts.watch',
   access: 'read',
-  input: z.strictObject({ lastEventId: z.string().max(100).nullish() }).optional(),
+  input: resumeRequestSchema,
   output: z.array(alertSchema),
   async *watch({ live }, _, signal) {
     for await (const { now, alerts } of live.alerts.watch(signal))

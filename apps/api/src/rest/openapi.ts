@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Access } from '../operation.ts'
 import type { Route } from './route.ts'
 import { ROUTES } from './routes.ts'
-import { signedInSchema } from './shapes.ts'
+import { restSignedInSchema } from './shapes.ts'
 
 type Json = Record<string, unknown>
 
@@ -129,7 +129,7 @@ function signIn(operationId: string, summary: string, body: z.ZodType, errors: r
       content: { 'application/json': { schema: toJsonSchema(body, 'input') } },
     },
     responses: {
-      ...answersOf({ 201: signedInSchema }),
+      ...answersOf({ 201: restSignedInSchema }),
       ...errorsOf([...COMMON, ...CHANGE, ...errors]),
     },
   }

@@ -14,7 +14,7 @@ import {
   listJobsRequestSchema,
   MAX_BATCH,
   restEnqueueItemSchema,
-  roleSchema,
+  signedInSchema,
   toRest,
 } from '@oncue/core/wire'
 import { z } from 'zod'
@@ -200,4 +200,4 @@ export const registrySchema = z.object({
     .describe('what workers announced; topics without an app are under ""'),
 })
 
-export const signedInSchema = z.object({ name: z.string(), role: roleSchema, expires_at: z.date() })
+export const restSignedInSchema = restObject(signedInSchema)

@@ -21,6 +21,7 @@ export const idRequestSchema = z.strictObject({ id: z.uuid() })
 
 /** The last message that a client saw, when it reconnects to a stream. */
 export const lastEventIdSchema = z.string().max(100).nullish()
+export const resumeRequestSchema = z.strictObject({ lastEventId: lastEventIdSchema }).optional()
 
 /** Which page of a list, the newest entries first. */
 export const pageRequest = (maxLimit: number) => ({

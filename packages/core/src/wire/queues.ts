@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { queueSchema } from '../names.ts'
 import { pausedSchema, plainText } from './fields.ts'
 
-const limitSchema = z.strictObject({
+export const limitSchema = z.strictObject({
   /** How many run at once; 0 stops them. Null: any number. */
   maxRunning: z.int().min(0).max(1_000_000).nullish().describe('how many run at once; 0 stops them'),
   /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */

@@ -54,15 +54,22 @@ export const revokedTokenSchema = z.object({
 const principalKindSchema = z.enum(['anonymous', ...kindSchema.options, 'jwt'])
 
 /** The caller, and what it may do now. */
-export const meSchema = tokenSchema
-  .pick({ id: true, name: true, allowedTopics: true, allowedQueues: true, expiresAt: true })
-  .extend({
-    kind: principalKindSchema,
-    role: roleSchema.nullable(),
-    may: z.array(z.enum(ACCESS_CLASSES)),
-  })
+export const meSchema = tokenSchema.pick({ name: true, allowedTopics: true, allowedQueues: true }).extend({
+  /** Of the token, or `sub` of the JWT; empty without credentials. */
+  id: z.string(),
+  kind: principalKindSchema,
+  role: roleSchema.nullable(),
+  /** Null: when its token says so. */
+  expiresAt: z.date().nullable(),
+  may: z.array(z.enum(ACCESS_CLASSES)),
+})
+
+export type Me = Readonly<z.output<typeof meSchema>>
 
 export const signInRequestSchema = z.strictObject({ token: z.string().min(1).max(1_000) })
+
+export const signedInSchema = z.object({ name: z.string(), role: roleSchema, expiresAt: z.date() })
+export type SignedIn = Readonly<z.output<typeof signedInSchema>>
 
 /** A device cannot be a producer: it is there to look and act. */
 export const deviceRoleSchema = roleSchema.exclude(['producer'])
