@@ -2,7 +2,6 @@ import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './de
 import type { EnqueueOptions } from './enqueue-options.ts'
 import type { JobId } from './id.ts'
 import type { Job } from './job.ts'
-import type { ReturnsStorable, Stored } from './stored.ts'
 
 /** The job as its handler sees it: what a claim knows, with the payload parsed by its schema. */
 export interface RunningJob<Topic extends string = string, Payload = unknown>
@@ -100,3 +99,58 @@ export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = 
 /** A handler without a `return` returns void, which is stored as undefined is. */
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of a function without a return
 type Returned<Result> = undefined extends Result ? Result | void : Result
+
+/** What JSON turns into nothing, `{}` or an error. */
+type NotJson =
+  | bigint
+  | symbol
+  | ((...args: never[]) => unknown)
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | WeakMap<WeakKey, unknown>
+  | WeakSet<WeakKey>
+  | PromiseLike<unknown>
+  | RegExp
+  | Error
+
+type IsAny<T> = 0 extends 1 & T ? true : false
+
+/** `Value` as it comes back after it was stored as JSON: a Date as text, a class without its methods. */
+type Stored<Value> =
+  IsAny<Value> extends true
+    ? Value
+    : Value extends { toJSON(...args: never[]): infer Json }
+      ? Stored<Json>
+      : Value extends NotJson
+        ? never
+        : Value extends object
+          ? { [Key in keyof Value]: Stored<Value[Key]> }
+          : Value
+
+/** So deep a type is searched for what JSON cannot hold; types may refer to themselves. */
+type Deep = [1, 1, 1, 1, 1]
+
+/** The parts of `Value` that JSON cannot hold; `never` if there are none, or none that the type shows. */
+type Unstorable<Value, Left extends unknown[] = Deep> =
+  IsAny<Value> extends true
+    ? never
+    : Value extends { toJSON(...args: never[]): infer Json }
+      ? Left extends [unknown, ...infer Rest]
+        ? Unstorable<Json, Rest>
+        : never
+      : Value extends NotJson
+        ? Value
+        : Value extends readonly (infer Element)[]
+          ? Left extends [unknown, ...infer Rest]
+            ? Unstorable<Element, Rest>
+            : never
+          : Value extends object
+            ? Left extends [unknown, ...infer Rest]
+              ? { [Key in keyof Value]-?: Unstorable<Value[Key], Rest> }[keyof Value]
+              : never
+            : never
+
+/** Refuses at compile time a function whose result could not be stored. */
+type ReturnsStorable<Value> = [Unstorable<Value>] extends [never]
+  ? unknown
+  : { readonly 'a step returns what JSON can hold, and this is none': Unstorable<Value> }

@@ -5,8 +5,7 @@ import { OncueError } from './errors.ts'
 import { assertPossible } from './impossible-schema.ts'
 import { toInputError } from './input-error.ts'
 import { assertTopic } from './names.ts'
-import { type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts'
-import type { ErrorClass } from './retry-on.ts'
+import { type ErrorClass, type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts'
 
 /** What one writes about a kind of job. */
 export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.$ZodType>

@@ -4,7 +4,7 @@ import type { JobContext, RunningJob } from './context.ts'
 import { defineJobs, job } from './define-job.ts'
 import { defineWorkers, readWorkers } from './define-workers.ts'
 import type { JobId } from './id.ts'
-import { unknownTopic } from './unknown-topic.ts'
+import { unknownTopic } from './names.ts'
 
 const jobs = defineJobs({
   mail_digest: job({ input: z.object({ userId: z.string() }), output: z.object({ sent: z.number() }) }),

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import type { Handler, JobContext, RunningJob } from './context.ts'
 import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './define-job.ts'
 import { OncueError } from './errors.ts'
-import { assertTopic } from './names.ts'
+import { assertTopic, listed } from './names.ts'
 import { quote } from './text.ts'
-import { listed } from './unknown-topic.ts'
 
 /** A handler whose types were checked where it was written. */
 export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown

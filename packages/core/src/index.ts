@@ -31,8 +31,7 @@ export { isJobId, type JobId, jobIdSchema, newJobId } from './id.ts'
 export type { Job, JobSummary, NewJob } from './job.ts'
 export { DEFAULTS, LIMITS } from './limits.ts'
 export { prepareJob } from './prepare-job.ts'
-export { type RetryOptions, type RetryPolicy, retryDelayMs } from './retry.ts'
-export type { ErrorClass } from './retry-on.ts'
+export { type ErrorClass, type RetryOptions, type RetryPolicy, retryDelayMs } from './retry.ts'
 export { Cancel, PermanentError, Snooze } from './signals.ts'
 export {
   FINISHED_STATUSES,

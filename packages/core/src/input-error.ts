@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorCode, OncueError } from './errors.ts'
-import { formatPath } from './path.ts'
-import { quote } from './text.ts'
+import { formatPath, quote } from './text.ts'
 
 /** Fields whose faults have a code of their own, wherever they appear. */
 const FIELD_CODES: Readonly<Record<string, ErrorCode>> = {

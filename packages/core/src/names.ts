@@ -50,3 +50,22 @@ function nameSchema(kind: NameKind) {
 
 export const topicSchema = nameSchema('topic').describe('the kind of job, optionally with an "app:" prefix')
 export const queueSchema = nameSchema('queue').describe('where the job waits')
+
+const SHOWN_TOPICS = 20
+
+/** `why` follows the topic; `known` are those that would do. */
+export function unknownTopic(
+  topic: unknown,
+  why: string,
+  known: readonly string[],
+  hint?: string,
+): OncueError {
+  const there = known.length === 0 ? 'there are none' : `there are ${listed(known)}`
+  return new OncueError('UNKNOWN_TOPIC', `${quote(topic)} ${why}: ${there}`, { hint })
+}
+
+/** Topics for people, not thousands of them. */
+export function listed(topics: readonly string[]): string {
+  const shown = topics.slice(0, SHOWN_TOPICS).join(', ')
+  return topics.length > SHOWN_TOPICS ? `${shown} and ${topics.length - SHOWN_TOPICS} more` : shown
+}

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from './limits.ts'
-import { crashVerdict, decideRetry, retryDelayMs, retryOptionsSchema, toRetrySettings } from './retry.ts'
+import {
+  crashVerdict,
+  decideRetry,
+  isRetriedKind,
+  retryDelayMs,
+  retryOptionsSchema,
+  toRetrySettings,
+} from './retry.ts'
 
 const MINUTE = 60_000
 const SECOND = 1_000
@@ -108,5 +115,25 @@ describe('retry options', () => {
     { strategy: 'x' },
   ])('may not be %j', (options) => {
     expect(retryOptionsSchema.safeParse(options).success).toBe(false)
+  })
+})
+
+describe('isRetriedKind', () => {
+  class NetworkError extends Error {}
+  class SlowNetworkError extends NetworkError {}
+
+  it('retries everything without a list', () => {
+    expect(isRetriedKind('thrown text', [])).toBe(true)
+  })
+
+  it('retries instances of the classes and of their subclasses', () => {
+    expect(isRetriedKind(new NetworkError(), [TypeError, NetworkError])).toBe(true)
+    expect(isRetriedKind(new SlowNetworkError(), [NetworkError])).toBe(true)
+    expect(isRetriedKind(new Error('other'), [NetworkError])).toBe(false)
+    expect(isRetriedKind('thrown text', [NetworkError])).toBe(false)
+  })
+
+  it('retries by name what crossed a process', () => {
+    expect(isRetriedKind(Object.assign(new Error(), { name: 'NetworkError' }), [NetworkError])).toBe(true)
   })
 })

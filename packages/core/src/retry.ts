@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { errorClassName } from './failure.ts'
 import { LIMITS } from './limits.ts'
 
 const MINUTE_MS = 60_000
@@ -51,6 +52,17 @@ export function toRetrySettings(options: false | RetryOptions | undefined): {
     maxRetries: max,
     retry: saysWhen ? { ...policy, strategy: policy.strategy ?? 'quadratic' } : undefined,
   }
+}
+
+export type ErrorClass = abstract new (...args: never[]) => Error
+
+/**
+ * Whether a failure of this kind is retried at all; without a list every kind is. The name counts too,
+ * because an error that crossed a process or came from another copy of a package is no instance.
+ */
+export function isRetriedKind(error: unknown, retryOn: readonly ErrorClass[]): boolean {
+  if (retryOn.length === 0) return true
+  return retryOn.some((kind) => error instanceof kind || errorClassName(error) === kind.name)
 }
 
 /** What a failed run leads to. `retries` is the count before this failure. */

@@ -61,3 +61,52 @@ export function quote(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
+
+const SHOWN_KEYS = 10
+
+/** Where in a value something is wrong, as one would write it in code: `payload.items[3].name`. */
+export function formatPath(root: string, path: readonly PropertyKey[]): string {
+  const shown =
+    path.length > 2 * SHOWN_KEYS ? [...path.slice(0, SHOWN_KEYS), '…', ...path.slice(-SHOWN_KEYS)] : path
+  let text = root
+  for (const key of shown) {
+    if (typeof key === 'number') text += `[${key}]`
+    else if (typeof key === 'string' && /^(?:[A-Za-z_$][\w$]*|…)$/.test(key)) text += `.${key}`
+    else text += `[${quote(key)}]`
+  }
+  return text
+}
+
+/** Fields that a log for people prints raw; all others as JSON, which escapes the characters below 32. */
+const RAW: ReadonlySet<string> = new Set([
+  'msg',
+  'name',
+  'hostname',
+  'pid',
+  'caller',
+  'level',
+  'time',
+  'stack',
+])
+
+// Those that move a cursor, end a line or turn its direction around.
+const ALWAYS = '\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069'
+const INSIDE_JSON = new RegExp(`[${ALWAYS}]`, 'g')
+const IN_A_LINE = new RegExp(`[\\u0000-\\u001f${ALWAYS}]`, 'g')
+/** A stack is indented, so its lines cannot be taken for others. */
+const IN_A_STACK = new RegExp(`[\\u0000-\\u0009\\u000b-\\u001f${ALWAYS}]`, 'g')
+
+/** A line of a JSON log, so that no text in it can look like another line when it is printed for people. */
+export function escapeLogLine(line: string): string {
+  const escaped = JSON.parse(line, (key, value: unknown) => {
+    if (typeof value !== 'string') return value
+    if (!RAW.has(key)) return value.replace(INSIDE_JSON, toEscape)
+    return value.replace(key === 'stack' ? IN_A_STACK : IN_A_LINE, toEscape)
+  })
+  return `${JSON.stringify(escaped)}\n`
+}
+
+function toEscape(character: string): string {
+  if (character === '\n') return '\\n'
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
