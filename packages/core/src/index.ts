@@ -1,5 +1,5 @@
 // What users write: definitions, handlers, options, errors. Shapes of the API: ./wire/index.ts.
-export type { Handler, JobContext, JobLog, RunningJob } from './context.ts'
+export type { Handler, JobContext, JobLog, RunningJob } from './define/context.ts'
 export {
   defineJob,
   defineJobs,
@@ -13,8 +13,9 @@ export {
   type PayloadOf,
   type ResultOf,
   type TopicOf,
-} from './define-job.ts'
-export type { JobSchedule } from './define-schedule.ts'
+} from './define/jobs.ts'
+export type { JobSchedule } from './define/schedule.ts'
+export { Cancel, PermanentError, Snooze } from './define/signals.ts'
 export {
   type AllHandlers,
   type AnyHandler,
@@ -23,16 +24,15 @@ export {
   type PlainWorkers,
   type Worker,
   type Workers,
-} from './define-workers.ts'
-export type { EnqueueOptions, IfRunning, OnConflict, ParentFailurePolicy } from './enqueue-options.ts'
+} from './define/workers.ts'
 export { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
-export type { JobError } from './failure.ts'
-export { isJobId, type JobId, jobIdSchema, newJobId } from './id.ts'
-export type { Job, JobSummary, NewJob } from './job.ts'
-export { DEFAULTS, LIMITS } from './limits.ts'
-export { prepareJob } from './prepare-job.ts'
-export { type ErrorClass, type RetryOptions, type RetryPolicy, retryDelayMs } from './retry.ts'
-export { Cancel, PermanentError, Snooze } from './signals.ts'
+export type { EnqueueOptions, IfRunning, OnConflict, ParentFailurePolicy } from './job/enqueue-options.ts'
+export type { JobError } from './job/failure.ts'
+export { isJobId, type JobId, jobIdSchema, newJobId } from './job/id.ts'
+export type { Job, JobSummary, NewJob } from './job/job.ts'
+export { DEFAULTS, LIMITS } from './job/limits.ts'
+export { prepareJob } from './job/prepare.ts'
+export { type ErrorClass, type RetryOptions, type RetryPolicy, retryDelayMs } from './job/retry.ts'
 export {
   FINISHED_STATUSES,
   type FinishedStatus,
@@ -41,4 +41,4 @@ export {
   type JobStatus,
   LIVE_STATUSES,
   type LiveStatus,
-} from './states.ts'
+} from './job/states.ts'

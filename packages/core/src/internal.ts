@@ -1,15 +1,16 @@
 // What our own packages share and users do not write. It may change with any release.
-export { readWorkers } from './define-workers.ts'
-export { describeError } from './failure.ts'
-export { toInputError } from './input-error.ts'
-export { encodeJson } from './json.ts'
-export { assertQueue, assertTopic, queueSchema, topicSchema, unknownTopic } from './names.ts'
-export { type Registry, type TopicDescription, toRegistry } from './registry.ts'
-export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './retry.ts'
-export { asSignal, type Signal, signalOf } from './signals.ts'
-export { canTransition, TRANSITIONS } from './states.ts'
-export { assertText, cleanText, escapeLogLine, formatPath, truncateUtf8, utf8Length } from './text.ts'
-export { parsePayload, parseResult } from './validate.ts'
+
+export { type Registry, type TopicDescription, toRegistry } from './define/registry.ts'
+export { asSignal, type Signal, signalOf } from './define/signals.ts'
+export { readWorkers } from './define/workers.ts'
+export { describeError } from './job/failure.ts'
+export { toInputError } from './job/input-error.ts'
+export { encodeJson } from './job/json.ts'
+export { assertQueue, assertTopic, queueSchema, topicSchema, unknownTopic } from './job/names.ts'
+export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
+export { canTransition, TRANSITIONS } from './job/states.ts'
+export { assertText, cleanText, escapeLogLine, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
+export { parsePayload, parseResult } from './job/validate.ts'
 
 /** The queue of Oncue's own jobs, which the API runs. Health and alerts leave it out: users do not wait for it. */
 export const INTERNAL_QUEUE = 'oncue'

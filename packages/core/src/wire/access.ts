@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { LIMITS } from '../limits.ts'
-import { queueSchema, topicSchema } from '../names.ts'
+import { LIMITS } from '../job/limits.ts'
+import { queueSchema, topicSchema } from '../job/names.ts'
 
 export const ROLES = ['producer', 'viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]

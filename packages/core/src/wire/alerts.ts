@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { queueSchema } from '../names.ts'
+import { queueSchema } from '../job/names.ts'
 import { idRequestSchema, nameSchema, pageOf, pageRequest, timeSchema } from './fields.ts'
 
 /** What can go wrong, and in which unit its threshold is. */

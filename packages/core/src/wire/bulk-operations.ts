@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { jobSummarySchema } from '../job.ts'
-import { LIMITS } from '../limits.ts'
+import { jobSummarySchema } from '../job/job.ts'
+import { LIMITS } from '../job/limits.ts'
 import { idRequestSchema, lastEventIdSchema, pageOf, pageRequest, plainText, timeSchema } from './fields.ts'
 import { actedFilterSchema, actionReportSchema } from './jobs.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { enqueueOptionsSchema } from '../enqueue-options.ts'
-import { jobIdSchema } from '../id.ts'
-import { LIMITS } from '../limits.ts'
-import { topicSchema } from '../names.ts'
+import { enqueueOptionsSchema } from '../job/enqueue-options.ts'
+import { jobIdSchema } from '../job/id.ts'
+import { LIMITS } from '../job/limits.ts'
+import { topicSchema } from '../job/names.ts'
 import { errorResponseSchema } from './fields.ts'
 
 /** How many jobs one call may name or bring. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { LIMITS } from '../limits.ts'
-import { isStorableText } from '../text.ts'
+import { LIMITS } from '../job/limits.ts'
+import { isStorableText } from '../job/text.ts'
 
 // What several shapes share.
 

@@ -1,7 +1,7 @@
 // The shapes that db, API, SDK and app exchange: each is declared here once, and imported by all of them.
-export { enqueueOptionsSchema } from '../enqueue-options.ts'
-export { jobErrorSchema } from '../failure.ts'
-export { jobSchema, jobStatusSchema, jobSummarySchema } from '../job.ts'
+export { enqueueOptionsSchema } from '../job/enqueue-options.ts'
+export { jobErrorSchema } from '../job/failure.ts'
+export { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
 export {
   ACCESS_CLASSES,
   type AccessClass,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { jobErrorSchema } from '../failure.ts'
-import { jobIdSchema } from '../id.ts'
-import { jobSchema, jobStatusSchema, jobSummarySchema } from '../job.ts'
-import { LIMITS } from '../limits.ts'
-import { queueSchema, topicSchema } from '../names.ts'
-import { FINISHED_STATUSES } from '../states.ts'
+import { jobErrorSchema } from '../job/failure.ts'
+import { jobIdSchema } from '../job/id.ts'
+import { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
+import { LIMITS } from '../job/limits.ts'
+import { queueSchema, topicSchema } from '../job/names.ts'
+import { FINISHED_STATUSES } from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
 
 /** Each is a condition of the statement, and thousands of them would take minutes to put together. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { queueSchema } from '../names.ts'
+import { queueSchema } from '../job/names.ts'
 import { pausedSchema, plainText } from './fields.ts'
 
 export const limitSchema = z.strictObject({

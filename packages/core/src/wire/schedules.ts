@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { missedSchema } from '../define-schedule.ts'
-import { enqueueOptionsSchema } from '../enqueue-options.ts'
-import { topicSchema } from '../names.ts'
+import { missedSchema } from '../define/schedule.ts'
+import { enqueueOptionsSchema } from '../job/enqueue-options.ts'
+import { topicSchema } from '../job/names.ts'
 import { pausedSchema } from './fields.ts'
 
 export const scheduleNameSchema = z.strictObject({ name: topicSchema })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { jobErrorSchema } from '../failure.ts'
-import { jobIdSchema } from '../id.ts'
-import { queueSchema, topicSchema } from '../names.ts'
+import { jobErrorSchema } from '../job/failure.ts'
+import { jobIdSchema } from '../job/id.ts'
+import { queueSchema, topicSchema } from '../job/names.ts'
 import { plainText, timeSchema } from './fields.ts'
 
 const DAY_MS = 86_400_000

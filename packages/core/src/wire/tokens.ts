@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../job/limits.ts'
 import { ACCESS_CLASSES, allowedQueuesSchema, allowedTopicsSchema, roleSchema } from './access.ts'
 import { channelSchema } from './channels.ts'
 import { idRequestSchema, nameSchema, pageOf, pageRequest, plainText } from './fields.ts'

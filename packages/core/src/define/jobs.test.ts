@@ -9,7 +9,7 @@ import {
   type PayloadOf,
   type ResultOf,
   type TopicOf,
-} from './define-job.ts'
+} from './jobs.ts'
 
 const jobs = defineJobs({
   mail_digest: job({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { OncueError } from './errors.ts'
+import { OncueError } from '../errors.ts'
 import { describeError, jobErrorSchema } from './failure.ts'
 import { LIMITS } from './limits.ts'
 import { utf8Length } from './text.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isOncueError } from './errors.ts'
+import { isOncueError } from '../errors.ts'
 import { encodeJson, type JsonKind } from './json.ts'
 import { LIMITS } from './limits.ts'
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { OncueError } from '../errors.ts'
+import { assertTopic, listed } from '../job/names.ts'
+import { quote } from '../job/text.ts'
 import type { Handler, JobContext, RunningJob } from './context.ts'
-import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './define-job.ts'
-import { OncueError } from './errors.ts'
-import { assertTopic, listed } from './names.ts'
-import { quote } from './text.ts'
+import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './jobs.ts'
 
 /** A handler whose types were checked where it was written. */
 export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineJobs, job } from './define-job.ts'
-import { defineWorkers } from './define-workers.ts'
+import { defineJobs, job } from './jobs.ts'
 import { toRegistry } from './registry.ts'
+import { defineWorkers } from './workers.ts'
 
 const jobs = defineJobs({
   mail_digest: job({

@@ -1,6 +1,6 @@
-import type { JobDefinition } from './define-job.ts'
+import type { JobDefinition } from '../define/jobs.ts'
+import { OncueError } from '../errors.ts'
 import { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
-import { OncueError } from './errors.ts'
 import { newJobId } from './id.ts'
 import { toInputError } from './input-error.ts'
 import type { NewJob } from './job.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { job } from './define-job.ts'
-import { isOncueError } from './errors.ts'
+import { job } from '../define/jobs.ts'
+import { isOncueError } from '../errors.ts'
 import { isJobId, newJobId } from './id.ts'
 import { LIMITS } from './limits.ts'
-import { prepareJob } from './prepare-job.ts'
+import { prepareJob } from './prepare.ts'
 
 function refusal(...args: Parameters<typeof prepareJob>) {
   try {

@@ -1,4 +1,4 @@
-import { OncueError } from './errors.ts'
+import { OncueError } from '../errors.ts'
 
 /**
  * NUL, which Postgres cannot store, and half of a surrogate pair, which no UTF-8 encoder can write: with the

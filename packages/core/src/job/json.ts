@@ -1,4 +1,4 @@
-import { OncueError } from './errors.ts'
+import { OncueError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
 import { formatPath, isStorableText, quote, textFault, utf8Length } from './text.ts'
 

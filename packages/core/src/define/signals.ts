@@ -1,6 +1,6 @@
-import { OncueError } from './errors.ts'
-import { LIMITS } from './limits.ts'
-import { quote } from './text.ts'
+import { OncueError } from '../errors.ts'
+import { LIMITS } from '../job/limits.ts'
+import { quote } from '../job/text.ts'
 
 /** What a handler asks for by throwing; anything else it throws is a failure that its policy may retry. */
 export type Signal =

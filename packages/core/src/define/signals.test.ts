@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LIMITS } from './limits.ts'
+import { LIMITS } from '../job/limits.ts'
 import { asSignal, Cancel, PermanentError, Snooze, signalOf } from './signals.ts'
 
 describe('signalOf', () => {

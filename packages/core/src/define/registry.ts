@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type PlainWorkers, readWorkers, type Worker, type Workers } from './define-workers.ts'
-import { OncueError } from './errors.ts'
-import { accepts } from './validate.ts'
+import { OncueError } from '../errors.ts'
+import { accepts } from '../job/validate.ts'
+import { type PlainWorkers, readWorkers, type Worker, type Workers } from './workers.ts'
 
 type JsonSchema = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { toInputError } from './input-error.ts'
-import { encodeJson } from './json.ts'
-import { accepts, parsePayload } from './validate.ts'
+import { toInputError } from '../job/input-error.ts'
+import { encodeJson } from '../job/json.ts'
+import { accepts, parsePayload } from '../job/validate.ts'
 
 export const missedSchema = z.enum(['skip', 'one', 'all'])
 /** Ticks while no worker ran become no job, one for the last, or one each, up to 100. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type ErrorCode, OncueError } from './errors.ts'
+import { type ErrorCode, OncueError } from '../errors.ts'
 import { formatPath, quote } from './text.ts'
 
 /** Fields whose faults have a code of their own, wherever they appear. */

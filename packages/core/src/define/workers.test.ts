@@ -1,10 +1,10 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
+import type { JobId } from '../job/id.ts'
+import { unknownTopic } from '../job/names.ts'
 import type { JobContext, RunningJob } from './context.ts'
-import { defineJobs, job } from './define-job.ts'
-import { defineWorkers, readWorkers } from './define-workers.ts'
-import type { JobId } from './id.ts'
-import { unknownTopic } from './names.ts'
+import { defineJobs, job } from './jobs.ts'
+import { defineWorkers, readWorkers } from './workers.ts'
 
 const jobs = defineJobs({
   mail_digest: job({ input: z.object({ userId: z.string() }), output: z.object({ sent: z.number() }) }),

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { type JobSchedule, readSchedule, type ScheduleConfig } from './define-schedule.ts'
-import { jobDefaultsSchema } from './enqueue-options.ts'
-import { OncueError } from './errors.ts'
+import { OncueError } from '../errors.ts'
+import { jobDefaultsSchema } from '../job/enqueue-options.ts'
+import { toInputError } from '../job/input-error.ts'
+import { assertTopic } from '../job/names.ts'
+import { type ErrorClass, type RetryOptions, type RetryPolicy, toRetrySettings } from '../job/retry.ts'
 import { assertPossible } from './impossible-schema.ts'
-import { toInputError } from './input-error.ts'
-import { assertTopic } from './names.ts'
-import { type ErrorClass, type RetryOptions, type RetryPolicy, toRetrySettings } from './retry.ts'
+import { type JobSchedule, readSchedule, type ScheduleConfig } from './schedule.ts'
 
 /** What one writes about a kind of job. */
 export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.$ZodType>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OncueError } from './errors.ts'
+import { OncueError } from '../errors.ts'
 import { toSchemaError } from './input-error.ts'
 
 /**

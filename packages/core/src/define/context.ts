@@ -1,7 +1,7 @@
-import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './define-job.ts'
-import type { EnqueueOptions } from './enqueue-options.ts'
-import type { JobId } from './id.ts'
-import type { Job } from './job.ts'
+import type { EnqueueOptions } from '../job/enqueue-options.ts'
+import type { JobId } from '../job/id.ts'
+import type { Job } from '../job/job.ts'
+import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './jobs.ts'
 
 /** The job as its handler sees it: what a claim knows, with the payload parsed by its schema. */
 export interface RunningJob<Topic extends string = string, Payload = unknown>

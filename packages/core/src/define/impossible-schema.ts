@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { OncueError } from './errors.ts'
+import { OncueError } from '../errors.ts'
 
 type Schema = z.core.$ZodType
 
