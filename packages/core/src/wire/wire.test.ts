@@ -19,7 +19,7 @@ describe('an enqueue request', () => {
   })
 
   it.each([
-    ['as the seed writes it', { runAt: '2026-01-08T12:00:00Z', maxRetries: 5 }],
+    ['in camelCase', { runAt: '2026-01-08T12:00:00Z', maxRetries: 5 }],
     ['in snake_case', { run_at: '2026-01-08T12:00:00Z', max_retries: 5 }],
     ['with an offset', { run_at: '2026-01-08T14:00:00+02:00', maxRetries: 5 }],
   ])('may come by REST %s', (_, options) => {
@@ -122,7 +122,7 @@ describe('answers', () => {
     })
   })
 
-  it('of stats are those of the seed', () => {
+  it('of stats are in snake_case', () => {
     const stats = {
       pending: 100,
       processing: 5,
