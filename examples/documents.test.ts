@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { TRANSITIONS } from '@oncue/core'
+import { TRANSITIONS } from '@oncue/core/internal'
 import { describe, expect, test } from 'vitest'
 import { blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './markdown.ts'
 
@@ -26,7 +26,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
 })
 
 describe('ARCHITECTURE.md', () => {
-  test('draws the transitions of packages/core/src/states.ts, all and no others', () => {
+  test('draws the transitions of packages/core/src/job/states.ts, all and no others', () => {
     const [diagram] = blocksOf('ARCHITECTURE.md').filter(({ code }) => code.startsWith('stateDiagram'))
     const arrows = [...(diagram?.code ?? '').matchAll(/^ *(\w+) --> (\w+): (.+)$/gm)]
     const drawn = arrows.flatMap(([, from, to, names = '']) =>

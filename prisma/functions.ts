@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { DEFAULTS, LIMITS } from '../packages/core/src/limits.ts'
+import { DEFAULTS, LIMITS } from '../packages/core/src/job/limits.ts'
 import {
   type FunctionSet,
   functionSetOf,

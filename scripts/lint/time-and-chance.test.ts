@@ -70,7 +70,7 @@ const KEPT = [
 ]
 const LEFT_APART = [
   'packages/runtime/src/clock.ts',
-  'packages/core/src/clock.ts',
+  'packages/core/src/job/clock.ts',
   'packages/db/src/made-up.test.ts',
   'packages/db/src/testing/made-up.ts',
   'packages/db/test/made-up.ts',

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { OncueError } from '@oncue/core'
 import {
   allowedQueuesSchema,
   allowedTopicsSchema,
-  OncueError,
   ruleSchema,
   type Settings,
   settingsSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { chooseDatabase } from '@oncue/db'
 import { z } from 'zod'
 

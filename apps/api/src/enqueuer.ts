@@ -1,4 +1,5 @@
-import { type Enqueued, isOncueError, MAX_HEALTH_QUEUES, type NewJob, OncueError } from '@oncue/core'
+import { isOncueError, type NewJob, OncueError } from '@oncue/core'
+import { type Enqueued, MAX_HEALTH_QUEUES } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
 import { Batcher } from './batcher.ts'
 

@@ -1,4 +1,5 @@
-import { isOncueError, OncueError, toInputError } from '@oncue/core'
+import { isOncueError, OncueError } from '@oncue/core'
+import { toInputError } from '@oncue/core/internal'
 import { TRPCError } from '@trpc/server'
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-import { DEFAULT_SETTINGS } from '@oncue/core'
+import { DEFAULT_SETTINGS } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
 import { createMask, maskNothing } from './masking.ts'
 

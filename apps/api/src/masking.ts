@@ -1,4 +1,4 @@
-import { formatPath } from '@oncue/core'
+import { formatPath } from '@oncue/core/internal'
 
 export const MASK = '[masked]'
 

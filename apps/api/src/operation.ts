@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AccessClass, isOncueError, OncueError, toInputError } from '@oncue/core'
+import { isOncueError, OncueError } from '@oncue/core'
+import { toInputError } from '@oncue/core/internal'
+import type { AccessClass } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { AssertStill } from './auth/validity.ts'
 import type { ApiContext } from './context.ts'

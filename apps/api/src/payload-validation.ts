@@ -1,4 +1,6 @@
-import { formatPath, OncueError, type Settings } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { formatPath } from '@oncue/core/internal'
+import type { Settings } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'

@@ -1,4 +1,4 @@
-import { encodeDates } from '@oncue/core'
+import { encodeDates } from '@oncue/core/wire'
 import superjson from 'superjson'
 import { expect, it } from 'vitest'
 

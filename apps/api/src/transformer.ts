@@ -1,4 +1,5 @@
-import { changeAt, encodeDates, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { changeAt, encodeDates } from '@oncue/core/wire'
 import superjson, { type SuperJSONResult } from 'superjson'
 
 type Wrapped = { readonly json: unknown; readonly meta?: unknown }

@@ -1,4 +1,5 @@
-import { DEFAULT_SETTINGS, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { DEFAULT_SETTINGS } from '@oncue/core/wire'
 import { describe, expect, it, vi } from 'vitest'
 import { ADMIN_TOKEN, DIALECTS, errorOf, startTestApi } from './harness.ts'
 

@@ -1,4 +1,4 @@
-import type { Alert } from '@oncue/core'
+import type { Alert } from '@oncue/core/wire'
 import { type AlertEpisode, type AlertRow, openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
 import { describe, expect, it, vi } from 'vitest'

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { type AlertKind, type JobError, prepareJob } from '@oncue/core'
+import { type JobError, prepareJob } from '@oncue/core'
+import type { AlertKind } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

@@ -1,4 +1,4 @@
-import type { Role } from '@oncue/core'
+import type { Role } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, type NewToken, openControl } from '@oncue/db/control'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'

@@ -1,4 +1,4 @@
-import type { Alert } from '@oncue/core'
+import type { Alert } from '@oncue/core/wire'
 import { type ChannelRow, openStore, type Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
 import { type Control, openControl } from '@oncue/db/control'

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http'
-import { encodeDates } from '@oncue/core'
+import { encodeDates } from '@oncue/core/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROUTES } from '../src/rest/routes.ts'
 import { PROCEDURE_CALLS, ROUTE_CALLS } from './calls.ts'

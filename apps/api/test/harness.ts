@@ -1,4 +1,5 @@
-import { type EnqueueOptions, prepareJob, type Role } from '@oncue/core'
+import { type EnqueueOptions, prepareJob } from '@oncue/core'
+import type { Role } from '@oncue/core/wire'
 import type { ClaimedJob, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'

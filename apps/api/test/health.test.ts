@@ -1,4 +1,6 @@
-import { DEFAULT_ALERT_RULES, type Health, INTERNAL_QUEUE, prepareJob, SPARK_MINUTES } from '@oncue/core'
+import { prepareJob } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { DEFAULT_ALERT_RULES, type Health, SPARK_MINUTES } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

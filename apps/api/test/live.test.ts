@@ -1,4 +1,4 @@
-import type { WatchMessage } from '@oncue/core'
+import type { WatchMessage } from '@oncue/core/wire'
 import { describe, expect, it, vi } from 'vitest'
 import { appRouter } from '../src/routers/index.ts'
 import {

@@ -1,4 +1,4 @@
-import type { AccessRule } from '@oncue/core'
+import type { AccessRule } from '@oncue/core/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LiveSettings } from '../src/auth/settings.ts'
 import { ROUTES } from '../src/rest/routes.ts'

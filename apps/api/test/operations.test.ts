@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Operation } from '@oncue/core'
+import type { Operation } from '@oncue/core/wire'
 import { connectPostgres } from '@oncue/db/testing'
 import { describe, expect, it, vi } from 'vitest'
 import {

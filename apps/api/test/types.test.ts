@@ -1,4 +1,5 @@
-import type { Enqueued, Health, Job, JobSummary, WatchMessage } from '@oncue/core'
+import type { Job, JobSummary } from '@oncue/core'
+import type { Enqueued, Health, WatchMessage } from '@oncue/core/wire'
 import type { inferRouterInputs, inferRouterOutputs, TRPCRouterRecord } from '@trpc/server'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { AppRouter } from '../src/index.ts'

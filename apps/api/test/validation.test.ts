@@ -1,4 +1,5 @@
-import { defineJobs, defineWorkers, job, toRegistry } from '@oncue/core'
+import { defineJobs, defineWorkers, job } from '@oncue/core'
+import { toRegistry } from '@oncue/core/internal'
 import { openStore, type Store } from '@oncue/db'
 import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
-import { DEFAULTS, OncueError, type RetryOptions, retryOptionsSchema } from '@oncue/core'
+import { DEFAULTS, OncueError, type RetryOptions } from '@oncue/core'
+import { retryOptionsSchema } from '@oncue/core/internal'
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
 import { serviceSchema } from './service.ts'

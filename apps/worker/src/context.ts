@@ -1,14 +1,13 @@
 import {
   type EnqueueOptions,
-  encodeJson,
   type JobContext,
   type JobId,
   type JobLog,
   OncueError,
   prepareJob,
-  type Registry,
   type RunningJob,
 } from '@oncue/core'
+import { encodeJson, type Registry } from '@oncue/core/internal'
 import { type ClaimedJob, encodeEvents, type JobEvent, type NewEvent, type Store } from '@oncue/db'
 import { forgettable } from './forgettable.ts'
 import { createJobLog } from './job-log.ts'

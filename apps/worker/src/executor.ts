@@ -1,4 +1,5 @@
-import { OncueError, type Registry, type RetryPolicy } from '@oncue/core'
+import { OncueError, type RetryPolicy } from '@oncue/core'
+import type { Registry } from '@oncue/core/internal'
 import type { ClaimedJob, Store } from '@oncue/db'
 import { Isolates } from './isolate/isolates.ts'
 import type { Logger } from './log.ts'

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
-import { cleanText, describeError, encodeJson, type JobLog, truncateUtf8, utf8Length } from '@oncue/core'
+import type { JobLog } from '@oncue/core'
+import { cleanText, describeError, encodeJson, truncateUtf8, utf8Length } from '@oncue/core/internal'
 import type { NewEvent } from '@oncue/db'
 import type { Logger } from './log.ts'
 

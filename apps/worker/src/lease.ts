@@ -1,6 +1,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { OncueError, type Registry } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import type { Registry } from '@oncue/core/internal'
 import type { Rescued, Store, WorkerInfo } from '@oncue/db'
 import { GOODBYE_MS } from './goodbye.ts'
 import type { HeldRun } from './held-runs.ts'

@@ -1,4 +1,4 @@
-import { escapeLogLine } from '@oncue/core'
+import { escapeLogLine } from '@oncue/core/internal'
 import type { Logger } from '@oncue/runtime'
 import { pino } from 'pino'
 import pretty from 'pino-pretty'

@@ -1,4 +1,4 @@
-import { describeError, signalOf } from '@oncue/core'
+import { describeError, signalOf } from '@oncue/core/internal'
 import type { Logger } from './log.ts'
 import type { Middleware } from './middleware.ts'
 

@@ -1,16 +1,18 @@
 import {
-  assertQueue,
   DEFAULTS,
   type JobError,
   type PlainWorkers,
-  type Registry,
   type RetryOptions,
   type RetryPolicy,
+  type Workers,
+} from '@oncue/core'
+import {
+  assertQueue,
+  type Registry,
   retryOptionsSchema,
   toInputError,
   toRegistry,
-  type Workers,
-} from '@oncue/core'
+} from '@oncue/core/internal'
 import type { ClaimedJob, Settlement, Store } from '@oncue/db'
 import { z } from 'zod'
 import { createLogger, type Logger } from './log.ts'

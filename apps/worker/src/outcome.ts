@@ -1,16 +1,12 @@
 import {
-  describeError,
-  encodeJson,
   isOncueError,
-  isRetriedKind,
   type JobDefinition,
   type JobError,
   OncueError,
-  parseResult,
   type RetryPolicy,
   retryDelayMs,
-  signalOf,
 } from '@oncue/core'
+import { describeError, encodeJson, isRetriedKind, parseResult, signalOf } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement } from '@oncue/db'
 import { type AbortReason, isAbort, toAbortError } from './abort.ts'
 

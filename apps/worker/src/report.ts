@@ -1,4 +1,4 @@
-import { decideRetry } from '@oncue/core'
+import { decideRetry } from '@oncue/core/internal'
 import type { ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
 import type { Logger } from './log.ts'
 

@@ -1,11 +1,5 @@
-import {
-  type JobContext,
-  type OncueError,
-  parsePayload,
-  type RetryPolicy,
-  type RunningJob,
-  type Worker,
-} from '@oncue/core'
+import type { JobContext, OncueError, RetryPolicy, RunningJob, Worker } from '@oncue/core'
+import { parsePayload } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement } from '@oncue/db'
 import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'

@@ -1,4 +1,5 @@
-import { assertText, encodeJson, isOncueError, type JobContext, LIMITS, OncueError } from '@oncue/core'
+import { isOncueError, type JobContext, LIMITS, OncueError } from '@oncue/core'
+import { assertText, encodeJson } from '@oncue/core/internal'
 import type { JobEvent, NewEvent } from '@oncue/db'
 
 const STEP_FINISHED = 'step_finished'

@@ -8,12 +8,10 @@ import {
   newJobId,
   OncueError,
   type OutputOf,
-  parseResult,
   prepareJob,
-  type Registry,
   type TopicOf,
-  unknownTopic,
 } from '@oncue/core'
+import { parseResult, type Registry, unknownTopic } from '@oncue/core/internal'
 import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
 import { createExecutor, type Executor } from './executor.ts'
 import { type Logger, silentLogger } from './log.ts'

@@ -1,4 +1,5 @@
-import { describeError, type JobContext, type RunningJob, signalOf } from '@oncue/core'
+import type { JobContext, RunningJob } from '@oncue/core'
+import { describeError, signalOf } from '@oncue/core/internal'
 import {
   type Context,
   context,

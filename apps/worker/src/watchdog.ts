@@ -1,4 +1,5 @@
-import { describeError, OncueError, type RetryPolicy, retryDelayMs } from '@oncue/core'
+import { OncueError, type RetryPolicy, retryDelayMs } from '@oncue/core'
+import { describeError } from '@oncue/core/internal'
 import type { Settlement, Store } from '@oncue/db'
 import type { KeptRun } from './lease-keeper.ts'
 import type { LeaseLedger } from './lease-ledger.ts'

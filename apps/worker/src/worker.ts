@@ -62,7 +62,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const startLease = settings.lease === 'thread' ? startThreadLease : startInlineLease
   const lease = await startLease({
     store,
-    worker: { id, host: hostname(), pid: process.pid, queues, concurrency, version: VERSION },
+    worker: { id, host: hostname(), pid: process.pid, queues: [...queues], concurrency, version: VERSION },
     leaseMs,
     abandonMs,
     ledger,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type EnqueueOptions, type PlainWorkers, prepareJob, toRegistry, type Workers } from '@oncue/core'
+import { type EnqueueOptions, type PlainWorkers, prepareJob, type Workers } from '@oncue/core'
+import { toRegistry } from '@oncue/core/internal'
 import type { JobDetails, Store } from '@oncue/db'
 import { onTestFinished } from 'vitest'
 import { createExecutor, type Executor, type ExecutorOptions, type Run } from '../src/executor.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { prepareJob, toRegistry } from '@oncue/core'
+import { prepareJob } from '@oncue/core'
+import { toRegistry } from '@oncue/core/internal'
 import { openStore } from '@oncue/db'
 import { createExecutor } from '../src/executor.ts'
 import { silentLogger } from '../src/log.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import documentation from '../../../docs/errors.md?raw'
 import { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
-import { errorResponseSchema } from './wire.ts'
+import { errorResponseSchema } from './wire/fields.ts'
 
 describe('OncueError', () => {
   it('takes hint and retryable from the table', () => {

@@ -1,5 +1,20 @@
-/** Where Oncue's own work waits, which the API runs. Health and alerts leave it out: it is not what users wait for. */
+// What our own packages share and users do not write. It may change with any release.
+
+export { type Registry, type TopicDescription, toRegistry } from './define/registry.ts'
+export { asSignal, type Signal, signalOf } from './define/signals.ts'
+export { readWorkers } from './define/workers.ts'
+export { describeError } from './job/failure.ts'
+export { createJobIds, type NewJobId } from './job/id.ts'
+export { toInputError } from './job/input-error.ts'
+export { encodeJson } from './job/json.ts'
+export { assertQueue, assertTopic, queueSchema, topicSchema, unknownTopic } from './job/names.ts'
+export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
+export { canTransition, TRANSITIONS } from './job/states.ts'
+export { assertText, cleanText, escapeLogLine, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
+export { parsePayload, parseResult } from './job/validate.ts'
+
+/** The queue of Oncue's own jobs, which the API runs. Health and alerts leave it out: users do not wait for it. */
 export const INTERNAL_QUEUE = 'oncue'
 
-/** Topics that begin like this are Oncue's own: nobody else may enqueue them over the API. */
+/** Topics that begin like this are Oncue's own: other callers may not enqueue them over the API. */
 export const INTERNAL_TOPIC_PREFIX = 'oncue:'

@@ -1,23 +1,16 @@
-import type { Role } from '@oncue/core'
+import type {
+  AuditEntry,
+  AuditPage,
+  AuditRequest,
+  DeviceRole,
+  ListTokensRequest,
+  Pairing,
+  Token,
+} from '@oncue/core/wire'
 
-export type TokenKind = 'token' | 'session' | 'device'
+export type TokenRow = Token
+export type TokenKind = Token['kind']
 
-export type TokenRow = {
-  readonly id: string
-  readonly kind: TokenKind
-  readonly name: string
-  readonly role: Role
-  readonly allowedTopics: readonly string[] | null
-  readonly allowedQueues: readonly string[] | null
-  readonly parentId: string | null
-  readonly created: Date
-  readonly createdBy: string | null
-  readonly expiresAt: Date | null
-  /** A device ends then, unless it is used before. */
-  readonly idleUntil: Date | null
-  /** To the minute. */
-  readonly lastUsed: Date | null
-  readonly revokedAt: Date | null
 }
 
 /**
@@ -44,11 +37,9 @@ export interface TokenStore {
 
 export type NewPairing = {
   /** Of the device to come. */
-  readonly role: Exclude<Role, 'producer'>
-  /** Null: all. */
-  readonly allowedTopics?: readonly string[] | null | undefined
-  /** Null: all. */
-  readonly allowedQueues?: readonly string[] | null | undefined
+  readonly role: DeviceRole
+  readonly allowedTopics?: Token['allowedTopics'] | undefined
+  readonly allowedQueues?: Token['allowedQueues'] | undefined
   /** The token that makes it, if one does: while it cannot be used, nor can the code or the device. */
   readonly makerId?: string | null | undefined
   /** The end of a maker that is no token: the code and the device end then too. */
@@ -57,7 +48,7 @@ export type NewPairing = {
   readonly validMs: number
 }
 
-type NewPairingCode = { readonly id: string; readonly code: string; readonly expiresAt: Date }
+type NewPairingCode = Pick<Pairing, 'id' | 'code' | 'expiresAt'>
 
 /** Codes that are typed in or scanned, and exchanged once for the token of a device. */
 export interface PairingStore {
@@ -79,18 +70,8 @@ export interface PairingStore {
   deviceOf(id: string): Promise<TokenRow | null>
 }
 
-export type NewAuditEntry = {
-  readonly actor: { readonly id: string; readonly name: string; readonly kind: string }
-  /** As the API names it: `jobs.requeue`. */
-  readonly action: string
-  /** What it was done to: the first ids, a filter, a name. */
-  readonly target?: unknown
-  /** How many jobs it changed. */
-  readonly count?: number | null | undefined
-  readonly ip?: string | null | undefined
-  readonly userAgent?: string | null | undefined
-  readonly requestId?: string | null | undefined
-}
+export type { AuditEntry, AuditPage }
+export type AuditFilter = Omit<AuditRequest, 'limit' | 'cursor'>
 
 /** Who did what. Rows are appended; Control lists and prunes them, and nothing changes them. */
 export interface AuditStore {

@@ -1,4 +1,5 @@
-import { isOncueError, type JobId, OncueError, type OperationAction } from '@oncue/core'
+import { isOncueError, type JobId, OncueError } from '@oncue/core'
+import type { OperationAction } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Place } from './reads/cursor.ts'
 import type { Batch } from './reads/list.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { assertQueue, assertTopic, encodeJson } from '@oncue/core'
+import { assertQueue, assertTopic, encodeJson } from '@oncue/core/internal'
 import { assertBy } from './by.ts'
 import { createLimits } from './limits.ts'
 import type { PortableStatement, Sql } from './sql.ts'

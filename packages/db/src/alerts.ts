@@ -1,31 +1,14 @@
-import type { AlertKind } from '@oncue/core'
+import type { Alert, AlertRule, Health, ListAlertsRequest, Page } from '@oncue/core/wire'
 
-export type NewAlertRule = {
-  readonly name: string
-  readonly kind: AlertKind
-  /** Null: every queue, of which the alert names the worst. */
-  readonly queue: string | null
-  /** In the unit of its kind. */
-  readonly threshold: number
+export type AlertRuleRow = Omit<AlertRule, 'forSeconds'> & {
   /** For how long it must hold before it fires. */
   readonly forMs: number
-  readonly enabled: boolean
 }
 
-export type AlertRuleRow = NewAlertRule & {
-  readonly id: string
-  /** Its name, if it was there from the start. */
-  readonly builtIn: string | null
-  readonly created: Date
-  readonly updated: Date
-  readonly updatedBy: string | null
-}
+export type NewAlertRule = Pick<AlertRuleRow, 'name' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
 
 export type AlertRuleChange = {
-  readonly name?: string | undefined
-  readonly threshold?: number | undefined
-  readonly forMs?: number | undefined
-  readonly enabled?: boolean | undefined
+  readonly [Field in 'name' | 'threshold' | 'forMs' | 'enabled']?: AlertRuleRow[Field] | undefined
 }
 
 /** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
@@ -41,37 +24,28 @@ export interface AlertRuleControl {
 }
 
 /** What an evaluation knows of an episode: from when a condition began to hold until it was resolved. */
-export type AlertEpisode = {
-  readonly ruleId: string
-  readonly kind: AlertKind
-  /** Null: it is about the whole. */
-  readonly queue: string | null
-  /** `pending`: it does not hold for long enough, and nobody sees it. */
+export type AlertEpisode = Readonly<
+  Pick<Alert, 'ruleId' | 'kind' | 'queue' | 'value' | 'threshold' | 'summary' | 'resolvedAt'>
+> & {
+  /** `pending`: it has not held for long enough, and is shown to no one. */
   readonly status: 'pending' | 'firing' | 'resolved'
-  readonly value: number
-  readonly threshold: number
-  readonly summary: string
   /** The queues for which it held, as people saw it when they acked it, or as it is now. */
   readonly heldFor: readonly string[]
   readonly since: Date
   readonly firedAt: Date | null
   /** Since when the condition is clearly false. */
   readonly calmSince: Date | null
-  readonly resolvedAt: Date | null
   /** How often there was something to tell: it fired, fired again, was resolved. */
   readonly transitions: number
 }
 
-export type AlertRow = AlertEpisode & {
-  readonly id: string
-  /** One mark at a time: the last one counts. */
-  readonly acked: { readonly at: Date; readonly by: string } | null
-  readonly snoozed: { readonly until: Date; readonly by: string } | null
-  /** How much of what there was to tell was handed over. */
-  readonly notified: number
-  readonly lookedAt: Date
-  readonly updated: Date
-}
+/** It has one mark at a time, `acked` or `snoozed`: the last one counts. */
+export type AlertRow = AlertEpisode &
+  Readonly<Pick<Alert, 'id' | 'acked' | 'snoozed' | 'updated'>> & {
+    /** How many of its transitions were handed over. */
+    readonly notified: number
+    readonly lookedAt: Date
+  }
 
 export type AlertChange = {
   /** Null: it begins. */
@@ -84,27 +58,17 @@ export type AlertChange = {
   readonly endsSnooze?: boolean | undefined
 }
 
-export type AlertFilter = {
-  readonly state?: 'open' | 'resolved' | undefined
-  readonly queue?: string | undefined
-}
+export type AlertFilter = Omit<ListAlertsRequest, 'limit' | 'cursor'>
 
-export type AlertPage = {
-  /** Those that fired last first. */
-  readonly items: AlertRow[]
-  /** Null: this is the last page. */
-  readonly nextCursor: string | null
-}
+/** Those that fired last first. */
+export type AlertPage = Page<AlertRow>
 
 /** Alerts that have fired; ALERT_NOT_FOUND for any other. */
 export interface AlertControl {
   get(id: string): Promise<AlertRow>
-  list(
-    filter?: AlertFilter,
-    page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-  ): Promise<AlertPage>
+  list(filter?: AlertFilter, page?: Pick<ListAlertsRequest, 'limit' | 'cursor'>): Promise<AlertPage>
   /** How many fire, are acknowledged, are snoozed. */
-  counts(): Promise<{ readonly firing: number; readonly acked: number; readonly snoozed: number }>
+  counts(): Promise<Health['alerts']>
 
   // --- marks of people, on what fires; INVALID_STATE once it is resolved. A second time changes nothing.
 

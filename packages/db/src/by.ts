@@ -1,4 +1,5 @@
-import { assertText, LIMITS, OncueError } from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
+import { assertText } from '@oncue/core/internal'
 
 /** Who did it: free text that is kept and shown. */
 export function assertBy(by: string | undefined): void {

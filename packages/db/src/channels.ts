@@ -1,37 +1,21 @@
-import type { Channel } from '@oncue/core'
+import type { Channel, CreateChannelRequest, UpdateChannelRequest } from '@oncue/core/wire'
 
-export type NewChannel = {
-  readonly kind: 'webhook' | 'slack'
-  readonly name: string
-  /** A URL. */
-  readonly address: string
+/** `address` is whole here: a URL, or the push token of a device. */
+export type ChannelRow = Omit<Channel, 'deviceId'> & {
   /** Signs what is sent; null: nothing is signed. */
-  readonly secret?: string | null | undefined
-  readonly createdBy?: string | null | undefined
-}
-
-export type ChannelRow = {
-  readonly id: string
-  readonly kind: Channel['kind']
-  readonly name: string
-  /** A URL, or the push token of a device. */
-  readonly address: string
   readonly secret: string | null
   /** The device that a push channel belongs to. */
   readonly tokenId: string | null
-  readonly enabled: boolean
-  readonly created: Date
-  readonly createdBy: string | null
-  readonly lastAttempt: Date | null
-  readonly lastDelivered: Date | null
-  readonly lastError: string | null
-  readonly failingSince: Date | null
 }
 
-export type ChannelChange = {
-  readonly name?: string | undefined
-  readonly enabled?: boolean | undefined
+export type NewChannel = Omit<CreateChannelRequest, 'url'> & {
+  /** A URL. */
+  readonly address: string
+  readonly secret?: ChannelRow['secret'] | undefined
+  readonly createdBy?: ChannelRow['createdBy'] | undefined
 }
+
+export type ChannelChange = Omit<UpdateChannelRequest, 'id'>
 
 /** How an attempt to deliver went: null, or what was wrong. */
 export type Attempt = {

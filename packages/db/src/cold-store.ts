@@ -1,4 +1,5 @@
-import { type JobId, OncueError, type OperationAction } from '@oncue/core'
+import { type JobId, OncueError } from '@oncue/core'
+import type { OperationAction } from '@oncue/core/wire'
 import { createAudit } from './access/audit.ts'
 import { createPairings } from './access/pairings.ts'
 import { createTokens } from './access/tokens.ts'

@@ -1,13 +1,7 @@
 import type { JobId } from '@oncue/core'
+import type { JobEvent } from '@oncue/core/wire'
 
-/** One entry of a job's stream. Versions count from 1 without gaps. */
-export type JobEvent = {
-  readonly jobId: JobId
-  readonly version: number
-  readonly type: string
-  readonly data: unknown
-  readonly created: Date
-}
+export type { JobEvent }
 
 export type NewEvent = { readonly type: string; readonly data?: unknown }
 

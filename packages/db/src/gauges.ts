@@ -1,13 +1,6 @@
-/** How full something was: a queue, or everything. */
-export type Gauge = {
-  readonly waiting: number
-  readonly running: number
-  /** For how long the job that waits longest could have run. */
-  readonly oldestMs: number
-  /** The workers that serve it, and how many jobs they can run at once. */
-  readonly workers: number
-  readonly slots: number
-}
+import type { Gauge } from '@oncue/core/wire'
+
+export type { Gauge }
 
 /** One look at everything. */
 export type Look = {

@@ -1,4 +1,5 @@
-import { LIMITS, utf8Length } from '@oncue/core'
+import { LIMITS } from '@oncue/core'
+import { utf8Length } from '@oncue/core/internal'
 
 /** Over this size a payload or result is stored once, in its own table, and never written again. */
 export function isInline(json: string): boolean {

@@ -1,15 +1,9 @@
-import { assertQueue, assertText, LIMITS, OncueError, toInputError } from '@oncue/core'
-import { z } from 'zod'
+import { LIMITS, OncueError } from '@oncue/core'
+import { assertQueue, assertText, toInputError } from '@oncue/core/internal'
+import { limitSchema } from '@oncue/core/wire'
 import { claimsInFlight } from './postgres/claims-in-flight.ts'
 import type { PortableStatement, Sql } from './sql.ts'
 import type { Limit, LimitTarget, Store } from './store.ts'
-
-const limitSchema = z.strictObject({
-  maxRunning: z.int().min(0).max(1_000_000).nullish(),
-  rate: z
-    .strictObject({ count: z.int().min(1).max(10_000), intervalMs: z.int().min(1).max(86_400_000) })
-    .nullish(),
-})
 
 type Columns = { readonly max: number | null; readonly count: number | null; readonly ms: number | null }
 

@@ -1,36 +1,36 @@
-import type { JobId, OperationAction } from '@oncue/core'
+import type { JobId } from '@oncue/core'
+import type {
+  AuditEntry,
+  FoundJobs,
+  JobFilter,
+  Operation,
+  OperationStatus,
+  Page,
+  PageRequest,
+  OperationRequest as WireRequest,
+} from '@oncue/core/wire'
 import type { Place } from './reads/cursor.ts'
-import type { ActionReport, JobFilter } from './store.ts'
 
-/** What somebody wants done to all that a filter matched at a moment. */
-export type OperationRequest = {
-  readonly action: OperationAction
-  readonly filter: JobFilter
-  readonly asOf: Date
+export type { OperationStatus }
+export type OperationError = NonNullable<Operation['error']>
+
+/** What is to be done to all jobs that a filter matched at a moment. */
+export type OperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
   /** Over how long it is to be spread; 0: as fast as is good for the others. */
   readonly spreadMs: number
-  /** The same key of the same actor again is the same operation. */
-  readonly idempotencyKey: string
-  readonly actor: { readonly id: string; readonly name: string; readonly kind: string }
+  /** Repeating `idempotencyKey` as the same actor returns the same operation. */
+  readonly actor: AuditEntry['actor']
 }
 
+export type MatchCount = Pick<Operation, 'total' | 'totalIsExact'>
 export type NewOperation = OperationRequest & MatchCount
+export type OperationPreview = MatchCount & FoundJobs
+/** Newest first. */
+export type OperationPage = Page<OperationRow>
 
-export type OperationStatus = 'running' | 'completed' | 'stopped' | 'failed'
-
-export type OperationRow = Omit<OperationRequest, 'idempotencyKey'> &
-  ActionReport & {
-    readonly id: string
-    readonly status: OperationStatus
-    readonly total: number
-    readonly totalIsExact: boolean
-    /** Why it failed. */
-    readonly error: OperationError | null
-    readonly stoppedBy: string | null
-    readonly created: Date
-    readonly updated: Date
-    readonly finishedAt: Date | null
-    /** How many batches it took. Whoever does the next one must have seen this one. */
+export type OperationRow = Omit<Operation, 'filter' | 'spreadSeconds' | 'by'> &
+  Omit<OperationRequest, 'idempotencyKey'> & {
+    /** How many batches it took. The process that does the next one must have seen this one. */
     readonly step: number
     /** Null: at the beginning. */
     readonly position: OperationPosition | null
@@ -47,27 +47,6 @@ export type OperationPosition = {
 /** Under this and its id a process leads an operation (`Store.lead`). */
 export const OPERATION_LEAD = 'operation:'
 
-export type OperationError = { readonly code: string; readonly message: string }
-
-export type MatchCount = {
-  readonly total: number
-  /** False: there are at least so many. */
-  readonly totalIsExact: boolean
-}
-
-export type OperationPreview = MatchCount & {
-  /** Of those looked at: the newest that were counted. */
-  readonly byStatus: Record<string, number>
-  /** The most frequent first. */
-  readonly byError: { readonly class: string; readonly message: string; readonly count: number }[]
-  readonly sample: {
-    readonly id: JobId
-    readonly topic: string
-    readonly queue: string
-    readonly status: string
-  }[]
-}
-
 /** Bulk operations, as people begin, list and stop them. */
 export interface OperationControl {
   /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
@@ -79,7 +58,7 @@ export interface OperationControl {
   find(ids: readonly string[]): Promise<Map<string, OperationRow>>
   list(
     filter?: { readonly status?: OperationStatus | undefined },
-    page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+    page?: Pick<PageRequest, 'limit' | 'cursor'>,
   ): Promise<OperationPage>
   /** The ids of those that have not ended, up to 1,000. */
   running(): Promise<string[]>
@@ -109,11 +88,4 @@ export interface OperationStore {
   advance(seen: OperationRow, limit?: number): Promise<OperationRow | null>
   /** It cannot continue. Null: it has ended, or has changed since it was read. */
   fail(seen: OperationRow, error: OperationError): Promise<OperationRow | null>
-}
-
-export type OperationPage = {
-  /** Newest first. */
-  readonly items: OperationRow[]
-  /** Null: this is the last page. */
-  readonly nextCursor: string | null
 }

@@ -8,8 +8,8 @@ import {
   OncueError,
   prepareJob,
   type TopicOf,
-  unknownTopic,
 } from '@oncue/core'
+import { unknownTopic } from '@oncue/core/internal'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Hosts, toHome } from './queue-home.ts'
 import type { EnqueueIn } from './store.ts'

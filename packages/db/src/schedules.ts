@@ -1,28 +1,11 @@
 import type { EnqueueOptions, JobId } from '@oncue/core'
+import type { ShownSchedule } from '@oncue/core/wire'
 import type { Subscription } from './store.ts'
 
-export type Schedule = {
-  readonly name: string
-  /** Five fields, or six with seconds. */
-  readonly cron: string
-  /** IANA. */
-  readonly timezone: string
-  readonly topic: string
-  readonly payload: unknown
-  readonly options: EnqueueOptions
-  /** What to do with ticks that nobody saw: none of them, the last one, all of them (up to 100). */
-  readonly missed: 'skip' | 'one' | 'all'
-  readonly source: 'code' | 'database'
-  /** Of one in code: whose code. Another service leaves it alone. */
-  readonly service?: string | null | undefined
-}
+export type ScheduleRow = Omit<ShownSchedule, 'options' | 'nextRuns'> & { readonly options: EnqueueOptions }
 
-export type ScheduleRow = Schedule & {
-  readonly service: string | null
-  /** Null: never again, or paused. */
-  readonly nextAt: Date | null
-  readonly lastAt: Date | null
-  readonly paused: { readonly at: Date; readonly by: string | null } | null
+export type Schedule = Omit<ScheduleRow, 'service' | 'nextAt' | 'lastAt' | 'paused'> & {
+  readonly service?: ScheduleRow['service'] | undefined
 }
 
 /** Cron. One job per tick, however many processes tick. */

@@ -1,9 +1,30 @@
-import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob } from '@oncue/core'
+import type { Job, JobError, JobId, NewJob } from '@oncue/core'
+import type {
+  ActionReport,
+  FailureGroup,
+  FailuresRequest,
+  JobDetails,
+  JobFilter,
+  JobPage,
+  JobStats,
+  Limit,
+  LimitTarget,
+  PageRequest,
+  Percentiles,
+  QueueOverview,
+  QueueSettings,
+  SeriesRequest,
+  TopicAnnouncement,
+  TopicRow,
+  SeriesPoint as WireSeriesPoint,
+  WorkerInfo,
+  WorkerRow,
+} from '@oncue/core/wire'
 import type { AuditStore, PairingStore, TokenStore } from './access.ts'
 import type { AlertStore } from './alerts.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { ChannelStore } from './channels.ts'
-import type { EventStore, JobEvent, NewEvent } from './events.ts'
+import type { EventStore, NewEvent } from './events.ts'
 import type { GaugeStore } from './gauges.ts'
 import type { FieldIn } from './job-columns.ts'
 import type { OperationStore } from './operations.ts'
@@ -121,7 +142,7 @@ export interface Store {
   /** What one wants to know of a job while waiting for it, of many jobs at once; those that nobody has are left out. */
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
-  stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<StoreStats>
+  stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
   /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
@@ -159,6 +180,25 @@ export interface Store {
 
   /** Lets go of everything it opened. A second call does nothing; any other call fails with STORE_CLOSED. */
   close(): Promise<void>
+}
+
+export type {
+  ActionReport,
+  FailureGroup,
+  JobDetails,
+  JobFilter,
+  JobPage,
+  JobStats,
+  Limit,
+  LimitTarget,
+  PageRequest,
+  QueueOverview,
+  QueueSettings,
+  SeriesRequest,
+  TopicAnnouncement,
+  TopicRow,
+  WorkerInfo,
+  WorkerRow,
 }
 
 /** The job that stands for one that was enqueued: it is new, was there already, or was there and got the new payload. */
@@ -243,16 +283,6 @@ export type RunNote = RunRef & {
   readonly events?: readonly NewEvent[] | undefined
 }
 
-export type WorkerInfo = {
-  /** A UUID. */
-  readonly id: string
-  readonly host: string
-  readonly pid: number
-  readonly queues: readonly string[]
-  readonly concurrency: number
-  readonly version: string
-}
-
 export type Presence = {
   /** False where others cannot see a death (a transaction pooler): then only the lease tells. */
   readonly visible: boolean
@@ -288,136 +318,7 @@ export type ActionOptions = {
   readonly asOf?: Date | undefined
 }
 
-export type ActionReport = {
-  readonly done: number
-  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
-  readonly skipped: Record<string, number>
-}
-
-export type JobFilter = {
-  /** In this status. */
-  readonly status?: JobStatus | undefined
-  /** In this queue. */
-  readonly queue?: string | undefined
-  /** Of this topic. */
-  readonly topic?: string | undefined
-  /** Jobs whose meta has all of these. */
-  readonly meta?: Record<string, string | number | boolean> | undefined
-  /** That failed for this reason: `lastError.fingerprint`. */
-  readonly fingerprint?: string | undefined
-  /** Created at this moment or later. */
-  readonly createdFrom?: Date | undefined
-  /** Created before this moment. */
-  readonly createdTo?: Date | undefined
-  /** Whose id begins with it. */
-  readonly idPrefix?: string | undefined
-  /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
-  readonly payloadText?: string | undefined
-}
-
-export type PageRequest = {
-  /** 1 to 1 000; 50. */
-  readonly limit?: number | undefined
-  /** Of the page before. Nothing is skipped or shown twice while jobs come, finish and go. */
-  readonly cursor?: string | undefined
-  /** Instead of a cursor, for those who count pages. */
-  readonly offset?: number | undefined
-}
-
-export type JobDetails = Job & { readonly events: JobEvent[] }
-
 export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progress' | 'created' | 'updated'>
-
-export type JobPage = {
-  /**
-   * Newest first. A search that no index knows (payload text, a short id prefix, or a value of meta that
-   * thousands of jobs have together with something else) gives up after a while: then the page is short, or
-   * even empty, and `nextCursor` goes on from there.
-   */
-  readonly items: JobSummary[]
-  readonly total: number
-  /** False: there are at least `total`. */
-  readonly totalIsExact: boolean
-  /** Null: this is the last page. */
-  readonly nextCursor: string | null
-}
-
-export type StoreStats = Record<JobStatus, number> & {
-  /** completed / (completed + failed), from 0 to 1; 1 before the first end. */
-  readonly successRate: number
-  readonly averageRunMs: number
-}
-
-export type FailureFilter = {
-  readonly queue?: string | undefined
-  readonly topic?: string | undefined
-  readonly fingerprint?: string | undefined
-  /** Failed since; the last 24 hours. */
-  readonly since?: Date | undefined
-  /** From when on a group counts as new; the last hour. */
-  readonly newSince?: Date | undefined
-  /** `latest` */
-  readonly order?: 'latest' | 'largest' | undefined
-  /** 50 */
-  readonly limit?: number | undefined
-}
-
-export type FailureGroup = {
-  readonly fingerprint: string
-  readonly count: number
-  readonly firstSeen: Date
-  readonly lastSeen: Date
-  readonly topics: string[]
-  readonly queues: string[]
-  /** Nothing that is kept failed like this before `newSince`, in whatever queue. */
-  readonly isNew: boolean
-  /** How many failed in each of TREND_PARTS equal parts of the time from `since` to now. */
-  readonly trend: number[]
-  /** The latest of them. */
-  readonly sample: { readonly jobId: JobId; readonly error: JobError | null }
-}
-
-export type QueueOverview = {
-  readonly queue: string
-  /** Ready to run. */
-  readonly waiting: number
-  /** Due later. */
-  readonly scheduled: number
-  readonly running: number
-  /** Waiting for other jobs. */
-  readonly blocked: number
-  /** Due, but held back by a full concurrency key. */
-  readonly held: number
-  /** Since when the longest-waiting job could have run. */
-  readonly oldestWaiting: Date | null
-  readonly paused: { readonly at: Date; readonly by: string | null } | null
-  readonly ageingMs: number | null
-  readonly limit: Limit | null
-}
-
-export type QueueSettings = {
-  /** Milliseconds: waiting this long raises a job's priority by one, so that low ones are not starved. Null: never. */
-  readonly ageingMs?: number | null | undefined
-}
-
-/** A queue, or the jobs that share a concurrency key. */
-export type LimitTarget = { readonly queue: string } | { readonly concurrencyKey: string }
-
-export type Limit = {
-  /** How many run at once. Null: any number. */
-  readonly maxRunning?: number | null | undefined
-  /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */
-  readonly rate?: { readonly count: number; readonly intervalMs: number } | null | undefined
-}
-
-export type TopicAnnouncement = {
-  readonly topic: string
-  /** JSON Schema. */
-  readonly input: unknown
-  readonly output: unknown
-  /** Queue, priority, retries, timeout: whatever the definition sets. */
-  readonly policy: unknown
-}
 
 export type AnnouncedBy = {
   /** The id of the worker. */
@@ -436,53 +337,19 @@ export type TopicClash = {
   }[]
 }
 
-export type TopicRow = TopicAnnouncement & { readonly announced: Date }
-
-export type WorkerRow = WorkerInfo & {
-  readonly startedAt: Date
-  readonly lastBeat: Date
-  /** Since when its presence cannot be seen. */
-  readonly missingSince: Date | null
-  readonly running: number
+export type FailureFilter = FailuresRequest & {
+  /** Default: `latest`. */
+  readonly order?: 'latest' | 'largest' | undefined
 }
 
-export type SeriesRequest = {
-  readonly from: Date
-  readonly to: Date
-  readonly queue?: string | undefined
-  readonly topic?: string | undefined
-  /** How many minutes are added up to a point, from 1 to 1 440; each begins at a multiple of it. 1. */
-  readonly stepMinutes?: number | undefined
-}
+export type ActivityPoint = Pick<
+  WireSeriesPoint,
+  'minute' | 'completed' | 'failed' | 'cancelled' | 'retried'
+> & { readonly queue: string }
 
-export type ActivityPoint = {
-  readonly queue: string
-  readonly minute: Date
-  readonly completed: number
-  readonly failed: number
-  readonly cancelled: number
-  /** Runs that failed while their jobs go on. */
-  readonly retried: number
-}
+export type SeriesPoint = WireSeriesPoint & { readonly wait: Durations; readonly run: Durations }
 
-export type SeriesPoint = {
-  /** The first of the step. */
-  readonly minute: Date
-  readonly completed: number
-  readonly failed: number
-  readonly cancelled: number
-  /** Runs that failed while their jobs go on. */
-  readonly retried: number
-  /** Milliseconds from due to start, and from start to end. */
-  readonly wait: Durations
-  readonly run: Durations
-}
-
-/** The percentiles are null when nothing ran. Each is the upper end of its bucket: at most 41 % too high. */
-export type Durations = {
-  readonly p50: number | null
-  readonly p95: number | null
-  readonly p99: number | null
+export type Durations = Percentiles & {
   /** How many there were, by bucket: those below `DURATION_BUCKETS_MS[n]` and not below the one before. */
   readonly counts: readonly number[]
 }

@@ -1,4 +1,5 @@
-import { createJobIds, type NewJobId, newJobId, OncueError } from '@oncue/core'
+import { newJobId, OncueError } from '@oncue/core'
+import { createJobIds, type NewJobId } from '@oncue/core/internal'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -5,13 +5,15 @@ import { expect, test } from 'vitest'
 
 /** What users of the packages write options as. */
 const OPTIONS: [file: string, ...types: string[]][] = [
-  ['packages/core/src/define-job.ts', 'JobConfig', 'Isolation'],
-  ['packages/core/src/define-schedule.ts', 'ScheduleConfig'],
-  ['packages/core/src/retry.ts', 'retryPolicySchema', 'retryOptionsSchema'],
-  ['packages/core/src/enqueue-options.ts', 'jobDefaultsSchema', 'uniqueSchema', 'enqueueOptionsSchema'],
+  ['packages/core/src/define/jobs.ts', 'JobConfig', 'Isolation'],
+  ['packages/core/src/define/schedule.ts', 'ScheduleConfig'],
+  ['packages/core/src/job/retry.ts', 'retryPolicySchema', 'retryOptionsSchema'],
+  ['packages/core/src/job/enqueue-options.ts', 'jobDefaultsSchema', 'uniqueSchema', 'enqueueOptionsSchema'],
+  ['packages/core/src/wire/jobs.ts', 'jobFilterSchema', 'pageRequestSchema'],
+  ['packages/core/src/wire/queues.ts', 'queueSettingsSchema', 'limitSchema'],
   ['packages/db/src/open.ts', 'OpenOptions'],
   ['packages/db/src/queue-home.ts', 'Hosts'],
-  ['packages/db/src/store.ts', 'ActionOptions', 'JobFilter', 'PageRequest', 'QueueSettings', 'Limit'],
+  ['packages/db/src/store.ts', 'ActionOptions'],
   ['packages/sdk/src/client.ts', 'ClientOptions'],
   ['packages/sdk/src/api.ts', 'CallOptions'],
   ['packages/sdk/src/wait.ts', 'WaitOptions'],

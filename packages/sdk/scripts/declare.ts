@@ -5,8 +5,11 @@ import { HOME } from './home.ts'
 
 const ROOT = join(HOME, '../..')
 const API = join(HOME, 'src/api.ts')
+const CORE = ['index', 'internal', 'wire/index']
 /** Core first: what is reached as a dependency is not emitted. */
-const ENTRIES = ['../core/src/index.ts', 'src/index.ts', 'src/testing.ts'].map((entry) => join(HOME, entry))
+const ENTRIES = [...CORE.map((entry) => `../core/src/${entry}.ts`), 'src/index.ts', 'src/testing.ts'].map(
+  (entry) => join(HOME, entry),
+)
 const WRITTEN_OUT = ['Inputs', 'Outputs']
 const OF_THE_ROUTER = [...WRITTEN_OUT, 'Procedures', 'RouterOutputs', 'WithoutIds', 'KindOf']
 
@@ -20,13 +23,12 @@ export async function declare(folder: string): Promise<void> {
   for (const [path, text] of declarations(program)) {
     const target = join(folder, path)
     await mkdir(dirname(target), { recursive: true })
-    await writeFile(target, text.replace(/(?<=from ')@oncue\/core(?=')/g, '../core/index.js'))
-    await writeFile(
-      target.replace(/\.d\.ts$/, '.d.cts'),
-      text
-        .replace(/(?<=from ')@oncue\/core(?=')/g, '../core/index.cjs')
-        .replace(/(?<=from '\..*)\.js(?=')/g, '.cjs'),
-    )
+    const module = CORE.reduce((written, entry) => {
+      const name = `@oncue/core/${entry}`.replace(/\/index$/, '')
+      return written.replaceAll(`from '${name}'`, `from '../core/${entry}.js'`)
+    }, text)
+    await writeFile(target, module)
+    await writeFile(target.replace(/\.d\.ts$/, '.d.cts'), module.replace(/(?<=from '\..*)\.js(?=')/g, '.cjs'))
   }
 }
 

@@ -22,10 +22,9 @@ export {
   type PayloadOf,
   type ResultOf,
   type RetryOptions,
-  type Role,
   type TopicOf,
-  type WatchMessage,
 } from '@oncue/core'
+export type { Role, WatchMessage } from '@oncue/core/wire'
 export type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export type {

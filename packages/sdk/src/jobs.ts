@@ -1,16 +1,15 @@
 import {
-  type EnqueueItem,
   type EnqueueOptions,
   type InputOf,
   isOncueError,
   type JobDefinitions,
   type JobId,
-  MAX_BATCH,
   newJobId,
   OncueError,
   type OutputOf,
   type TopicOf,
 } from '@oncue/core'
+import { type Enqueued, type EnqueueItem, MAX_BATCH } from '@oncue/core/wire'
 import type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 import { fromWire } from './errors.ts'
 import { toRequest } from './requests.ts'
@@ -51,11 +50,7 @@ export interface EnqueueManyReport {
   readonly results: readonly EnqueuedOrRefused[]
 }
 export type EnqueuedOrRefused =
-  /**
-   * `created: false`: a job with the same key was there already, and this is its id; `replaced: true`: it waited, and
-   * has the new payload now.
-   */
-  | { readonly id: JobId; readonly created: boolean; readonly replaced: boolean; readonly error?: undefined }
+  | (Readonly<Enqueued> & { readonly error?: undefined })
   | { readonly id?: undefined; readonly error: OncueError }
 
 /** Jobs by id, by ids, or by a filter. */

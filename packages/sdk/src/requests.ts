@@ -1,12 +1,6 @@
-import {
-  DEFAULTS,
-  type EnqueueItem,
-  type EnqueueOptions,
-  type JobDefinitions,
-  type NewJob,
-  prepareJob,
-  unknownTopic,
-} from '@oncue/core'
+import { DEFAULTS, type EnqueueOptions, type JobDefinitions, type NewJob, prepareJob } from '@oncue/core'
+import { unknownTopic } from '@oncue/core/internal'
+import type { EnqueueItem } from '@oncue/core/wire'
 
 /**
  * A job as the API takes it. Everything that can be known to be wrong is refused here, before any request; what

@@ -1,4 +1,4 @@
-import type { Role } from '@oncue/core'
+import type { SignedIn } from '@oncue/core/wire'
 import type { Transport } from './transport.ts'
 
 /** For browsers, on the address of the API: a token becomes a cookie that no script can read. */
@@ -7,12 +7,6 @@ export interface Session {
   /** The same with the code of a pairing, which makes this browser a device. */
   pair(code: string, name: string): Promise<SignedIn>
   end(): Promise<void>
-}
-
-interface SignedIn {
-  readonly name: string
-  readonly role: Role
-  readonly expiresAt: Date
 }
 
 const PATH = '/api/session'

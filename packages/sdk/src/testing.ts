@@ -1,5 +1,4 @@
 import {
-  type EnqueueItem,
   type InputOf,
   type JobDefinitions,
   type JobId,
@@ -8,6 +7,7 @@ import {
   type ResultOf,
   type TopicOf,
 } from '@oncue/core'
+import type { EnqueueItem } from '@oncue/core/wire'
 import type { Inputs, Noun, Outputs, VerbOf } from './api.ts'
 import { type Client, createClientOver } from './client.ts'
 import type { Transport } from './transport.ts'

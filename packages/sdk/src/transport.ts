@@ -1,4 +1,5 @@
-import { decodeDates, encodeDates, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { decodeDates, encodeDates } from '@oncue/core/wire'
 import {
   createTRPCUntypedClient,
   httpBatchLink,

@@ -1,4 +1,5 @@
-import { type JobDefinitions, type JobId, OncueError, parseResult } from '@oncue/core'
+import { type JobDefinitions, type JobId, OncueError } from '@oncue/core'
+import { parseResult } from '@oncue/core/internal'
 import type { CallOptions, Outputs } from './api.ts'
 import { withDeadline } from './deadline.ts'
 import type { Transport } from './transport.ts'

@@ -1,4 +1,4 @@
-import type { Alert } from '@oncue/core'
+import type { Alert } from '@oncue/core/wire'
 import type { Services } from '../context.ts'
 import { Board } from '../live/board.ts'
 import { showAlert } from './show.ts'

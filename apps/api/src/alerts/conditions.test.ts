@@ -1,4 +1,4 @@
-import type { AlertKind } from '@oncue/core'
+import type { AlertKind } from '@oncue/core/wire'
 import { describe, expect, test } from 'vitest'
 import { type Reading, readCondition } from './conditions.ts'
 import type { Facts, QueueFacts } from './facts.ts'

@@ -1,4 +1,4 @@
-import type { AlertKind } from '@oncue/core'
+import type { AlertKind } from '@oncue/core/wire'
 import type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow } from '@oncue/db'
 import { readRule, type Subject } from './conditions.ts'
 import type { Facts } from './facts.ts'

@@ -1,4 +1,4 @@
-import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core'
+import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
 import type { AlertRuleRow, QueueOverview, Store } from '@oncue/db'
 import { Ended, minuteOf } from '../health/ended.ts'
 import { readLoad } from '../health/facts.ts'

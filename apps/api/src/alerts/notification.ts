@@ -1,4 +1,4 @@
-import type { Alert } from '@oncue/core'
+import type { Alert } from '@oncue/core/wire'
 
 /** What people are to be told. Nothing of any payload is in it. */
 export interface Notification {

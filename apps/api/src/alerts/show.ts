@@ -1,4 +1,4 @@
-import type { Alert } from '@oncue/core'
+import type { Alert } from '@oncue/core/wire'
 import type { AlertRow } from '@oncue/db'
 import type { Notification } from './notification.ts'
 

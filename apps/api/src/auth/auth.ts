@@ -1,4 +1,6 @@
-import { type AccessClass, allows, allowsName, INTERNAL_TOPIC_PREFIX, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import { type AccessClass, allows, allowsName } from '@oncue/core/wire'
 import type { Store, TokenRow } from '@oncue/db'
 import { readSessionCookie } from './cookie.ts'
 import { type JwtVerifier, looksLikeJwt } from './jwt.ts'

@@ -1,4 +1,6 @@
-import { cleanText, LIMITS, OncueError, ROLES, type Role } from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
+import { cleanText } from '@oncue/core/internal'
+import { ROLES, type Role } from '@oncue/core/wire'
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Principal } from './principal.ts'
 
@@ -93,7 +95,7 @@ function toRole(claim: unknown): Role | null {
 }
 
 /** Without the claim all of them; with one that cannot be read, none. */
-function toNames(claim: unknown): readonly string[] | null {
+function toNames(claim: unknown): string[] | null {
   if (claim === undefined) return null
   if (typeof claim === 'string') return claim.split(/[\s,]+/).filter(Boolean)
   return Array.isArray(claim) ? claim.filter((name) => typeof name === 'string') : []

@@ -1,21 +1,10 @@
-import type { AccessClass, Role } from '@oncue/core'
+import type { AccessClass, Me } from '@oncue/core/wire'
 import type { AssertStill } from './validity.ts'
 
 /** Who sends a request. */
-export interface Principal {
-  readonly kind: 'anonymous' | 'token' | 'session' | 'device' | 'jwt'
-  /** Of the token, or `sub` of the JWT; empty for those who showed nothing. */
-  readonly id: string
-  readonly name: string
-  readonly role: Role | null
-  /** Null: all. */
-  readonly allowedTopics: readonly string[] | null
-  /** Null: all. */
-  readonly allowedQueues: readonly string[] | null
+export interface Principal extends Omit<Me, 'may'> {
   /** The row that proves it; null without one. */
   readonly tokenId: string | null
-  /** Null: when its row says so. */
-  readonly expiresAt: Date | null
 }
 
 export const ANONYMOUS: Principal = {

@@ -1,4 +1,5 @@
-import { isOncueError, OncueError, signInRequestSchema } from '@oncue/core'
+import { isOncueError, OncueError } from '@oncue/core'
+import { signInRequestSchema } from '@oncue/core/wire'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../context.ts'
 import { perform } from '../operation.ts'

@@ -1,16 +1,16 @@
-import { DEFAULT_SETTINGS, SETTING_NAMES, type SettingName, type Settings, settingsSchema } from '@oncue/core'
+import {
+  DEFAULT_SETTINGS,
+  SETTING_NAMES,
+  type SettingName,
+  type SettingSource,
+  type Settings,
+  settingsSchema,
+} from '@oncue/core/wire'
 import type { Control, SettingRow } from '@oncue/db/control'
 import { Remembered } from './remember.ts'
 
 /** Other processes see a change within this time. */
 const KEEP_MS = 1_000
-
-type SettingSource = {
-  readonly from: 'default' | 'environment' | 'runtime'
-  /** When an admin set it at run time, and who. */
-  readonly updated: Date | null
-  readonly updatedBy: string | null
-}
 
 export type SettingsChange = {
   readonly set: { readonly [Name in SettingName]?: Settings[Name] | undefined }

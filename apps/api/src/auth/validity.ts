@@ -1,4 +1,5 @@
-import { type AccessClass, isOncueError, OncueError } from '@oncue/core'
+import { isOncueError, OncueError } from '@oncue/core'
+import type { AccessClass } from '@oncue/core/wire'
 import type { TokenStore } from '@oncue/db'
 import type { Principal } from './principal.ts'
 

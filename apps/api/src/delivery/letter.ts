@@ -1,4 +1,4 @@
-import { ALERT_KINDS, ALERT_STATES } from '@oncue/core'
+import { ALERT_KINDS, ALERT_STATES } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Notification } from '../alerts/notification.ts'
 

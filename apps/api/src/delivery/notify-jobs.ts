@@ -1,4 +1,5 @@
-import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, isOncueError, type NewJob, prepareJob } from '@oncue/core'
+import { isOncueError, type NewJob, prepareJob } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
 import type { ChannelRow, ClaimedJob, Settlement } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'

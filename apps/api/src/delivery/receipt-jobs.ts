@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, type NewJob, prepareJob } from '@oncue/core'
+import { type NewJob, prepareJob } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
 import type { ChannelRow, ClaimedJob, Settlement } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { INTERNAL_QUEUE, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Claimed, ClaimedJob, Settlement, Store } from '@oncue/db'
 import { Inbox } from '../live/inbox.ts'
 import type { Logger } from '../log.ts'

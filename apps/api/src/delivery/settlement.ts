@@ -1,4 +1,5 @@
-import { describeError, retryDelayMs } from '@oncue/core'
+import { retryDelayMs } from '@oncue/core'
+import { describeError } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement } from '@oncue/db'
 import type { Outcome } from './outcome.ts'
 

@@ -1,4 +1,5 @@
-import { INTERNAL_QUEUE, SPARK_MINUTES } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { SPARK_MINUTES } from '@oncue/core/wire'
 import type {
   ActivityPoint,
   AlertRuleRow,

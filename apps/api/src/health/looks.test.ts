@@ -1,4 +1,4 @@
-import { SPARK_MINUTES } from '@oncue/core'
+import { SPARK_MINUTES } from '@oncue/core/wire'
 import type { Gauge, Look } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
 import { gaugeIn, pointsOf, sparkOf } from './looks.ts'

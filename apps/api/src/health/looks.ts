@@ -1,4 +1,4 @@
-import { MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core'
+import { type GaugePoint, MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core/wire'
 import type { Gauge, Look, QueueOverview, WorkerRow } from '@oncue/db'
 import { minuteOf } from './ended.ts'
 import { type Serving, Workforce } from './workforce.ts'
@@ -41,15 +41,6 @@ export function sparkOf(latest: Look, looks: readonly Look[]): Spark {
 /** A queue that is not in a look was empty. */
 export function gaugeIn(look: Look, queue: string): Gauge {
   return look.queues.get(queue) ?? EMPTY
-}
-
-export interface GaugePoint {
-  readonly minute: Date
-  readonly waiting: number
-  readonly running: number
-  readonly oldestMs: number
-  readonly workers: number | null
-  readonly slots: number | null
 }
 
 /** For a chart: the worst of each step, so that a minute of trouble is not smoothed away. */

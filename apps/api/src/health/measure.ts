@@ -1,4 +1,10 @@
-import { type Health, MAX_HEALTH_QUEUES, QUEUE_STATES, type QueueHealth, SPARK_MINUTES } from '@oncue/core'
+import {
+  type Health,
+  MAX_HEALTH_QUEUES,
+  QUEUE_STATES,
+  type QueueHealth,
+  SPARK_MINUTES,
+} from '@oncue/core/wire'
 import type { FailureGroup, QueueOverview } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'

@@ -1,4 +1,4 @@
-import { FAILURE_MIN_RUNS, type QueueState } from '@oncue/core'
+import { FAILURE_MIN_RUNS, type QueueState } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
 import { Ended, minuteOf } from './ended.ts'
 import { stateOf } from './queue-state.ts'

@@ -1,4 +1,4 @@
-import { FAILURE_MIN_RUNS, FAILURE_WINDOW_MS, type QueueState, STALL_WINDOW_MS } from '@oncue/core'
+import { FAILURE_MIN_RUNS, FAILURE_WINDOW_MS, type QueueState, STALL_WINDOW_MS } from '@oncue/core/wire'
 import type { QueueOverview } from '@oncue/db'
 import type { Ended } from './ended.ts'
 import type { Thresholds } from './thresholds.ts'

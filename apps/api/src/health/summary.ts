@@ -1,4 +1,5 @@
-import { type Health, INTERNAL_QUEUE, type QueueHealth, type QueueState } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import type { Health, QueueHealth, QueueState } from '@oncue/core/wire'
 import { counted, inPercent, inWords } from './words.ts'
 
 export interface Situation {

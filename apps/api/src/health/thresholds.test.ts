@@ -1,4 +1,4 @@
-import { DEFAULT_ALERT_RULES } from '@oncue/core'
+import { DEFAULT_ALERT_RULES } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
 import { thresholdsOf } from './thresholds.ts'
 

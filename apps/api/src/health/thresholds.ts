@@ -1,4 +1,4 @@
-import { type AlertKind, DEFAULT_ALERT_RULES } from '@oncue/core'
+import { type AlertKind, DEFAULT_ALERT_RULES } from '@oncue/core/wire'
 import type { AlertRuleRow } from '@oncue/db'
 
 type Rule = Pick<AlertRuleRow, 'kind' | 'queue' | 'threshold' | 'enabled'>

@@ -1,4 +1,4 @@
-import type { Health } from '@oncue/core'
+import type { Health } from '@oncue/core/wire'
 import type { Services } from '../context.ts'
 import { FactReader } from '../health/facts.ts'
 import { measure } from '../health/measure.ts'

@@ -1,4 +1,5 @@
-import { isFinished, type JobId, OncueError, type WatchMessage } from '@oncue/core'
+import { isFinished, type JobId, OncueError } from '@oncue/core'
+import type { WatchMessage } from '@oncue/core/wire'
 import type { JobEvent, JobGlance, Store } from '@oncue/db'
 import { Inbox } from './inbox.ts'
 import { digest, formatPosition, type Position } from './position.ts'

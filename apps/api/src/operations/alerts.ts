@@ -1,15 +1,15 @@
 import {
   type AlertRule,
-  alertIdSchema,
   alertPageSchema,
-  alertRuleIdSchema,
   alertRuleSchema,
   alertSchema,
   createAlertRuleRequestSchema,
+  idRequestSchema,
   listAlertsRequestSchema,
+  resumeRequestSchema,
   snoozeRequestSchema,
   updateAlertRuleRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { AlertRow, AlertRuleRow } from '@oncue/db'
 import { z } from 'zod'
 import { showAlert } from '../alerts/show.ts'
@@ -31,7 +31,7 @@ export const list = reading({
 export const get = reading({
   name: 'alerts.get',
   access: 'read',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.get(id)),
 })
@@ -39,7 +39,7 @@ export const get = reading({
 export const ack = changing({
   name: 'alerts.ack',
   access: 'act',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.ack(id, actorOf(ctx))),
   note: (target) => ({ target, count: 1 }),
@@ -48,7 +48,7 @@ export const ack = changing({
 export const unack = changing({
   name: 'alerts.unack',
   access: 'act',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unack(id)),
   note: (target) => ({ target, count: 1 }),
@@ -66,7 +66,7 @@ export const snooze = changing({
 export const unsnooze = changing({
   name: 'alerts.unsnooze',
   access: 'act',
-  input: alertIdSchema,
+  input: idRequestSchema,
   output: alertSchema,
   run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unsnooze(id)),
   note: (target) => ({ target, count: 1 }),
@@ -76,7 +76,7 @@ export const unsnooze = changing({
 export const watch = watching({
   name: 'alerts.watch',
   access: 'read',
-  input: z.strictObject({ lastEventId: z.string().max(100).nullish() }).optional(),
+  input: resumeRequestSchema,
   output: z.array(alertSchema),
   async *watch({ live }, _, signal) {
     for await (const { now, alerts } of live.alerts.watch(signal))
@@ -118,7 +118,7 @@ export const updateRule = changing({
 export const deleteRule = changing({
   name: 'alerts.deleteRule',
   access: 'admin',
-  input: alertRuleIdSchema,
+  input: idRequestSchema,
   output: z.null(),
   async run(ctx, { id }) {
     await ctx.control.alertRules.delete(id, actorOf(ctx))

@@ -1,4 +1,4 @@
-import { auditPageSchema, auditRequestSchema } from '@oncue/core'
+import { auditPageSchema, auditRequestSchema } from '@oncue/core/wire'
 import type { Mask } from '../masking.ts'
 import { reading } from '../operation.ts'
 import { maskerOf, maskFilter } from './masker.ts'

@@ -1,18 +1,16 @@
+import { type JobStatus, newJobId, OncueError } from '@oncue/core'
+import { canTransition } from '@oncue/core/internal'
 import {
-  canTransition,
-  type JobStatus,
+  idRequestSchema,
   listOperationsRequestSchema,
-  newJobId,
-  OncueError,
   type OperationAction,
-  operationIdSchema,
   operationPageSchema,
   operationRequestSchema,
   operationSchema,
   previewRequestSchema,
   previewSchema,
   watchOperationRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { JobFilter, OperationRow } from '@oncue/db'
 import { assertExpected } from '../bulk/expected.ts'
 import type { ApiContext } from '../context.ts'
@@ -72,7 +70,7 @@ export const run = changing({
 export const get = reading({
   name: 'operations.get',
   access: 'read',
-  input: operationIdSchema,
+  input: idRequestSchema,
   output: operationSchema,
   async run(ctx, { id }) {
     const operation = await ctx.control.operations.get(id)
@@ -96,7 +94,7 @@ export const list = reading({
 export const stop = changing({
   name: 'operations.stop',
   access: 'act',
-  input: operationIdSchema,
+  input: idRequestSchema,
   output: operationSchema,
   async run(ctx, { id }) {
     const toWire = await presenter(ctx)

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import { OncueError } from '@oncue/core'
 import {
   type Channel,
-  channelIdSchema,
   channelSchema,
   createChannelRequestSchema,
   createdChannelSchema,
   deliverySchema,
-  OncueError,
+  idRequestSchema,
   updateChannelRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { ChannelRow } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
@@ -56,7 +56,7 @@ export const update = changing({
 export const remove = changing({
   name: 'channels.delete',
   access: 'admin',
-  input: channelIdSchema,
+  input: idRequestSchema,
   output: z.null(),
   async run({ control }, { id }) {
     await control.channels.remove(id)
@@ -68,7 +68,7 @@ export const remove = changing({
 export const test = changing({
   name: 'channels.test',
   access: 'act',
-  input: channelIdSchema,
+  input: idRequestSchema,
   output: deliverySchema,
   run: async ({ control, delivery }, { id }) => delivery.test(await existing(control, id)),
   note: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),

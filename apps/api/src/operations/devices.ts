@@ -1,11 +1,11 @@
+import { OncueError } from '@oncue/core'
 import {
   type Device,
-  deviceIdSchema,
   deviceSchema,
+  idRequestSchema,
   isAtMost,
-  OncueError,
   renameDeviceRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { TokenRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
@@ -37,7 +37,7 @@ export const rename = changing({
 export const revoke = changing({
   name: 'devices.revoke',
   access: 'anyone',
-  input: deviceIdSchema,
+  input: idRequestSchema,
   output: z.null(),
   async run(ctx, { id }) {
     const { principal } = ctx

@@ -1,3 +1,5 @@
+import { isOncueError, type NewJob, OncueError, prepareJob } from '@oncue/core'
+import { toInputError } from '@oncue/core/internal'
 import {
   type Enqueued,
   type ErrorResponse,
@@ -6,13 +8,8 @@ import {
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,
   enqueueRequestSchema,
-  isOncueError,
   MAX_BATCH,
-  type NewJob,
-  OncueError,
-  prepareJob,
-  toInputError,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import type { Stored } from '../enqueuer.ts'

@@ -1,4 +1,4 @@
-import { healthSchema } from '@oncue/core'
+import { healthSchema, resumeRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { reading, watching } from '../operation.ts'
 
@@ -10,11 +10,11 @@ export const get = reading({
   run: ({ live }) => live.health.get(),
 })
 
-/** Each message is the whole picture, so whoever comes back starts with the next one. */
+/** Each message is the whole picture, so a client that reconnects starts with the next one. */
 export const watch = watching({
   name: 'health.watch',
   access: 'read',
-  input: z.strictObject({ lastEventId: z.string().max(100).nullish() }).optional(),
+  input: resumeRequestSchema,
   output: healthSchema,
   async *watch({ live }, _, signal) {
     for await (const message of live.health.watch(signal))

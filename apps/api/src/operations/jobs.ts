@@ -1,24 +1,20 @@
+import { isFinished, isOncueError, type JobId, jobIdSchema, OncueError } from '@oncue/core'
 import {
   actionReportSchema,
   failureGroupSchema,
   failuresRequestSchema,
   gaugePointSchema,
   gaugesRequestSchema,
-  isFinished,
-  isOncueError,
-  type JobId,
+  getJobResponseSchema,
   type JobTarget,
-  jobDetailsSchema,
   jobEventsRequestSchema,
   jobEventsSchema,
-  jobIdSchema,
-  jobPageSchema,
   jobStatsRequestSchema,
   jobStatsSchema,
   jobTargetSchema,
   listJobsRequestSchema,
+  listJobsResponseSchema,
   MAX_BATCH,
-  OncueError,
   type OperationAction,
   seriesPointSchema,
   seriesRequestSchema,
@@ -26,7 +22,7 @@ import {
   waitResponseSchema,
   watchMessageSchema,
   watchRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
 import { z } from 'zod'
 import type { AssertStill } from '../auth/validity.ts'
@@ -48,7 +44,7 @@ export const get = reading({
   name: 'jobs.get',
   access: 'own',
   input: z.strictObject({ id: jobIdSchema }),
-  output: jobDetailsSchema,
+  output: getJobResponseSchema,
   async run(ctx, { id }) {
     const job = await ctx.store.get(id)
     if (!job) throw notFound(id)
@@ -63,7 +59,7 @@ export const list = reading({
   name: 'jobs.list',
   access: 'read',
   input: listJobsRequestSchema,
-  output: jobPageSchema,
+  output: listJobsResponseSchema,
   async run(ctx, { limit, offset, cursor, ...filter }) {
     await assertMayFilterBy(ctx, filter)
     const read = () => ctx.store.list(filter, { limit, offset, cursor })

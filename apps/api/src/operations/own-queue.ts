@@ -1,12 +1,6 @@
-import {
-  DEFAULTS,
-  INTERNAL_QUEUE,
-  INTERNAL_TOPIC_PREFIX,
-  isOncueError,
-  type JobId,
-  OncueError,
-  type OperationAction,
-} from '@oncue/core'
+import { DEFAULTS, isOncueError, type JobId, OncueError } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import type { OperationAction } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import type { ApiContext } from '../context.ts'
 import { authorize } from '../operation.ts'

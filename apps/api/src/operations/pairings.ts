@@ -1,12 +1,12 @@
+import { OncueError } from '@oncue/core'
 import {
   createPairingRequestSchema,
   deviceRoleSchema,
   exchangePairingRequestSchema,
   isAtMost,
-  OncueError,
   pairedSchema,
   pairingSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { DAY_MS } from '../auth/auth.ts'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { changing } from '../operation.ts'

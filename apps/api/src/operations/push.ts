@@ -1,4 +1,5 @@
-import { deliverySchema, OncueError, registerPushRequestSchema } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { deliverySchema, registerPushRequestSchema } from '@oncue/core/wire'
 import type { Control } from '@oncue/db/control'
 import { Expo } from 'expo-server-sdk'
 import { z } from 'zod'

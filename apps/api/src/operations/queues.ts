@@ -3,7 +3,7 @@ import {
   limitRequestSchema,
   queueOverviewSchema,
   queueRequestSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { z } from 'zod'
 import { changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'

@@ -1,11 +1,5 @@
-import {
-  jobIdSchema,
-  OncueError,
-  prepareJob,
-  scheduleNameSchema,
-  scheduleRequestSchema,
-  scheduleSchema,
-} from '@oncue/core'
+import { jobIdSchema, OncueError, prepareJob } from '@oncue/core'
+import { scheduleNameSchema, scheduleRequestSchema, scheduleSchema } from '@oncue/core/wire'
 import { nextRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'

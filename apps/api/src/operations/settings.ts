@@ -1,4 +1,4 @@
-import { settingsRequestSchema, settingsResponseSchema } from '@oncue/core'
+import { settingsRequestSchema, settingsResponseSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { LiveSettings } from '../auth/settings.ts'
 import { changing, reading } from '../operation.ts'

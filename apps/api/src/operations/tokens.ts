@@ -1,15 +1,15 @@
+import { OncueError } from '@oncue/core'
 import {
   ACCESS_CLASSES,
   allows,
   createdTokenSchema,
   createTokenRequestSchema,
+  idRequestSchema,
   listTokensRequestSchema,
   meSchema,
-  OncueError,
   revokedTokenSchema,
-  tokenIdSchema,
   tokenSchema,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { z } from 'zod'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { changing, reading } from '../operation.ts'
@@ -20,10 +20,7 @@ export const list = reading({
   access: 'admin',
   input: listTokensRequestSchema.default({ ended: false }),
   output: z.array(tokenSchema),
-  async run({ control }, options) {
-    const tokens = await control.tokens.list(options)
-    return tokens.map(copied)
-  },
+  run: ({ control }, options) => control.tokens.list(options),
 })
 
 export const create = changing({
@@ -44,7 +41,7 @@ export const create = changing({
     const token = await control.tokens.create({
       ...{ kind: 'token', name, role, hash, allowedTopics, allowedQueues, createdBy, expiresAt },
     })
-    return { ...copied(token), secret }
+    return { ...token, secret }
   },
   note: ({ name, role, allowedTopics, allowedQueues }, { id }) => ({
     target: { id, name, role, allowedTopics, allowedQueues },
@@ -56,7 +53,7 @@ export const create = changing({
 export const revoke = changing({
   name: 'tokens.revoke',
   access: 'admin',
-  input: tokenIdSchema,
+  input: idRequestSchema,
   output: revokedTokenSchema,
   async run({ store, control, auth }, { id }) {
     const { devices } = await store.tokens.revoke(id)
@@ -78,21 +75,6 @@ export const me = reading({
     const isOpen = now.httpEnabled || role === 'admin'
     const caller = { signedIn: kind !== 'anonymous', role }
     const may = ACCESS_CLASSES.filter((access) => isOpen && allows(now, caller, access))
-    return { ...copied(principal), may }
+    return { ...principal, may }
   },
 })
-
-/** Answers are made of arrays that could be changed. */
-function copied<Holder extends Lists>(holder: Holder) {
-  const { allowedTopics, allowedQueues } = holder
-  return {
-    ...holder,
-    allowedTopics: allowedTopics && [...allowedTopics],
-    allowedQueues: allowedQueues && [...allowedQueues],
-  }
-}
-
-interface Lists {
-  readonly allowedTopics: readonly string[] | null
-  readonly allowedQueues: readonly string[] | null
-}

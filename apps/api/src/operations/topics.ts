@@ -1,4 +1,4 @@
-import { announcedTopicSchema } from '@oncue/core'
+import { announcedTopicSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { reading } from '../operation.ts'
 

@@ -1,4 +1,4 @@
-import { workerSchema } from '@oncue/core'
+import { workerSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { reading } from '../operation.ts'
 

@@ -1,16 +1,10 @@
-import {
-  ERRORS,
-  type ErrorCode,
-  errorResponseSchema,
-  exchangePairingRequestSchema,
-  jobIdSchema,
-  signInRequestSchema,
-} from '@oncue/core'
+import { ERRORS, type ErrorCode, jobIdSchema } from '@oncue/core'
+import { errorResponseSchema, exchangePairingRequestSchema, signInRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Access } from '../operation.ts'
 import type { Route } from './route.ts'
 import { ROUTES } from './routes.ts'
-import { signedInSchema } from './shapes.ts'
+import { restSignedInSchema } from './shapes.ts'
 
 type Json = Record<string, unknown>
 
@@ -135,7 +129,7 @@ function signIn(operationId: string, summary: string, body: z.ZodType, errors: r
       content: { 'application/json': { schema: toJsonSchema(body, 'input') } },
     },
     responses: {
-      ...answersOf({ 201: signedInSchema }),
+      ...answersOf({ 201: restSignedInSchema }),
       ...errorsOf([...COMMON, ...CHANGE, ...errors]),
     },
   }

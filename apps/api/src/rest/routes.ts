@@ -1,10 +1,5 @@
-import {
-  type ErrorCode,
-  jobIdSchema,
-  restEnqueueRequestSchema,
-  statsResponseSchema,
-  toRest,
-} from '@oncue/core'
+import { type ErrorCode, jobIdSchema } from '@oncue/core'
+import { restEnqueueRequestSchema, statsResponseSchema, toRest } from '@oncue/core/wire'
 import * as alerts from '../operations/alerts.ts'
 import * as jobs from '../operations/jobs.ts'
 import * as topics from '../operations/topics.ts'

@@ -1,23 +1,22 @@
+import { jobIdSchema } from '@oncue/core'
+import { toInputError, topicSchema } from '@oncue/core/internal'
 import {
   alertSchema,
   type enqueueManyRequestSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
+  getJobResponseSchema,
   isoDateSchema,
-  jobDetailsSchema,
   jobEventSchema,
-  jobIdSchema,
   jobSchema,
   jobSummarySchema,
   listAlertsRequestSchema,
   listJobsRequestSchema,
   MAX_BATCH,
   restEnqueueItemSchema,
-  roleSchema,
-  toInputError,
-  topicSchema,
+  signedInSchema,
   toRest,
-} from '@oncue/core'
+} from '@oncue/core/wire'
 import { z } from 'zod'
 
 /** Its dates become texts when it is written as JSON. */
@@ -34,7 +33,7 @@ export const restEnqueuedSchema = restTicketSchema.extend({
   replaced: z.boolean().describe('true: that job waited, and has the payload of this request now'),
 })
 
-export const restJobSchema = restObject(jobDetailsSchema).extend({
+export const restJobSchema = restObject(getJobResponseSchema).extend({
   events: z.array(restObject(jobEventSchema)).describe('the first of them'),
 })
 
@@ -50,7 +49,7 @@ export const restJobPageSchema = z.object({
 export function toRestDetails({
   events,
   ...job
-}: z.output<typeof jobDetailsSchema>): Record<string, unknown> {
+}: z.output<typeof getJobResponseSchema>): Record<string, unknown> {
   return { ...toRest(job), events: events.map(toRest) }
 }
 
@@ -201,4 +200,4 @@ export const registrySchema = z.object({
     .describe('what workers announced; topics without an app are under ""'),
 })
 
-export const signedInSchema = z.object({ name: z.string(), role: roleSchema, expires_at: z.date() })
+export const restSignedInSchema = restObject(signedInSchema)

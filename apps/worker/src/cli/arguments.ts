@@ -1,4 +1,5 @@
-import { type JobStatus, jobStatusSchema, OncueError } from '@oncue/core'
+import { type JobStatus, OncueError } from '@oncue/core'
+import { jobStatusSchema } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import { parseDuration } from '@oncue/runtime'
 import { type Command, InvalidArgumentError } from 'commander'

@@ -1,14 +1,7 @@
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import {
-  type EnqueueOptions,
-  enqueueOptionsSchema,
-  isJobId,
-  type JobId,
-  type NewJob,
-  OncueError,
-  prepareJob,
-} from '@oncue/core'
+import { type EnqueueOptions, isJobId, type JobId, type NewJob, OncueError, prepareJob } from '@oncue/core'
+import { enqueueOptionsSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { OncueError, type Role, roleSchema } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { type Role, roleSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { formatDuration } from '@oncue/runtime'
 import { type Command, Option } from 'commander'

@@ -1,4 +1,4 @@
-import { INTERNAL_QUEUE } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
 import { formatDuration } from '@oncue/runtime'
 import { count, fromNow, plain } from './format.ts'

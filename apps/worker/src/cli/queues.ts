@@ -1,4 +1,5 @@
-import { assertQueue, INTERNAL_QUEUE, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Limit, QueueOverview } from '@oncue/db'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'

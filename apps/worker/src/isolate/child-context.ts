@@ -1,4 +1,5 @@
-import { encodeJson, type JobContext, type JobLog, type OncueError, type RunningJob } from '@oncue/core'
+import type { JobContext, JobLog, OncueError, RunningJob } from '@oncue/core'
+import { encodeJson } from '@oncue/core/internal'
 import { forgettable } from '../forgettable.ts'
 import { createJobLog } from '../job-log.ts'
 import { createSteps } from '../steps.ts'

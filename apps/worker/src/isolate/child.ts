@@ -1,6 +1,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { encodeJson, OncueError, parsePayload, type Registry, toRegistry } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { encodeJson, parsePayload, type Registry, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { closeModules, type NamedHooks, setUpModules } from '../module-hooks.ts'
 import { loadModules } from '../modules.ts'

@@ -1,13 +1,5 @@
-import {
-  asSignal,
-  describeError,
-  ERRORS,
-  type ErrorCode,
-  type JobError,
-  OncueError,
-  type Signal,
-  signalOf,
-} from '@oncue/core'
+import { ERRORS, type ErrorCode, type JobError, OncueError } from '@oncue/core'
+import { asSignal, describeError, type Signal, signalOf } from '@oncue/core/internal'
 
 /** An error on its way to another process. */
 export interface PackedError {

@@ -1,4 +1,5 @@
-import type { EnqueueOptions, Registry, TopicDescription } from '@oncue/core'
+import type { EnqueueOptions } from '@oncue/core'
+import type { Registry, TopicDescription } from '@oncue/core/internal'
 import type { Schedule, Store, Subscription } from '@oncue/db'
 import { Loop, type Service } from '@oncue/runtime'
 import type { Logger } from '../log.ts'

@@ -1,4 +1,5 @@
-import { cleanText, newJobId } from '@oncue/core'
+import { newJobId } from '@oncue/core'
+import { cleanText } from '@oncue/core/internal'
 import type { AuditStore, NewAuditEntry } from '../access.ts'
 import type { PortableStatement, Sql, Value } from '../sql.ts'
 

@@ -1,14 +1,7 @@
 import { createHash, randomInt } from 'node:crypto'
-import {
-  allowedQueuesSchema,
-  allowedTopicsSchema,
-  assertText,
-  LIMITS,
-  newJobId,
-  OncueError,
-  roleSchema,
-  toInputError,
-} from '@oncue/core'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
+import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { PairingStore } from '../access.ts'
 import type { Sql } from '../sql.ts'

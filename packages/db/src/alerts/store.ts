@@ -1,4 +1,5 @@
-import { INTERNAL_QUEUE, newJobId } from '@oncue/core'
+import { newJobId } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { AlertChange, AlertEpisode, AlertRow, AlertStore } from '../alerts.ts'
 import { type Fragment, q } from '../reads/fragment.ts'
 import type { Sql } from '../sql.ts'

@@ -1,4 +1,5 @@
-import { assertText, LIMITS, newJobId, OncueError, toInputError } from '@oncue/core'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
 import { z } from 'zod'
 import { USABLE } from '../access/tokens.ts'
 import type { ChannelStore } from '../channels.ts'

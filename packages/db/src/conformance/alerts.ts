@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DEFAULT_ALERT_RULES } from '@oncue/core'
+import { DEFAULT_ALERT_RULES } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
 import type { AlertEpisode, AlertRow, NewAlertRule } from '../alerts.ts'
 import type { Control } from '../control/index.ts'

@@ -1,4 +1,4 @@
-import { TREND_PARTS } from '@oncue/core'
+import { TREND_PARTS } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
 import type { FailureFilter, Store } from '../store.ts'
 import { aJob, anError, Bench, claimOne, type Dialect, MINUTE } from './harness.ts'

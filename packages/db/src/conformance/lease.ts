@@ -1,4 +1,5 @@
-import { crashVerdict, jobErrorSchema } from '@oncue/core'
+import { crashVerdict } from '@oncue/core/internal'
+import { jobErrorSchema } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
 import type { RunRef } from '../store.ts'
 import {

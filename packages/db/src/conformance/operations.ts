@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { INTERNAL_QUEUE } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import { describe, expect, it } from 'vitest'
 import { BATCH } from '../actions.ts'
 import type { Control } from '../control/index.ts'

@@ -1,13 +1,6 @@
-import {
-  ALERT_KINDS,
-  assertText,
-  DEFAULT_ALERT_RULES,
-  LIMITS,
-  newJobId,
-  OncueError,
-  queueSchema,
-  toInputError,
-} from '@oncue/core'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, queueSchema, toInputError } from '@oncue/core/internal'
+import { ALERT_KINDS, DEFAULT_ALERT_RULES } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { AlertRuleControl, AlertRuleRow, NewAlertRule } from '../alerts.ts'
 import { assertBy } from '../by.ts'

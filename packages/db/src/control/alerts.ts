@@ -1,4 +1,5 @@
-import { assertText, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { assertText } from '@oncue/core/internal'
 import type { AlertControl, AlertRow } from '../alerts.ts'
 import { assertBy } from '../by.ts'
 import type { Alert, Prisma } from '../generated/sqlite/client.ts'

@@ -1,4 +1,4 @@
-import { assertText } from '@oncue/core'
+import { assertText } from '@oncue/core/internal'
 import type { NewAuditEntry } from '../access.ts'
 import { assertPageSize, decodeCursor, encodeCursor } from '../reads/cursor.ts'
 import { type Context, given } from './client.ts'

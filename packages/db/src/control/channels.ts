@@ -1,4 +1,5 @@
-import { assertText, cleanText, LIMITS, newJobId, OncueError, toInputError } from '@oncue/core'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, cleanText, toInputError } from '@oncue/core/internal'
 import { z } from 'zod'
 import type { TokenStore } from '../access.ts'
 import type { ChannelControl, ChannelRow } from '../channels.ts'

@@ -1,4 +1,5 @@
-import { assertText, newJobId, OncueError } from '@oncue/core'
+import { newJobId, OncueError } from '@oncue/core'
+import { assertText } from '@oncue/core/internal'
 import { clean } from '../access/audit.ts'
 import { assertBy } from '../by.ts'
 import type { Operation } from '../generated/sqlite/client.ts'

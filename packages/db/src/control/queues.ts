@@ -1,4 +1,5 @@
-import { assertQueue, OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
+import { assertQueue } from '@oncue/core/internal'
 import type { QueueSettings } from '../store.ts'
 import type { Context } from './client.ts'
 

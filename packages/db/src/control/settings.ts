@@ -1,4 +1,4 @@
-import { encodeJson } from '@oncue/core'
+import { encodeJson } from '@oncue/core/internal'
 import { assertBy } from '../by.ts'
 import { type Context, jsonOf } from './client.ts'
 

@@ -1,13 +1,6 @@
-import {
-  allowedQueuesSchema,
-  allowedTopicsSchema,
-  assertText,
-  LIMITS,
-  newJobId,
-  type Role,
-  roleSchema,
-  toInputError,
-} from '@oncue/core'
+import { LIMITS, newJobId } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
+import { allowedQueuesSchema, allowedTopicsSchema, type Role, roleSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { tokenHashSchema, tokenNameSchema, unknownToken } from '../access/tokens.ts'
 import type { TokenKind, TokenRow, TokenStore } from '../access.ts'

@@ -1,4 +1,5 @@
-import { encodeJson, LIMITS, OncueError } from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
+import { encodeJson } from '@oncue/core/internal'
 import type { NewEvent } from '../events.ts'
 
 const TYPE = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/

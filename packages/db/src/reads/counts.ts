@@ -1,6 +1,6 @@
 import type { JobStatus } from '@oncue/core'
 import type { Sql } from '../sql.ts'
-import type { JobFilter, StoreStats } from '../store.ts'
+import type { JobFilter, JobStats } from '../store.ts'
 import { all, type Fragment, q, raw } from './fragment.ts'
 
 export type QueueAndTopic = Pick<JobFilter, 'queue' | 'topic'>
@@ -39,7 +39,7 @@ export async function countJobs(sql: Sql, filter: QueueAndTopic): Promise<Counts
 
 const NONE = { blocked: 0, pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 }
 
-export async function stats(sql: Sql, filter: QueueAndTopic): Promise<StoreStats> {
+export async function stats(sql: Sql, filter: QueueAndTopic): Promise<JobStats> {
   const { runs, run_ms, ...counts } = await countJobs(sql, filter)
   const ended = counts.completed + counts.failed
   return {

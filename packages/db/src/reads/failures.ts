@@ -1,4 +1,5 @@
-import { type JobError, TREND_PARTS } from '@oncue/core'
+import type { JobError } from '@oncue/core'
+import { TREND_PARTS } from '@oncue/core/wire'
 import type { Sql } from '../sql.ts'
 import type { FailureFilter, FailureGroup } from '../store.ts'
 import { inQueueAndTopic } from './counts.ts'

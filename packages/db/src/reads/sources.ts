@@ -1,4 +1,4 @@
-import { INTERNAL_QUEUE } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Sql } from '../sql.ts'
 import type { JobFilter } from '../store.ts'
 import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'

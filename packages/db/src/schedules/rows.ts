@@ -1,4 +1,5 @@
-import { type JobId, type NewJob, OncueError, prepareJob, toInputError, topicSchema } from '@oncue/core'
+import { type JobId, type NewJob, OncueError, prepareJob } from '@oncue/core'
+import { toInputError, topicSchema } from '@oncue/core/internal'
 import { z } from 'zod'
 import type { Schedule, ScheduleRow } from '../schedules.ts'
 import type { Sql } from '../sql.ts'

@@ -1,4 +1,4 @@
-import type { StoreStats } from '../../src/store.ts'
+import type { JobStats } from '../../src/store.ts'
 import { KEY_LIMITS, QUEUE_LIMIT } from './actor.ts'
 import type { Reader } from './reader.ts'
 import type { Claim, Record } from './record.ts'
@@ -80,7 +80,7 @@ export async function unfinished(reader: Reader, now: Date): Promise<string[]> {
 }
 
 /** What must hold of the tables once all work is done. */
-export async function checkRest(reader: Reader, record: Record, stats: StoreStats): Promise<string[]> {
+export async function checkRest(reader: Reader, record: Record, stats: JobStats): Promise<string[]> {
   const violations: string[] = []
   const add = async (what: string, text: string) => {
     for (const { name } of await reader(text)) violations.push(`${what}: ${name}`)

@@ -1,5 +1,7 @@
 // Every entry of every package, for the compiler.
 import { type Api, readConfig, startApi } from '@oncue/api'
+import { assertTopic } from '@oncue/core/internal'
+import { type JobPage, listJobsResponseSchema } from '@oncue/core/wire'
 import { createQueue, type Store } from '@oncue/db'
 import { type RunningWorker, startWorker } from '@oncue/worker'
 import { createTestWorker } from '@oncue/worker/testing'
@@ -19,6 +21,11 @@ export async function all(store: Store): Promise<[Api, RunningWorker]> {
   const test = await createTestWorker({ workers, jobs })
   const tested = await test.run('mail_digest', { userId: '123' })
   sure<Equal<typeof tested.result, { sent: number } | null>>()
+
+  assertTopic('mail_digest')
+  const page = await store.list({ topic: 'mail_digest' })
+  sure<Equal<typeof page, JobPage>>()
+  listJobsResponseSchema.parse({ ...page, limit: 50, offset: 0 })
 
   const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log }
   return [await startApi(readConfig({}), log), await startWorker({ store, workers })]

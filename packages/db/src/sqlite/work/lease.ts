@@ -1,4 +1,5 @@
-import { crashVerdict, type JobId } from '@oncue/core'
+import type { JobId } from '@oncue/core'
+import { crashVerdict } from '@oncue/core/internal'
 import type { EncodedNote } from '../../notes.ts'
 import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
 import * as sql from '../sql.ts'

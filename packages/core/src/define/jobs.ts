@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { OncueError } from '../errors.ts'
+import { jobDefaultsSchema } from '../job/enqueue-options.ts'
+import { toInputError } from '../job/input-error.ts'
+import { assertTopic } from '../job/names.ts'
+import { type ErrorClass, type RetryOptions, type RetryPolicy, toRetrySettings } from '../job/retry.ts'
+import { assertPossible } from './impossible-schema.ts'
+import { type JobSchedule, readSchedule, type ScheduleConfig } from './schedule.ts'
+
+/** What one writes about a kind of job. */
+export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.$ZodType>
+  extends ScheduleConfig<Input> {
+  /** What producers send is its input type, what the handler gets is its output type. */
+  readonly input: Input
+  /** What the handler returns is its input type, what `wait` gives is its output type. */
+  readonly output?: Output | undefined
+  /** Where its jobs wait. Default: `default`. */
+  readonly queue?: string | undefined
+  /** Higher runs first within a queue, -32 768 to 32 767. Default: 0. */
+  readonly priority?: number | undefined
+  /** Milliseconds that a run may take, up to 7 days. Default: 600 000, ten minutes. */
+  readonly timeoutMs?: number | undefined
+  /**
+   * When failed runs are repeated. Default: 3 retries after 1, 4 and 9 minutes. `false` for jobs that must not run
+   * twice by themselves, such as orchestrators. `retryOn`: only errors of these classes. Default: every error.
+   */
+  readonly retry?:
+    | false
+    | (RetryOptions & { readonly retryOn?: readonly ErrorClass[] | undefined })
+    | undefined
+  /** Runs in a child process, which a timeout can kill and a crash of which fails the job, not the worker. Default: false. */
+  readonly isolate?: boolean | Isolation | undefined
+}
+
+/** How a child process is held. */
+export interface Isolation {
+  /** Megabytes of its JavaScript heap, 32 to 1 048 576; a run that needs more fails. Default: Node's own limit. */
+  readonly memoryMb?: number | undefined
+  /** Names of environment variables that it gets from the worker, beside those that Node needs. Default: none. */
+  readonly env?: readonly string[] | undefined
+}
+
+const isolateSchema = z.union([
+  z.boolean(),
+  z.strictObject({
+    memoryMb: z.int().min(32).max(1_048_576).describe('megabytes, from 32 to 1048576').optional(),
+    env: z
+      .array(z.string().regex(/^[A-Za-z_]\w*$/))
+      .max(1_000)
+      .describe('names of environment variables')
+      .optional(),
+  }),
+])
+
+/** Beside what an enqueue may set too. */
+const definitionSchema = jobDefaultsSchema.extend({ isolate: isolateSchema.optional() })
+
+/** A checked JobConfig. What is undefined follows the defaults of Oncue. */
+export interface JobDefinition<
+  Input extends z.core.$ZodType = z.core.$ZodType,
+  Output extends z.core.$ZodType = z.core.$ZodType,
+> {
+  readonly input: Input
+  readonly output: Output
+  readonly queue: string | undefined
+  readonly priority: number | undefined
+  readonly timeoutMs: number | undefined
+  readonly maxRetries: number | undefined
+  readonly retry: RetryPolicy | undefined
+  /** Empty: every error is retried. */
+  readonly retryOn: readonly ErrorClass[]
+  /** Undefined: in the process of the worker. */
+  readonly isolate: Isolation | undefined
+  /** Undefined: it runs only when somebody enqueues it. */
+  readonly schedule: JobSchedule | undefined
+}
+
+/** Definitions by topic. */
+export type JobDefinitions = Readonly<Record<string, JobDefinition>>
+
+export type TopicOf<Jobs extends JobDefinitions> = keyof Jobs & string
+/** What a producer sends. */
+export type InputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.input<Jobs[Topic]['input']>
+/** What a handler gets. */
+export type PayloadOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.output<
+  Jobs[Topic]['input']
+>
+/** What a handler returns. */
+export type ResultOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.input<
+  Jobs[Topic]['output']
+>
+/** What a producer gets from `wait`. */
+export type OutputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.output<
+  Jobs[Topic]['output']
+>
+
+/** Defines one kind of job, for `defineJobs`. Mistakes are reported when the module is loaded. */
+export function job<Input extends z.core.$ZodType, Output extends z.core.$ZodType = z.ZodUnknown>(
+  config: JobConfig<Input, Output>,
+): JobDefinition<Input, Output> {
+  const { input, output = z.unknown(), retry, cron, timezone, cronPayload, missed, ...defaults } = config
+  assertSchema(input, 'input')
+  assertSchema(output, 'output')
+  // Classes are for the worker alone: they cannot be stored, so the schema of retry options has none.
+  const { retryOn = [], ...retryOptions } = retry || {}
+  const written = { ...defaults, retry: retry && retryOptions }
+  const parsed = definitionSchema.safeParse(written)
+  if (!parsed.success) throw toInputError(parsed.error, 'job', written)
+  const { queue, priority, timeoutMs, isolate } = parsed.data
+  return Object.freeze({
+    [DEFINITION]: true,
+    input,
+    // Without an output schema Output is its default, ZodUnknown.
+    output: output as Output,
+    queue,
+    priority,
+    timeoutMs,
+    ...toRetrySettings(parsed.data.retry),
+    retryOn,
+    isolate: isolate === true ? {} : isolate || undefined,
+    schedule: readSchedule(input, { cron, timezone, cronPayload, missed }),
+  })
+}
+
+/** Definitions by topic, shared by producers and workers. */
+export function defineJobs<const Jobs extends JobDefinitions>(jobs: Jobs): Jobs {
+  for (const [topic, definition] of Object.entries(jobs)) {
+    assertTopic(topic)
+    if (typeof definition !== 'object' || definition === null || !(DEFINITION in definition)) {
+      throw new OncueError('INVALID_INPUT', `jobs.${topic} is not a definition: write ${topic}: job({ … })`)
+    }
+  }
+  return Object.freeze(jobs)
+}
+
+/** One definition in a file of its own: `defineJobs({ ...mailDigest, ...checkPayment })`. */
+export function defineJob<
+  Topic extends string,
+  Input extends z.core.$ZodType,
+  Output extends z.core.$ZodType = z.ZodUnknown,
+>(topic: Topic, config: JobConfig<Input, Output>): { readonly [T in Topic]: JobDefinition<Input, Output> } {
+  const definition = { [topic]: job(config) } as { readonly [T in Topic]: JobDefinition<Input, Output> }
+  return defineJobs(definition)
+}
+
+const DEFINITION: unique symbol = Symbol.for('oncue.definition')
+
+/** By shape and not by instanceof: the user's zod may be another copy. */
+function assertSchema(schema: z.core.$ZodType, name: 'input' | 'output'): void {
+  if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
+    throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)
+  assertPossible(schema, name)
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { toInputError } from '../job/input-error.ts'
+import { encodeJson } from '../job/json.ts'
+import { accepts, parsePayload } from '../job/validate.ts'
+
+export const missedSchema = z.enum(['skip', 'one', 'all'])
+/** Ticks while no worker ran become no job, one for the last, or one each, up to 100. */
+type Missed = z.output<typeof missedSchema>
+
+/** What one writes about a job that runs by the clock. */
+export interface ScheduleConfig<Input extends z.core.$ZodType> {
+  /** Five fields, six with seconds, or a nickname such as `@daily`: when the worker enqueues one by itself. */
+  readonly cron?: string | undefined
+  /** An IANA time zone, such as `Europe/Berlin`. Default: UTC. */
+  readonly timezone?: string | undefined
+  /** The payload of these jobs. Default: `{}`, or nothing where `input` takes only that. */
+  readonly cronPayload?: z.input<Input> | undefined
+  /** Ticks that nobody saw become no job (the default), one for the last, or one each, up to 100. */
+  readonly missed?: Missed | undefined
+}
+
+/** A schedule in code. The pattern itself is read when a worker starts. */
+export interface JobSchedule {
+  readonly cron: string
+  readonly timezone: string
+  readonly payload: unknown
+  readonly missed: Missed
+}
+
+const scheduleSchema = z
+  .object({
+    cron: z.string().min(1).optional(),
+    timezone: z.string().min(1).optional(),
+    cronPayload: z.unknown(),
+    missed: missedSchema.optional(),
+  })
+  .refine(
+    ({ cron, ...rest }) => cron !== undefined || Object.values(rest).every((value) => value === undefined),
+    { path: ['cron'], error: 'is missing, and timezone, cronPayload and missed mean nothing without it' },
+  )
+
+/** A payload that does not fit would fail every night; it is refused when the module is loaded. */
+export function readSchedule<Input extends z.core.$ZodType>(
+  input: Input,
+  config: ScheduleConfig<Input>,
+): JobSchedule | undefined {
+  const parsed = scheduleSchema.safeParse(config)
+  if (!parsed.success) throw toInputError(parsed.error, 'job', config)
+  const { cron, timezone = 'UTC', missed = 'skip' } = parsed.data
+  if (cron === undefined) return undefined
+  const nothing = accepts(input, undefined) && !accepts(input, {}) ? null : {}
+  const cronPayload = parsed.data.cronPayload ?? nothing
+  const payload: unknown = JSON.parse(encodeJson(cronPayload, 'payload'))
+  parsePayload(input, payload, `job.cronPayload, cron ${JSON.stringify(cron)}`)
+  return { cron, timezone, payload, missed }
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { OncueError } from '../errors.ts'
+import { assertTopic, listed } from '../job/names.ts'
+import { quote } from '../job/text.ts'
+import type { Handler, JobContext, RunningJob } from './context.ts'
+import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './jobs.ts'
+
+/** A handler whose types were checked where it was written. */
+export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown
+
+/** Handlers without definitions: payloads are not checked, everything follows the defaults. */
+export type PlainWorkers = Readonly<Record<string, AnyHandler>>
+
+/** Some of the topics or all: different worker processes may serve different ones. */
+export type Handlers<Jobs extends JobDefinitions> = {
+  readonly [Topic in TopicOf<Jobs>]?: Handler<Jobs, Topic> | undefined
+}
+
+export interface Worker {
+  readonly definition: JobDefinition
+  readonly handler: AnyHandler
+}
+
+/** What a worker module exports as `workers`. */
+export interface Workers {
+  readonly [WORKERS]: ReadonlyMap<string, Worker>
+}
+
+/** A registered symbol, so that the worker knows the workers of a module that has its own copy of core. */
+const WORKERS: unique symbol = Symbol.for('oncue.workers')
+
+/** A handler for each topic. */
+export type AllHandlers<Jobs extends JobDefinitions> = {
+  readonly [Topic in TopicOf<Jobs>]: Handler<Jobs, Topic>
+}
+
+/**
+ * Joins definitions and handlers. A handler for a topic that is not defined is an error; with `complete: true`
+ * a topic without a handler is one too, for the compiler and when the module is loaded.
+ */
+export function defineWorkers<Jobs extends JobDefinitions>(jobs: Jobs, handlers: Handlers<Jobs>): Workers
+export function defineWorkers<Jobs extends JobDefinitions>(
+  jobs: Jobs,
+  handlers: AllHandlers<Jobs>,
+  options: { readonly complete: true },
+): Workers
+export function defineWorkers<Jobs extends JobDefinitions>(
+  jobs: Jobs,
+  handlers: Handlers<Jobs>,
+  options?: { readonly complete: true },
+): Workers {
+  const workers = new Map<string, Worker>()
+  for (const [topic, handler] of Object.entries<unknown>(handlers)) {
+    if (handler === undefined) continue
+    const definition = Object.hasOwn(jobs, topic) ? jobs[topic] : undefined
+    if (!definition) {
+      const there = `there are ${listed(Object.keys(jobs))}`
+      throw new OncueError(
+        'UNKNOWN_TOPIC',
+        `workers has a handler for ${quote(topic)}, which is not defined in jobs: ${there}`,
+      )
+    }
+    workers.set(topic, { definition, handler: readHandler(handler, topic, 'workers') })
+  }
+  const missing = options?.complete ? Object.keys(jobs).filter((topic) => !workers.has(topic)) : []
+  if (missing.length > 0)
+    throw new OncueError('INVALID_INPUT', `workers has no handler for ${listed(missing)}`, {
+      hint: 'Add the handlers, or leave out { complete: true } where other workers serve those topics.',
+    })
+  return { [WORKERS]: workers }
+}
+
+/**
+ * Reads the `workers` export of a module: from defineWorkers, or a plain object of handlers. `source` names
+ * the module in errors.
+ */
+export function readWorkers(exported: unknown, source = 'workers'): ReadonlyMap<string, Worker> {
+  if (typeof exported !== 'object' || exported === null || Array.isArray(exported)) {
+    const got = exported === undefined ? 'exports no `workers`' : `exports ${quote(exported)} as \`workers\``
+    throw new OncueError('INVALID_INPUT', `${source} ${got}`, { hint: HINT })
+  }
+  if (WORKERS in exported) return exported[WORKERS] as ReadonlyMap<string, Worker>
+
+  const definition = job({ input: z.unknown() })
+  const workers = new Map<string, Worker>()
+  for (const [topic, handler] of Object.entries(exported)) {
+    assertTopic(topic)
+    workers.set(topic, { definition, handler: readHandler(handler, topic, source) })
+  }
+  return workers
+}
+
+const HINT =
+  'Write `export const workers = defineWorkers(jobs, { … })`, or a plain object of topic: async (job, ctx) => result.'
+
+function readHandler(handler: unknown, topic: string, source: string): AnyHandler {
+  if (typeof handler === 'function') return handler as AnyHandler
+  throw new OncueError(
+    'INVALID_INPUT',
+    `${source}: the handler of ${quote(topic)} must be a function, not ${quote(handler)}`,
+    {
+      hint: HINT,
+    },
+  )
+}

@@ -1,0 +1,60 @@
+import type { z } from 'zod'
+import { type ErrorCode, OncueError } from '../errors.ts'
+import { formatPath, quote } from './text.ts'
+
+/** Fields whose faults have a code of their own, wherever they appear. */
+const FIELD_CODES: Readonly<Record<string, ErrorCode>> = {
+  topic: 'INVALID_TOPIC',
+  queue: 'INVALID_QUEUE',
+  priority: 'INVALID_PRIORITY',
+  runAt: 'INVALID_DATE',
+  run_at: 'INVALID_DATE',
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** What zod found in a request or in options, as a named error. `what` is the first word of the path. */
+export function toInputError(error: z.core.$ZodError, what: string, input: unknown): OncueError {
+  const issue = firstIssue(error)
+  const [field] = issue.path
+  const code = (typeof field === 'string' && FIELD_CODES[field]) || 'INVALID_INPUT'
+  const got = field === undefined ? '' : `, got ${quote(valueAt(input, issue.path))}`
+  return new OncueError(code, `${formatIssue(issue, what)}${got}`, { cause: error })
+}
+
+/** What zod found in a payload or a result. The value is left out: messages travel further than payloads. */
+export function toSchemaError(
+  error: z.core.$ZodError,
+  what: 'payload' | 'result',
+  topic: string,
+): OncueError {
+  const code = what === 'payload' ? 'INVALID_PAYLOAD' : 'INVALID_RESULT'
+  return new OncueError(code, `${formatIssue(firstIssue(error), what)} (schema of ${topic})`, {
+    cause: error,
+  })
+}
+
+const formatIssue = ({ path, message }: Issue, what: string) => `${formatPath(what, path)}: ${message}`
+
+/** The first issue; of a union the one in the alternative that came furthest, which is the one meant. */
+function firstIssue(error: z.core.$ZodError): Issue {
+  let issue = error.issues[0]
+  let path: readonly PropertyKey[] = issue?.path ?? []
+  while (issue?.code === 'invalid_union') {
+    const candidates = issue.errors.flatMap((alternative) => alternative.slice(0, 1))
+    const [furthest] = candidates.sort((a, b) => b.path.length - a.path.length)
+    if (!furthest?.path.length) break
+    issue = furthest
+    path = [...path, ...furthest.path]
+  }
+  return { path, message: issue?.message ?? 'is invalid' }
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input
+  for (const key of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key]
+  return value
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { IfRunning, OnConflict, ParentFailurePolicy, UniqueScope } from './enqueue-options.ts'
+import { jobErrorSchema } from './failure.ts'
+import { type JobId, jobIdSchema } from './id.ts'
+import { type RetryPolicy, retryPolicySchema } from './retry.ts'
+import { JOB_STATUSES } from './states.ts'
+
+export const jobStatusSchema = z.enum(JOB_STATUSES)
+
+/** A job as it is read. What does not apply is null, never absent. */
+export const jobSchema = z.object({
+  id: jobIdSchema,
+  queue: z.string(),
+  topic: z.string(),
+  status: jobStatusSchema,
+  priority: z.int().describe('higher runs first'),
+  payload: z.unknown(),
+  result: z.unknown(),
+  runAt: z.date().describe('not before this moment'),
+  visibleAt: z.date().nullable().describe('when a worker may take it next; null once finished'),
+  lockedUntil: z.date().nullable().describe('until when the run owns it'),
+  lockedBy: z.string().nullable().describe('id of the worker that runs it'),
+  run: z.int().describe('number of the latest run; only ever grows'),
+  retries: z.int(),
+  maxRetries: z.int(),
+  crashes: z.int().describe('runs that ended with the death of their worker'),
+  retry: retryPolicySchema.nullable().describe('null: quadratic'),
+  timeoutMs: z.int(),
+  uniqueKey: z.string().nullable(),
+  concurrencyKey: z.string().nullable(),
+  concurrencyLimit: z.int().nullable(),
+  cancelAt: z.date().nullable().describe('when its run was asked to stop'),
+  parentId: jobIdSchema.nullable(),
+  depsLeft: z.int().describe('jobs it still waits for'),
+  cursor: z.unknown().describe('where its handler would go on'),
+  progress: z.unknown(),
+  lastError: jobErrorSchema.nullable(),
+  trace: z.string().nullable().describe('W3C traceparent'),
+  meta: z.record(z.string(), z.unknown()).nullable(),
+  created: z.date(),
+  updated: z.date(),
+  startedAt: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+})
+export type Job = z.output<typeof jobSchema>
+
+/** A job in a list: without what may take a megabyte. */
+export const jobSummarySchema = jobSchema.omit({ payload: true, result: true })
+export type JobSummary = z.output<typeof jobSummarySchema>
+
+interface UniqueRule {
+  readonly key: string
+  readonly scope: UniqueScope
+  /** null: while the job is live. */
+  readonly withinMs: number | null
+  readonly onConflict: OnConflict
+  /** For `replace`. */
+  readonly ifRunning: IfRunning
+}
+
+/** A job to be stored: checked, encoded and complete. Made by `prepareJob`; stores trust it. */
+export interface NewJob {
+  readonly id: JobId
+  readonly queue: string
+  readonly topic: string
+  /** JSON text. */
+  readonly payload: string
+  readonly priority: number
+  /** null: `delayMs` from now, by the clock of the store. */
+  readonly runAt: Date | null
+  readonly delayMs: number
+  readonly maxRetries: number
+  readonly retry: RetryPolicy | null
+  readonly timeoutMs: number
+  /** JSON text. */
+  readonly meta: string | null
+  readonly trace: string | null
+  readonly unique: UniqueRule | null
+  readonly idempotencyKey: string | null
+  /** Instead of an idempotency key, for jobs that Oncue makes itself: no option of a caller sets it. */
+  readonly internalKey: string | null
+  /**
+   * True: QUEUE_NOT_ALLOWED where a job of another queue has one of its keys. For callers who may enqueue into some
+   * queues only: they neither learn of such a job nor replace it. No option of a caller sets it.
+   */
+  readonly sameQueue?: boolean
+  readonly concurrencyKey: string | null
+  readonly concurrencyLimit: number | null
+  /** The jobs it waits for. */
+  readonly after: readonly JobId[]
+  readonly onParentFailure: ParentFailurePolicy
+  readonly parentId: JobId | null
+}

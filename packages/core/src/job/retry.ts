@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { systemClock } from './clock.ts'
+import { errorClassName } from './failure.ts'
+import { LIMITS } from './limits.ts'
+
+const MINUTE_MS = 60_000
+
+const RETRY_STRATEGIES = ['quadratic', 'exponential', 'exponential_jitter', 'fixed'] as const
+
+const delaySchema = z.int().min(0).max(LIMITS.retryDelayMs).describe('whole milliseconds, at most 30 days')
+
+/** How long to wait before the next run. Stored with the job, so it is plain JSON. Delays are milliseconds. */
+export const retryPolicySchema = z.strictObject({
+  /** How pauses grow: `quadratic` (1, 4, 9 units), `exponential` (1, 2, 4), the same with jitter, or `fixed`. Default: quadratic. */
+  strategy: z.enum(RETRY_STRATEGIES),
+  /** Milliseconds, the unit of the strategy. Default: 60 000 for quadratic and fixed, 1 000 for exponential. */
+  baseDelay: delaySchema.optional(),
+  /** No pause is shorter, in milliseconds. Default: 0. */
+  minDelay: delaySchema.optional(),
+  /** No pause is longer, in milliseconds. Default: 30 days, which is also the most. */
+  maxDelay: delaySchema.optional(),
+})
+export type RetryPolicy = z.output<typeof retryPolicySchema>
+
+/** What users write: a policy whose strategy may be left out, and how many retries (`max`). */
+export const retryOptionsSchema = retryPolicySchema
+  .partial()
+  .extend({
+    /** How many retries, 0 to 1 000: `max: 3` means at most four runs. Default: 3. */
+    max: z
+      .int()
+      .min(0)
+      .max(LIMITS.maxRetries)
+      .describe(`a whole number up to ${LIMITS.maxRetries}`)
+      .optional(),
+  })
+  .refine((retry) => (retry.minDelay ?? 0) <= (retry.maxDelay ?? LIMITS.retryDelayMs), {
+    path: ['minDelay'],
+    error: 'is greater than maxDelay',
+  })
+export type RetryOptions = z.output<typeof retryOptionsSchema>
+
+/** What retry options say; undefined where they say nothing and a default applies. */
+export function toRetrySettings(options: false | RetryOptions | undefined): {
+  readonly maxRetries: number | undefined
+  readonly retry: RetryPolicy | undefined
+} {
+  if (options === undefined) return { maxRetries: undefined, retry: undefined }
+  if (options === false) return { maxRetries: 0, retry: undefined }
+  const { max, ...policy } = options
+  const saysWhen = Object.values(policy).some((value) => value !== undefined)
+  return {
+    maxRetries: max,
+    retry: saysWhen ? { ...policy, strategy: policy.strategy ?? 'quadratic' } : undefined,
+  }
+}
+
+export type ErrorClass = abstract new (...args: never[]) => Error
+
+/**
+ * Whether a failure of this kind is retried at all; without a list every kind is. The name counts too,
+ * because an error that crossed a process or came from another copy of a package is no instance.
+ */
+export function isRetriedKind(error: unknown, retryOn: readonly ErrorClass[]): boolean {
+  if (retryOn.length === 0) return true
+  return retryOn.some((kind) => error instanceof kind || errorClassName(error) === kind.name)
+}
+
+/** What a failed run leads to. `retries` is the count before this failure. */
+export function decideRetry(retries: number, maxRetries: number): 'retry' | 'fail' {
+  return retries < maxRetries ? 'retry' : 'fail'
+}
+
+/** The pause before the next run. `retries` is the count after the failure: 1 for the first retry. */
+export function retryDelayMs(
+  policy: RetryPolicy | null | undefined,
+  retries: number,
+  random: () => number = systemClock.random,
+): number {
+  const { strategy, baseDelay, minDelay = 0, maxDelay = LIMITS.retryDelayMs } = policy ?? QUADRATIC
+  // Bounded, because 0 × Infinity is NaN.
+  const nth = Math.min(Math.max(Math.trunc(retries) || 1, 1), LIMITS.maxRetries)
+  const delay = DELAYS[strategy](nth, baseDelay ?? BASE_DELAYS[strategy], random)
+  return Math.trunc(Math.min(Math.max(delay, minDelay), maxDelay, LIMITS.retryDelayMs))
+}
+
+const QUADRATIC: RetryPolicy = { strategy: 'quadratic' }
+
+const BASE_DELAYS: Record<RetryPolicy['strategy'], number> = {
+  quadratic: MINUTE_MS,
+  exponential: 1_000,
+  exponential_jitter: 1_000,
+  fixed: MINUTE_MS,
+}
+
+const doubling = (nth: number, base: number) => base * 2 ** (nth - 1)
+
+const DELAYS: Record<RetryPolicy['strategy'], (nth: number, base: number, random: () => number) => number> = {
+  quadratic: (nth, base) => nth ** 2 * base,
+  exponential: doubling,
+  // Half fixed, half random. Full jitter spreads a little better, but may retry at once: with the few
+  // retries a job has, that would spend them before the failing service had any rest.
+  exponential_jitter: (nth, base, random) => doubling(nth, base) * (0.5 + random() / 2),
+  fixed: (_, base) => base,
+}
+
+export type CrashVerdict =
+  | { readonly action: 'fail' }
+  | { readonly action: 'retry'; readonly delayMs: number }
+
+/**
+ * What the crash of a worker means for a job it was running. `crashes` includes this one.
+ *
+ * The first crash is forgiven and re-runs at once, since most crashes are deployments and memory limits,
+ * not the job's doing; unless retries are off, which says that a second run would do harm. After
+ * `maxRetries` crashes the job is failed: a poison job must not kill workers for ever.
+ */
+export function crashVerdict(crashes: number, maxRetries: number): CrashVerdict {
+  if (crashes >= maxRetries && (crashes > 1 || maxRetries === 0)) return { action: 'fail' }
+  return { action: 'retry', delayMs: crashes > 1 ? retryDelayMs(null, crashes - 1) : 0 }
+}

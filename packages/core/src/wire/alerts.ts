@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { queueSchema } from '../job/names.ts'
+import { idRequestSchema, nameSchema, pageOf, pageRequest, timeSchema } from './fields.ts'
+
+/** What can go wrong, and in which unit its threshold is. */
+export const ALERT_KINDS = ['oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused'] as const
+const alertKindSchema = z.enum(ALERT_KINDS)
+export type AlertKind = z.output<typeof alertKindSchema>
+
+const ruleFields = {
+  name: nameSchema,
+  kind: alertKindSchema.describe(
+    'oldest_waiting: seconds that the longest-waiting job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: workers alive, at most; stalled: jobs waiting while none is done; paused: seconds that a queue is paused',
+  ),
+  queue: queueSchema.nullable().describe('null: every queue, of which the alert names the worst'),
+  threshold: z.number().min(0).max(1e12),
+  forSeconds: z.int().min(0).max(86_400).describe('for how long it must hold before it fires'),
+  enabled: z.boolean(),
+}
+
+export const alertRuleSchema = z.object({
+  id: z.string(),
+  ...ruleFields,
+  builtIn: z.string().nullable().describe('its name, if it was there from the start'),
+  created: z.date(),
+  updated: z.date(),
+  updatedBy: z.string().nullable(),
+})
+export type AlertRule = Readonly<z.output<typeof alertRuleSchema>>
+
+export const createAlertRuleRequestSchema = z.strictObject({
+  ...ruleFields,
+  queue: ruleFields.queue.default(null),
+  forSeconds: ruleFields.forSeconds.default(60),
+  enabled: ruleFields.enabled.default(true),
+})
+
+export const updateAlertRuleRequestSchema = idRequestSchema.extend({
+  name: ruleFields.name.optional(),
+  threshold: ruleFields.threshold.optional(),
+  forSeconds: ruleFields.forSeconds.optional(),
+  enabled: ruleFields.enabled.optional(),
+})
+
+export const ALERT_STATES = ['firing', 'acked', 'snoozed', 'resolved'] as const
+
+/** One episode. `state` is what to do about it: `acked` and `snoozed` still fire, but are known about. */
+export const alertSchema = z.object({
+  id: z.string(),
+  ruleId: z.string(),
+  kind: alertKindSchema,
+  queue: z
+    .string()
+    .nullable()
+    .describe('the worst one now, if the rule is about every queue; null: it is about the whole'),
+  state: z.enum(ALERT_STATES),
+  summary: z.string().describe('one sentence: "mail: oldest job waits 12 min (limit 5 min)"'),
+  value: z.number().describe('in the unit of its kind'),
+  threshold: z.number(),
+  firedAt: z.date(),
+  acked: z.object({ at: z.date(), by: z.string() }).nullable(),
+  snoozed: z.object({ until: z.date(), by: z.string() }).nullable(),
+  resolvedAt: z.date().nullable(),
+  updated: z.date(),
+})
+export type Alert = z.output<typeof alertSchema>
+
+export const listAlertsRequestSchema = z.strictObject({
+  state: z.enum(['open', 'resolved']).optional().describe('open: firing, acked or snoozed'),
+  queue: queueSchema.optional(),
+  ...pageRequest(200),
+})
+export type ListAlertsRequest = Readonly<z.input<typeof listAlertsRequestSchema>>
+
+/** How many alerts are open. */
+export const alertCountsSchema = z.object({ firing: z.int(), acked: z.int(), snoozed: z.int() })
+
+export const alertPageSchema = pageOf(alertSchema)
+
+export const snoozeRequestSchema = idRequestSchema.extend({
+  until: timeSchema.describe('at most a week from now'),
+})
+
+/** Over how long the share of failures is counted, and how many runs it takes to tell. */
+export const FAILURE_WINDOW_MS = 15 * 60_000
+export const FAILURE_MIN_RUNS = 20
+
+/** Jobs wait, and none was done for this long: stalled. */
+export const STALL_WINDOW_MS = 5 * 60_000
+
+/** The rules that every installation begins with; thresholds in the units of their kinds. */
+export const DEFAULT_ALERT_RULES = {
+  oldest_waiting: { name: 'Jobs wait too long', threshold: 300, forSeconds: 60 },
+  failure_rate: { name: 'Too many jobs fail', threshold: 0.1, forSeconds: 120 },
+  no_workers: { name: 'No workers are alive', threshold: 0, forSeconds: 60 },
+  // Together with the window, as long as a run may take by default: one long run does not alert.
+  stalled: { name: 'Jobs wait and none is done', threshold: 1, forSeconds: 300 },
+  paused: { name: 'A queue is paused for long', threshold: 3_600, forSeconds: 0 },
+} as const satisfies Readonly<
+  Record<AlertKind, { readonly name: string; readonly threshold: number; readonly forSeconds: number }>
+>

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { enqueueOptionsSchema } from '../job/enqueue-options.ts'
+import { jobIdSchema } from '../job/id.ts'
+import { LIMITS } from '../job/limits.ts'
+import { topicSchema } from '../job/names.ts'
+import { errorResponseSchema } from './fields.ts'
+
+/** How many jobs one call may name or bring. */
+export const MAX_BATCH = 1_000
+
+export const enqueueRequestSchema = z.strictObject({
+  topic: topicSchema,
+  payload: z.unknown().optional(),
+  ...enqueueOptionsSchema.shape,
+})
+
+export const enqueuedSchema = z.object({
+  id: jobIdSchema,
+  /** False: a job with the same key was there already, and this is its id. */
+  created: z.boolean().describe('false: a job with the same key was there already, and this is its id'),
+  /** True: that job was waiting, and has the payload of this request now. */
+  replaced: z.boolean().describe('true: that job waited, and has the payload of this request now'),
+})
+export type Enqueued = z.output<typeof enqueuedSchema>
+
+/** One job of several, which may wait for others of the same request before they have ids. */
+export const enqueueItemSchema = enqueueRequestSchema.extend({
+  afterItems: z
+    .array(z.int().min(0))
+    .max(LIMITS.parents)
+    .optional()
+    .describe('waits until these jobs of the same request have completed, counted from 0; needs atomic'),
+})
+export type EnqueueItem = z.input<typeof enqueueItemSchema>
+
+/** Items are checked one by one, so that a wrong one does not make the whole request fail. */
+export const enqueueManyRequestSchema = z.strictObject({
+  jobs: z.array(z.custom<EnqueueItem>(() => true)).min(1),
+  atomic: z.boolean().default(false).describe('true: all of them or none'),
+})
+
+export const enqueueManyResponseSchema = z.object({
+  stored: z.int(),
+  refused: z.int(),
+  results: z
+    .array(z.union([enqueuedSchema, errorResponseSchema]))
+    .describe('in the order of the request: the id, or what was wrong'),
+})

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { alertCountsSchema } from './alerts.ts'
+import { queueOverviewSchema } from './queues.ts'
+import { failureGroupSchema } from './stats.ts'
+
+/** How many minutes a sparkline shows; its last value is the minute that runs now. */
+export const SPARK_MINUTES = 30
+
+/** How many queues health and metrics list, the worst first; the others are counted together. */
+export const MAX_HEALTH_QUEUES = 500
+
+const sparkSchema = z.array(z.number()).length(SPARK_MINUTES)
+
+/** What is wrong with a queue, the worst first. */
+export const QUEUE_STATES = ['stalled', 'late', 'failing', 'paused', 'ok', 'idle'] as const
+const queueStateSchema = z.enum(QUEUE_STATES)
+export type QueueState = z.output<typeof queueStateSchema>
+
+const queueHealthSchema = queueOverviewSchema.extend({
+  state: queueStateSchema.describe(
+    'stalled: jobs wait and none is done; late: the oldest waits too long; failing: too many runs fail; idle: nothing to do',
+  ),
+  capacity: z.int().describe('slots of the workers that serve it'),
+  throughput: z.number().describe('jobs finished a minute, over the last five'),
+  failureRate: z
+    .number()
+    .nullable()
+    .describe(
+      'share of the runs that failed, retried ones too, 0 to 1, over the last 15 minutes; null: nothing ran',
+    ),
+  failedLastHour: z.int().describe('jobs that failed for good'),
+  spark: z.object({ completed: sparkSchema, failed: sparkSchema, waiting: sparkSchema }),
+})
+export type QueueHealth = z.output<typeof queueHealthSchema>
+
+/** A number of the home screen, minute by minute. */
+const tile = <Value extends z.ZodType>(value: Value) => z.object({ value, spark: sparkSchema })
+
+/** The state of the whole installation: what a person on call looks at first. */
+export const healthSchema = z.object({
+  now: z.date().describe("the store's clock"),
+  dialect: z.enum(['postgres', 'sqlite']),
+  version: z.string().describe('of the API'),
+  environment: z.string().nullable().describe('its name, such as production (ONCUE_ENVIRONMENT)'),
+  summary: z.object({
+    level: z.enum(['good', 'warn', 'bad']),
+    text: z.string().describe('one sentence: "2 queues late, mail failing 14 %"'),
+  }),
+  oldestWaiting: tile(z.date().nullable()).describe('since when; the spark in seconds'),
+  backlog: tile(z.int()),
+  throughput: tile(z.number()).describe('jobs finished a minute, over the last five'),
+  failureRate: tile(z.number().nullable()).describe('0 to 1, over the last 15 minutes; null: nothing ran'),
+  workers: z.object({
+    alive: z.int(),
+    missing: z.int(),
+    slots: z.int().describe('how many jobs they can run at once'),
+    running: z.int(),
+    spark: sparkSchema,
+  }),
+  thresholds: z
+    .object({ oldestWaitingSeconds: z.number(), failureRate: z.number() })
+    .describe('from which on a queue counts as late or failing: the strictest enabled rule'),
+  queues: z.array(queueHealthSchema).describe(`trouble first, at most ${MAX_HEALTH_QUEUES}`),
+  others: queueOverviewSchema
+    .pick({ waiting: true, scheduled: true, running: true, blocked: true, held: true, oldestWaiting: true })
+    .extend({ queues: z.int().describe('how many') })
+    .describe('the queues that are not listed, together'),
+  delivery: queueOverviewSchema
+    .pick({ waiting: true, oldestWaiting: true, paused: true, limit: true })
+    .describe('the queue `oncue`, from which alerts are sent'),
+  failures: z
+    .array(
+      failureGroupSchema
+        .omit({ firstSeen: true, trend: true, sample: true })
+        .extend({ class: z.string(), message: z.string() }),
+    )
+    .describe('the largest groups of the last hour, at most five'),
+  alerts: alertCountsSchema,
+})
+export type Health = z.output<typeof healthSchema>

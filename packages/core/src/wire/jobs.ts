@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { jobErrorSchema } from '../job/failure.ts'
+import { jobIdSchema } from '../job/id.ts'
+import { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
+import { LIMITS } from '../job/limits.ts'
+import { queueSchema, topicSchema } from '../job/names.ts'
+import { FINISHED_STATUSES } from '../job/states.ts'
+import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
+
+/** Each is a condition of the statement, and thousands of them would take minutes to put together. */
+const MAX_META_KEYS = 20
+
+/** Which jobs. The store knows what can be combined. */
+const jobFilterSchema = z.strictObject({
+  /** In this status. */
+  status: jobStatusSchema.optional(),
+  /** In this queue. */
+  queue: queueSchema.optional(),
+  /** Of this topic. */
+  topic: topicSchema.optional(),
+  /** Jobs whose meta has all of these. */
+  meta: z
+    .record(plainText(255), z.union([plainText(LIMITS.metaBytes), z.number(), z.boolean()]))
+    .refine((meta) => Object.keys(meta).length <= MAX_META_KEYS, {
+      error: `must name at most ${MAX_META_KEYS} keys`,
+    })
+    .optional(),
+  /** That failed for this reason: `lastError.fingerprint`. */
+  fingerprint: plainText(255).optional(),
+  /** Created at this moment or later. */
+  createdFrom: timeSchema.optional(),
+  /** Created before this moment. */
+  createdTo: timeSchema.optional(),
+  /** Whose id begins with it. */
+  idPrefix: z.string().max(36).optional(),
+  /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
+  payloadText: plainText(1_000).optional().describe('text within the payload; needs createdFrom'),
+})
+export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
+
+const pageRequestSchema = z.strictObject({
+  /** 1 to 1 000. Default: 50. */
+  limit: z.int().min(1).max(1_000).default(50),
+  /** Instead of a cursor, for callers that count pages. */
+  offset: z.int().min(0).optional(),
+  /** Of the page before. Nothing is skipped or shown twice while jobs come, finish and go. */
+  cursor: z.string().max(1_000).optional().describe('nextCursor of the page before; instead of offset'),
+})
+export type PageRequest = Readonly<z.input<typeof pageRequestSchema>>
+
+export const listJobsRequestSchema = jobFilterSchema.extend(pageRequestSchema.shape)
+
+const jobPageSchema = z.object({
+  /**
+   * Newest first. A search without an index (payload text, a short id prefix, or a value of meta that thousands of
+   * jobs have together with something else) gives up after a while: then the page is short, or even empty, and
+   * `nextCursor` continues from there.
+   */
+  items: z.array(jobSummarySchema),
+  total: z.int(),
+  /** False: there are at least `total`. */
+  totalIsExact: z.boolean().describe('false: there are at least so many'),
+  /** Null: this is the last page. */
+  nextCursor: z.string().nullable(),
+})
+export type JobPage = Readonly<z.output<typeof jobPageSchema>>
+
+export const listJobsResponseSchema = jobPageSchema.extend({ limit: z.int(), offset: z.int() })
+
+/** One entry of a job's stream. Versions count from 1 without gaps. */
+export const jobEventSchema = z.object({
+  jobId: jobIdSchema,
+  version: z.int(),
+  type: z.string(),
+  data: z.unknown(),
+  created: z.date(),
+})
+export type JobEvent = Readonly<z.output<typeof jobEventSchema>>
+
+const maskedSchema = z.array(z.string()).describe('paths of the values that only admins see')
+
+const jobDetailsSchema = jobSchema.extend({ events: z.array(jobEventSchema) })
+export type JobDetails = z.output<typeof jobDetailsSchema>
+
+export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSchema })
+
+export const jobEventsRequestSchema = z.strictObject({
+  id: jobIdSchema,
+  afterVersion: z.int().min(0).default(0),
+  limit: z.int().min(1).max(1_000).default(100),
+})
+
+export const jobEventsSchema = z.object({ events: z.array(jobEventSchema), masked: maskedSchema })
+
+/** A non-empty filter. An empty one is almost certainly an unset variable, and would match every job. */
+export const actedFilterSchema = jobFilterSchema
+  .refine((filter) => Object.values(filter).some((value) => value !== undefined), {
+    error: 'must name at least one condition: an empty filter would mean every job there is',
+  })
+  .superRefine((filter, { addIssue }) => {
+    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText'] as const) {
+      const { [name]: value } = filter
+      const isEmpty =
+        typeof value === 'string' ? value.trim() === '' : value && Object.keys(value).length === 0
+      if (isEmpty) addIssue({ code: 'custom', path: [name], message: 'is empty, which would mean every job' })
+    }
+  })
+
+/** Jobs to act on: by their ids, or by a filter. */
+export const jobTargetSchema = z.union([
+  z.strictObject({ ids: z.array(jobIdSchema).min(1) }),
+  z.strictObject({
+    filter: actedFilterSchema,
+    asOf: timeSchema.optional().describe('leave alone what matches only later; default: now'),
+  }),
+])
+export type JobTarget = z.output<typeof jobTargetSchema>
+
+export const actionReportSchema = z.object({
+  done: z.int(),
+  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
+  skipped: z.record(z.string(), z.int()).describe('reason → how many'),
+})
+export type ActionReport = Readonly<z.output<typeof actionReportSchema>>
+
+/** What changes while a client watches a job. */
+const jobStateSchema = jobSchema.pick({
+  id: true,
+  status: true,
+  run: true,
+  progress: true,
+  updated: true,
+})
+
+export const watchRequestSchema = z.strictObject({
+  id: jobIdSchema,
+  lastEventId: lastEventIdSchema.describe('id of the last message; set when a client comes back'),
+  events: z.boolean().default(true).describe('false: its states alone'),
+})
+
+export const watchMessageSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('event'), event: jobEventSchema }),
+  z.object({ type: z.literal('state'), state: jobStateSchema }),
+])
+export type WatchMessage = z.output<typeof watchMessageSchema>
+
+export const waitRequestSchema = z.strictObject({
+  id: jobIdSchema,
+  timeoutMs: z.int().min(0).max(30_000).default(30_000).describe('how long this call may take'),
+})
+
+export const waitResponseSchema = z.discriminatedUnion('finished', [
+  z.object({ finished: z.literal(false), status: jobStatusSchema, progress: z.unknown() }),
+  z.object({
+    finished: z.literal(true),
+    topic: z.string(),
+    status: z.enum(FINISHED_STATUSES),
+    result: z.unknown(),
+    error: jobErrorSchema.nullable(),
+    masked: maskedSchema,
+  }),
+])

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { missedSchema } from '../define/schedule.ts'
+import { enqueueOptionsSchema } from '../job/enqueue-options.ts'
+import { topicSchema } from '../job/names.ts'
+import { pausedSchema } from './fields.ts'
+
+export const scheduleNameSchema = z.strictObject({ name: topicSchema })
+
+export const scheduleRequestSchema = scheduleNameSchema.extend({
+  cron: z.string().max(255).describe('five fields, or six with seconds'),
+  timezone: z.string().max(64).default('UTC').describe('IANA'),
+  topic: topicSchema,
+  payload: z.unknown().optional(),
+  options: enqueueOptionsSchema.default({}),
+  missed: missedSchema.default('skip').describe('what to do with ticks that nobody saw: none, the last, all'),
+})
+
+export const scheduleSchema = z.object({
+  name: z.string(),
+  /** Five fields, or six with seconds. */
+  cron: z.string(),
+  /** IANA. */
+  timezone: z.string(),
+  topic: z.string(),
+  payload: z.unknown(),
+  options: z.record(z.string(), z.unknown()),
+  /** Ticks while no worker ran become no job, one for the last, or one each (up to 100). */
+  missed: missedSchema,
+  source: z.enum(['code', 'database']),
+  /** The service that declared it in code. Other services leave it alone. */
+  service: z.string().nullable().describe('of one in code: whose code'),
+  /** Null: never again, or paused. */
+  nextAt: z.date().nullable(),
+  nextRuns: z.array(z.date()).describe('the next three, the first of them nextAt; none while it is paused'),
+  lastAt: z.date().nullable(),
+  paused: pausedSchema,
+})
+export type ShownSchedule = Readonly<z.output<typeof scheduleSchema>>

@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { LIMITS } from '../job/limits.ts'
+import { ACCESS_CLASSES, allowedQueuesSchema, allowedTopicsSchema, roleSchema } from './access.ts'
+import { channelSchema } from './channels.ts'
+import { idRequestSchema, nameSchema, pageOf, pageRequest, plainText } from './fields.ts'
+
+const kindSchema = z.enum(['token', 'session', 'device'])
+
+export const tokenSchema = z.object({
+  id: z.string(),
+  kind: kindSchema,
+  name: z.string(),
+  role: roleSchema,
+  allowedTopics: z.array(z.string()).nullable().describe('what it may enqueue; null: every topic'),
+  allowedQueues: z.array(z.string()).nullable().describe('where it may enqueue; null: every queue'),
+  /** The token that a session or a device was made by: it ends with it. */
+  parentId: z
+    .string()
+    .nullable()
+    .describe('the token that a session or a device was made by: it ends with it'),
+  created: z.date(),
+  createdBy: z.string().nullable(),
+  expiresAt: z.date().nullable(),
+  /** A device ends then, unless it is used before. */
+  idleUntil: z.date().nullable().describe('a device ends then, unless it is used before'),
+  /** To the minute. */
+  lastUsed: z.date().nullable().describe('to the minute'),
+  revokedAt: z.date().nullable(),
+})
+export type Token = Readonly<z.output<typeof tokenSchema>>
+
+export const listTokensRequestSchema = z.strictObject({
+  kind: kindSchema.optional(),
+  ended: z.boolean().default(false).describe('true: also those that expired or were revoked'),
+})
+export type ListTokensRequest = Readonly<z.input<typeof listTokensRequestSchema>>
+
+export const createTokenRequestSchema = z.strictObject({
+  name: nameSchema.describe('who or what uses it'),
+  role: roleSchema,
+  allowedTopics: allowedTopicsSchema.default(null).describe('what it may enqueue; null: every topic'),
+  allowedQueues: allowedQueuesSchema.default(null).describe('where it may enqueue; null: every queue'),
+  expiresAt: z.date().max(new Date(LIMITS.dateMax)).nullable().default(null),
+})
+
+export const createdTokenSchema = tokenSchema.extend({
+  secret: z.string().describe('shown this once: only its hash is stored'),
+})
+
+export const revokedTokenSchema = z.object({
+  devices: z.int().describe('how many devices ended with it'),
+})
+
+const principalKindSchema = z.enum(['anonymous', ...kindSchema.options, 'jwt'])
+
+/** The caller, and what it may do now. */
+export const meSchema = tokenSchema.pick({ name: true, allowedTopics: true, allowedQueues: true }).extend({
+  /** Of the token, or `sub` of the JWT; empty without credentials. */
+  id: z.string(),
+  kind: principalKindSchema,
+  role: roleSchema.nullable(),
+  /** Null: when its token says so. */
+  expiresAt: z.date().nullable(),
+  may: z.array(z.enum(ACCESS_CLASSES)),
+})
+
+export type Me = Readonly<z.output<typeof meSchema>>
+
+export const signInRequestSchema = z.strictObject({ token: z.string().min(1).max(1_000) })
+
+export const signedInSchema = z.object({ name: z.string(), role: roleSchema, expiresAt: z.date() })
+export type SignedIn = Readonly<z.output<typeof signedInSchema>>
+
+/** A device cannot be a producer: it is there to look and act. */
+export const deviceRoleSchema = roleSchema.exclude(['producer'])
+export type DeviceRole = z.output<typeof deviceRoleSchema>
+
+export const createPairingRequestSchema = z.strictObject({
+  role: deviceRoleSchema.optional().describe("at most the maker's, which is the default"),
+  validSeconds: z.int().min(30).max(900).default(300),
+})
+
+export const pairingSchema = z.object({
+  id: z.string(),
+  code: z.string().describe('shown this once; good for one device'),
+  url: z.string().describe('what a QR code carries: the address of this server, and the code'),
+  role: deviceRoleSchema,
+  expiresAt: z.date(),
+})
+export type Pairing = Readonly<z.output<typeof pairingSchema>>
+
+/** By the device, which has nothing yet but the code. */
+export const exchangePairingRequestSchema = z.strictObject({
+  code: z.string().min(1).max(100),
+  name: nameSchema.describe('what the device is called'),
+})
+
+export const deviceSchema = tokenSchema
+  .pick({ id: true, name: true, role: true, created: true, createdBy: true })
+  .extend({
+    maker: z
+      .object({ id: z.string(), kind: z.enum(['token', 'device']), name: z.string() })
+      .nullable()
+      .describe('what paired it, and what it ends with; null: the command line, or a JWT'),
+    expiresAt: z.date().nullable(),
+    idleUntil: z.date().nullable().describe('it ends then, unless it is used before'),
+    lastUsed: z.date().nullable().describe('to the minute'),
+    revokedAt: z.date().nullable(),
+    isThis: z.boolean().describe('true: the device that asks'),
+    push: channelSchema
+      .pick({ lastDelivered: true, failingSince: true, lastError: true })
+      .nullable()
+      .describe('null: it is sent no notifications'),
+  })
+export type Device = z.output<typeof deviceSchema>
+
+export const pairedSchema = z.object({
+  device: deviceSchema,
+  secret: z.string().describe('the token of the device; shown this once'),
+})
+
+export const renameDeviceRequestSchema = idRequestSchema.extend({ name: nameSchema })
+
+/** Of the device that asks. */
+export const registerPushRequestSchema = z.strictObject({
+  pushToken: z.string().min(1).max(255).nullable().describe('of Expo; null: no notifications any more'),
+})
+
+export const auditRequestSchema = z.strictObject({
+  actorId: plainText(LIMITS.keyLength).optional(),
+  actorKind: principalKindSchema.optional(),
+  /** An action, or the beginning of actions with `*` at its end. */
+  action: plainText(LIMITS.keyLength)
+    .optional()
+    .describe('such as jobs.requeue; the beginning of actions with * at its end'),
+  from: z.date().optional(),
+  to: z.date().optional(),
+  ...pageRequest(1_000),
+})
+export type AuditRequest = Readonly<z.input<typeof auditRequestSchema>>
+
+const auditEntrySchema = z.object({
+  id: z.string(),
+  at: z.date(),
+  actor: z.object({ id: z.string(), name: z.string(), kind: z.string() }),
+  /** As the API names it: `jobs.requeue`. */
+  action: z.string(),
+  /** What it was done to: the first ids, a filter, a name. */
+  target: z.unknown(),
+  /** How many jobs it changed. */
+  count: z.int().nullable(),
+  ip: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  requestId: z.string().nullable(),
+})
+export type AuditEntry = Readonly<z.output<typeof auditEntrySchema>>
+
+export const auditPageSchema = pageOf(auditEntrySchema)
+export type AuditPage = Readonly<z.output<typeof auditPageSchema>>
