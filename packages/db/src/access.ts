@@ -1,17 +1,7 @@
-import type {
-  AuditEntry,
-  AuditPage,
-  AuditRequest,
-  DeviceRole,
-  ListTokensRequest,
-  Pairing,
-  Token,
-} from '@oncue/core/wire'
+import type { AuditEntry, AuditPage, AuditRequest, DeviceRole, Pairing, Token } from '@oncue/core/wire'
 
 export type TokenRow = Token
 export type TokenKind = Token['kind']
-
-}
 
 /**
  * Who may call the API. A token can be used until it expires, is revoked, is a device that was not used for long,
@@ -72,6 +62,10 @@ export interface PairingStore {
 
 export type { AuditEntry, AuditPage }
 export type AuditFilter = Omit<AuditRequest, 'limit' | 'cursor'>
+
+export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'action'> & {
+  readonly [Field in 'target' | 'count' | 'ip' | 'userAgent' | 'requestId']?: AuditEntry[Field] | undefined
+}
 
 /** Who did what. Rows are appended; Control lists and prunes them, and nothing changes them. */
 export interface AuditStore {

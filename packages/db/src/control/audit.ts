@@ -1,35 +1,7 @@
 import { assertText } from '@oncue/core/internal'
-import type { NewAuditEntry } from '../access.ts'
+import type { AuditFilter, AuditPage } from '../access.ts'
 import { assertPageSize, decodeCursor, encodeCursor } from '../reads/cursor.ts'
 import { type Context, given } from './client.ts'
-
-export type AuditEntry = {
-  readonly id: string
-  readonly at: Date
-  readonly actor: NewAuditEntry['actor']
-  readonly action: string
-  readonly target: unknown
-  readonly count: number | null
-  readonly ip: string | null
-  readonly userAgent: string | null
-  readonly requestId: string | null
-}
-
-export type AuditFilter = {
-  readonly actorId?: string | undefined
-  readonly actorKind?: string | undefined
-  /** An action, or the beginning of actions with `*` at its end. */
-  readonly action?: string | undefined
-  readonly from?: Date | undefined
-  readonly to?: Date | undefined
-}
-
-export type AuditPage = {
-  /** Newest first. */
-  readonly items: AuditEntry[]
-  /** Null: this is the last page. */
-  readonly nextCursor: string | null
-}
 
 /** Who did what, to be read and pruned. The Store appends. */
 export type AuditControl = ReturnType<typeof createAudit>

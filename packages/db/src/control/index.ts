@@ -14,7 +14,8 @@ import { createQueues, type QueueControl } from './queues.ts'
 import { createSettings, type SettingControl } from './settings.ts'
 import { createTokens, type TokenControl } from './tokens.ts'
 
-export type { AuditControl, AuditEntry, AuditFilter, AuditPage } from './audit.ts'
+export type { AuditEntry, AuditFilter, AuditPage } from '../access.ts'
+export type { AuditControl } from './audit.ts'
 export type { SettingControl, SettingRow } from './settings.ts'
 export type { NewToken, TokenControl } from './tokens.ts'
 

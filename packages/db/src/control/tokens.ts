@@ -1,26 +1,19 @@
 import { LIMITS, newJobId } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
-import { allowedQueuesSchema, allowedTopicsSchema, type Role, roleSchema } from '@oncue/core/wire'
+import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { tokenHashSchema, tokenNameSchema, unknownToken } from '../access/tokens.ts'
 import type { TokenKind, TokenRow, TokenStore } from '../access.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given, jsonOrNothing } from './client.ts'
 
-export type NewToken = {
-  readonly kind: TokenKind
-  readonly name: string
-  readonly role: Role
+export type NewToken = Pick<TokenRow, 'kind' | 'name' | 'role'> & {
   /** SHA-256 of the secret, in hex. The secret itself never comes here. */
   readonly hash: string
-  /** Null: all. */
-  readonly allowedTopics?: readonly string[] | null | undefined
-  /** Null: all. */
-  readonly allowedQueues?: readonly string[] | null | undefined
-  /** What a session or a device is made by: it ends with it. */
-  readonly parentId?: string | null | undefined
-  readonly createdBy?: string | null | undefined
-  readonly expiresAt?: Date | null | undefined
+} & {
+  readonly [Field in 'allowedTopics' | 'allowedQueues' | 'parentId' | 'createdBy' | 'expiresAt']?:
+    | TokenRow[Field]
+    | undefined
 }
 
 const newTokenSchema = z.strictObject({

@@ -322,7 +322,7 @@ export class PostgresStore extends ColdStore implements Store {
 
   /** Called by what only workers and APIs do: enqueues need no set of functions. */
   #markSeen(): void {
-    const now = performance.now()
+    const now = this.#runtime.monotonic()
     if (now - this.#seenAt < SEEN_EVERY_MS) return
     this.#seenAt = now
     // A role that may not write this keeps working. Its functions can be removed while they are in use.

@@ -57,7 +57,7 @@ export function sqliteConnection(reader: Database, writerDb: Database, writer: S
         if (!reader.prepare(statement.text).readonly)
           return await writer.write(() => send(writerDb, statement))
         // As above: let other work of this process happen between two reads.
-        await new Promise(setImmediate)
+        await writer.runtime.sleep(0)
         return send(reader, statement)
       } catch (error) {
         throw toOncueError(error)
