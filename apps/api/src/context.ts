@@ -1,4 +1,5 @@
 import type { Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { Audit } from './audit.ts'
 import type { FailedAttempts } from './auth/failed-attempts.ts'
 import type { Auth, Principal } from './auth/principal.ts'
@@ -13,7 +14,10 @@ import type { SearchBudget } from './search-budget.ts'
 
 /** What lives as long as the process. */
 export interface Services {
+  /** What workers, producers and requests read and write. */
   readonly store: Store
+  /** What people list and edit. */
+  readonly control: Control
   readonly auth: Auth
   readonly settings: LiveSettings
   readonly audit: Audit

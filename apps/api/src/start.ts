@@ -1,5 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import type { FastifyInstance } from 'fastify'
 import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
@@ -46,7 +47,8 @@ export async function startApi(
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
   try {
-    const settings = createSettings(store, config.settings)
+    const control = await openControl(store)
+    const settings = createSettings(control, config.settings)
     const verifyJwt = config.jwt ? createJwtVerifier(config.jwt) : null
     const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null })
     const live = new Live(store, config.environment)
@@ -55,6 +57,7 @@ export async function startApi(
     const bulk = new BulkRunner(store, log)
     const services: Services = {
       store,
+      control,
       settings,
       auth,
       live,

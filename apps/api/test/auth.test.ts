@@ -1,5 +1,6 @@
 import type { Role } from '@oncue/core'
 import { type NewToken, openStore, type Store } from '@oncue/db'
+import { type Control, openControl } from '@oncue/db/control'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { createAuth } from '../src/auth/auth.ts'
@@ -13,7 +14,12 @@ const DATABASES = {
 }
 
 /** As one API process has them. */
-type Process = { readonly store: Store; readonly settings: LiveSettings; readonly auth: Auth }
+type Process = {
+  readonly store: Store
+  readonly control: Control
+  readonly settings: LiveSettings
+  readonly auth: Auth
+}
 
 const soon = { timeout: 10_000, interval: 50 }
 
@@ -40,10 +46,11 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     options: { environment?: SettingsChange['set']; adminToken?: string; jwt?: Principal } = {},
   ): Promise<Process> {
     const store = await openStore(database.url, { clock: () => new Date(Date.now() + aheadMs) })
-    const settings = createSettings(store, options.environment)
+    const control = await openControl(store)
+    const settings = createSettings(control, options.environment)
     const { jwt, adminToken = null } = options
     const auth = createAuth({ store, settings, adminToken, verifyJwt: jwt ? async () => jwt : null })
-    const process = { store, settings, auth }
+    const process = { store, control, settings, auth }
     processes.push(process)
     return process
   }
@@ -252,8 +259,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     })
 
     it('ignore what nobody can have meant', async () => {
-      const { settings, store } = await start()
-      await store.settings.change({
+      const { settings, control } = await start()
+      await control.settings.change({
         set: { manageRule: 'everyone', httpEnabled: 'no', future: 1, constructor: 1 },
       })
       expect(await settings.get()).toMatchObject({ manageRule: 'viewer', httpEnabled: true })

@@ -167,21 +167,3 @@ export type AuditPruneRule = {
   /** 1 000 */
   readonly limit?: number | undefined
 }
-
-export type SettingRow = {
-  readonly key: string
-  readonly value: unknown
-  readonly updated: Date
-  readonly updatedBy: string | null
-}
-
-/** What an admin changed at run time. What the keys and values mean is the API's business. */
-export interface SettingStore {
-  all(): Promise<SettingRow[]>
-  /** All of it, or nothing. `reset` takes keys away. */
-  change(change: {
-    readonly set?: Readonly<Record<string, unknown>> | undefined
-    readonly reset?: readonly string[] | undefined
-    readonly by?: string | undefined
-  }): Promise<void>
-}

@@ -1,9 +1,8 @@
 import { type JobId, OncueError, type OperationAction } from '@oncue/core'
 import { createAudit } from './access/audit.ts'
 import { createPairings } from './access/pairings.ts'
-import { createSettings } from './access/settings.ts'
 import { createTokens } from './access/tokens.ts'
-import type { AuditStore, PairingStore, SettingStore, TokenStore } from './access.ts'
+import type { AuditStore, PairingStore, TokenStore } from './access.ts'
 import { type Acted, type ActionBatch, act } from './actions.ts'
 import type { Admin } from './admin.ts'
 import { createAlertRules } from './alerts/rules.ts'
@@ -11,6 +10,7 @@ import { createAlerts } from './alerts/store.ts'
 import type { AlertRuleStore, AlertStore } from './alerts.ts'
 import { createChannels } from './channels/store.ts'
 import type { ChannelStore } from './channels.ts'
+import type { Connection } from './connection.ts'
 import type { EventStore } from './events.ts'
 import { createGauges } from './gauges/store.ts'
 import type { GaugeStore } from './gauges.ts'
@@ -22,17 +22,21 @@ import { prune } from './stats/prune.ts'
 import type { ActionOptions, ActionReport, JobDetails, PoolState, PruneRule, Target } from './store.ts'
 import { isUuid } from './uuid.ts'
 
-export type Cold = { readonly sql: Sql; readonly reads: Reads; readonly admin: Admin }
+export type Cold = {
+  readonly sql: Sql
+  readonly connection: Connection
+  readonly reads: Reads
+  readonly admin: Admin
+}
 
 /** What is the same on every database: people's actions, settings, reads, and being closed. */
 export abstract class ColdStore {
   #closed: Promise<void> | undefined
+  readonly #closers: (() => Promise<void>)[] = []
   #alertRules: AlertRuleStore | undefined
   #alerts: AlertStore | undefined
   #channels: ChannelStore | undefined
-  #access:
-    | { tokens: TokenStore; pairings: PairingStore; audit: AuditStore; settings: SettingStore }
-    | undefined
+  #access: { tokens: TokenStore; pairings: PairingStore; audit: AuditStore } | undefined
   #gauges: GaugeStore | undefined
   #operations: OperationStore | undefined
 
@@ -71,6 +75,22 @@ export abstract class ColdStore {
     })
   }
 
+  /** For Control alone, which sends its own SQL over the connections of this store. */
+  get connection(): Connection {
+    const { connection } = this.cold
+    return {
+      dialect: connection.dialect,
+      send: async (statement) => {
+        this.assertOpen()
+        return connection.send(statement)
+      },
+      begin: async () => {
+        this.assertOpen()
+        return connection.begin()
+      },
+    }
+  }
+
   get operations(): OperationStore {
     this.assertOpen()
     this.#operations ??= createOperations(this.cold.sql, {
@@ -90,10 +110,6 @@ export abstract class ColdStore {
 
   get audit(): AuditStore {
     return this.#openAccess().audit
-  }
-
-  get settings(): SettingStore {
-    return this.#openAccess().settings
   }
 
   get alertRules(): AlertRuleStore {
@@ -121,7 +137,6 @@ export abstract class ColdStore {
       tokens: createTokens(sql),
       pairings: createPairings(sql),
       audit: createAudit(sql),
-      settings: createSettings(sql),
     }
     return this.#access
   }
@@ -231,8 +246,13 @@ export abstract class ColdStore {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.shutDown()
+    this.#closed ??= Promise.all(this.#closers.map((close) => close())).then(() => this.shutDown())
     return this.#closed
+  }
+
+  /** For what uses the connections of this store and ends with it. */
+  onClose(close: () => Promise<void>): void {
+    this.#closers.push(close)
   }
 
   protected assertOpen(): void {

@@ -7,8 +7,6 @@ export type {
   NewAuditEntry,
   NewToken,
   PairingStore,
-  SettingRow,
-  SettingStore,
   TokenKind,
   TokenRow,
   TokenStore,

@@ -39,9 +39,13 @@ export function toPostgres({ text, values = [] }: PortableStatement): { text: st
 }
 
 export function toSqlite({ text, values = [] }: PortableStatement): { text: string; values: unknown[] } {
-  const plain = values.map((value) => {
+  return { text: text.replace(TABLE, 'oncue_$1'), values: sqliteValues(values) }
+}
+
+/** SQLite has no type for times and none for booleans. */
+export function sqliteValues(values: readonly Value[]): (string | number | null)[] {
+  return values.map((value) => {
     if (value instanceof Date) return value.getTime()
     return typeof value === 'boolean' ? Number(value) : value
   })
-  return { text: text.replace(TABLE, 'oncue_$1'), values: plain }
 }

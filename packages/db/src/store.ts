@@ -1,5 +1,5 @@
 import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
-import type { AuditStore, PairingStore, SettingStore, TokenStore } from './access.ts'
+import type { AuditStore, PairingStore, TokenStore } from './access.ts'
 import type { AlertRuleStore, AlertStore } from './alerts.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { ChannelStore } from './channels.ts'
@@ -27,7 +27,6 @@ export interface Store {
   readonly pairings: PairingStore
   readonly operations: OperationStore
   readonly audit: AuditStore
-  readonly settings: SettingStore
   readonly alertRules: AlertRuleStore
   readonly alerts: AlertStore
   readonly channels: ChannelStore

@@ -1,5 +1,5 @@
 import { DEFAULT_SETTINGS, SETTING_NAMES, type SettingName, type Settings, settingsSchema } from '@oncue/core'
-import type { SettingRow, SettingStore } from '@oncue/db'
+import type { Control, SettingRow } from '@oncue/db/control'
 import { Remembered } from './remember.ts'
 
 /** Other processes see a change within this time. */
@@ -27,7 +27,7 @@ export interface LiveSettings {
 }
 
 export function createSettings(
-  store: { readonly settings: SettingStore },
+  control: Pick<Control, 'settings'>,
   environment: SettingsChange['set'] = {},
 ): LiveSettings {
   const initial = settingsSchema.parse({ ...DEFAULT_SETTINGS, ...withoutUndefined(environment) })
@@ -36,7 +36,7 @@ export function createSettings(
 
   const read = () =>
     known.get('', async () => {
-      const rows = (await store.settings.all()).flatMap((row) => readRow(row) ?? [])
+      const rows = (await control.settings.all()).flatMap((row) => readRow(row) ?? [])
       return {
         rows,
         values: { ...initial, ...Object.fromEntries(rows.map(({ key, value }) => [key, value])) },
@@ -61,7 +61,7 @@ export function createSettings(
     },
 
     async change({ set, reset, by }) {
-      await store.settings.change({ set: withoutUndefined(set), reset, by })
+      await control.settings.change({ set: withoutUndefined(set), reset, by })
       known.forget()
     },
   }

@@ -375,36 +375,4 @@ export function describeAccess(dialect: Dialect): void {
       expect(await store.audit.prune({ before: later, limit: 2 })).toBe(0)
     })
   })
-
-  describe('settings', () => {
-    const bench = new Bench(dialect)
-
-    it('keeps any JSON, with who set it and when', async () => {
-      const store = await bench.openWithClock()
-      const set = { a: true, b: '', c: null, d: ['x', 1], e: 'true', f: 12 }
-      await store.settings.change({ set, by: 'Ada' })
-      const rows = await store.settings.all()
-      expect(Object.fromEntries(rows.map(({ key, value }) => [key, value]))).toEqual(set)
-      expect(rows[0]).toEqual({ key: 'a', value: true, updated: bench.clock.now(), updatedBy: 'Ada' })
-    })
-
-    it('changes some, takes some away, and leaves the rest; other stores see it', async () => {
-      const [store, other] = [await bench.openWithClock(), await bench.openWithClock()]
-      await store.settings.change({ set: { a: 1, b: 2, c: 3 } })
-      bench.clock.advance(MINUTE)
-      await store.settings.change({ set: { a: 10 }, reset: ['b', 'unknown'], by: 'Bob' })
-      expect(await other.settings.all()).toMatchObject([
-        { key: 'a', value: 10, updatedBy: 'Bob', updated: bench.clock.now() },
-        { key: 'c', value: 3, updatedBy: null },
-      ])
-    })
-
-    it('changes all or nothing', async () => {
-      const store = await bench.openWithClock()
-      await expect(store.settings.change({ set: { a: 1, b: () => 0 } })).rejects.toMatchObject({
-        code: 'INVALID_PAYLOAD',
-      })
-      expect(await store.settings.all()).toEqual([])
-    })
-  })
 }

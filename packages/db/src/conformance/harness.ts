@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type EnqueueOptions, type JobError, type NewJob, prepareJob } from '@oncue/core'
 import { afterEach, beforeEach } from 'vitest'
+import { type Control, openControl } from '../control/index.ts'
 import { type OpenOptions, openStore } from '../open.ts'
 import type { ClaimedJob, ClaimRequest, Settlement, Store } from '../store.ts'
 import type { Transaction } from '../transaction.ts'
@@ -76,6 +77,11 @@ export class Bench {
   /** A store on the test's clock. */
   openWithClock(): Promise<Store> {
     return this.open({ clock: this.clock.now })
+  }
+
+  /** Control on a store, by default on a new one, on the test's clock. */
+  async openControl(store?: Store): Promise<Control> {
+    return openControl(store ?? (await this.openWithClock()))
   }
 }
 

@@ -24,6 +24,7 @@ import { describeQueues } from './queues.ts'
 import { describeReads } from './reads.ts'
 import { describeReplace } from './replace.ts'
 import { describeSchedules } from './schedules.ts'
+import { describeSettings } from './settings.ts'
 import { describeSettle } from './settle.ts'
 import { describeStats } from './stats.ts'
 import { describeTransactions } from './transactions.ts'
@@ -58,6 +59,7 @@ export function describeStore(dialect: Dialect): void {
     describeLeaders(dialect)
     describeAccess(dialect)
     describePairings(dialect)
+    describeSettings(dialect)
     describeAlerts(dialect)
     describeChannels(dialect)
     describeOperations(dialect)

@@ -1,9 +1,10 @@
-import type { OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
 import pg from 'pg'
+import type { Batch, NativeResult } from '../connection.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
 import type { Row, Steps } from '../transaction.ts'
 import { cancelStatement } from './cancel.ts'
-import { TYPES } from './decode.ts'
+import { NATIVE_TYPES, TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
 import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
 import type { Query } from './sql.ts'
@@ -89,20 +90,54 @@ export class PostgresClient {
 
   /** For work that looks at what it got before it writes on. Repeated only when it was rolled back. */
   inTransaction<T>(work: (send: Send, client: pg.ClientBase) => Promise<T>): Promise<T> {
-    const run = async (client: pg.PoolClient) => {
-      await client.query('begin isolation level read committed')
-      try {
-        const send: Send = (query) =>
-          client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
-        const result = await work(send, client)
-        await client.query('commit')
-        return result
-      } catch (error) {
-        await client.query('rollback').catch(() => {})
-        throw error
-      }
-    }
+    const run = transact((client) => {
+      const send: Send = (query) => client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
+      return work(send, client)
+    })
     return withRetries(() => this.#run(run), toOncueError, wasNotWritten)
+  }
+
+  /** One statement of another SQL builder: a read is repeated, a write only if nothing of it was written. */
+  native(query: Query): Promise<NativeResult> {
+    const isRead = /^\s*select\b/i.test(query.text)
+    return withRetries(
+      () => this.#run((client) => sendNative(client, query)),
+      toOncueError,
+      isRead ? undefined : wasNotWritten,
+    )
+  }
+
+  /** A transaction whose statements come one by one. It is not repeated. */
+  begin(): Promise<Batch> {
+    return new Promise((resolve, reject) => {
+      let isGiven = false
+      let failure: unknown = new OncueError('DATABASE_CONFLICT', 'Postgres: the transaction was rolled back')
+      const over = this.#run(
+        transact((client) => {
+          // What is repeated for a connection that has become useless has no caller any more.
+          if (isGiven) throw failure
+          isGiven = true
+          return new Promise<void>((commit, rollBack) => {
+            resolve({
+              send: ({ text, values }) =>
+                sendNative(client, { text, values: [...values] }).catch((error) => {
+                  failure = error
+                  throw toOncueError(error)
+                }),
+              commit: () => {
+                commit()
+                return over.catch((error) => Promise.reject(toOncueError(error)))
+              },
+              rollback: () => {
+                rollBack(failure)
+                return over.catch(() => {})
+              },
+            })
+          })
+        }),
+      )
+      over.catch((error) => reject(toOncueError(error)))
+    })
   }
 
   /** Steps as one transaction. Repeated from the first when it was rolled back. */
@@ -199,6 +234,29 @@ export class PostgresClient {
 
   #prepared({ name, ...query }: Query): Query {
     return this.#named && name ? { name, ...query } : query
+  }
+}
+
+async function sendNative(client: pg.ClientBase, query: Query): Promise<NativeResult> {
+  const { fields, rows, rowCount } = await client.query<unknown[]>({
+    ...query,
+    rowMode: 'array',
+    types: NATIVE_TYPES,
+  })
+  return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
+}
+
+function transact<T>(work: (client: pg.PoolClient) => Promise<T>): (client: pg.PoolClient) => Promise<T> {
+  return async (client) => {
+    await client.query('begin isolation level read committed')
+    try {
+      const result = await work(client)
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      throw error
+    }
   }
 }
 

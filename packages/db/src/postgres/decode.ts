@@ -127,6 +127,14 @@ export const TYPES: pg.CustomTypesConfig = {
   },
 }
 
+/** The same, with JSON as text, which Prisma parses itself. */
+export const NATIVE_TYPES: pg.CustomTypesConfig = {
+  getTypeParser(oid: number) {
+    if (oid === builtins.JSON || oid === builtins.JSONB) return (text: string) => text
+    return TYPES.getTypeParser(oid)
+  },
+}
+
 /** Jobs of one batch share their times: most texts are the one before. */
 let lastText = ''
 let lastTime = 0

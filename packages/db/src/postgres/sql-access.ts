@@ -1,3 +1,4 @@
+import type { Connection } from '../connection.ts'
 import { withRetries } from '../retry.ts'
 import { type PortableStatement, type Sql, toPostgres } from '../sql.ts'
 import type { PostgresClient } from './client.ts'
@@ -40,4 +41,13 @@ function walk<Row extends object>(client: PostgresClient, statement: PortableSta
     const { rows } = await connection.query<Row>({ ...toPostgres(statement), types: TYPES })
     return rows
   })
+}
+
+/** Prisma's SQL on Postgres, over the store's pool. */
+export function postgresConnection(client: PostgresClient): Connection {
+  return {
+    dialect: 'postgres',
+    send: (statement) => client.native({ text: statement.text, values: [...statement.values] }),
+    begin: () => client.begin(),
+  }
 }

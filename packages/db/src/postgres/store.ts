@@ -46,7 +46,7 @@ import { hasSessions } from './pooler.ts'
 import { attend, type PostgresPresence } from './presence.ts'
 import { PrismaPg } from './prisma-adapter.ts'
 import * as sql from './sql.ts'
-import { postgresSql } from './sql-access.ts'
+import { postgresConnection, postgresSql } from './sql-access.ts'
 
 export type PostgresOptions = {
   readonly url: string
@@ -120,7 +120,12 @@ export class PostgresStore extends ColdStore implements Store {
       () => this.#now(),
     )
     const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
-    this.cold = { sql: access, reads, admin: createAdmin(access) }
+    this.cold = {
+      sql: access,
+      connection: postgresConnection(client),
+      reads,
+      admin: createAdmin(access),
+    }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
     // In a failover all of them stay with a server that is the primary no more.
     client.onReadOnly = () => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
 import type { Database, Statement } from 'better-sqlite3'
 import { toOncueError } from './errors.ts'
 
@@ -51,6 +51,8 @@ export class SqliteWriter {
   /** Whether the next turn gives each task a savepoint. */
   #apart = false
   #busySince: number | undefined
+  /** A transaction is open across turns of the event loop. */
+  #isHeld = false
 
   constructor(db: Database) {
     this.#db = db
@@ -65,9 +67,34 @@ export class SqliteWriter {
     })
   }
 
+  /**
+   * Opens a transaction for statements that come one by one; other writes wait until the returned function ends
+   * it. Only for statements that follow each other at once: every process that uses the file waits meanwhile.
+   */
+  async hold(): Promise<(end: 'COMMIT' | 'ROLLBACK') => void> {
+    await whenFree(() => {
+      if (this.#isHeld)
+        throw new OncueError('DATABASE_BUSY', 'Another batch of this process is being written')
+      this.#begin.run()
+      this.#isHeld = true
+    })
+    return (end) => {
+      try {
+        // After some errors, such as a full disk, SQLite has rolled back by itself.
+        if (end === 'COMMIT' || this.#db.inTransaction) this.#db.exec(end)
+      } catch (error) {
+        if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+        throw toOncueError(error)
+      } finally {
+        this.#isHeld = false
+        if (this.#waiting.length > 0) this.#schedule()
+      }
+    }
+  }
+
   /** Resolves when everything that waits has been written or refused. */
   async idle(): Promise<void> {
-    if (this.#waiting.length > 0) await this.write(() => undefined)
+    if (this.#waiting.length > 0 || this.#isHeld) await this.write(() => undefined)
   }
 
   #schedule(delayMs = 0): void {
@@ -82,6 +109,7 @@ export class SqliteWriter {
   }
 
   #flush(): void {
+    if (this.#isHeld) return
     try {
       this.#begin.run()
     } catch (error) {

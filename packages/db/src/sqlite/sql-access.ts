@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import { type PortableStatement, type Sql, toSqlite } from '../sql.ts'
+import type { Connection, NativeResult, NativeStatement } from '../connection.ts'
+import { type PortableStatement, type Sql, sqliteValues, toSqlite } from '../sql.ts'
 import type { SqliteWriter } from './client.ts'
 import { toOncueError } from './errors.ts'
 
@@ -44,4 +45,44 @@ export function sqliteSql(
     clock: () => ({ text: '?', values: [new Date(now())] }),
     pool: () => null,
   }
+}
+
+/** Prisma's SQL on SQLite: reads on their own connection, writes through the one writer. */
+export function sqliteConnection(reader: Database, writerDb: Database, writer: SqliteWriter): Connection {
+  return {
+    dialect: 'sqlite',
+    async send(statement) {
+      try {
+        if (!reader.prepare(statement.text).readonly)
+          return await writer.write(() => send(writerDb, statement))
+        // As above: let other work of this process happen between two reads.
+        await new Promise(setImmediate)
+        return send(reader, statement)
+      } catch (error) {
+        throw toOncueError(error)
+      }
+    },
+    async begin() {
+      const end = await writer.hold()
+      return {
+        async send(statement) {
+          try {
+            return send(writerDb, statement)
+          } catch (error) {
+            throw toOncueError(error)
+          }
+        },
+        commit: async () => end('COMMIT'),
+        rollback: async () => end('ROLLBACK'),
+      }
+    },
+  }
+}
+
+function send(db: Database, { text, values }: NativeStatement): NativeResult {
+  const statement = db.prepare(text)
+  const plain = sqliteValues(values)
+  if (!statement.reader) return { columns: [], rows: [], changes: statement.run(plain).changes }
+  const rows = statement.raw().all(plain) as unknown[][]
+  return { columns: statement.columns().map(({ name }) => name), rows, changes: rows.length }
 }

@@ -44,7 +44,7 @@ import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
 import { PrismaBetterSqlite3 } from './prisma-adapter.ts'
-import { sqliteSql } from './sql-access.ts'
+import { sqliteConnection, sqliteSql } from './sql-access.ts'
 import { SqliteWork } from './work.ts'
 
 export type SqliteOptions = {
@@ -120,7 +120,12 @@ export class SqliteStore extends ColdStore implements Store {
     const access = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
     // The two clients are generated from the same models, so one set of reads serves both.
     const reads = createReads({ sql: access, prisma: this.#prisma as never, toError: toOncueError })
-    this.cold = { sql: access, reads, admin: createAdmin(access) }
+    this.cold = {
+      sql: access,
+      connection: sqliteConnection(this.#reader, this.#db, this.#writer),
+      reads,
+      admin: createAdmin(access),
+    }
     this.#presenceFiles = new PresenceFiles(driver, file)
     this.#listener = new SqliteListener(driver, file)
     this.events = new SqlEventStore(access, {

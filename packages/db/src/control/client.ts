@@ -1,0 +1,109 @@
+import { isOncueError, OncueError } from '@oncue/core'
+import { DbNull, type InputJsonValue, JsonNull } from '@prisma/client/runtime/client'
+import type {
+  ColumnTypeEnum,
+  SqlDriverAdapterFactory,
+  SqlQuery,
+  SqlQueryable,
+} from '@prisma/driver-adapter-utils'
+import type { Batch, Connection, NativeResult } from '../connection.ts'
+import type { Prisma, PrismaClient } from '../generated/sqlite/client.ts'
+import type { Value } from '../sql.ts'
+
+/**
+ * The generated client, written against once for both dialects: SQLite's, which takes less than Postgres' does.
+ * Of transactions there are only batches, in which no code of ours runs between two statements.
+ */
+export type Client = Omit<PrismaClient, `$${string}`> & {
+  $transaction(batch: Prisma.PrismaPromise<unknown>[]): Promise<unknown>
+  $disconnect(): Promise<void>
+}
+
+/** What each part of Control works with. */
+export type Context = {
+  readonly client: Client
+  /** The database's clock, or a test's: no time comes from this process or from Prisma. */
+  readonly now: () => Promise<Date>
+}
+
+/** JSON text for a column of JSON, in which `null` is a value. */
+export function jsonOf(text: string): InputJsonValue | typeof JsonNull {
+  const value: InputJsonValue | null = JSON.parse(text)
+  return value ?? JsonNull
+}
+
+/** For a column of JSON that may also hold nothing, which null stands for. */
+export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJsonValue | typeof DbNull {
+  return value ?? DbNull
+}
+
+/** Longer than a writer waits for other processes (sqlite/client.ts). */
+const MAX_WAIT_MS = 15_000
+
+/** A Prisma client over the store's own connections, whose errors are ours. */
+export async function openClient(connection: Connection): Promise<Client> {
+  const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
+  const client =
+    connection.dialect === 'postgres'
+      ? new (await import('../generated/postgres/client.ts')).PrismaClient(options)
+      : new (await import('../generated/sqlite/client.ts')).PrismaClient(options)
+  return client.$extends({
+    query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
+  }) as unknown as Client
+}
+
+function throwOurs(error: Error): never {
+  if (isOncueError(error.cause)) throw error.cause
+  throw new OncueError('DATABASE_ERROR', `Prisma: ${error.message}`, { cause: error })
+}
+
+const TEXT: typeof ColumnTypeEnum.Text = 7
+
+function adapterFor(connection: Connection): SqlDriverAdapterFactory {
+  const about = { provider: connection.dialect, adapterName: 'oncue' } as const
+  const queryable = (target: Pick<Batch, 'send'>): SqlQueryable => ({
+    ...about,
+    async queryRaw(query) {
+      const { columns, rows } = await send(target, query)
+      // Prisma looks at the types of columns only for raw queries, which Control has not.
+      return { columnNames: [...columns], columnTypes: columns.map(() => TEXT), rows }
+    },
+    executeRaw: async (query) => (await send(target, query)).changes,
+  })
+  return {
+    ...about,
+    connect: async () => ({
+      ...queryable(connection),
+      async startTransaction() {
+        const batch = await connection.begin().catch(throwForPrisma)
+        return {
+          ...queryable(batch),
+          // Prisma leaves the statements `COMMIT` and `ROLLBACK` to us.
+          options: { usePhantomQuery: true },
+          commit: () => batch.commit().catch(throwForPrisma),
+          rollback: () => batch.rollback().catch(throwForPrisma),
+        }
+      },
+      executeScript: () => Promise.reject(new Error('Control runs no scripts')),
+      // Both databases take 32,766 values, Postgres twice as many.
+      getConnectionInfo: () => ({ supportsRelationJoins: false, maxBindValues: 32_766 }),
+      // The connections are the store's.
+      dispose: async () => {},
+    }),
+  }
+}
+
+function send(target: Pick<Batch, 'send'>, { sql, args, argTypes }: SqlQuery): Promise<NativeResult> {
+  const values = args.map((arg, i): Value => {
+    const type = argTypes[i]?.scalarType
+    if (typeof arg !== 'string') return arg as Value
+    if (type === 'datetime') return new Date(arg)
+    return type === 'int' || type === 'bigint' || type === 'float' ? Number(arg) : arg
+  })
+  return target.send({ text: sql, values }).catch(throwForPrisma)
+}
+
+/** Prisma keeps an error as it is only if it has no `code`. */
+function throwForPrisma(cause: unknown): never {
+  throw new Error('The database refused a statement of Control', { cause })
+}
