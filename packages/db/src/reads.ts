@@ -1,5 +1,4 @@
-import type { JobId, OncueError } from '@oncue/core'
-import type { PrismaClient } from './generated/postgres/client.ts'
+import type { JobId } from '@oncue/core'
 import { activity } from './reads/activity.ts'
 import { type QueueAndTopic, stats } from './reads/counts.ts'
 import type { Place } from './reads/cursor.ts'
@@ -13,23 +12,15 @@ import { series } from './reads/series.ts'
 import { throttled } from './reads/throttled.ts'
 import { topicClashes } from './reads/topic-clashes.ts'
 import { topics, workers } from './reads/workers.ts'
-import { withRetries } from './retry.ts'
 import type { Sql } from './sql.ts'
 import type { FailureFilter, JobFilter, PageRequest, SeriesRequest } from './store.ts'
 
 export type Reads = ReturnType<typeof createReads>
 
-type Access = {
-  readonly sql: Sql
-  /** Of either dialect: the two clients are generated from the same models. */
-  readonly prisma: PrismaClient
-  readonly toError: (error: unknown) => OncueError
-}
-
-/** Cold reads, written once for both dialects: Prisma where it is fast enough, SQL where it is not. */
-export function createReads({ sql, prisma, toError }: Access) {
+/** Cold reads, written once for both dialects. */
+export function createReads(sql: Sql) {
   return {
-    get: (id: JobId) => withRetries(() => get(prisma, id), toError),
+    get: (id: JobId) => get(sql, id),
     glance: (ids: readonly JobId[]) => glance(sql, ids),
     list: (filter: JobFilter = {}, page: PageRequest = {}) => list(sql, filter, page),
     stats: (filter: QueueAndTopic = {}) => stats(sql, filter),

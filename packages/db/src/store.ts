@@ -1,10 +1,11 @@
-import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob, RetryPolicy } from '@oncue/core'
+import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob } from '@oncue/core'
 import type { AuditStore, PairingStore, TokenStore } from './access.ts'
 import type { AlertRuleStore, AlertStore } from './alerts.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { ChannelStore } from './channels.ts'
 import type { EventStore, JobEvent, NewEvent } from './events.ts'
 import type { GaugeStore } from './gauges.ts'
+import type { FieldIn } from './job-columns.ts'
 import type { OperationStore } from './operations.ts'
 import type { ScheduleStore } from './schedules.ts'
 import type { Transaction } from './transaction.ts'
@@ -186,25 +187,7 @@ export type ClaimRequest = {
   readonly thorough?: boolean | undefined
 }
 
-export type ClaimedJob = RunRef & {
-  readonly queue: string
-  readonly topic: string
-  readonly payload: unknown
-  readonly priority: number
-  readonly runAt: Date
-  readonly created: Date
-  readonly retries: number
-  readonly maxRetries: number
-  readonly crashes: number
-  readonly retry: RetryPolicy | null
-  readonly timeoutMs: number
-  readonly parentId: JobId | null
-  readonly cursor: unknown
-  readonly trace: string | null
-  readonly meta: Record<string, unknown> | null
-  readonly uniqueKey: string | null
-  readonly concurrencyKey: string | null
-}
+export type ClaimedJob = Readonly<Pick<Job, FieldIn<'claim' | 'extras'>>>
 
 export type Claimed = {
   readonly jobs: ClaimedJob[]

@@ -7,6 +7,7 @@ import type {
   SqlQueryable,
 } from '@prisma/driver-adapter-utils'
 import type { Batch, Connection, NativeResult } from '../connection.ts'
+import type * as sqlite from '../generated/sqlite/client.ts'
 import type { Prisma, PrismaClient } from '../generated/sqlite/client.ts'
 import type { Value } from '../sql.ts'
 
@@ -43,11 +44,12 @@ const MAX_WAIT_MS = 15_000
 /** A Prisma client over the store's own connections, whose errors are ours. */
 export async function openClient(connection: Connection): Promise<Client> {
   const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
-  const client =
+  const { PrismaClient: Generated } =
     connection.dialect === 'postgres'
-      ? new (await import('../generated/postgres/client.ts')).PrismaClient(options)
-      : new (await import('../generated/sqlite/client.ts')).PrismaClient(options)
-  return client.$extends({
+      ? // It has more models, which Control does not use.
+        ((await import('../generated/postgres/client.ts')) as unknown as typeof sqlite)
+      : await import('../generated/sqlite/client.ts')
+  return new Generated(options).$extends({
     query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
   }) as unknown as Client
 }

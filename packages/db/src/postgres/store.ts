@@ -5,7 +5,6 @@ import { type Capabilities, POSTGRES } from '../capabilities.ts'
 import { type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
-import { PrismaClient } from '../generated/postgres/client.ts'
 import { idsOf } from '../keys.ts'
 import { encodeNotes } from '../notes.ts'
 import type { FencedAction } from '../operations/store.ts'
@@ -44,7 +43,6 @@ import { LowWater, type Marks } from './low-water.ts'
 import { PostgresNotifier } from './notifier.ts'
 import { hasSessions } from './pooler.ts'
 import { attend, type PostgresPresence } from './presence.ts'
-import { PrismaPg } from './prisma-adapter.ts'
 import * as sql from './sql.ts'
 import { postgresConnection, postgresSql } from './sql-access.ts'
 
@@ -78,7 +76,6 @@ export class PostgresStore extends ColdStore implements Store {
   protected readonly cold: Cold
   readonly #options: PostgresOptions
   readonly #client: PostgresClient
-  readonly #prisma: PrismaClient
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
   readonly #lowWater = new LowWater()
@@ -113,17 +110,15 @@ export class PostgresStore extends ColdStore implements Store {
     this.#options = options
     const client = new PostgresClient(options.url, options.poolSize ?? 10)
     this.#client = client
-    this.#prisma = new PrismaClient({ adapter: new PrismaPg(client.pool) })
     const access = postgresSql(
       client,
       () => this.now(),
       () => this.#now(),
     )
-    const reads = createReads({ sql: access, prisma: this.#prisma, toError: toOncueError })
     this.cold = {
       sql: access,
       connection: postgresConnection(client),
-      reads,
+      reads: createReads(access),
       admin: createAdmin(access),
     }
     this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
@@ -343,7 +338,6 @@ export class PostgresStore extends ColdStore implements Store {
       this.#notifiers.events.close(),
       this.#listener.close(),
     ])
-    await this.#prisma.$disconnect()
     await this.#client.close()
   }
 

@@ -7,7 +7,7 @@ import { type Fragment, q, raw, withCtes } from './fragment.ts'
 import { each } from './scan.ts'
 import { search, type Wanted, windowsOf } from './search.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
-import { decodeSummary, FINISHED_COLUMNS, LIVE_COLUMNS, type SummaryRow, timeOf } from './summary.ts'
+import { SUMMARY, type SummaryRow, timeOf } from './summary.ts'
 import { countedTotal, countMatches, LOOK_UP_TO, type Total } from './total.ts'
 import { firstPlaces, sinceWhen } from './windows.ts'
 
@@ -46,7 +46,7 @@ export async function list(
     rowsOf(sql, wanted, { after, limit, offset }, searchMs),
     countedTotal(sql, filter),
   ])
-  const items = rows.slice(0, limit).map((row) => decodeSummary(sql, row))
+  const items = rows.slice(0, limit).map((row) => SUMMARY.decode(sql, row))
   const next = rows.length > limit ? items.at(-1) : rest
   const total = async (): Promise<Total> => {
     if (counted) return counted
@@ -109,9 +109,9 @@ export function pageStatement(
     select live, created, id from (${sources.found}) f
     order by created desc, id desc limit ${selection.limit - offset} offset ${offset})`
   return q`${withCtes([...sources.ctes, page])}
-    select ${raw(LIVE_COLUMNS)} from ${rowsIn(1, 'jobs')}
+    select ${raw(SUMMARY.live)} from ${rowsIn(1, 'jobs')}
     union all
-    select ${raw(FINISHED_COLUMNS)} from ${rowsIn(0, 'history')}
+    select ${raw(SUMMARY.finished)} from ${rowsIn(0, 'history')}
     order by created desc, id desc`
 }
 

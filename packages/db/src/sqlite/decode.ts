@@ -1,34 +1,26 @@
-import type { JobId } from '@oncue/core'
+import type { Job } from '@oncue/core'
+import { type ColumnIn, type Extras, type FieldOf, noExtras, type TypeOf } from '../job-columns.ts'
 import type { ClaimedJob } from '../store.ts'
 
-/** A row of READY, as better-sqlite3 gives it: times are integers, JSON is text. */
-export type ReadyRow = {
-  readonly id: JobId
+/** As better-sqlite3 returns it: times are integers, JSON is text. */
+type Stored<Name extends ColumnIn<'claim'>> =
+  TypeOf<Name> extends 'time' ? number : TypeOf<Name> extends 'json' ? string : Job[FieldOf<Name>]
+
+/** A row of READY. */
+export type ReadyRow = { readonly [Name in ColumnIn<'claim'>]: Stored<Name> } & {
+  readonly extras: string | null
   readonly status: 'pending' | 'processing'
-  readonly run: number
-  readonly queue: string
-  readonly topic: string
-  readonly payload: string
-  readonly priority: number
-  readonly run_at: number
   readonly visible_at: number
-  readonly created: number
-  readonly retries: number
-  readonly max_retries: number
-  readonly crashes: number
-  readonly retry: string | null
-  readonly timeout_ms: number
-  readonly parent_id: JobId | null
-  readonly cursor: string | null
-  readonly trace: string | null
-  readonly meta: string | null
-  readonly unique_key: string | null
   readonly concurrency_key: string | null
   readonly concurrency_limit: number | null
 }
 
+const NO_EXTRAS = noExtras()
+
 export function claimedJob(row: ReadyRow): ClaimedJob {
+  const extras: Extras = row.extras === null ? NO_EXTRAS : JSON.parse(row.extras)
   return {
+    ...extras,
     id: row.id,
     run: row.run + 1,
     queue: row.queue,
@@ -40,17 +32,6 @@ export function claimedJob(row: ReadyRow): ClaimedJob {
     retries: row.retries,
     maxRetries: row.max_retries,
     crashes: row.crashes,
-    retry: parse(row.retry),
     timeoutMs: row.timeout_ms,
-    parentId: row.parent_id,
-    cursor: parse(row.cursor),
-    trace: row.trace,
-    meta: parse(row.meta),
-    uniqueKey: row.unique_key,
-    concurrencyKey: row.concurrency_key,
   }
-}
-
-function parse<T>(json: string | null): T | null {
-  return json === null ? null : JSON.parse(json)
 }

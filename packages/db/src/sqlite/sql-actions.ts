@@ -1,3 +1,5 @@
+import { columnNames } from '../job-columns.ts'
+
 /** What people do to jobs. Lists of ids are JSON arrays. */
 
 /** As of: the job has not changed since. */
@@ -6,8 +8,7 @@ WHERE id IN (SELECT value FROM json_each(?))`
 
 export const LIVE = `SELECT id, queue, topic, status, created FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 
-const MOVED = `id, created, timeout_ms, priority, max_retries, queue, topic, payload, retry, unique_key, unique_scope, concurrency_key,
-  concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta, run`
+const MOVED = columnNames('requeue').join(', ')
 
 /** The run number is kept, so that an old run stays stale. Now, now, now, id. */
 export const REQUEUE = `INSERT INTO oncue_jobs (updated, status, run_at, visible_at, ${MOVED})

@@ -1,3 +1,5 @@
+import { keepJob } from './sql.ts'
+
 /** What follows when a job ends: its dependants, its keys, its events. Lists of ids are JSON arrays. */
 
 const MET = `d.parent_id IN (SELECT value FROM json_each(?)) AND (? OR d.policy = 'go_on')`
@@ -18,12 +20,11 @@ WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'canc
 export const WAITING_JOBS = `SELECT id, queue, topic FROM oncue_jobs
 WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('blocked', 'pending')`
 
-const KEPT = `id, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key, unique_scope,
-  concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, crashes`
-
 /** Now, status, error, fingerprint, id. */
-export const END_WAITING = `INSERT INTO oncue_history (run_at, ${KEPT}, finished_at, status, last_error, fingerprint)
-SELECT nullif(run_at, created), ${KEPT}, ?, ?, coalesce(?, last_error), coalesce(?, fingerprint) FROM oncue_jobs WHERE id = ?
+export const END_WAITING = `${keepJob(
+  'crashes, finished_at, status, last_error, fingerprint',
+  'crashes, ?, ?, coalesce(?, last_error), coalesce(?, fingerprint)',
+)} FROM oncue_jobs WHERE id = ?
 ON CONFLICT (id) DO NOTHING`
 
 export const DROP_EDGES_OF = `DELETE FROM oncue_deps WHERE job_id IN (SELECT value FROM json_each(?))`

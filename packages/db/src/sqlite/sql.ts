@@ -1,3 +1,5 @@
+import { columnNames, jobColumns } from '../job-columns.ts'
+
 /**
  * The statements of the hot path. Values go by position: a named one costs 0.1 µs more each.
  * Those of rarer things are in enqueue/sql.ts, sql-limits.ts, sql-ends.ts and sql-actions.ts.
@@ -15,10 +17,21 @@ WHERE queue = ? AND visible_at IS NOT NULL AND priority < ? ORDER BY priority DE
 export const NEXT_WAITING = `SELECT priority, visible_at FROM oncue_jobs INDEXED BY oncue_jobs_ready
 WHERE queue = ? AND visible_at IS NOT NULL AND priority < ? AND status = 'pending' ORDER BY priority DESC, visible_at LIMIT 1`
 
-/** Queue, priority, due until, now, topics, topics, limit. */
-export const READY = `SELECT j.id, j.status, j.run, j.queue, j.topic, j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries,
-  j.crashes, j.retry, j.timeout_ms, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key, j.concurrency_limit,
-  coalesce(j.payload, (SELECT data FROM oncue_payloads p WHERE p.job_id = j.id AND p.part = 'payload')) AS payload
+const CLAIMED = jobColumns('claim').map(({ name, big }) =>
+  big
+    ? `coalesce(j.${name}, (SELECT data FROM oncue_payloads p WHERE p.job_id = j.id AND p.part = '${big}')) AS ${name}`
+    : `j.${name}`,
+)
+const EXTRAS = jobColumns('extras')
+const EXTRA_ENTRIES = EXTRAS.map(({ name, field, type }) =>
+  type === 'json' || type === 'jsonb' ? `'${field}', json(j.${name})` : `'${field}', j.${name}`,
+)
+
+/** The last columns are for limits. Queue, priority, due until, now, topics, topics, limit. */
+export const READY = `SELECT ${CLAIMED.join(', ')},
+  CASE WHEN coalesce(${EXTRAS.map(({ name }) => `j.${name}`).join(', ')}) IS NOT NULL
+    THEN json_object(${EXTRA_ENTRIES.join(', ')}) END AS extras,
+  j.status, j.visible_at, j.concurrency_key, j.concurrency_limit
 FROM oncue_jobs j INDEXED BY oncue_jobs_ready
 WHERE j.queue = ? AND j.priority = ? AND j.visible_at <= ? AND (j.locked_until IS NULL OR j.locked_until < ?)
   AND (? IS NULL OR j.topic IN (SELECT value FROM json_each(?)))
@@ -33,10 +46,14 @@ WHERE id IN (SELECT value FROM json_each(?))`
 
 // --- settle
 
-/** Most jobs are due when they are created: history keeps that time once. */
-const RUN_AT = 'nullif(run_at, created)'
-const KEPT = `id, created, locked_by, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
-  unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta`
+const KEPT = columnNames('history').join(', ')
+const KEPT_VALUES = jobColumns('history')
+  .map(({ name, stored }) => stored ?? name)
+  .join(', ')
+
+/** A row of jobs as a row of history, but for what its end says of it. */
+export const keepJob = (columns: string, values: string) =>
+  `INSERT INTO oncue_history (${KEPT}, ${columns}) SELECT ${KEPT_VALUES}, ${values}`
 
 /*
  * Completions go by the batch: one statement for 500 jobs takes 7 µs a job where one for each took 11,
@@ -48,8 +65,10 @@ const KEPT = `id, created, locked_by, run, timeout_ms, priority, retries, max_re
 export const COMPLETING = `SELECT j.id, j.run, j.locked_by, j.queue, j.topic, j.run_at, j.started_at, j.unique_key
 FROM json_each(?) AS w CROSS JOIN oncue_jobs j ON j.id = w.value WHERE j.status = 'processing'`
 
-const COMPLETED = `INSERT INTO oncue_history (run_at, ${KEPT}, crashes, last_error, fingerprint, started_at, finished_at, status, result)
-SELECT ${RUN_AT}, ${KEPT}, crashes, last_error, fingerprint, coalesce(started_at, ?), ?, 'completed'`
+const COMPLETED = keepJob(
+  'locked_by, crashes, last_error, fingerprint, started_at, finished_at, status, result',
+  `locked_by, crashes, last_error, fingerprint, coalesce(started_at, ?), ?, 'completed'`,
+)
 
 /** Now, now, JSON array of ids. */
 export const COMPLETE = `${COMPLETED}, NULL FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
@@ -64,8 +83,10 @@ export const COMPLETE_ONE = `${COMPLETED}, ? FROM oncue_jobs WHERE id = ? ON CON
 export const REMOVE_ALL = `DELETE FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 
 /** A run that ended otherwise. Crashed, error, fingerprint, now, now, status, id, run. */
-export const FINISH = `INSERT INTO oncue_history (run_at, ${KEPT}, crashes, last_error, fingerprint, started_at, finished_at, status)
-SELECT ${RUN_AT}, ${KEPT}, crashes + ?, coalesce(?, last_error), coalesce(?, fingerprint), coalesce(started_at, ?), ?, ?
+export const FINISH = `${keepJob(
+  'locked_by, crashes, last_error, fingerprint, started_at, finished_at, status',
+  'locked_by, crashes + ?, coalesce(?, last_error), coalesce(?, fingerprint), coalesce(started_at, ?), ?, ?',
+)}
 FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing' ON CONFLICT (id) DO NOTHING`
 
 /** What is to be known about a run before it ends otherwise. Id, run. */

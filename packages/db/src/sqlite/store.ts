@@ -6,7 +6,6 @@ import { SQLITE } from '../capabilities.ts'
 import { type Cold, ColdStore } from '../cold-store.ts'
 import { dueQueues } from '../due-queues.ts'
 import { SqlEventStore } from '../events/store.ts'
-import { PrismaClient } from '../generated/sqlite/client.ts'
 import { idsOf } from '../keys.ts'
 import { encodeNotes } from '../notes.ts'
 import type { FencedAction } from '../operations/store.ts'
@@ -43,7 +42,6 @@ import { enqueueSteps } from './enqueue/steps.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
-import { PrismaBetterSqlite3 } from './prisma-adapter.ts'
 import { sqliteConnection, sqliteSql } from './sql-access.ts'
 import { SqliteWork } from './work.ts'
 
@@ -98,7 +96,6 @@ export class SqliteStore extends ColdStore implements Store {
   readonly #work: SqliteWork
   readonly #presenceFiles: PresenceFiles
   readonly #presences = new Map<string, Presence>()
-  readonly #prisma: PrismaClient
   readonly #listener: SqliteListener
 
   /** Waits for a process that holds the whole file, as the last one to close it does for a moment. */
@@ -115,15 +112,11 @@ export class SqliteStore extends ColdStore implements Store {
     this.#reader = reader
     this.#writer = new SqliteWriter(this.#db)
     this.#work = new SqliteWork(this.#db)
-    const adapter = new PrismaBetterSqlite3({ url: `file:${file}` }, { timestampFormat: 'unixepoch-ms' })
-    this.#prisma = new PrismaClient({ adapter })
     const access = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
-    // The two clients are generated from the same models, so one set of reads serves both.
-    const reads = createReads({ sql: access, prisma: this.#prisma as never, toError: toOncueError })
     this.cold = {
       sql: access,
       connection: sqliteConnection(this.#reader, this.#db, this.#writer),
-      reads,
+      reads: createReads(access),
       admin: createAdmin(access),
     }
     this.#presenceFiles = new PresenceFiles(driver, file)
@@ -306,7 +299,6 @@ export class SqliteStore extends ColdStore implements Store {
     for (const presence of [...this.#presences.values()]) await presence.leave()
     await this.#listener.close()
     await this.#writer.idle()
-    await this.#prisma.$disconnect()
     this.#reader.close()
     this.#db.close()
     this.#options.onClose?.()

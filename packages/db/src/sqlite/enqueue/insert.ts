@@ -1,5 +1,6 @@
 import type { NewJob } from '@oncue/core'
 import { isInline } from '../../inline.ts'
+import { enqueuedColumns } from '../../job-columns.ts'
 import type { Statement } from '../../transaction.ts'
 import { NOTE_META } from '../sql-meta.ts'
 
@@ -12,37 +13,18 @@ export type Draft = {
   readonly depsLeft: number
 }
 
-/** How many jobs one insert carries: up to 19 values each, of SQLite's 32 766. */
+/** How many jobs one insert carries: up to 32 values each, of SQLite's 32,766. */
 const ENQUEUE_CHUNK = 1_000
 
 type Column = { readonly name: string; readonly of: (draft: Draft) => string | number | null }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'id', of: ({ job }) => job.id },
   { name: 'status', of: (draft) => draft.status },
   { name: 'run_at', of: (draft) => draft.runAt },
   { name: 'visible_at', of: (draft) => draft.visibleAt },
-  { name: 'queue', of: ({ job }) => job.queue },
-  { name: 'topic', of: ({ job }) => job.topic },
-  { name: 'payload', of: ({ job }) => (isInline(job.payload) ? job.payload : null) },
-  { name: 'priority', of: ({ job }) => job.priority },
-  { name: 'max_retries', of: ({ job }) => job.maxRetries },
-  { name: 'timeout_ms', of: ({ job }) => job.timeoutMs },
   { name: 'deps_left', of: (draft) => draft.depsLeft },
-  { name: 'retry', of: ({ job }) => (job.retry ? JSON.stringify(job.retry) : null) },
-  { name: 'unique_key', of: ({ job }) => job.unique?.key ?? null },
-  { name: 'unique_scope', of: ({ job }) => storedScope(job) },
-  { name: 'concurrency_key', of: ({ job }) => job.concurrencyKey },
-  { name: 'concurrency_limit', of: ({ job }) => job.concurrencyLimit },
-  { name: 'parent_id', of: ({ job }) => job.parentId },
-  { name: 'trace', of: ({ job }) => job.trace },
-  { name: 'meta', of: ({ job }) => job.meta },
+  ...enqueuedColumns().map(({ name, enqueue }): Column => ({ name, of: ({ job }) => enqueue(job) })),
 ]
-
-/** Null: its topic, as most keys have it. */
-export function storedScope({ unique }: NewJob): string | null {
-  return unique?.scope === 'all' ? unique.scope : null
-}
 
 /** A job that nothing holds back. */
 export function plainDraft(job: NewJob, now: number): Draft {

@@ -1,4 +1,5 @@
 import { type JobId, LIMITS, type NewJob, OncueError } from '@oncue/core'
+import { jobColumns } from '../../job-columns.ts'
 import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../keys.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 
@@ -107,9 +108,13 @@ export function decideKeys(
   return { outcomes, fresh, keys: [...keys.values()], replacements, successors, replaced }
 }
 
+const REPLACED = jobColumns('replace').map(({ field }) => field as keyof NewJob)
+
 /** What a replacement brings; everything else stays as it was. */
-function withReplacement(job: NewJob, { payload, priority, runAt, delayMs, meta, trace }: NewJob): NewJob {
-  return { ...job, payload, priority, runAt, delayMs, meta, trace }
+function withReplacement(job: NewJob, replacement: NewJob): NewJob {
+  const { runAt, delayMs } = replacement
+  const brought = Object.fromEntries(REPLACED.map((field) => [field, replacement[field]]))
+  return { ...job, ...brought, runAt, delayMs }
 }
 
 /** Does not name the job: the caller may not know of it. */

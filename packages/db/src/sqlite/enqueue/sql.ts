@@ -1,3 +1,5 @@
+import { enqueuedColumns } from '../../job-columns.ts'
+
 /** Keys that are held at this moment, and how their jobs are. JSON array of [topic, key], now. */
 export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status,
   coalesce(j.queue, (SELECT h.queue FROM oncue_history h WHERE h.id = k.job_id)) AS queue FROM json_each(?) AS w
@@ -27,17 +29,21 @@ export const DROP_KEYS = `DELETE FROM oncue_keys WHERE (topic, key) IN (SELECT v
 /** This run is its last, however it ends. New job, now, running job. */
 export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHERE id = ?`
 
+const REPLACED = enqueuedColumns('replace').map(({ name }) => name)
+
 /**
  * A job that is blocked stays so. One that is held back by a full concurrency key stays so only if it is due: whoever
- * frees a slot does not look. Payload, priority, due, now, meta, trace, due, now, due, id.
+ * frees a slot does not look. The columns that are replaced, due, now, due, now, due, id.
  */
-export const REPLACE = `UPDATE oncue_jobs SET payload = ?, priority = ?, run_at = ?, updated = ?, meta = ?, trace = ?,
+export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED.map((name) => `${name} = ?`).join(', ')}, run_at = ?, updated = ?,
   visible_at = CASE WHEN status = 'blocked' OR visible_at IS NULL AND ? <= ? THEN NULL ELSE ? END
 WHERE id = ?`
 export const DROP_PAYLOAD = `DELETE FROM oncue_payloads WHERE job_id = ? AND part = 'payload'`
 
-export const INSERT_ENDED = `INSERT INTO oncue_history (id, run_at, created, finished_at, status, timeout_ms, priority, max_retries,
-  queue, topic, payload, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, trace, meta, last_error,
+const ENQUEUED = enqueuedColumns().map(({ name }) => name)
+
+/** The columns of a new job, run_at, created, finished_at, status, error, fingerprint. */
+export const INSERT_ENDED = `INSERT INTO oncue_history (${ENQUEUED.join(', ')}, run_at, created, finished_at, status, last_error,
   fingerprint, run, retries, crashes)
-VALUES (${Array(21).fill('?').join(', ')}, 0, 0, 0)
+VALUES (${ENQUEUED.map(() => '?').join(', ')}, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 ON CONFLICT (id) DO NOTHING`

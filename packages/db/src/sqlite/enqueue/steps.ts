@@ -1,12 +1,13 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { isInline } from '../../inline.ts'
+import { enqueuedColumns } from '../../job-columns.ts'
 import { isKeyed, type KeyName } from '../../keys.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 import type { Row, Statement, Step, Steps } from '../../transaction.ts'
 import { APPEND_EVENT } from '../sql-ends.ts'
 import { FORGET_META, NOTE_META, NOTE_META_OF_ENDED } from '../sql-meta.ts'
 import { Tally } from '../tally.ts'
-import { insertJobs, insertPayload, plainDraft, storedScope } from './insert.ts'
+import { insertJobs, insertPayload, plainDraft } from './insert.ts'
 import { decideKeys, type Holder, type KeyRow, keysOf, nameOf } from './keys.ts'
 import {
   type Edge,
@@ -116,19 +117,21 @@ function dropKeys(keys: readonly KeyRow[]): Statement[] {
   return [{ text: sql.DROP_KEYS, values: [JSON.stringify(keys.map(({ topic, key }) => [topic, key]))] }]
 }
 
+const ENQUEUED = enqueuedColumns()
+const REPLACED = enqueuedColumns('replace')
+
 function replace(id: JobId, job: NewJob, now: number): Statement[] {
   const { runAt } = plainDraft(job, now)
-  const payload = inlinePayload(job)
   const ids = JSON.stringify([id])
   return [
     { text: FORGET_META, values: [ids] },
     {
       text: sql.REPLACE,
-      values: [payload, job.priority, runAt, now, job.meta, job.trace, runAt, now, runAt, id],
+      values: [...REPLACED.map(({ enqueue }) => enqueue(job)), runAt, now, runAt, now, runAt, id],
     },
     { text: NOTE_META, values: [ids] },
     { text: sql.DROP_PAYLOAD, values: [id] },
-    ...(payload === null ? [insertPayload(id, job.payload)] : []),
+    ...(isInline(job.payload) ? [] : [insertPayload(id, job.payload)]),
   ]
 }
 
@@ -138,32 +141,21 @@ function insertEnded(ended: readonly Ended[], now: number): Statement[] {
   const tally = new Tally(now)
   const statements = ended.flatMap(({ draft: { job, runAt }, status }) => {
     tally.count(job.queue, job.topic, status, 1)
-    const payload = inlinePayload(job)
     const error = status === 'failed' ? PARENT_FAILED : null
     const values = [
+      ...ENQUEUED.map(({ enqueue }) => enqueue(job)),
       ...[
-        job.id,
         runAt === now ? null : runAt,
         now,
         now,
         status,
-        job.timeoutMs,
-        job.priority,
-        job.maxRetries,
-        job.queue,
-        job.topic,
+        error && JSON.stringify(error),
+        error?.fingerprint ?? null,
       ],
-      ...[payload, job.retry ? JSON.stringify(job.retry) : null, job.unique?.key ?? null, storedScope(job)],
-      ...[job.concurrencyKey, job.concurrencyLimit, job.parentId, job.trace, job.meta],
-      ...[error && JSON.stringify(error), error?.fingerprint ?? null],
     ]
     const insert = { text: sql.INSERT_ENDED, values }
-    return payload === null ? [insert, insertPayload(job.id, job.payload)] : [insert]
+    return isInline(job.payload) ? [insert] : [insert, insertPayload(job.id, job.payload)]
   })
   const ids = JSON.stringify(ended.map(({ draft }) => draft.job.id))
   return [...statements, { text: NOTE_META_OF_ENDED, values: [ids] }, ...tally.statements()]
-}
-
-function inlinePayload(job: NewJob): string | null {
-  return isInline(job.payload) ? job.payload : null
 }
