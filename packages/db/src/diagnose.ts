@@ -2,18 +2,24 @@ import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
 import { type Finding, fail, ok, warn } from './diagnose/finding.ts'
 import { type MigrationStatus, migrationStatus } from './migrate.ts'
+import { toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
+
+export type DiagnoseOptions = {
+  /** Which of several installations in the database. Default: oncue. */
+  readonly schema?: string | undefined
+}
 
 /**
  * Looks at a database as somebody would who is asked why the queue is slow, or does not run at all.
  * Changes nothing, and never throws: a database that cannot be reached is a finding.
  */
-export async function diagnose(url: string): Promise<Finding[]> {
+export async function diagnose(url: string, options: DiagnoseOptions = {}): Promise<Finding[]> {
   const started = performance.now()
   let status: MigrationStatus
   try {
     refuseMissing(url)
-    status = await migrationStatus(url)
+    status = await migrationStatus(url, options)
   } catch (cause) {
     const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
     return [fail('database', error.message, error.hint)]
@@ -24,7 +30,7 @@ export async function diagnose(url: string): Promise<Finding[]> {
   return [
     ok('database', `${withoutPassword(url)} answers (${ms} ms)`),
     migrations,
-    ...(await look(url, isMigrated)),
+    ...(await look(url, isMigrated, toSchema(options.schema))),
   ]
 }
 
@@ -63,11 +69,11 @@ function migrationsOf({ migrations }: MigrationStatus): Finding {
   return ok('migrations', `all ${migrations.length} are applied`)
 }
 
-async function look(url: string, isMigrated: boolean): Promise<Finding[]> {
+async function look(url: string, isMigrated: boolean, schema: string): Promise<Finding[]> {
   if (dialectOf(url) === 'postgres') {
     const { diagnosePostgres } = await import('./diagnose/postgres.ts')
-    return diagnosePostgres(url, isMigrated)
+    return diagnosePostgres(url, isMigrated, schema)
   }
   const { diagnoseSqlite } = await import('./diagnose/sqlite.ts')
-  return diagnoseSqlite(sqliteFile(url), isMigrated)
+  return diagnoseSqlite(sqliteFile(url), isMigrated, schema)
 }

@@ -4,11 +4,14 @@ import { type Migration, migrationsFolder, readMigrations } from './migrate/file
 import { type FunctionSet, installable, readFunctions } from './migrate/functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
 import { type Statement, splitStatements } from './migrate/statements.ts'
+import { toSchema } from './schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from './url.ts'
 
 const { version: release } = createRequire(import.meta.url)('../package.json') as { version: string }
 
 export interface MigrateOptions {
+  /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
+  readonly schema?: string | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
   /** For tests: other functions than ours. With other migrations, none by default. */
@@ -57,7 +60,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const known = await knownMigrations(url, options)
   const functions = await knownFunctions(url, options)
   const steps: MigrationStep[] = []
-  await using(openForWriting(url), async (database) => {
+  await using(openForWriting(url, options), async (database) => {
     // The usual case at a start needs no lock, and no right to create tables either.
     if (isUpToDate(known, await database.applied()) && !(await lacks(database, functions))) return
     for (;;) {
@@ -75,7 +78,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
  */
 export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url), async (database) => {
+  return using(openExisting(url, options), async (database) => {
     if (!(await database?.applied())) return null
     return database?.alone((ledger) => revertLast(ledger, known, options.force ?? false)) ?? null
   })
@@ -87,14 +90,15 @@ export async function previewRollback(
   options: MigrateOptions = {},
 ): Promise<RollbackPreview | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url), async (database) => {
+  return using(openExisting(url, options), async (database) => {
     const applied = await database?.applied()
     const last = applied && lastOf(known, applied)
     if (!database || !last) return null
     const lost = []
     for (const { text } of splitStatements(last.down ?? '')) {
       const table = /^drop\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
-      if (table) lost.push({ table: table.replaceAll('"', ''), rows: await database.rowsOf(table) })
+      if (table)
+        lost.push({ table: database.rename(table).replaceAll('"', ''), rows: await database.rowsOf(table) })
     }
     return { name: last.name, lost, liveWorkers: await database.liveWorkers() }
   })
@@ -103,7 +107,10 @@ export async function previewRollback(
 /** Changes nothing; a SQLite file that does not exist stays so. */
 export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
   const known = await knownMigrations(url, options)
-  const applied = await using(openExisting(url), async (database) => (await database?.applied()) ?? [])
+  const applied = await using(
+    openExisting(url, options),
+    async (database) => (await database?.applied()) ?? [],
+  )
   const names = new Set([...known, ...applied].map(({ name }) => name))
   const migrations = [...names].sort().map((name) => ({
     name,
@@ -215,7 +222,7 @@ async function execute(ledger: Ledger, name: string, file: string, sql: string):
     try {
       await ledger.execute(statement.text)
     } catch (cause) {
-      const line = lineOf(statement, cause)
+      const line = lineOf(statement, cause, ledger)
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new OncueError('MIGRATION_FAILED', `${name} failed at ${file}:${line}: ${reason}`, {
         cause,
@@ -226,9 +233,15 @@ async function execute(ledger: Ledger, name: string, file: string, sql: string):
 }
 
 /** Postgres gives the exact place of some errors, as a character of the statement, counted from 1. */
-function lineOf({ text, line }: Statement, cause: unknown): number {
+function lineOf({ text, line }: Statement, cause: unknown, { rename }: Ledger): number {
   const position = Number((cause as { position?: unknown } | null)?.position ?? 1)
-  return line + text.slice(0, position - 1).split('\n').length - 1
+  return (
+    line +
+    rename(text)
+      .slice(0, position - 1)
+      .split('\n').length -
+    1
+  )
 }
 
 /** A database whose past is not the one we know is left alone. */
@@ -294,22 +307,26 @@ async function knownFunctions(
   return readFunctions()
 }
 
-async function openForWriting(url: string): Promise<MigrationDatabase> {
-  const database = dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, true)
+async function openForWriting(url: string, options: MigrateOptions): Promise<MigrationDatabase> {
+  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, true)
   return (await database) as MigrationDatabase
 }
 
-async function openExisting(url: string): Promise<MigrationDatabase | null> {
-  return dialectOf(url) === 'postgres' ? openPostgres(url) : openSqlite(url, false)
+async function openExisting(url: string, options: MigrateOptions): Promise<MigrationDatabase | null> {
+  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, false)
 }
 
 /** Drivers are imported only for the dialect in use. */
-async function openPostgres(url: string): Promise<MigrationDatabase> {
-  return (await import('./migrate/postgres.ts')).openPostgres(url)
+async function openPostgres(url: string, { schema }: MigrateOptions): Promise<MigrationDatabase> {
+  return (await import('./migrate/postgres.ts')).openPostgres(url, toSchema(schema))
 }
 
-async function openSqlite(url: string, create: boolean): Promise<MigrationDatabase | null> {
-  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create)
+async function openSqlite(
+  url: string,
+  { schema }: MigrateOptions,
+  create: boolean,
+): Promise<MigrationDatabase | null> {
+  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), toSchema(schema), create)
 }
 
 async function using<D extends MigrationDatabase | null, T>(

@@ -6,6 +6,8 @@ import type { Store } from './store.ts'
 import { dialectOf, sqliteFile } from './url.ts'
 
 export type OpenOptions = {
+  /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
+  readonly schema?: string | undefined
   /** Applies pending migrations first. Default: false, and a database that needs them is refused. */
   readonly migrate?: boolean | undefined
   /** Called when a newer version of Oncue has migrated the database, with which this one can still work. */
@@ -25,8 +27,9 @@ export type OpenOptions = {
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const { migrate: shouldMigrate, onNewer, ...rest } = options
   if (url === ':memory:') return openTemporary(rest)
-  if (shouldMigrate) await migrate(url)
-  const newer = await assertMigrated(url)
+  const { schema } = rest
+  if (shouldMigrate) await migrate(url, { schema })
+  const newer = await assertMigrated(url, { schema })
   if (newer.length > 0) onNewer?.(newer)
   return dialectOf(url) === 'postgres' ? openPostgres(url, rest) : openSqlite(url, rest)
 }
@@ -54,7 +57,7 @@ async function openTemporary(options: OpenOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-'))
   temporaryFolders.add(folder)
   const url = `file:${join(folder, 'oncue.db')}`
-  await migrate(url)
+  await migrate(url, { schema: options.schema })
   return openSqlite(url, options, () => {
     temporaryFolders.delete(folder)
     rmSync(folder, { recursive: true, force: true })

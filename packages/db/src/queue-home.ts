@@ -5,6 +5,7 @@ import { idsOf } from './keys.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from './postgres/enqueue.ts'
 import { toOncueError as fromPostgres } from './postgres/errors.ts'
 import { PostgresNotifier } from './postgres/notifier.ts'
+import { type Rename, renamed, renameTo, toSchema } from './schema.ts'
 import { enqueueSteps } from './sqlite/enqueue/steps.ts'
 import { toOncueError as fromSqlite } from './sqlite/errors.ts'
 import type { EnqueueOutcome, Store } from './store.ts'
@@ -53,16 +54,19 @@ export type Hosts = {
   readonly store: Store
 }
 
-type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined }
+type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined } & {
+  readonly schema?: string | undefined
+}
 
-export function toHome({ store, prisma, pool, database }: Given): Home {
+export function toHome({ store, prisma, pool, database, ...rest }: Given): Home {
+  const schema = toSchema(rest.schema)
   const given = [store, prisma, pool, database].filter((host) => host !== undefined)
   if (given.length === 1) {
     if (pool && isClient(pool)) throw clientAsPool()
-    if (typeof store?.enqueue === 'function') return onStore(store)
-    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma)
-    if (typeof pool?.connect === 'function') return onPool(pool)
-    if (typeof database?.prepare === 'function') return onSqlite(database)
+    if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
+    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma, schema)
+    if (typeof pool?.connect === 'function') return onPool(pool, schema)
+    if (typeof database?.prepare === 'function') return onSqlite(database, schema)
   }
   throw new OncueError(
     'INVALID_INPUT',
@@ -81,16 +85,25 @@ function clientAsPool(): OncueError {
   })
 }
 
-function onStore(store: Store): Home {
+function onStore(store: Store, schema = store.schema): Home {
+  if (store.schema !== schema)
+    throw new OncueError(
+      'INVALID_INPUT',
+      `createQueue: the store is of the schema ${store.schema}, not ${schema}`,
+      {
+        hint: 'Leave the schema out: a store brings its own.',
+      },
+    )
   return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
 }
 
-function onPool(pool: PoolHost): Home {
+function onPool(pool: PoolHost, schema: string): Home {
+  const rename = renameTo(schema, 'postgres')
   let opening: ReturnType<typeof open> | undefined
   async function open() {
     // Imported when it is needed: a service with another database need not load the driver.
     const { PostgresClient } = await import('./postgres/client.ts')
-    const client = new PostgresClient(pool as Pool)
+    const client = new PostgresClient(pool as Pool, undefined, schema)
     return { client, notifier: new PostgresNotifier('oncue', (query) => client.query(query)) }
   }
   return {
@@ -101,13 +114,14 @@ function onPool(pool: PoolHost): Home {
       notifier.notify(dueQueues(jobs, Date.now()))
       return idsOf(outcomes)
     },
-    within: (tx, jobs) => enqueueIn(tx, jobs, null).then(idsOf),
+    within: (tx, jobs) => enqueueIn(tx, jobs, null, rename).then(idsOf),
   }
 }
 
-function onSqlite(database: SqliteHost): Home {
+function onSqlite(database: SqliteHost, schema: string): Home {
+  const rename = renameTo(schema, 'sqlite')
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
-    driveIn(tx, enqueueSteps(jobs, Date.now())).then(idsOf)
+    driveIn(tx, renamed(enqueueSteps(jobs, Date.now()), rename)).then(idsOf)
   return {
     within,
     alone(jobs) {
@@ -129,11 +143,14 @@ function onSqlite(database: SqliteHost): Home {
 /** Of a transaction that holds nothing but an enqueue; Prisma's own are too short for a hundred thousand jobs. */
 const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
-function onPrisma(prisma: PrismaHost): Home {
+function onPrisma(prisma: PrismaHost, schema: string): Home {
   let dialect: DialectName | undefined
+  let rename: Rename | undefined
   function* steps(jobs: readonly NewJob[]): Steps<EnqueueOutcome[]> {
     dialect ??= yield* findDialect()
-    return yield* dialect === 'postgres' ? enqueueAndWake(jobs, null) : enqueueSteps(jobs, Date.now())
+    rename ??= renameTo(schema, dialect)
+    const enqueuing = dialect === 'postgres' ? enqueueAndWake(jobs, null) : enqueueSteps(jobs, Date.now())
+    return yield* renamed(enqueuing, rename)
   }
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
     driveIn(tx, steps(jobs)).then(idsOf, (error) => {

@@ -15,7 +15,11 @@ import type { EnqueueIn } from './store.ts'
 import { isSqlite } from './transaction.ts'
 
 /** The definitions, and the one connection that the service has. */
-export type QueueOptions<Jobs extends JobDefinitions> = { readonly jobs: Jobs } & {
+export type QueueOptions<Jobs extends JobDefinitions> = {
+  readonly jobs: Jobs
+  /** Which of several installations in the database. Default: oncue, or the one of the store. */
+  readonly schema?: string | undefined
+} & {
   [One in keyof Hosts]: Pick<Hosts, One> & { readonly [Other in Exclude<keyof Hosts, One>]?: undefined }
 }[keyof Hosts]
 

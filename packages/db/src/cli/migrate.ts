@@ -23,6 +23,7 @@ Examples:
   $ oncue-migrate --rollback --yes                     take it back
   $ oncue-migrate --url postgres://app@db.internal/app
   $ oncue-migrate --url file:./.data/oncue.db --json
+  $ oncue-migrate --schema billing                     a second installation in the same database
 
 Exit codes:
   0  done, or nothing to do
@@ -36,8 +37,11 @@ interface Options {
   force?: true
   status?: true
   url?: string
+  schema?: string
   json?: true
 }
+
+type Installation = Pick<ChosenDatabase, 'url' | 'schema'>
 
 /** What a command has to say, to people and to programs. */
 interface Answer {
@@ -60,6 +64,10 @@ const program = new Command('oncue-migrate')
     '--url <url>',
     'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db outside production)',
   )
+  .option(
+    '--schema <name>',
+    'which of several installations in the database: a schema on Postgres, a prefix on SQLite  (default: ONCUE_SCHEMA, or oncue)',
+  )
   .option('--json', 'answer in JSON, errors too')
   .addHelpText('after', HELP)
   .allowExcessArguments(false)
@@ -72,9 +80,9 @@ async function main(): Promise<number> {
   if ((options.yes || options.force) && !options.rollback)
     program.error('error: --yes and --force belong to --rollback')
   try {
-    const { url, shown } = choose(options.url)
+    const { url, schema, shown } = choose(options)
     process.stderr.write(`database: ${shown}\n`)
-    const { text, json, exit } = await perform(options, url)
+    const { text, json, exit } = await perform(options, { url, schema })
     process.stdout.write(options.json ? `${JSON.stringify(json)}\n` : `${text}\n`)
     return exit ?? EXIT.done
   } catch (error) {
@@ -83,13 +91,13 @@ async function main(): Promise<number> {
   }
 }
 
-function perform(options: Options, url: string): Promise<Answer> {
-  if (options.status) return showStatus(url)
-  return options.rollback ? takeBack(url, options) : apply(url)
+function perform(options: Options, installation: Installation): Promise<Answer> {
+  if (options.status) return showStatus(installation)
+  return options.rollback ? takeBack(installation, options) : apply(installation)
 }
 
-async function apply(url: string): Promise<Answer> {
-  const applied = await migrate(url)
+async function apply({ url, schema }: Installation): Promise<Answer> {
+  const applied = await migrate(url, { schema })
   const lines = applied.map(({ name, ms }) => `applied ${name} (${ms} ms)`)
   return {
     text: lines.join('\n') || 'nothing to do: the database is up to date',
@@ -97,10 +105,10 @@ async function apply(url: string): Promise<Answer> {
   }
 }
 
-async function takeBack(url: string, { yes, force }: Options): Promise<Answer> {
-  const preview = await previewRollback(url)
+async function takeBack({ url, schema }: Installation, { yes, force }: Options): Promise<Answer> {
+  const preview = await previewRollback(url, { schema })
   if (preview && !yes) return { ...describe(preview), exit: EXIT.usage }
-  const step = await rollback(url, { force })
+  const step = await rollback(url, { schema, force })
   const text = step
     ? `rolled back ${step.name} (${step.ms} ms)`
     : 'nothing to do: Oncue is not installed in this database'
@@ -125,8 +133,8 @@ function describe(preview: RollbackPreview): Answer {
 const stopFirst = (live: number) =>
   `${live === 1 ? '1 worker runs: stop it' : `${live} workers run: stop them`} first, or add --force`
 
-async function showStatus(url: string): Promise<Answer> {
-  const status = await migrationStatus(url)
+async function showStatus({ url, schema }: Installation): Promise<Answer> {
+  const status = await migrationStatus(url, { schema })
   const upToDate = status.migrations.every(({ state }) => state === 'applied' || state === 'newer')
   return {
     text: table(status),
@@ -147,9 +155,9 @@ function table({ migrations }: MigrationStatus): string {
     .join('\n')
 }
 
-function choose(typed: string | undefined): ChosenDatabase {
+function choose({ url: typed, schema = config.schema }: Options): ChosenDatabase {
   const { databaseUrl: configured, nodeEnv, callerFolder } = config
-  const chosen = chooseDatabase({ typed, configured, nodeEnv, callerFolder })
+  const chosen = chooseDatabase({ typed, configured, nodeEnv, callerFolder, schema })
   if (chosen.url === ':memory:') {
     throw new OncueError('INVALID_DATABASE_URL', 'There is nothing to migrate in :memory:', {
       hint: 'A database in memory is migrated by the process that opens it. Use postgres://… or file:….',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { OncueError } from '@oncue/core'
+import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 
 /** The Postgres functions of one build. Their names carry the hash, so that sets of several builds live side by side. */
 export interface FunctionSet {
@@ -38,9 +39,10 @@ export function namesIn(sql: string): string[] {
 }
 
 /** What is sent to Postgres: each function and type of the set, and each call of one, carries the hash. */
-export function installable({ hash, sql }: FunctionSet, schema = 'oncue'): string {
+export function installable({ hash, sql }: FunctionSet, schema = DEFAULT_SCHEMA): string {
   const names = new Set(namesIn(sql))
-  return sql.replace(/\boncue\.(\w*)/g, (_, name: string) =>
-    names.has(name) ? `${schema}.${name}_${hash}` : `${schema}.${name}`,
+  const hashed = sql.replace(/\boncue\.(\w+)/g, (text, name: string) =>
+    names.has(name) ? `${text}_${hash}` : text,
   )
+  return renameTo(schema, 'postgres')(hashed)
 }

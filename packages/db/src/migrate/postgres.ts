@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
-import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
+import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from '../postgres/session.ts'
 import { LIVE_MS } from '../reads/workers.ts'
+import { type Rename, renameTo } from '../schema.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
-const LOCK = '1869505397, 1'
+const LOCK = `1869505397, hashtext('oncue.migrations')`
 
 /** Marks a schema that we made: one that an administrator made for us is not ours to drop. */
 const OURS = 'Made by oncue-migrate'
@@ -46,8 +47,9 @@ const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 /** No such table, no such schema. */
 const NOT_INSTALLED = ['42P01', '3F000']
 
-export async function openPostgres(url: string): Promise<MigrationDatabase> {
-  const client = new pg.Client({
+export async function openPostgres(url: string, schema: string): Promise<MigrationDatabase> {
+  const rename = renameTo(schema, 'postgres')
+  const client = new (clientFor(schema))({
     connectionString: url,
     application_name: 'oncue-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -59,8 +61,9 @@ export async function openPostgres(url: string): Promise<MigrationDatabase> {
     await prepareSession(client)
   })
   return {
+    rename,
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work))),
+    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, rename, work))),
     hasFunctions: (hash) => translated(() => hasFunctions(client, hash)),
     functionSets: () => translated(() => readFunctionSets(client)),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
@@ -90,10 +93,14 @@ async function whenUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-async function inTransaction<T>(client: pg.Client, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  client: pg.Client,
+  rename: Rename,
+  work: (ledger: Ledger) => Promise<T>,
+): Promise<T> {
   try {
     await begin(client)
-    const result = await work(ledgerOn(client))
+    const result = await work(ledgerOn(client, rename))
     await client.query('commit')
     return result
   } catch (error) {
@@ -116,11 +123,12 @@ async function begin(client: pg.Client): Promise<void> {
   await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
 }
 
-function ledgerOn(client: pg.Client): Ledger {
+function ledgerOn(client: pg.Client, rename: Rename): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
   return {
+    rename,
     async open() {
       // `create schema if not exists` asks for the right to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { LIVE_MS } from '../reads/workers.ts'
+import { type Rename, renameTo } from '../schema.ts'
 import { whenFree as waitUntilFree } from '../sqlite/client.ts'
-import { loadDriver } from '../sqlite/driver.ts'
+import { driverFor, loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
 import { makePrivateFile } from '../sqlite/private-file.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
@@ -21,9 +22,14 @@ const BUSY_LIMIT_MS = 60_000
 const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, BUSY_LIMIT_MS)
 
 /** Answers null for a file that does not exist, unless it is to be made. */
-export async function openSqlite(file: string, create: boolean): Promise<MigrationDatabase | null> {
+export async function openSqlite(
+  file: string,
+  schema: string,
+  create: boolean,
+): Promise<MigrationDatabase | null> {
   if (!create && !existsSync(file)) return null
-  const Driver = await loadDriver()
+  const Driver = driverFor(await loadDriver(), schema)
+  const rename = renameTo(schema, 'sqlite')
   if (create) makePrivateFile(file)
   const db = await whenFree(() => new Driver(file, { timeout: 0, fileMustExist: !create }))
   try {
@@ -34,11 +40,13 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
     throw error
   }
   return {
-    applied: () => whenFree(db.transaction(() => (isInstalled(db) ? readLedger(db) : null))),
+    rename,
+    applied: () =>
+      whenFree(db.transaction(() => (hasTable(db, rename('oncue_migrations')) ? readLedger(db) : null))),
     async alone(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'))
       try {
-        const result = await work(ledgerOn(db))
+        const result = await work(ledgerOn(db, rename))
         await whenFree(() => db.exec('COMMIT'))
         return result
       } catch (error) {
@@ -49,21 +57,22 @@ export async function openSqlite(file: string, create: boolean): Promise<Migrati
     hasFunctions: async () => true,
     functionSets: async () => [],
     rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
-    liveWorkers: () => whenFree(() => countLiveWorkers(db)),
+    liveWorkers: () => whenFree(() => countLiveWorkers(db, rename)),
     async close() {
       db.close()
     },
   }
 }
 
-function ledgerOn(db: Database): Ledger {
+function ledgerOn(db: Database, rename: Rename): Ledger {
   return {
+    rename,
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
     },
     async liveWorkers() {
-      return countLiveWorkers(db)
+      return countLiveWorkers(db, rename)
     },
     async execute(statement) {
       db.exec(statement)
@@ -84,16 +93,12 @@ function ledgerOn(db: Database): Ledger {
   }
 }
 
-function isInstalled(db: Database): boolean {
-  return hasTable(db, 'oncue_migrations')
-}
-
 function hasTable(db: Database, name: string): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 }
 
-function countLiveWorkers(db: Database): number {
-  if (!hasTable(db, 'oncue_workers')) return 0
+function countLiveWorkers(db: Database, rename: Rename): number {
+  if (!hasTable(db, rename('oncue_workers'))) return 0
   const query = 'SELECT count(*) AS count FROM oncue_workers WHERE missing_since IS NULL AND last_beat > ?'
   return countOf(db, query, Date.now() - LIVE_MS)
 }

@@ -2,6 +2,7 @@ import type { JobId, NewJob } from '@oncue/core'
 import { dueQueues } from '../due-queues.ts'
 import { inOrder } from '../graph.ts'
 import { isKeyed } from '../keys.ts'
+import { type Rename, renamed } from '../schema.ts'
 import type { EnqueueOutcome } from '../store.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../transaction.ts'
 import type { PostgresClient } from './client.ts'
@@ -71,8 +72,9 @@ export function enqueueIn(
   tx: Transaction,
   jobs: readonly NewJob[],
   now: Date | null,
+  rename: Rename,
 ): Promise<EnqueueOutcome[]> {
-  return driveIn(tx, enqueueAndWake(jobs, now)).catch((error) => {
+  return driveIn(tx, renamed(enqueueAndWake(jobs, now), rename)).catch((error) => {
     throw toCallersError(error)
   })
 }

@@ -11,6 +11,7 @@ import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
+import { toSchema } from '../schema.ts'
 import { isPermanent, settleBisected } from '../settle-bisected.ts'
 import { toPostgres } from '../sql.ts'
 import { rollUpPostgres } from '../stats/postgres.ts'
@@ -48,6 +49,7 @@ import { postgresConnection, postgresSql } from './sql-access.ts'
 
 export type PostgresOptions = {
   readonly url: string
+  readonly schema?: string | undefined
   readonly poolSize?: number | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
@@ -101,6 +103,10 @@ export class PostgresStore extends ColdStore implements Store {
     return this.#options.url
   }
 
+  get schema(): string {
+    return toSchema(this.#options.schema)
+  }
+
   get capabilities(): Capabilities {
     return this.#capabilities
   }
@@ -108,7 +114,7 @@ export class PostgresStore extends ColdStore implements Store {
   constructor(options: PostgresOptions) {
     super()
     this.#options = options
-    const client = new PostgresClient(options.url, options.poolSize ?? 10)
+    const client = new PostgresClient(options.url, options.poolSize, this.schema)
     this.#client = client
     const access = postgresSql(
       client,
@@ -121,7 +127,11 @@ export class PostgresStore extends ColdStore implements Store {
       reads: createReads(access),
       admin: createAdmin(access),
     }
-    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool })
+    this.#listener = new PostgresListener({
+      connectionString: options.url,
+      pool: client.pool,
+      schema: this.schema,
+    })
     // In a failover all of them stay with a server that is the primary no more.
     client.onReadOnly = () => {
       this.#listener.check()
@@ -130,10 +140,10 @@ export class PostgresStore extends ColdStore implements Store {
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
       queues: new PostgresNotifier('oncue', send),
-      events: new PostgresNotifier('oncue_events', send, true),
+      events: new PostgresNotifier('oncue.events', send, true),
     }
     this.events = new SqlEventStore(access, {
-      onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
+      onNews: (hear) => this.#listener.subscribe('oncue.events', hear),
       tell: (jobId) => this.#notifiers.events.notify([jobId]),
     })
     this.schedules = createSchedules(access, {
@@ -146,7 +156,9 @@ export class PostgresStore extends ColdStore implements Store {
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
-    const enqueuing = options?.tx ? enqueueIn(options.tx, jobs, this.#now()) : this.enqueueWithOutcomes(jobs)
+    const enqueuing = options?.tx
+      ? enqueueIn(options.tx, jobs, this.#now(), this.#client.rename)
+      : this.enqueueWithOutcomes(jobs)
     return enqueuing.then(idsOf)
   }
 
@@ -245,7 +257,10 @@ export class PostgresStore extends ColdStore implements Store {
         worker,
         pool: this.#client.pool,
         onLost: () => this.#client.lost(),
-        row: (key) => sql.attend(worker, key, this.#now()),
+        row: (key) => {
+          const { text, values } = sql.attend(worker, key, this.#now())
+          return { text: this.#client.rename(text), values }
+        },
       },
       async () => {
         await this.#client.query(sql.leave(worker.id))
