@@ -45,7 +45,7 @@ function refuseMissing(url: string): void {
   })
 }
 
-function migrationsOf({ migrations }: MigrationStatus): Finding {
+function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
   const named = (state: string) => migrations.flatMap((one) => (one.state === state ? [one.name] : []))
   const [pending, changed] = [named('pending'), named('changed')]
   const [breaking, newer] = [named('breaking'), named('newer')]
@@ -53,6 +53,8 @@ function migrationsOf({ migrations }: MigrationStatus): Finding {
     const advice = 'A newer version of Oncue has migrated the database: upgrade this process.'
     return fail('migrations', `unknown: ${breaking.join(', ')}`, advice)
   }
+  const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [`functions_${hash}`] : []))
+  pending.push(...missing)
   if (pending.length > 0) {
     const advice = 'Run `npx oncue-migrate` against this database.'
     return fail('migrations', `pending: ${pending.join(', ')}`, advice)

@@ -32,7 +32,14 @@ export { encodeEvents } from './events/check.ts'
 export type { EventStore, JobEvent, NewEvent } from './events.ts'
 export type { Gauge, GaugeStore, Look, LookRange } from './gauges.ts'
 export { DURATION_BUCKETS_MS } from './histogram.ts'
-export { assertMigrated, migrate, migrationStatus, previewRollback, rollback } from './migrate.ts'
+export {
+  assertMigrated,
+  migrate,
+  migrationStatus,
+  previewRollback,
+  removeFunctions,
+  rollback,
+} from './migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
 export {
   type NewOperation,

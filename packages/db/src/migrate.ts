@@ -49,6 +49,17 @@ export type MigrationState =
 export interface MigrationStatus {
   readonly dialect: DialectName
   readonly migrations: readonly { name: string; state: MigrationState; appliedAt: Date | null }[]
+  /** Postgres: the sets of functions that are installed, and the one that this build calls. */
+  readonly functions: readonly FunctionStatus[]
+}
+
+export interface FunctionStatus {
+  readonly hash: string
+  /** `current`: this build calls it. `missing`: so it would, but it is not installed. `other`: another build's. */
+  readonly state: 'current' | 'missing' | 'other'
+  readonly release: string | null
+  /** When a worker or an API last used it, to about an hour. Null: missing, or not for this role to see. */
+  readonly lastSeen: Date | null
 }
 
 /**
@@ -107,17 +118,65 @@ export async function previewRollback(
 /** Changes nothing; a SQLite file that does not exist stays so. */
 export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
   const known = await knownMigrations(url, options)
-  const applied = await using(
-    openExisting(url, options),
-    async (database) => (await database?.applied()) ?? [],
-  )
+  const ours = await knownFunctions(url, options)
+  const { applied, functions } = await using(openExisting(url, options), async (database) => ({
+    applied: (await database?.applied()) ?? [],
+    functions: database ? await functionStates(database, ours) : [],
+  }))
   const names = new Set([...known, ...applied].map(({ name }) => name))
   const migrations = [...names].sort().map((name) => ({
     name,
     state: stateOf(name, known, applied),
     appliedAt: applied.find((record) => record.name === name)?.appliedAt ?? null,
   }))
-  return { dialect: dialectOf(url), migrations }
+  return { dialect: dialectOf(url), migrations, functions }
+}
+
+async function functionStates(
+  database: MigrationDatabase,
+  ours: FunctionSet | null,
+): Promise<FunctionStatus[]> {
+  const isMissing = await lacks(database, ours)
+  const sets = (await database.functionSets()).map(({ hash, release, lastSeen }): FunctionStatus => {
+    return { hash, state: hash === ours?.hash ? 'current' : 'other', release, lastSeen }
+  })
+  if (!ours || sets.some(({ state }) => state === 'current')) return sets
+  return [
+    ...sets,
+    { hash: ours.hash, state: isMissing ? 'missing' : 'current', release: null, lastSeen: null },
+  ]
+}
+
+/** Removes the functions of a build that is not in use any more. */
+export async function removeFunctions(
+  url: string,
+  hash: string,
+  options: MigrateOptions = {},
+): Promise<void> {
+  const ours = await knownFunctions(url, options)
+  const refuse = (message: string, hint: string): never => {
+    throw new OncueError('INVALID_STATE', message, { hint, details: { hash } })
+  }
+  if (hash === ours?.hash)
+    refuse(`This version of Oncue calls the functions ${hash}`, 'Remove the sets of others.')
+  await using(openExisting(url, options), (database) =>
+    (database as MigrationDatabase).alone(async (ledger) => {
+      const set = (await ledger.functionSets()).find((installed) => installed.hash === hash)
+      if (!set) {
+        throw new OncueError('NOT_FOUND', `There are no functions ${hash} in this database`, {
+          hint: '`oncue-migrate --status` lists those that are installed.',
+        })
+      }
+      if (set.inUse) {
+        const seen = `${set.lastSeen.toISOString().slice(0, 19)}Z`
+        refuse(
+          `The functions ${hash} (${set.release}) were in use at ${seen}`,
+          'Stop the workers and APIs of that version, and remove its functions 7 days later.',
+        )
+      }
+      await ledger.dropFunctions(hash)
+    }),
+  )
 }
 
 /**
@@ -125,11 +184,12 @@ export async function migrationStatus(url: string, options: MigrateOptions = {})
  * migrations are newer than this code.
  */
 export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<string[]> {
-  const { migrations } = await migrationStatus(url, options)
+  const { migrations, functions } = await migrationStatus(url, options)
   const named = (wanted: MigrationState) =>
     migrations.flatMap(({ name, state }) => (state === wanted ? [name] : []))
   refuseUnknown(named('breaking'))
-  const pending = named('pending')
+  const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
+  const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
     throw new OncueError('MIGRATION_NEEDED', `The database lacks ${list(pending)}`, { details: { pending } })
   }
@@ -166,9 +226,11 @@ async function lacks(
   return functions !== null && !(await database.hasFunctions(functions.hash))
 }
 
+const stepName = (hash: string) => `functions_${hash}`
+
 function installFunctions(ledger: Ledger, functions: FunctionSet, needs: string): Promise<MigrationStep> {
   const { hash } = functions
-  const name = `functions_${hash}`
+  const name = stepName(hash)
   return timed(name, async () => {
     await execute(ledger, name, 'functions.sql', installable(functions))
     await ledger.recordFunctions({ hash, release, needs })

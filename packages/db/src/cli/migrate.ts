@@ -9,6 +9,7 @@ import {
   migrationStatus,
   previewRollback,
   type RollbackPreview,
+  removeFunctions,
   rollback,
 } from '../migrate.ts'
 import { type ChosenDatabase, chooseDatabase, dialectOf } from '../url.ts'
@@ -21,6 +22,7 @@ Examples:
   $ oncue-migrate --status                             see what is applied and what is pending
   $ oncue-migrate --rollback                           see what taking back the newest migration would lose
   $ oncue-migrate --rollback --yes                     take it back
+  $ oncue-migrate --remove-functions 1a2b3c4d          remove the functions of a version that is not in use any more
   $ oncue-migrate --url postgres://app@db.internal/app
   $ oncue-migrate --url file:./.data/oncue.db --json
   $ oncue-migrate --schema billing                     a second installation in the same database
@@ -36,6 +38,7 @@ interface Options {
   yes?: true
   force?: true
   status?: true
+  removeFunctions?: string
   url?: string
   schema?: string
   json?: true
@@ -61,6 +64,10 @@ const program = new Command('oncue-migrate')
   .option('--force', 'with --rollback: also while workers run, which then fail')
   .option('--status', 'show what is applied and what is pending; change nothing')
   .option(
+    '--remove-functions <hash>',
+    'Postgres: remove a set of functions that no worker or API has used for 7 days (--status lists them)',
+  )
+  .option(
     '--url <url>',
     'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db outside production)',
   )
@@ -76,7 +83,8 @@ const program = new Command('oncue-migrate')
 
 async function main(): Promise<number> {
   const options = program.parse().opts<Options>()
-  if (options.rollback && options.status) program.error('error: choose one of --rollback and --status')
+  if ([options.rollback, options.status, options.removeFunctions].filter(Boolean).length > 1)
+    program.error('error: choose one of --rollback, --status and --remove-functions')
   if ((options.yes || options.force) && !options.rollback)
     program.error('error: --yes and --force belong to --rollback')
   try {
@@ -93,6 +101,7 @@ async function main(): Promise<number> {
 
 function perform(options: Options, installation: Installation): Promise<Answer> {
   if (options.status) return showStatus(installation)
+  if (options.removeFunctions !== undefined) return remove(installation, options.removeFunctions)
   return options.rollback ? takeBack(installation, options) : apply(installation)
 }
 
@@ -103,6 +112,11 @@ async function apply({ url, schema }: Installation): Promise<Answer> {
     text: lines.join('\n') || 'nothing to do: the database is up to date',
     json: { applied },
   }
+}
+
+async function remove({ url, schema }: Installation, hash: string): Promise<Answer> {
+  await removeFunctions(url, hash, { schema })
+  return { text: `removed functions_${hash}`, json: { removed: hash } }
 }
 
 async function takeBack({ url, schema }: Installation, { yes, force }: Options): Promise<Answer> {
@@ -135,7 +149,9 @@ const stopFirst = (live: number) =>
 
 async function showStatus({ url, schema }: Installation): Promise<Answer> {
   const status = await migrationStatus(url, { schema })
-  const upToDate = status.migrations.every(({ state }) => state === 'applied' || state === 'newer')
+  const upToDate =
+    status.migrations.every(({ state }) => state === 'applied' || state === 'newer') &&
+    status.functions.every(({ state }) => state !== 'missing')
   return {
     text: table(status),
     json: { upToDate, ...status },
@@ -143,17 +159,23 @@ async function showStatus({ url, schema }: Installation): Promise<Answer> {
   }
 }
 
-function table({ migrations }: MigrationStatus): string {
-  const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length))
-  const width = widest(migrations.map(({ name }) => name))
-  const stateWidth = widest(migrations.map(({ state }) => state))
-  return migrations
-    .map(({ name, state, appliedAt }) => {
-      const when = appliedAt ? `${appliedAt.toISOString().slice(0, 19)}Z` : ''
-      return `  ${state.padEnd(stateWidth)}  ${name.padEnd(width)}  ${when}`.trimEnd()
-    })
+function table({ migrations, functions }: MigrationStatus): string {
+  const rows = [
+    ...migrations.map(({ name, state, appliedAt }) => [state, name, toSeconds(appliedAt)]),
+    ...functions.map(({ hash, state, release, lastSeen }) => [
+      state,
+      `functions_${hash}`,
+      lastSeen ? `last seen ${toSeconds(lastSeen)}, installed by ${release}` : '',
+    ]),
+  ]
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0))
+  const widths = [widthOf(0), widthOf(1)]
+  return rows
+    .map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd())
     .join('\n')
 }
+
+const toSeconds = (time: Date | null) => (time ? `${time.toISOString().slice(0, 19)}Z` : '')
 
 function choose({ url: typed, schema = config.schema }: Options): ChosenDatabase {
   const { databaseUrl: configured, nodeEnv, callerFolder } = config

@@ -17,6 +17,8 @@ export interface InstalledFunctions {
   /** The migration whose tables it was written for. */
   needs: string
   lastSeen: Date
+  /** A worker or an API used it within the last 7 days. */
+  inUse: boolean
 }
 
 /** What can be asked inside and outside of a transaction. */
@@ -25,7 +27,7 @@ interface Census {
   readonly rename: Rename
   /** Whether a set of functions is installed. Every role may ask. SQLite needs none. */
   hasFunctions(hash: string): Promise<boolean>
-  /** The sets of functions that were recorded, oldest first. SQLite has none. */
+  /** The sets of functions that were recorded, oldest release first. None on SQLite, or where the role may not see them. */
   functionSets(): Promise<InstalledFunctions[]>
   /** How many rows a table holds, by its name as migrations write it. */
   rowsOf(table: string): Promise<number>
@@ -51,7 +53,7 @@ export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functio
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>
   record(migration: Migration): Promise<void>
-  recordFunctions(set: Omit<InstalledFunctions, 'lastSeen'>): Promise<void>
+  recordFunctions(set: Pick<InstalledFunctions, 'hash' | 'release' | 'needs'>): Promise<void>
   /** Removes a set and its record. */
   dropFunctions(hash: string): Promise<void>
   forget(name: string): Promise<void>

@@ -26,6 +26,23 @@ const RECORD = `insert into oncue.migrations (name, checksum, applied_at, needs)
 const RECORD_FUNCTIONS = `insert into oncue.function_sets (hash, release, needs, installed_at, last_seen)
   select $1, $2, $3, c.now, c.now from (select oncue.clock() as now) c`
 
+/**
+ * Functions of a new set get the grants of `oncue.clock`, whatever the default privileges are: roles that could call the
+ * functions before can call them after an upgrade. Without grants of its own that is everyone, as usual in Postgres.
+ */
+const GRANTS = `
+with added as (
+  select string_agg(oid::regprocedure::text, ', ') as names from pg_proc
+  where pronamespace = 'oncue'::regnamespace and right(proname, 9) = '_' || $1
+), granted as (
+  select distinct a.grantee from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+  where p.oid = 'oncue.clock()'::regprocedure
+)
+select format('revoke all on function %s from public', added.names) as grant from added
+union all
+select format('grant execute on function %s to %s', added.names,
+  case when g.grantee = 0 then 'public' else g.grantee::regrole::text end) from added, granted g`
+
 /** How the set with a hash is dropped. Functions at once, because some need others to exist; then the types in them. */
 const FUNCTIONS_AND_TYPES = `
 select 'drop function ' || string_agg(oid::regprocedure::text, ', ') as drop from pg_proc
@@ -139,7 +156,11 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
     liveWorkers: () => countLiveWorkers(client),
     hasFunctions: (hash) => hasFunctions(client, hash),
     functionSets: () => readFunctionSets(client),
-    recordFunctions: ({ hash, release, needs }) => run(RECORD_FUNCTIONS, [hash, release, needs]),
+    async recordFunctions({ hash, release, needs }) {
+      await run(RECORD_FUNCTIONS, [hash, release, needs])
+      const { rows } = await client.query<{ grant: string }>(GRANTS, [hash])
+      for (const { grant } of rows) await run(grant)
+    },
     async dropFunctions(hash) {
       const { rows } = await client.query(FUNCTIONS_AND_TYPES, [hash])
       for (const { drop } of rows) if (drop) await run(drop)
@@ -196,13 +217,16 @@ async function hasFunctions(client: pg.Client, hash: string): Promise<boolean> {
 }
 
 async function readFunctionSets(client: pg.Client): Promise<InstalledFunctions[]> {
-  const { rows } = await client.query(`select to_regclass('oncue.function_sets') is not null as installed`)
-  if (!rows[0].installed) return []
-  return (
-    await client.query<InstalledFunctions>(
-      'select hash, release, needs, last_seen as "lastSeen" from oncue.function_sets order by installed_at, hash',
-    )
-  ).rows
+  const { rows } = await client.query(
+    `select has_table_privilege(to_regclass('oncue.function_sets'), 'select') as readable`,
+  )
+  if (!rows[0].readable) return []
+  const sets = await client.query<InstalledFunctions>(
+    `select hash, release, needs, last_seen as "lastSeen",
+       last_seen > clock_timestamp() - interval '7 days' as "inUse"
+     from oncue.function_sets order by installed_at, hash`,
+  )
+  return sets.rows
 }
 
 async function countLiveWorkers(client: pg.Client): Promise<number> {

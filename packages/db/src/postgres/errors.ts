@@ -40,12 +40,18 @@ export function toOncueError(error: unknown): OncueError {
   const jobId = code.startsWith('OC') ? /[0-9a-f-]{36}/.exec(message)?.[0] : undefined
   const ours =
     lookUp(code) ??
+    (isOurs(code, message) ? 'MIGRATION_NEEDED' : undefined) ??
     (PRISMA_LOST.test(code) || NETWORK.test(code) || LOST.test(message)
       ? 'DATABASE_UNAVAILABLE'
       : 'DATABASE_ERROR')
   if (ours === 'QUEUE_NOT_ALLOWED') return new OncueError(ours, message, { cause: error })
   if (jobId) return new OncueError(ours, message, { cause: error, details: { jobId } })
   return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
+}
+
+/** A type of our functions that does not exist, in whatever schema. The same code is for roles and settings. */
+function isOurs(code: string, message: string): boolean {
+  return code === '42704' && /\w\.\w+_[0-9a-f]{8}\b/.test(message)
 }
 
 function lookUp(code: string): ErrorCode | undefined {

@@ -327,6 +327,15 @@ returning 1`,
   }
 }
 
+/** Tells that this build's functions are in use, at most once an hour whatever the number of processes. */
+export function markFunctionsSeen(): Query {
+  return {
+    text: `update oncue.function_sets set last_seen = oncue.clock()
+where hash = $1 and last_seen < oncue.clock() - interval '1 hour'`,
+    values: [FUNCTION_SET],
+  }
+}
+
 export function stepDown(what: string, by: string): Query {
   return { ...WORK, text: 'delete from oncue.leaders where name = $1 and held_by = $2', values: [what, by] }
 }

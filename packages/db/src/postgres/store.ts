@@ -70,6 +70,8 @@ const MOST_GONE_MS = 20_000
  * declared dead: everyone has to come back first.
  */
 const SETTLE_MS = 5_000
+/** How often a worker or an API tells that it uses the functions of its build. */
+const SEEN_EVERY_MS = 3_600_000
 
 export class PostgresStore extends ColdStore implements Store {
   readonly dialect = 'postgres'
@@ -83,6 +85,8 @@ export class PostgresStore extends ColdStore implements Store {
   readonly #lowWater = new LowWater()
   readonly #presences = new Set<PostgresPresence>()
   #capabilities: Capabilities = POSTGRES
+  /** By performance.now(). */
+  #seenAt = Number.NEGATIVE_INFINITY
 
   /** Finds out, before it answers, whether there is a pooler in between. */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
@@ -251,6 +255,7 @@ export class PostgresStore extends ColdStore implements Store {
   async attend(worker: WorkerInfo): Promise<Presence> {
     this.assertOpen()
     assertWorkerId(worker.id)
+    this.#markSeen()
     const presence = await attend(
       {
         connectionString: this.#options.url,
@@ -275,6 +280,7 @@ export class PostgresStore extends ColdStore implements Store {
   async rescue(worker?: string): Promise<Rescue> {
     this.assertOpen()
     if (worker !== undefined) assertWorkerId(worker)
+    this.#markSeen()
     const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
     const [, , , lookAgainMs, isUntended] = rows.pop() ?? []
     const rescued = rows.map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued)
@@ -317,7 +323,17 @@ export class PostgresStore extends ColdStore implements Store {
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {
     this.assertOpen()
+    this.#markSeen()
     return (await this.#client.query(sql.lead(what, by, termMs, this.#now()))).length > 0
+  }
+
+  /** From what only workers and APIs do: functions that a producer alone uses may be removed. */
+  #markSeen(): void {
+    const now = performance.now()
+    if (now - this.#seenAt < SEEN_EVERY_MS) return
+    this.#seenAt = now
+    // A role that may not write this keeps working. Its functions can be removed while they are in use.
+    this.#client.query(sql.markFunctionsSeen()).catch(() => {})
   }
 
   async stepDown(what: string, by: string): Promise<void> {
