@@ -4,7 +4,7 @@ import { type Migration, migrationsFolder, readMigrations } from './migrate/file
 import { type FunctionSet, installable, readFunctions } from './migrate/functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
 import { type Statement, splitStatements } from './migrate/statements.ts'
-import { toSchema } from './schema.ts'
+import { DEFAULT_SCHEMA, toSchema } from './schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from './url.ts'
 
 const { version: release } = createRequire(import.meta.url)('../package.json') as { version: string }
@@ -191,7 +191,9 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
-    throw new OncueError('MIGRATION_NEEDED', `The database lacks ${list(pending)}`, { details: { pending } })
+    const schema = toSchema(options.schema)
+    const where = schema === DEFAULT_SCHEMA ? 'The database' : `The schema ${schema}`
+    throw new OncueError('MIGRATION_NEEDED', `${where} lacks ${list(pending)}`, { details: { pending } })
   }
   return named('newer')
 }
