@@ -116,6 +116,19 @@ describe('the grants of docs/guides/production.md', () => {
     expect(rows.map(([, status]) => status)).toEqual(['blocked', 'failed', 'cancelled', 'pending'])
   })
 
+  test('are enough for a producer that enqueues by SQL', async () => {
+    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const enqueue = 'select oncue.enqueue($1, $2, $3) as id'
+    const options = { unique: { key: 'a', onConflict: 'replace' }, idempotencyKey: 'i', meta: { a: 1 } }
+    const first = await pool.query(enqueue, ['report', JSON.stringify('x'.repeat(5_000)), options])
+    const again = await pool.query(enqueue, ['report', 'null', { unique: options.unique }])
+    expect(again.rows).toEqual(first.rows)
+    await pool.query(enqueue, ['report', 'null', { after: [first.rows[0].id] }])
+    await pool.end()
+    const [[count] = []] = await owner.query('select count(*)::int from oncue.jobs')
+    expect(count).toBe(2)
+  })
+
   test('a producer of plain jobs needs less', async () => {
     const role = roles[1]
     await owner.query(`revoke all on all tables in schema oncue from ${role}`)

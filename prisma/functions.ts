@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { DEFAULTS, LIMITS } from '../packages/core/src/limits.ts'
 import {
   type FunctionSet,
   functionSetOf,
@@ -14,6 +15,12 @@ export async function readSources(): Promise<Record<string, string>> {
   const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')))
   return Object.fromEntries(files.map((file, i) => [file.slice(0, -'.sql'.length), texts[i] ?? '']))
 }
+
+const named = (of: string, values: object) =>
+  Object.entries(values).map(([name, value]) => [`${of}.${name}`, String(value)])
+
+/** `{{limits.topicLength}}`, `{{defaults.queue}}`: what the SQL API checks and fills in as packages/core does. */
+const limits = Object.fromEntries([...named('limits', LIMITS), ...named('defaults', DEFAULTS)])
 
 /** The constant that packages/db calls the functions by. */
 export function renderConstant({ hash, sql }: FunctionSet): string {
@@ -77,8 +84,8 @@ function buildOne(name: string, source: string, columns: Readonly<Record<string,
     throw new Error(`functions/${name}.sql must create oncue.${name} and nothing else`)
   }
   const filled = statement.replace(/\{\{(.*?)\}\}/g, (_, list: string) => {
-    const text = columns[list.trim()]
-    if (text === undefined) throw new Error(`functions/${name}.sql: there is no column list {{${list}}}`)
+    const text = columns[list.trim()] ?? limits[list.trim()]
+    if (text === undefined) throw new Error(`functions/${name}.sql: nothing is known as {{${list}}}`)
     return text
   })
   const settings = settingsOf(planner)

@@ -148,6 +148,71 @@ begin
   ) s group by s.reason;
 end $$;
 
+create function oncue.check_fields(p_path text, p_value jsonb, p_known text[]) returns void
+  language plpgsql
+as $$
+declare
+  v_unknown text;
+begin
+  if jsonb_typeof(p_value) <> 'object' then
+    perform oncue.refuse('INVALID_INPUT', format('%s must be an object, not %s', p_path, jsonb_typeof(p_value)),
+      'Correct the field that the message names.');
+  end if;
+  select k into v_unknown from jsonb_object_keys(p_value) as k where k <> all (p_known) limit 1;
+  if found then
+    perform oncue.refuse('INVALID_INPUT', format('%s.%s is unknown', p_path, left(v_unknown, 60)),
+      'Known are ' || array_to_string(p_known, ', ') || '.');
+  end if;
+end $$;
+
+create function oncue.check_name(p_kind text, p_name text) returns void
+  language plpgsql
+as $$
+declare
+  c_part constant text := '[A-Za-z0-9_][A-Za-z0-9_./-]*';
+  c_length constant integer := case p_kind when 'topic' then 128 else 128 end;
+  v_fault constant text := case
+    when p_name is null then 'is missing'
+    when p_name = '' then 'is empty'
+    when length(p_name) > c_length then format('has %s characters, at most %s are allowed', length(p_name), c_length)
+    when p_kind = 'topic' and p_name ~ ('^(' || c_part || ':)?' || c_part || '$') then null
+    when p_kind = 'queue' and p_name ~ ('^' || c_part || '$') then null
+    else 'is not a valid name' end;
+begin
+  if v_fault is null then return; end if;
+  perform oncue.refuse('INVALID_' || upper(p_kind), concat_ws(' ', p_kind, to_json(left(p_name, 60))::text, v_fault),
+    format('Use letters, digits and _ . - /, at most %s', c_length) || case p_kind when 'topic' then ', with at most one "app:" prefix.' else '.' end);
+end $$;
+
+create function oncue.check_payload(p_json text, p_what text, p_bytes integer) returns void
+  language plpgsql
+as $$
+declare
+  v_bare text;
+  v_number text;
+begin
+  if octet_length(p_json) > p_bytes then
+    perform oncue.refuse(upper(p_what) || '_TOO_LARGE',
+      format('%s is %s bytes of JSON, at most %s are allowed', p_what, octet_length(p_json), p_bytes),
+      case p_what when 'meta' then 'Keep only what you filter by in meta; the rest belongs in the payload.'
+        else 'Store the data elsewhere and send a reference to it.' end);
+  end if;
+  if length(p_json) - length(translate(p_json, '[{', '')) <= 200 and p_json !~ '\d{16}' then return; end if;
+  v_bare := regexp_replace(p_json, '"(?:[^"\\]|\\.)*"', '""', 'g');
+  select m[1] into v_number from regexp_matches(v_bare, '(?<![\d.eE+-])(-?\d{16,})(?![\d.eE])', 'g') as m
+    where abs(m[1]::numeric) > 9007199254740991 limit 1;
+  if v_number is not null then
+    perform oncue.refuse('UNSAFE_NUMBER', format('%s has the number %s, which JSON readers would round', p_what, v_number),
+      'Send it as a string: JSON readers lose digits of integers beyond 2^53 - 1.');
+  end if;
+  if (select max(d.depth) from (
+    select sum(case when b.m[1] in ('[', '{') then 1 else -1 end) over (order by b.n) as depth
+    from regexp_matches(v_bare, '[][{}]', 'g') with ordinality as b(m, n)) d) > 200 then
+    perform oncue.refuse('INVALID_PAYLOAD', format('%s is nested deeper than 200 levels', p_what),
+      'Send plain JSON that fits the input schema of the topic.');
+  end if;
+end $$;
+
 create type oncue.work_row as (
   kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint,
   run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint,
@@ -742,6 +807,129 @@ begin
   end if;
 end $$;
 
+create function oncue.enqueue_one(p_topic text, p_payload json, p_options json) returns uuid
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := oncue.clock();
+  v_payload constant text := coalesce(p_payload::text, 'null');
+  v_meta constant text := p_options ->> 'meta';
+  v constant jsonb := coalesce(p_options::jsonb, '{}');
+  v_unique constant jsonb := nullif(v -> 'unique', 'null');
+  v_after constant jsonb := nullif(v -> 'after', 'null');
+  v_policy json;
+  v_queue text;
+  v_retry record;
+  v_max_retries bigint;
+  v_run_at timestamptz;
+  v_delay bigint;
+  v_concurrency_key text;
+  v_concurrency_limit bigint;
+  v_on_conflict text;
+  v_job json;
+  v_made record;
+  v_parents uuid[];
+  v_on_parent_failure text;
+begin
+  perform oncue.check_name('topic', p_topic);
+  perform oncue.check_payload(v_payload, 'payload', 1048576);
+  perform oncue.check_fields('options', v, array['queue', 'priority', 'retry', 'timeoutMs', 'runAt', 'delay', 'maxRetries',
+    'unique', 'idempotencyKey', 'concurrencyKey', 'concurrencyLimit', 'after', 'onParentFailure', 'parentId', 'trace', 'meta']);
+  select t.policy into v_policy from oncue.topics t where t.topic = p_topic;
+
+  v_queue := coalesce(oncue.text_option('options.queue', v -> 'queue', 128), v_policy ->> 'queue', 'default');
+  perform oncue.check_name('queue', v_queue);
+  v_retry := oncue.retry_option(v -> 'retry');
+  v_max_retries := oncue.integer_option('options.maxRetries', v -> 'maxRetries', 0, 1000);
+  if v_max_retries is not null and v_retry.max_retries is not null then
+    perform oncue.refuse('INVALID_INPUT', 'options.maxRetries and options.retry.max exclude each other', 'Send one of them.');
+  end if;
+  v_run_at := oncue.run_at_option(v -> 'runAt');
+  v_delay := oncue.integer_option('options.delay', v -> 'delay', 0, 315360000000);
+  if v_run_at is not null and v_delay is not null then
+    perform oncue.refuse('INVALID_INPUT', 'options.runAt and options.delay exclude each other', 'Send one of them.');
+  end if;
+  v_concurrency_key := oncue.text_option('options.concurrencyKey', v -> 'concurrencyKey', 255);
+  v_concurrency_limit := oncue.integer_option('options.concurrencyLimit', v -> 'concurrencyLimit', 1, 32767);
+  if v_concurrency_limit is not null and v_concurrency_key is null then
+    perform oncue.refuse('INVALID_INPUT', 'options.concurrencyLimit needs options.concurrencyKey', 'Send both, or neither.');
+  end if;
+  if v_unique is not null then
+    perform oncue.check_fields('options.unique', v_unique, '{key,scope,within,onConflict,ifRunning}');
+    if v_unique ->> 'key' is null then
+      perform oncue.refuse('INVALID_INPUT', 'options.unique.key is missing', 'Send a text of 1 to 255 characters.');
+    end if;
+    v_on_conflict := coalesce(
+      oncue.text_option('options.unique.onConflict', v_unique -> 'onConflict', 0, '{existing,replace,reject}'), 'existing');
+    if v_unique ->> 'ifRunning' is not null and v_on_conflict <> 'replace' then
+      perform oncue.refuse('INVALID_INPUT', 'options.unique.ifRunning needs onConflict: replace', 'Send both, or neither.');
+    end if;
+    -- A payload fits the schema of its own topic only.
+    if v_unique ->> 'scope' = 'all' and v_on_conflict = 'replace' then
+      perform oncue.refuse('INVALID_INPUT', 'options.unique: a key with scope all cannot replace, because its job may be of another topic',
+        'Use the scope topic, or another onConflict.');
+    end if;
+  end if;
+  if v_meta is not null then
+    if jsonb_typeof(v -> 'meta') <> 'object' then
+      perform oncue.refuse('INVALID_INPUT', 'options.meta must be an object', 'Correct the field that the message names.');
+    end if;
+    perform oncue.check_payload(v_meta, 'meta', 8192);
+  end if;
+  if v_after is not null then
+    if jsonb_typeof(v_after) <> 'array' or jsonb_array_length(v_after) > 1000 then
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most 1000 job ids', 'Correct the field that the message names.');
+    end if;
+    v_parents := array(select distinct oncue.job_id_option('options.after', a) from jsonb_array_elements(v_after) as a);
+  end if;
+  v_on_parent_failure := coalesce(
+    oncue.text_option('options.onParentFailure', v -> 'onParentFailure', 0, '{wait,stop,go_on,cancel}'), 'wait');
+
+  v_job := json_build_object(
+    'id', oncue.new_job_id(v_now),
+    'queue', v_queue,
+    'topic', p_topic,
+    'payload', case when octet_length(v_payload) <= 2048 then v_payload end,
+    'big', case when octet_length(v_payload) > 2048 then v_payload end,
+    'priority', coalesce(oncue.integer_option('options.priority', v -> 'priority', -32768, 32767),
+      (v_policy ->> 'priority')::bigint, 0),
+    'maxRetries', coalesce(v_max_retries, v_retry.max_retries, (v_policy ->> 'maxRetries')::bigint, 3),
+    'retry', coalesce(v_retry.retry, (v_policy -> 'retry')::jsonb),
+    'timeoutMs', coalesce(oncue.integer_option('options.timeoutMs', v -> 'timeoutMs', 1, 604800000),
+      (v_policy ->> 'timeoutMs')::bigint, 600000),
+    'runAt', v_run_at,
+    'delayMs', coalesce(v_delay, 0),
+    'uniqueKey', oncue.text_option('options.unique.key', v_unique -> 'key', 255),
+    'uniqueScope', nullif(oncue.text_option('options.unique.scope', v_unique -> 'scope', 0, '{topic,all}'), 'topic'),
+    'uniqueMs', oncue.integer_option('options.unique.within', v_unique -> 'within', 1, 315360000000),
+    'onConflict', v_on_conflict,
+    'ifRunning', coalesce(oncue.text_option('options.unique.ifRunning', v_unique -> 'ifRunning', 0, '{wait,start}'), 'wait'),
+    'onceKey', 'i:' || oncue.text_option('options.idempotencyKey', v -> 'idempotencyKey', 255),
+    'onceMs', 86400000,
+    'concurrencyKey', v_concurrency_key,
+    'concurrencyLimit', case when v_concurrency_key is not null then coalesce(v_concurrency_limit, 1) end,
+    'after', to_json(v_parents),
+    'parentId', oncue.job_id_option('options.parentId', v -> 'parentId'),
+    'trace', oncue.text_option('options.trace', v -> 'trace', 255),
+    'meta', v_meta);
+  select e.job_id, e.outcome into v_made from oncue.enqueue_keyed(v_now, json_build_array(v_job)) e;
+  if v_made.outcome = 'created' and v_parents <> '{}' then
+    insert into oncue.deps (job_id, parent_id, policy)
+      select v_made.job_id, p, v_on_parent_failure from unnest(v_parents) as p on conflict do nothing;
+    perform oncue.link(v_now, array[v_made.job_id]);
+  elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
+    -- Heard by sleeping workers at the commit.
+    perform pg_notify('oncue', v_queue);
+  end if;
+  return v_made.job_id;
+end $$;
+
 create function oncue.forget(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
@@ -975,6 +1163,22 @@ begin
   end loop;
 end $$;
 
+create function oncue.integer_option(p_path text, p_value jsonb, p_min bigint, p_max bigint) returns bigint
+  language plpgsql
+as $$
+begin
+  if p_value is null or p_value = 'null' then return null; end if;
+  -- Not in one condition: text is no number.
+  if jsonb_typeof(p_value) = 'number' then
+    if trunc(p_value::numeric) = p_value::numeric and p_value::numeric between p_min and p_max then
+      return p_value::numeric::bigint;
+    end if;
+  end if;
+  perform oncue.refuse('INVALID_INPUT',
+    format('%s must be a whole number from %s to %s, not %s', p_path, p_min, p_max, left(p_value::text, 60)),
+    'Correct the field that the message names.');
+end $$;
+
 create function oncue.is_untended() returns boolean
   language plpgsql
   set enable_seqscan = off
@@ -983,6 +1187,19 @@ create function oncue.is_untended() returns boolean
 as $$
 begin
   return exists (select from oncue.deps d where not d.checked) or exists (select from oncue.slots);
+end $$;
+
+create function oncue.job_id_option(p_path text, p_value jsonb) returns uuid
+  language plpgsql
+as $$
+declare
+  v_text constant text := p_value #>> '{}';
+begin
+  if v_text is null or v_text ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' then
+    return v_text::uuid;
+  end if;
+  perform oncue.refuse('INVALID_INPUT', format('%s must be a job id, not %s', p_path, left(p_value::text, 60)),
+    'A job id is a UUID v7 in lower case, as oncue.enqueue returns it.');
 end $$;
 
 create function oncue.link(p_now timestamptz, p_ids uuid[]) returns void
@@ -1057,6 +1274,13 @@ begin
     where d.job_id = any (array(select j.id from oncue.jobs j where j.id = any (v_left)))
       and d.parent_id = any (p_parents || p_unsuccessful));
 end $$;
+
+create function oncue.new_job_id(p_now timestamptz) returns uuid
+  language sql volatile
+begin atomic
+  select (left(t.hex, 8) || '-' || right(t.hex, 4) || '-7' || substr(gen_random_uuid()::text, 16))::uuid
+  from (select lpad(to_hex((extract(epoch from p_now) * 1000)::bigint), 12, '0') as hex) t;
+end;
 
 create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
@@ -1206,6 +1430,13 @@ begin
       case when p_status = 'failed' then -cardinality(v_ids) else 0 end,
       case when p_status = 'cancelled' then -cardinality(v_ids) else 0 end, '', '', 0);
   return cardinality(v_ids);
+end $$;
+
+create function oncue.refuse(p_code text, p_message text, p_hint text) returns void
+  language plpgsql
+as $$
+begin
+  raise exception using errcode = 'invalid_parameter_value', message = p_message, detail = p_code, hint = p_hint;
 end $$;
 
 create function oncue.replace(
@@ -1447,6 +1678,30 @@ begin
   return v_id;
 end $$;
 
+create function oncue.retry_option(p_value jsonb, out max_retries integer, out retry jsonb)
+  language plpgsql
+as $$
+declare
+  v_delay text;
+begin
+  if p_value is null or p_value = 'null' then return; end if;
+  if p_value = 'false' then
+    max_retries := 0;
+    return;
+  end if;
+  perform oncue.check_fields('options.retry', p_value, '{strategy,baseDelay,minDelay,maxDelay,max}');
+  max_retries := oncue.integer_option('options.retry.max', p_value -> 'max', 0, 1000);
+  perform oncue.text_option('options.retry.strategy', p_value -> 'strategy', 0, '{quadratic,exponential,exponential_jitter,fixed}');
+  foreach v_delay in array '{baseDelay,minDelay,maxDelay}'::text[] loop
+    perform oncue.integer_option('options.retry.' || v_delay, p_value -> v_delay, 0, 2592000000);
+  end loop;
+  if (p_value ->> 'minDelay')::bigint > (p_value ->> 'maxDelay')::bigint then
+    perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field that the message names.');
+  end if;
+  retry := jsonb_strip_nulls(p_value - 'max');
+  retry := case when retry <> '{}' then '{"strategy": "quadratic"}' || retry end;
+end $$;
+
 create function oncue.room(p_now timestamptz, p_slot oncue.slots, p_limit integer, out room integer, out again timestamptz)
   language plpgsql
   set enable_seqscan = off
@@ -1483,6 +1738,25 @@ begin
   else
     room := least(room, p_slot.rate_count - coalesce(cardinality(v_recent), 0));
   end if;
+end $$;
+
+create function oncue.run_at_option(p_value jsonb) returns timestamptz
+  language plpgsql
+as $$
+declare
+  v_text constant text := p_value #>> '{}';
+  v_at timestamptz;
+begin
+  if v_text is null then return null; end if;
+  begin
+    v_at := date_trunc('milliseconds', v_text::timestamptz);
+  exception when others then
+    -- Refused below.
+  end;
+  if jsonb_typeof(p_value) = 'string' and v_at between '1970-01-01Z' and '9999-12-31 23:59:59.999Z' then return v_at; end if;
+  perform oncue.refuse('INVALID_INPUT',
+    format('options.runAt must be a time between 1970-01-01 and 9999-12-31, not %s', left(p_value::text, 60)),
+    'Send it as ISO 8601 with its time zone, such as 2027-01-31T09:00:00Z.');
 end $$;
 
 create function oncue.run_row(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row
@@ -1909,4 +2183,20 @@ begin
       perform oncue.promote(p_now, v_slot.key, v_room);
     end if;
   end loop;
+end $$;
+
+create function oncue.text_option(p_path text, p_value jsonb, p_max integer, p_choices text[] default null) returns text
+  language plpgsql
+as $$
+declare
+  v_text constant text := p_value #>> '{}';
+begin
+  if v_text is null then return null; end if;
+  if jsonb_typeof(p_value) = 'string' and v_text <> '' and (length(v_text) <= p_max or v_text = any (p_choices)) then
+    return v_text;
+  end if;
+  perform oncue.refuse('INVALID_INPUT', format('%s must be %s, not %s', p_path,
+      coalesce('one of ' || array_to_string(p_choices, ', '), format('a text of 1 to %s characters', p_max)),
+      left(p_value::text, 60)),
+    'Correct the field that the message names.');
 end $$;

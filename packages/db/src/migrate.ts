@@ -175,6 +175,7 @@ export async function removeFunctions(
         )
       }
       await ledger.dropFunctions(hash)
+      await ledger.pointApi()
     }),
   )
 }
@@ -236,6 +237,7 @@ function installFunctions(ledger: Ledger, functions: FunctionSet, needs: string)
   return timed(name, async () => {
     await execute(ledger, name, 'functions.sql', installable(functions))
     await ledger.recordFunctions({ hash, release, needs })
+    await ledger.pointApi()
   })
 }
 
@@ -263,8 +265,9 @@ async function revertLast(
   if (down === null)
     throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
   return timed(name, async () => {
-    for (const { hash, needs } of await ledger.functionSets())
-      if (needs >= name) await ledger.dropFunctions(hash)
+    const sets = (await ledger.functionSets()).filter(({ needs }) => needs >= name)
+    for (const { hash } of sets) await ledger.dropFunctions(hash)
+    if (sets.length > 0) await ledger.pointApi()
     await execute(ledger, name, 'down.sql', down)
     await ledger.forget(name)
     if (applied.length === 1) await ledger.remove()

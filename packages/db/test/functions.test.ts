@@ -62,7 +62,7 @@ describe('a set of functions is built', () => {
 
   test('not from a source with another name, an unknown list, or a circle', () => {
     expect(() => buildFunctions({ three: one })).toThrow('functions/three.sql must create oncue.three')
-    expect(() => buildFunctions({ two })).toThrow('functions/two.sql: there is no column list {{n}}')
+    expect(() => buildFunctions({ two })).toThrow('functions/two.sql: nothing is known as {{n}}')
     const circle = one.replaceAll('one', 'x').replaceAll('two', 'one').replaceAll('x', 'two')
     expect(() => buildFunctions({ one, two: circle })).toThrow('need each other')
   })
@@ -108,7 +108,7 @@ describe('on a database', () => {
     const catalogOf = async (schema: string) => {
       const { rows } = await admin.query(
         `select proname as name, pg_get_functiondef(oid) as text, proconfig as settings
-         from pg_proc where pronamespace = $1::regnamespace
+         from pg_proc where pronamespace = $1::regnamespace and proname <> 'enqueue'
          union all
          select typname, (select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum)
            from pg_attribute where attrelid = typrelid), null

@@ -54,6 +54,8 @@ export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functio
   execute(statement: string): Promise<void>
   record(migration: Migration): Promise<void>
   recordFunctions(set: Pick<InstalledFunctions, 'hash' | 'release' | 'needs'>): Promise<void>
+  /** Makes the SQL API call the newest set. Without any, there is none. */
+  pointApi(): Promise<void>
   /** Removes a set and its record. */
   dropFunctions(hash: string): Promise<void>
   forget(name: string): Promise<void>

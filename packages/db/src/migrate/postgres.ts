@@ -43,6 +43,24 @@ union all
 select format('grant execute on function %s to %s', added.names,
   case when g.grantee = 0 then 'public' else g.grantee::regrole::text end) from added, granted g`
 
+/**
+ * The SQL API: stable names that other programs and triggers call, whatever builds are installed. What it takes may
+ * be added to and never taken away. Replaced in place, it keeps its grants.
+ */
+const createApi = (hash: string) => `
+create or replace function oncue.enqueue(topic text, payload json, options json default '{}') returns uuid
+  language sql volatile
+  as $$ select oncue.enqueue_one_${hash}(topic, payload, options) $$;
+comment on function oncue.enqueue is 'Enqueues a job and returns its id, as part of the transaction. Functions: ${hash}'`
+
+/** The newest set by the tables that it knows and its release; whether the API calls it. */
+const NEWEST = `
+select s.hash, coalesce(obj_description(to_regprocedure('oncue.enqueue(text, json, json)'), 'pg_proc') like '%' || s.hash,
+  false) as current
+from oncue.function_sets s
+order by s.needs collate "C" desc, string_to_array(substring(s.release from '^[0-9.]+'), '.')::integer[] desc nulls last,
+  s.installed_at desc limit 1`
+
 /** How the set with a hash is dropped. Functions at once, because some need others to exist; then the types in them. */
 const FUNCTIONS_AND_TYPES = `
 select 'drop function ' || string_agg(oid::regprocedure::text, ', ') as drop from pg_proc
@@ -160,6 +178,12 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
       await run(RECORD_FUNCTIONS, [hash, release, needs])
       const { rows } = await client.query<{ grant: string }>(GRANTS, [hash])
       for (const { grant } of rows) await run(grant)
+    },
+    async pointApi() {
+      const { rows } = await client.query<{ hash: string; current: boolean }>(NEWEST)
+      const [newest] = rows
+      if (!newest) await run('drop function if exists oncue.enqueue(text, json, json)')
+      else if (!newest.current) await run(createApi(newest.hash))
     },
     async dropFunctions(hash) {
       const { rows } = await client.query(FUNCTIONS_AND_TYPES, [hash])

@@ -83,6 +83,7 @@ function ledgerOn(db: Database, rename: Rename): Ledger {
     hasFunctions: async () => true,
     functionSets: async () => [],
     async recordFunctions() {},
+    async pointApi() {},
     async dropFunctions() {},
     async forget(name) {
       db.prepare('DELETE FROM oncue_migrations WHERE name = ?').run(name)

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { defineJobs, defineWorkers, job } from '@oncue/core'
+import { openStore } from '@oncue/db'
+import { createPostgresDatabase } from '@oncue/db/testing'
+import { silentLogger, startWorker } from '@oncue/worker'
+import pg from 'pg'
+import { expect, inject, test } from 'vitest'
+import { z } from 'zod'
+import { blocksOf } from './markdown.ts'
+
+test('the trigger of docs/guides/transactions.md wakes a worker that sleeps, at the commit', async () => {
+  const database = await createPostgresDatabase(inject('postgresUrl'))
+  const client = new pg.Client(database.url)
+  await client.connect()
+  await client.query('create table orders (id uuid primary key, paid boolean not null default false)')
+  const [trigger] = blocksOf('docs/guides/transactions.md').filter(({ info }) => info === 'sql')
+  await client.query(trigger?.code ?? '')
+
+  const store = await openStore(database.url)
+  const sent: { orderId: string; atMs: number }[] = []
+  const jobs = defineJobs({
+    send_receipt: job({ input: z.object({ orderId: z.uuid() }), queue: 'receipts', priority: 5 }),
+  })
+  const workers = defineWorkers(jobs, {
+    send_receipt: ({ payload }) => void sent.push({ ...payload, atMs: performance.now() }),
+  })
+  const pollMs = 60_000
+  const worker = await startWorker({ store, workers, pollMs, log: silentLogger })
+  await worker.drain()
+
+  const id = randomUUID()
+  await client.query('insert into orders (id) values ($1)', [id])
+  const pay = () => client.query('update orders set paid = true where id = $1', [id])
+  await client.query('begin')
+  await pay()
+  await client.query('rollback')
+  await client.query('begin')
+  await pay()
+  expect(sent).toEqual([])
+  await client.query('commit')
+  const committed = performance.now()
+  await expect.poll(() => sent, { timeout: 30_000 }).toMatchObject([{ orderId: id }])
+  expect((sent[0]?.atMs ?? 0) - committed).toBeLessThan(pollMs / 4)
+
+  await client.query(`select oncue.enqueue('send_receipt', json_build_object('orderId', $1::uuid))`, [id])
+  await expect.poll(() => sent, { timeout: 30_000 }).toHaveLength(2)
+  await expect.poll(() => store.stats()).toMatchObject({ completed: 2 })
+  const { rows } = await client.query('select distinct queue, priority from oncue.history')
+  expect(rows).toEqual([{ queue: 'receipts', priority: 5 }])
+  await worker.stop()
+  await store.close()
+  await client.end()
+  await database.drop()
+})

@@ -1,0 +1,302 @@
+import { DEFAULTS, type EnqueueOptions, LIMITS, newJobId, prepareJob } from '@oncue/core'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { buildFunctions, readSources } from '../../../prisma/functions.ts'
+import { migrate, removeFunctions } from '../src/migrate.ts'
+import { openStore } from '../src/open.ts'
+import type { Store } from '../src/store.ts'
+import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+
+let database: TestDatabase
+let client: pg.Client
+let store: Store
+
+beforeAll(async () => {
+  database = await createPostgresDatabase(inject('postgresUrl'))
+  client = new pg.Client(database.url)
+  await client.connect()
+  store = await openStore(database.url)
+})
+afterAll(async () => {
+  await store.close()
+  await client.end()
+  await database.drop()
+})
+
+async function enqueue(topic: unknown, payload: unknown, options?: unknown): Promise<string> {
+  const { rows } = await client.query(
+    `select oncue.enqueue($1, $2${options === undefined ? '' : ', $3'}) as id`,
+    [topic, JSON.stringify(payload), options].slice(0, options === undefined ? 2 : 3),
+  )
+  return rows[0].id
+}
+
+const counted = async () => Number((await client.query('select count(*) from oncue.jobs')).rows[0].count)
+
+describe('oncue.enqueue', () => {
+  test('stores a job as the store does', async () => {
+    const id = await enqueue('mail_digest', { userId: '123' })
+    const [reference = ''] = await store.enqueue([prepareJob('mail_digest', { userId: '123' })])
+    const [made, expected] = [await store.get(id), await store.get(reference)]
+    const own = {
+      id,
+      created: made?.created,
+      updated: made?.updated,
+      runAt: made?.runAt,
+      visibleAt: made?.visibleAt,
+    }
+    expect(made).toEqual({ ...expected, ...own })
+    expect(made).toMatchObject({ queue: DEFAULTS.queue, payload: { userId: '123' } })
+    expect(made?.runAt).toEqual(made?.created)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/)
+    const age = Date.now() - Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+    expect(Math.abs(age)).toBeLessThan(60_000)
+  })
+
+  const parent = newJobId()
+  test.each<[string, EnqueueOptions]>([
+    ['queue, priority, timeout', { queue: 'mail', priority: -5, timeoutMs: 5_000 }],
+    ['retries', { maxRetries: 7 }],
+    ['no retries', { retry: false }],
+    ['a policy without a strategy', { retry: { max: 2, baseDelay: 10 } }],
+    ['a policy', { retry: { strategy: 'fixed', minDelay: 1, maxDelay: 2 } }],
+    ['a time', { runAt: new Date('2030-01-31T09:00:00.123Z') }],
+    ['a concurrency key', { concurrencyKey: 'k' }],
+    ['a concurrency limit', { concurrencyKey: 'k', concurrencyLimit: 3 }],
+    ['meta', { meta: { customer: 'ä', n: null } }],
+    ['a trace and a maker', { trace: '00-a', parentId: parent }],
+    ['a unique key', { unique: { key: 'a' } }],
+    ['a unique key of all topics', { unique: { key: 'b', scope: 'all', within: 1_000 } }],
+    ['an idempotency key', { idempotencyKey: 'a' }],
+  ])('takes %s as the store does', async (_, options) => {
+    const id = await enqueue('options', null, options)
+    const made = await store.get(id)
+    await client.query('delete from oncue.keys')
+    const [reference = ''] = await store.enqueue([prepareJob('options', null, options)])
+    const expected = await store.get(reference)
+    await client.query('delete from oncue.keys')
+    const times = { created: 0, updated: 0, ...(options.runAt ? {} : { runAt: 0, visibleAt: 0 }) }
+    expect({ ...made, ...times, id: '' }).toEqual({ ...expected, ...times, id: '' })
+  })
+
+  test('waits for a delay', async () => {
+    const job = await store.get(await enqueue('later', {}, { delay: 60_000 }))
+    expect(Number(job?.runAt) - Number(job?.created)).toBe(60_000)
+  })
+
+  test('takes what is not said from the definition that workers announced, then the defaults', async () => {
+    const policy = {
+      ...{ queue: 'reports', priority: 9, maxRetries: 1, timeoutMs: 1_000 },
+      retry: { strategy: 'fixed', baseDelay: 5 },
+    }
+    await store.announce([{ topic: 'report', input: {}, output: {}, policy }])
+    expect(await store.get(await enqueue('report', {}))).toMatchObject(policy)
+    const own = { priority: 1, queue: 'mine', retry: { max: 0 }, timeoutMs: null }
+    expect(await store.get(await enqueue('report', {}, own))).toMatchObject({
+      ...policy,
+      ...{ priority: 1, queue: 'mine', maxRetries: 0 },
+    })
+  })
+
+  test('keeps payloads that are large apart, and every text as it is', async () => {
+    const payload = { text: 'ä"\\ 12345678901234567890 \\" {[{['.repeat(300) }
+    expect(await store.get(await enqueue('large', payload))).toMatchObject({ payload })
+    expect(await store.get(await enqueue('none', null))).toMatchObject({ payload: null })
+    const { rows } = await client.query(`select oncue.enqueue('none', null) as id`)
+    expect(await store.get(rows[0].id)).toMatchObject({ payload: null })
+  })
+
+  test('returns the id of the job that holds a key', async () => {
+    const unique = { key: 'once' }
+    const id = await enqueue('keyed', { n: 1 }, { unique })
+    expect(await enqueue('keyed', { n: 2 }, { unique })).toBe(id)
+    expect(await enqueue('keyed', { n: 3 }, { unique: { ...unique, onConflict: 'replace' } })).toBe(id)
+    expect(await store.get(id)).toMatchObject({ payload: { n: 3 } })
+    await expect(enqueue('keyed', {}, { unique: { ...unique, onConflict: 'reject' } })).rejects.toMatchObject(
+      {
+        code: 'OC001',
+      },
+    )
+  })
+
+  test('waits for parents', async () => {
+    const first = await enqueue('first', {})
+    const second = await enqueue('second', {}, { after: [first, first], onParentFailure: 'cancel' })
+    expect(await store.get(second)).toMatchObject({ status: 'blocked', depsLeft: 1 })
+    await store.cancel([first])
+    expect(await store.get(second)).toMatchObject({ status: 'cancelled' })
+    await expect(enqueue('second', {}, { after: [newJobId()] })).rejects.toMatchObject({ code: 'OC002' })
+  })
+
+  test('that is rolled back was never there; workers are woken by those that are due, at the commit', async () => {
+    const before = await counted()
+    const heard: (string | undefined)[] = []
+    client.on('notification', ({ payload }) => heard.push(payload))
+    await client.query('listen oncue')
+    await client.query('begin')
+    await enqueue('mail', {}, { queue: 'never' })
+    await client.query('rollback')
+    expect(await counted()).toBe(before)
+    await enqueue('mail', {}, { queue: 'later', delay: 60_000 })
+    await enqueue('mail', {}, { queue: 'now' })
+    await client.query('unlisten oncue')
+    expect(heard).toEqual(['now'])
+  })
+
+  const INVALID = { code: '22023' }
+  test.each<[string, unknown, unknown, unknown, string, string]>([
+    ['a topic with a space', 'a b', {}, {}, 'INVALID_TOPIC', 'topic "a b" is not a valid name'],
+    ['no topic', null, {}, {}, 'INVALID_TOPIC', 'topic is missing'],
+    ['an empty topic', '', {}, {}, 'INVALID_TOPIC', 'topic "" is empty'],
+    ['two prefixes', 'a:b:c', {}, {}, 'INVALID_TOPIC', 'topic "a:b:c" is not a valid name'],
+    ['a long topic', 'x'.repeat(129), {}, {}, 'INVALID_TOPIC', 'has 129 characters, at most 128 are allowed'],
+    ['a queue with a prefix', 'a', {}, { queue: 'a:b' }, 'INVALID_QUEUE', 'queue "a:b" is not a valid name'],
+    [
+      'a large payload',
+      'a',
+      'x'.repeat(LIMITS.payloadBytes),
+      {},
+      'PAYLOAD_TOO_LARGE',
+      'payload is 1048578 bytes',
+    ],
+    ['large meta', 'a', {}, { meta: { a: 'x'.repeat(9_000) } }, 'META_TOO_LARGE', 'at most 8192 are allowed'],
+    ['an unknown option', 'a', {}, { retrys: 3 }, 'INVALID_INPUT', 'options.retrys is unknown'],
+    [
+      'an unknown field',
+      'a',
+      {},
+      { unique: { key: 'a', when: 1 } },
+      'INVALID_INPUT',
+      'options.unique.when is unknown',
+    ],
+    ['options that are a list', 'a', {}, '[]', 'INVALID_INPUT', 'options must be an object, not array'],
+    [
+      'a priority beyond',
+      'a',
+      {},
+      { priority: 40_000 },
+      'INVALID_INPUT',
+      'options.priority must be a whole number',
+    ],
+    ['a fraction', 'a', {}, { delay: 1.5 }, 'INVALID_INPUT', 'from 0 to 315360000000, not 1.5'],
+    [
+      'a number as text',
+      'a',
+      {},
+      { timeoutMs: '5' },
+      'INVALID_INPUT',
+      'options.timeoutMs must be a whole number',
+    ],
+    [
+      'a long key',
+      'a',
+      {},
+      { idempotencyKey: 'x'.repeat(256) },
+      'INVALID_INPUT',
+      'a text of 1 to 255 characters',
+    ],
+    [
+      'a unique rule without a key',
+      'a',
+      {},
+      { unique: {} },
+      'INVALID_INPUT',
+      'options.unique.key is missing',
+    ],
+    [
+      'a wrong choice',
+      'a',
+      {},
+      { onParentFailure: 'no' },
+      'INVALID_INPUT',
+      'must be one of wait, stop, go_on, cancel',
+    ],
+    ['a wrong time', 'a', {}, { runAt: 'tomorrow morning' }, 'INVALID_INPUT', 'options.runAt must be a time'],
+    ['a time too far', 'a', {}, { runAt: '12000-01-01' }, 'INVALID_INPUT', 'options.runAt must be a time'],
+    ['two times', 'a', {}, { runAt: '2030-01-01', delay: 1 }, 'INVALID_INPUT', 'exclude each other'],
+    ['two counts', 'a', {}, { retry: false, maxRetries: 1 }, 'INVALID_INPUT', 'exclude each other'],
+    ['a limit of no key', 'a', {}, { concurrencyLimit: 1 }, 'INVALID_INPUT', 'needs options.concurrencyKey'],
+    [
+      'delays upside down',
+      'a',
+      {},
+      { retry: { minDelay: 2, maxDelay: 1 } },
+      'INVALID_INPUT',
+      'minDelay is greater',
+    ],
+    ['a wrong id', 'a', {}, { after: ['7'] }, 'INVALID_INPUT', 'options.after must be a job id, not "7"'],
+    ['meta that is no object', 'a', {}, { meta: [] }, 'INVALID_INPUT', 'options.meta must be an object'],
+  ])('refuses %s, with the code and what to do', async (_, topic, payload, options, detail, message) => {
+    const before = await counted()
+    await expect(enqueue(topic, payload, options)).rejects.toMatchObject({
+      ...INVALID,
+      detail,
+      message: expect.stringContaining(message),
+      hint: expect.stringMatching(/\.$/),
+    })
+    expect(await counted()).toBe(before)
+  })
+
+  test('refuses numbers that JavaScript would round, and JSON that is nested too deeply', async () => {
+    const send = (json: string) => client.query('select oncue.enqueue($1, $2)', ['a', json])
+    await expect(send('{"id": 9007199254740993}')).rejects.toMatchObject({
+      ...INVALID,
+      detail: 'UNSAFE_NUMBER',
+    })
+    await send('{"id": 9007199254740991, "text": "9007199254740993", "rate": 0.12345678901234567}')
+    await expect(send('['.repeat(201) + ']'.repeat(201))).rejects.toMatchObject({ detail: 'INVALID_PAYLOAD' })
+    await send('['.repeat(200) + ']'.repeat(200))
+    await send(JSON.stringify(Array.from({ length: 500 }, () => [{ text: '[[' }])))
+  })
+})
+
+describe('with several builds installed', () => {
+  let shared: TestDatabase
+  let admin: pg.Client
+  beforeEach(async () => {
+    shared = await createPostgresDatabase(inject('postgresUrl'))
+    admin = new pg.Client(shared.url)
+    await admin.connect()
+  })
+  afterEach(async () => {
+    await admin.end()
+    await shared.drop()
+  })
+
+  const defaultQueue = async () => {
+    const made = await admin.query(`select oncue.enqueue('a', 'null') as id`)
+    const { rows } = await admin.query('select queue from oncue.jobs where id = $1', [made.rows[0].id])
+    return rows[0]?.queue
+  }
+
+  test('it calls the newest functions, keeps its grants, and goes back when they are removed', async () => {
+    const sources = await readSources()
+    const other = buildFunctions({
+      ...sources,
+      enqueue_one: String(sources.enqueue_one).replace("'{{defaults.queue}}'", "'newer'"),
+    })
+    await admin.query('revoke execute on function oncue.enqueue from public')
+    await admin.query(`update oncue.function_sets set installed_at = installed_at - interval '1 hour'`)
+    expect(await defaultQueue()).toBe('default')
+    await migrate(shared.url, { functions: other })
+    expect(await defaultQueue()).toBe('newer')
+    const { rows } = await admin.query(
+      `select has_function_privilege('public', 'oncue.enqueue(text, json, json)', 'execute') as may`,
+    )
+    expect(rows).toEqual([{ may: false }])
+    await admin.query(`update oncue.function_sets set last_seen = '2020-01-01'`)
+    await removeFunctions(shared.url, other.hash)
+    expect(await defaultQueue()).toBe('default')
+  })
+
+  test('a build that is older does not take it over', async () => {
+    await admin.query(`update oncue.function_sets set release = '10.0.0'`)
+    const sources = await readSources()
+    const older = buildFunctions({
+      ...sources,
+      enqueue_one: String(sources.enqueue_one).replace("'{{defaults.queue}}'", "'older'"),
+    })
+    await migrate(shared.url, { functions: older })
+    expect(await defaultQueue()).toBe('default')
+  })
+})

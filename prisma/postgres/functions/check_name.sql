@@ -1,0 +1,20 @@
+-- planner: none
+-- The rules of assertTopic and assertQueue in packages/core/src/names.ts.
+create function oncue.check_name(p_kind text, p_name text) returns void
+  language plpgsql
+as $$
+declare
+  c_part constant text := '[A-Za-z0-9_][A-Za-z0-9_./-]*';
+  c_length constant integer := case p_kind when 'topic' then {{limits.topicLength}} else {{limits.queueLength}} end;
+  v_fault constant text := case
+    when p_name is null then 'is missing'
+    when p_name = '' then 'is empty'
+    when length(p_name) > c_length then format('has %s characters, at most %s are allowed', length(p_name), c_length)
+    when p_kind = 'topic' and p_name ~ ('^(' || c_part || ':)?' || c_part || '$') then null
+    when p_kind = 'queue' and p_name ~ ('^' || c_part || '$') then null
+    else 'is not a valid name' end;
+begin
+  if v_fault is null then return; end if;
+  perform oncue.refuse('INVALID_' || upper(p_kind), concat_ws(' ', p_kind, to_json(left(p_name, 60))::text, v_fault),
+    format('Use letters, digits and _ . - /, at most %s', c_length) || case p_kind when 'topic' then ', with at most one "app:" prefix.' else '.' end);
+end $$;

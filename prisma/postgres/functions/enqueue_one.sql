@@ -1,0 +1,119 @@
+-- What the SQL API `oncue.enqueue` does: prepareJob of packages/core for callers without packages/core. What the
+-- options do not say comes from the definition that the topic's workers announced. The payload's schema is the worker's
+-- to check. An option that is null counts as absent.
+create function oncue.enqueue_one(p_topic text, p_payload json, p_options json) returns uuid
+  language plpgsql
+as $$
+declare
+  v_now constant timestamptz := oncue.clock();
+  v_payload constant text := coalesce(p_payload::text, 'null');
+  v_meta constant text := p_options ->> 'meta';
+  v constant jsonb := coalesce(p_options::jsonb, '{}');
+  v_unique constant jsonb := nullif(v -> 'unique', 'null');
+  v_after constant jsonb := nullif(v -> 'after', 'null');
+  v_policy json;
+  v_queue text;
+  v_retry record;
+  v_max_retries bigint;
+  v_run_at timestamptz;
+  v_delay bigint;
+  v_concurrency_key text;
+  v_concurrency_limit bigint;
+  v_on_conflict text;
+  v_job json;
+  v_made record;
+  v_parents uuid[];
+  v_on_parent_failure text;
+begin
+  perform oncue.check_name('topic', p_topic);
+  perform oncue.check_payload(v_payload, 'payload', {{limits.payloadBytes}});
+  perform oncue.check_fields('options', v, array['queue', 'priority', 'retry', 'timeoutMs', 'runAt', 'delay', 'maxRetries',
+    'unique', 'idempotencyKey', 'concurrencyKey', 'concurrencyLimit', 'after', 'onParentFailure', 'parentId', 'trace', 'meta']);
+  select t.policy into v_policy from oncue.topics t where t.topic = p_topic;
+
+  v_queue := coalesce(oncue.text_option('options.queue', v -> 'queue', {{limits.queueLength}}), v_policy ->> 'queue', '{{defaults.queue}}');
+  perform oncue.check_name('queue', v_queue);
+  v_retry := oncue.retry_option(v -> 'retry');
+  v_max_retries := oncue.integer_option('options.maxRetries', v -> 'maxRetries', 0, {{limits.maxRetries}});
+  if v_max_retries is not null and v_retry.max_retries is not null then
+    perform oncue.refuse('INVALID_INPUT', 'options.maxRetries and options.retry.max exclude each other', 'Send one of them.');
+  end if;
+  v_run_at := oncue.run_at_option(v -> 'runAt');
+  v_delay := oncue.integer_option('options.delay', v -> 'delay', 0, {{limits.delayMs}});
+  if v_run_at is not null and v_delay is not null then
+    perform oncue.refuse('INVALID_INPUT', 'options.runAt and options.delay exclude each other', 'Send one of them.');
+  end if;
+  v_concurrency_key := oncue.text_option('options.concurrencyKey', v -> 'concurrencyKey', {{limits.keyLength}});
+  v_concurrency_limit := oncue.integer_option('options.concurrencyLimit', v -> 'concurrencyLimit', 1, {{limits.concurrencyLimit}});
+  if v_concurrency_limit is not null and v_concurrency_key is null then
+    perform oncue.refuse('INVALID_INPUT', 'options.concurrencyLimit needs options.concurrencyKey', 'Send both, or neither.');
+  end if;
+  if v_unique is not null then
+    perform oncue.check_fields('options.unique', v_unique, '{key,scope,within,onConflict,ifRunning}');
+    if v_unique ->> 'key' is null then
+      perform oncue.refuse('INVALID_INPUT', 'options.unique.key is missing', 'Send a text of 1 to {{limits.keyLength}} characters.');
+    end if;
+    v_on_conflict := coalesce(
+      oncue.text_option('options.unique.onConflict', v_unique -> 'onConflict', 0, '{existing,replace,reject}'), 'existing');
+    if v_unique ->> 'ifRunning' is not null and v_on_conflict <> 'replace' then
+      perform oncue.refuse('INVALID_INPUT', 'options.unique.ifRunning needs onConflict: replace', 'Send both, or neither.');
+    end if;
+    -- A payload fits the schema of its own topic only.
+    if v_unique ->> 'scope' = 'all' and v_on_conflict = 'replace' then
+      perform oncue.refuse('INVALID_INPUT', 'options.unique: a key with scope all cannot replace, because its job may be of another topic',
+        'Use the scope topic, or another onConflict.');
+    end if;
+  end if;
+  if v_meta is not null then
+    if jsonb_typeof(v -> 'meta') <> 'object' then
+      perform oncue.refuse('INVALID_INPUT', 'options.meta must be an object', 'Correct the field that the message names.');
+    end if;
+    perform oncue.check_payload(v_meta, 'meta', {{limits.metaBytes}});
+  end if;
+  if v_after is not null then
+    if jsonb_typeof(v_after) <> 'array' or jsonb_array_length(v_after) > {{limits.parents}} then
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most {{limits.parents}} job ids', 'Correct the field that the message names.');
+    end if;
+    v_parents := array(select distinct oncue.job_id_option('options.after', a) from jsonb_array_elements(v_after) as a);
+  end if;
+  v_on_parent_failure := coalesce(
+    oncue.text_option('options.onParentFailure', v -> 'onParentFailure', 0, '{wait,stop,go_on,cancel}'), 'wait');
+
+  v_job := json_build_object(
+    'id', oncue.new_job_id(v_now),
+    'queue', v_queue,
+    'topic', p_topic,
+    'payload', case when octet_length(v_payload) <= {{limits.inlineBytes}} then v_payload end,
+    'big', case when octet_length(v_payload) > {{limits.inlineBytes}} then v_payload end,
+    'priority', coalesce(oncue.integer_option('options.priority', v -> 'priority', {{limits.priorityMin}}, {{limits.priorityMax}}),
+      (v_policy ->> 'priority')::bigint, {{defaults.priority}}),
+    'maxRetries', coalesce(v_max_retries, v_retry.max_retries, (v_policy ->> 'maxRetries')::bigint, {{defaults.maxRetries}}),
+    'retry', coalesce(v_retry.retry, (v_policy -> 'retry')::jsonb),
+    'timeoutMs', coalesce(oncue.integer_option('options.timeoutMs', v -> 'timeoutMs', 1, {{limits.timeoutMs}}),
+      (v_policy ->> 'timeoutMs')::bigint, {{defaults.timeoutMs}}),
+    'runAt', v_run_at,
+    'delayMs', coalesce(v_delay, 0),
+    'uniqueKey', oncue.text_option('options.unique.key', v_unique -> 'key', {{limits.keyLength}}),
+    'uniqueScope', nullif(oncue.text_option('options.unique.scope', v_unique -> 'scope', 0, '{topic,all}'), 'topic'),
+    'uniqueMs', oncue.integer_option('options.unique.within', v_unique -> 'within', 1, {{limits.delayMs}}),
+    'onConflict', v_on_conflict,
+    'ifRunning', coalesce(oncue.text_option('options.unique.ifRunning', v_unique -> 'ifRunning', 0, '{wait,start}'), 'wait'),
+    'onceKey', 'i:' || oncue.text_option('options.idempotencyKey', v -> 'idempotencyKey', {{limits.keyLength}}),
+    'onceMs', {{limits.idempotencyMs}},
+    'concurrencyKey', v_concurrency_key,
+    'concurrencyLimit', case when v_concurrency_key is not null then coalesce(v_concurrency_limit, 1) end,
+    'after', to_json(v_parents),
+    'parentId', oncue.job_id_option('options.parentId', v -> 'parentId'),
+    'trace', oncue.text_option('options.trace', v -> 'trace', {{limits.traceLength}}),
+    'meta', v_meta);
+  select e.job_id, e.outcome into v_made from oncue.enqueue_keyed(v_now, json_build_array(v_job)) e;
+  if v_made.outcome = 'created' and v_parents <> '{}' then
+    insert into oncue.deps (job_id, parent_id, policy)
+      select v_made.job_id, p, v_on_parent_failure from unnest(v_parents) as p on conflict do nothing;
+    perform oncue.link(v_now, array[v_made.job_id]);
+  elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
+    -- Heard by sleeping workers at the commit.
+    perform pg_notify('oncue', v_queue);
+  end if;
+  return v_made.job_id;
+end $$;
