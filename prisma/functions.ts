@@ -7,6 +7,8 @@ import {
   namesIn,
 } from '../packages/db/src/migrate/functions.ts'
 
+import { columnLists } from './column-lists.ts'
+
 const folder = new URL('./postgres/functions/', import.meta.url)
 
 /** name → text of postgres/functions/*.sql. */
@@ -64,7 +66,7 @@ const HEADER = `-- Written by generate.ts from functions/*.sql. Do not edit.
  */
 export function buildFunctions(
   sources: Readonly<Record<string, string>>,
-  { columns = {}, schema = 'oncue' }: BuildOptions = {},
+  { columns = columnLists(), schema = 'oncue' }: BuildOptions = {},
 ): FunctionSet & { readonly install: string } {
   const built = new Map(
     Object.entries(sources)

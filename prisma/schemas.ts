@@ -25,6 +25,7 @@ generator client {
   runtime             = "nodejs"
   moduleFormat        = "esm"
   importFileExtension = "ts"
+  compilerBuild       = "small"
 }
 
 datasource db {

@@ -214,9 +214,7 @@ begin
 end $$;
 
 create type oncue.work_row as (
-  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint,
-  run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint,
-  crashes smallint, timeout_ms integer, extras json
+  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, visible_at timestamptz, extras json
 );
 
 create function oncue.claim(
@@ -259,6 +257,7 @@ declare
   v_looks integer := 0;
   v_stopped text[] := '{}';
   v_skipped text[] := '{}';
+  v_row oncue.work_row;
 begin
   perform oncue.require_read_committed();
   foreach v_queue in array p_queues loop
@@ -372,12 +371,8 @@ begin
           status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1,
           started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
         where j.ctid = any (v_rows)
-        returning 'j'::"char", j.id, j.run, j.queue, j.topic,
-          coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')),
-          j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
-          case when num_nonnulls(j.retry, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key) > 0 then
-            json_build_object('retry', j.retry, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace,
-              'meta', j.meta, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key) end;
+        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+          j.visible_at, case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
         v_left := v_left - cardinality(v_rows);
         v_room := v_room - cardinality(v_rows);
       end if;
@@ -413,11 +408,15 @@ begin
       v_stopped := v_stopped || v_queue;
     end if;
   end loop;
-  return next row ('c', null, null, null, null,
-                   case when cardinality(v_stopped || v_skipped) > 0 then
-                     json_build_object('stopped', v_stopped, 'skipped', v_skipped) end,
-                   null, case when v_left = p_limit then v_next_due end, v_now,
-                   null, null, null, null, null, null)::oncue.work_row;
+  v_row.kind := 'c';
+  v_row.visible_at := v_now;
+  if v_left = p_limit then
+    v_row.run_at := v_next_due;
+  end if;
+  if cardinality(v_stopped || v_skipped) > 0 then
+    v_row.extras := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
+  end if;
+  return next v_row;
 end $$;
 
 create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
@@ -484,12 +483,10 @@ begin
       (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
   ), kept as (
     insert into oncue.history
-      (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, started_at, finished_at,
-       locked_by, status, last_error, fingerprint)
+      (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope,
+       id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
        crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
        case when started_at is null then last_error else oncue.crash_error(topic) end,
        case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
@@ -602,13 +599,11 @@ begin
     returning j.*
   ), kept as (
     insert into oncue.history
-      (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, finished_at, status,
-       last_error, fingerprint)
+      (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, finished_at, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
-       p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
+       id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
     from gone
     on conflict (id) do nothing
     returning id
@@ -706,18 +701,16 @@ begin
   -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
   perform pg_advisory_xact_lock('oncue.keys'::regclass::int, b.bucket) from (
     select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
-    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, "uniqueKey" text, "uniqueScope" text)
+    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
     cross join lateral (values
-      (j.topic, j."onceKey"), (case when j."uniqueScope" = 'all' then '' else j.topic end, 'u:' || j."uniqueKey")
+      (j.topic, j."onceKey"), (case when j.unique_scope = 'all' then '' else j.topic end, 'u:' || j.unique_key)
     ) as k(topic, key)
     where k.key is not null order by 1) b;
   v_reserved := oncue.reserve_keys(v_now, p_jobs);
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
-      id uuid, queue text, topic text, payload text, big text, priority smallint, "maxRetries" smallint,
-      "timeoutMs" integer, retry json, "uniqueKey" text, "uniqueScope" text, "uniqueMs" bigint, "onConflict" text,
-      "ifRunning" text, "onceKey" text, "onceMs" bigint, "sameQueue" boolean, "concurrencyKey" text,
-      "concurrencyLimit" smallint, "parentId" uuid, trace text, meta text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+      id uuid, queue text, topic text, payload text, priority smallint, max_retries smallint, timeout_ms integer, retry text, unique_key text, unique_scope text, concurrency_key text, concurrency_limit smallint, parent_id uuid, trace text, meta text, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
+      "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
     n := v.n; job_id := v.id; outcome := 'created';
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
@@ -735,8 +728,8 @@ begin
       end if;
     end if;
 
-    if v."uniqueKey" is not null then
-      v_key := oncue.take_key(v_now, case when v."uniqueScope" = 'all' then '' else v.topic end, 'u:' || v."uniqueKey",
+    if v.unique_key is not null then
+      v_key := oncue.take_key(v_now, case when v.unique_scope = 'all' then '' else v.topic end, 'u:' || v.unique_key,
         v.id, v."uniqueMs", v."onConflict" = 'replace');
       if v_key.job_id <> v.id then
         if v."sameQueue" then
@@ -758,7 +751,7 @@ begin
             where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
           if v."onConflict" = 'replace' then
             outcome := 'replaced';
-            perform oncue.replace(v_now, v_key.job_id, v.payload, v.big, v.priority, v_due, v.meta, v.trace);
+            perform oncue.replace(v_now, v_key.job_id, v_due, v.big, v.payload, v.priority, v.trace, v.meta);
             update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond'
               where k.topic = v_key.topic and k.key = v_key.key;
           end if;
@@ -782,11 +775,11 @@ begin
     v_deps := coalesce(jsonb_array_length(v.after), 0)
       + (v_runs is not null and not coalesce(v.after ? v_runs::text, false))::integer;
     insert into oncue.jobs
-      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key,
-       concurrency_limit, parent_id, trace, meta, created, updated, run_at, visible_at, status, deps_left)
+      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, trace, meta,
+       created, updated, run_at, visible_at, status, deps_left)
     values
-      (v.id, v.queue, v.topic, v.payload::json, v.priority, v."maxRetries", v."timeoutMs", v.retry, v."uniqueKey",
-       v."uniqueScope", v."concurrencyKey", v."concurrencyLimit", v."parentId", v.trace, v.meta::jsonb, v_now, v_now, v_due,
+      (v.id, v.queue, v.topic, v.payload::json, v.priority, v.max_retries, v.timeout_ms, v.retry::json, v.unique_key, v.unique_scope, v.concurrency_key, v.concurrency_limit, v.parent_id, v.trace, v.meta::jsonb,
+       v_now, v_now, v_due,
        case when v_deps = 0 then v_due end,
        (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
     if v_runs is not null then
@@ -1440,7 +1433,7 @@ begin
 end $$;
 
 create function oncue.replace(
-  p_now timestamptz, p_id uuid, p_payload text, p_big text, p_priority smallint, p_due timestamptz, p_meta text, p_trace text
+  p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, p_payload text, p_priority smallint, p_trace text, p_meta text
 ) returns void
   language plpgsql
   set enable_seqscan = off
@@ -1454,7 +1447,7 @@ begin
   perform oncue.forget_meta(array_agg(j.id)) from oncue.jobs j
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
-    payload = p_payload::json, priority = p_priority, run_at = p_due, updated = p_now, meta = p_meta::jsonb, trace = p_trace,
+    payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, run_at = p_due, updated = p_now,
     -- One that is held back by a full concurrency key stays so only if it is due: whoever frees a slot does not look.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
@@ -1517,13 +1510,8 @@ begin
     from back b group by b.queue, b.topic
   ), moved as (
     insert into oncue.jobs
-      (id, created, updated, status, run_at, visible_at, run, timeout_ms, priority, max_retries, queue, topic, payload,
-       retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error,
-       fingerprint, trace, meta)
-    select
-       b.id, b.created, v_now, 'pending', v_now, v_now, b.run, coalesce(b.timeout_ms, 600000), b.priority, b.max_retries, b.queue,
-       b.topic, b.payload, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress,
-       b.last_error, b.fingerprint, b.trace, b.meta
+      (id, run, queue, topic, payload, priority, created, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta, updated, status, run_at, visible_at)
+    select b.id, b.run, b.queue, b.topic, b.payload, b.priority, b.created, b.max_retries, b.timeout_ms, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress, b.last_error, b.fingerprint, b.trace, b.meta, v_now, 'pending', v_now, v_now
     from back b
   )
   select array_agg(b.id) into v_done from back b;
@@ -1651,10 +1639,10 @@ begin
     into v_keys, v_topics, v_replaces
     from (
       select k.key, k.topic, bool_or(k.replaces) as replaces
-      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, "uniqueKey" text, "uniqueScope" text, "onConflict" text),
+      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
         lateral (values
           (j."onceKey", j.topic, false),
-          ('u:' || j."uniqueKey", case when j."uniqueScope" = 'all' then '' else j.topic end, j."onConflict" = 'replace')
+          ('u:' || j.unique_key, case when j.unique_scope = 'all' then '' else j.topic end, j."onConflict" = 'replace')
         ) as k(key, topic, replaces)
       where k.key is not null
       group by k.key, k.topic
@@ -1760,8 +1748,16 @@ begin
 end $$;
 
 create function oncue.run_row(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row
-  language sql immutable
-  return row (p_kind, p_id, p_run, null, null, null, null, null, null, null, null, null, null, null, null)::oncue.work_row;
+  language plpgsql immutable
+as $$
+declare
+  v_row oncue.work_row;
+begin
+  v_row.kind := p_kind;
+  v_row.id := p_id;
+  v_row.run := p_run;
+  return v_row;
+end $$;
 
 create function oncue.settle(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
@@ -1800,12 +1796,10 @@ begin
           returning j.*, p_results[width_bucket(j.id, p_ids)] as result
         ), kept as (
           insert into oncue.history
-            (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
-             unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
-             started_at, finished_at, locked_by, status, result, last_error, fingerprint)
+            (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+             crashes, started_at, finished_at, locked_by, status, result, last_error, fingerprint)
           select
-             id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-             payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope,
+             id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
              crashes, coalesce(started_at, v_now), v_now, locked_by, 'completed', result, last_error, fingerprint
           from done
         ), counted as (
@@ -1953,13 +1947,11 @@ begin
       s.kind, s.error, s.fingerprint as new_fingerprint
   ), kept as (
     insert into oncue.history
-      (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, started_at, finished_at,
-       locked_by, status, last_error, fingerprint)
+      (id, run, queue, topic, payload, priority, run_at, created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
-       coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
+       id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
+       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
        coalesce(new_fingerprint, fingerprint)
     from ended
     on conflict (id) do nothing

@@ -1,12 +1,16 @@
 import type { Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { Logger } from './log.ts'
 
-type Kept = Pick<Store, 'audit' | 'operations' | 'alerts' | 'now'>
+type Kept = {
+  readonly store: Pick<Store, 'now'>
+  readonly control: Pick<Control, 'audit' | 'operations' | 'alerts'>
+}
 
 interface Rule {
   readonly keepMs: number
-  /** One batch; answers how many. */
-  readonly prune: (store: Kept, rule: { before: Date; limit: number }) => Promise<number>
+  /** One batch; returns how many. */
+  readonly prune: (kept: Kept['control'], rule: { before: Date; limit: number }) => Promise<number>
 }
 
 const DAY_MS = 86_400_000
@@ -17,22 +21,22 @@ const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany']
 
 /** There are as many enqueues as jobs, so they go with the jobs; what people did is kept as long as what failed. */
 const RULES: readonly Rule[] = [
-  { keepMs: 7 * DAY_MS, prune: (store, rule) => store.audit.prune({ ...rule, actions: ENQUEUES }) },
-  { keepMs: 90 * DAY_MS, prune: (store, rule) => store.audit.prune(rule) },
-  { keepMs: 90 * DAY_MS, prune: (store, rule) => store.operations.prune(rule) },
-  { keepMs: 30 * DAY_MS, prune: (store, rule) => store.alerts.prune(rule) },
+  { keepMs: 7 * DAY_MS, prune: ({ audit }, rule) => audit.prune({ ...rule, actions: ENQUEUES }) },
+  { keepMs: 90 * DAY_MS, prune: ({ audit }, rule) => audit.prune(rule) },
+  { keepMs: 90 * DAY_MS, prune: ({ operations }, rule) => operations.prune(rule) },
+  { keepMs: 30 * DAY_MS, prune: ({ alerts }, rule) => alerts.prune(rule) },
 ]
 
 /** Keeps what people leave behind from growing for ever. Several processes may do it at once. */
 export class Retention {
-  readonly #store: Kept
+  readonly #kept: Kept
   readonly #log: Pick<Logger, 'warn'>
   #timer: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(store: Kept, log: Pick<Logger, 'warn'>) {
-    this.#store = store
+  constructor(kept: Kept, log: Pick<Logger, 'warn'>) {
+    this.#kept = kept
     this.#log = log
   }
 
@@ -45,11 +49,11 @@ export class Retention {
   }
 
   async prune(): Promise<void> {
-    const now = (await this.#store.now()).getTime()
+    const now = (await this.#kept.store.now()).getTime()
     for (const { keepMs, prune } of RULES) {
       const before = new Date(now - keepMs)
       for (let pruned = BATCH; pruned >= BATCH && !this.#isClosed; )
-        pruned = await prune(this.#store, { before, limit: BATCH })
+        pruned = await prune(this.#kept.control, { before, limit: BATCH })
     }
   }
 

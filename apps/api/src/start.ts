@@ -52,10 +52,10 @@ export async function startApi(
     const settings = createSettings(control, config.settings)
     const verifyJwt = config.jwt ? createJwtVerifier(config.jwt) : null
     const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null })
-    const live = new Live(store, config.environment)
+    const live = new Live({ store, control }, config.environment)
     const { environment, publicUrl } = config
-    const delivery = new Delivery({ ...config.delivery, store, log, environment, publicUrl })
-    const bulk = new BulkRunner(store, log)
+    const delivery = new Delivery({ ...config.delivery, store, control, log, environment, publicUrl })
+    const bulk = new BulkRunner(store, control, log)
     const services: Services = {
       store,
       control,
@@ -73,7 +73,7 @@ export async function startApi(
       publicUrl,
     }
     const { adminToken } = await auth.bootstrap()
-    await store.alertRules.addDefaults()
+    await control.alertRules.addDefaults()
     const { appDir, corsOrigins, trustProxy, ratePerToken, ratePerAddress } = config
     const app = await createServer(services, {
       appDir,
@@ -82,10 +82,10 @@ export async function startApi(
       limits: { perToken: ratePerToken, perAddress: ratePerAddress },
     })
     const url = await listen(app, config)
-    const retention = new Retention(store, log)
+    const retention = new Retention({ store, control }, log)
     const gauges = new GaugeRecorder(store, log)
     const notify = delivery.notify.bind(delivery)
-    const alerts = new AlertEvaluator({ store, notify, log })
+    const alerts = new AlertEvaluator({ store, control, notify, log })
     if (background) for (const duty of [retention, bulk, delivery, gauges, alerts]) duty.start()
     let closed: Promise<void> | undefined
     const close = async () => {

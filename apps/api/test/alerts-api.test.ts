@@ -1,5 +1,6 @@
 import type { Alert } from '@oncue/core'
 import { type AlertEpisode, type AlertRow, openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it, vi } from 'vitest'
 import { startProcess, stop } from './api-process.ts'
 import {
@@ -18,7 +19,7 @@ const HOUR = 3_600_000
 const start = (dialect: Dialect) => startTestApi(dialect, { background: false })
 
 /** As an evaluation writes it. */
-async function anAlert({ store }: TestApi, changes: Partial<AlertEpisode> = {}): Promise<AlertRow> {
+async function anAlert({ store, control }: TestApi, changes: Partial<AlertEpisode> = {}): Promise<AlertRow> {
   const now = await store.now()
   const after: AlertEpisode = {
     ...{ ruleId: crypto.randomUUID(), kind: 'oldest_waiting', queue: 'mail', status: 'firing' },
@@ -27,7 +28,7 @@ async function anAlert({ store }: TestApi, changes: Partial<AlertEpisode> = {}):
     ...changes,
   }
   await store.alerts.record(now, [{ before: null, after }])
-  const row = (await store.alerts.list()).items.find(({ ruleId }) => ruleId === after.ruleId)
+  const row = (await control.alerts.list()).items.find(({ ruleId }) => ruleId === after.ruleId)
   if (!row) throw new Error('it did not begin')
   return row
 }
@@ -106,7 +107,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     await until([[]])
     const alert = await anAlert(api)
     await until([[], ['firing']])
-    await api.store.alerts.ack(alert.id, 'ada')
+    await api.control.alerts.ack(alert.id, 'ada')
     await until([[], ['firing'], ['acked']])
     await resolve(api, alert)
     await until([[], ['firing'], ['acked'], []])
@@ -149,16 +150,17 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     const receiver = await Receiver.listen()
     const database = await createDatabase(dialect)
     const store = await openStore(database.url)
-    const rule = await store.alertRules.create({
+    const control = await openControl(store)
+    const rule = await control.alertRules.create({
       ...{ name: 'mail must run', kind: 'paused', queue: 'mail', threshold: 0, forMs: 0, enabled: true },
     })
     await store.pause('mail', 'ada')
-    await store.channels.create({ kind: 'webhook', name: 'pager', address: receiver.url })
+    await control.channels.create({ kind: 'webhook', name: 'pager', address: receiver.url })
 
     const env = { ONCUE_WEBHOOK_PRIVATE_ADDRESSES: 'true' }
     const processes = await Promise.all([1, 2].map(() => startProcess(database.url, env)))
     await receiver.until(1)
-    await store.alertRules.update(rule.id, { enabled: false })
+    await control.alertRules.update(rule.id, { enabled: false })
     await receiver.until(2)
     expect(await Promise.all(processes.map(stop))).toEqual([0, 0])
     expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual([

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AlertKind, type JobError, prepareJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
+import { type Control, openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AlertEvaluator } from '../src/alerts/evaluator.ts'
 import type { Notification } from '../src/alerts/notification.ts'
@@ -27,18 +28,21 @@ class Scene {
   #ms = Date.UTC(2026, 0, 1)
   readonly #url: string
   readonly store: Store
+  readonly control: Control
   readonly told: Notification[] = []
 
-  private constructor(url: string, store: Store) {
+  private constructor(url: string, store: Store, control: Control) {
     this.#url = url
     this.store = store
+    this.control = control
   }
 
   static async open(dialect: Dialect): Promise<Scene> {
     const database = await createDatabase(dialect)
     const clock = () => scene.now()
-    const scene: Scene = new Scene(database.url, await openStore(database.url, { clock }))
-    await scene.store.alertRules.addDefaults()
+    const store = await openStore(database.url, { clock })
+    const scene: Scene = new Scene(database.url, store, await openControl(store))
+    await scene.control.alertRules.addDefaults()
     onTestFinished(async () => {
       await scene.store.close()
       await database.drop()
@@ -61,7 +65,7 @@ class Scene {
 
   evaluator(store: Store = this.store): AlertEvaluator {
     const notify = async (notification: Notification) => void this.told.push(notification)
-    return new AlertEvaluator({ store, notify, log: silentLogger })
+    return new AlertEvaluator({ store, control: this.control, notify, log: silentLogger })
   }
 
   /** Lets so much time go by, looking as often as it takes; the worker is alive, if there is one. */
@@ -75,7 +79,7 @@ class Scene {
   }
 
   async alerts(kind?: AlertKind) {
-    const { items } = await this.store.alerts.list()
+    const { items } = await this.control.alerts.list()
     return items.filter((alert) => kind === undefined || alert.kind === kind)
   }
 
@@ -94,9 +98,9 @@ class Scene {
 
   /** The quickest way to trouble: a rule that a queue was paused at all. */
   async pauseWithRule(forMs = 0): Promise<void> {
-    for (const { id } of await this.store.alertRules.list()) await this.store.alertRules.delete(id)
+    for (const { id } of await this.control.alertRules.list()) await this.control.alertRules.delete(id)
     const rule = { name: 'paused', kind: 'paused', queue: null, threshold: 0, forMs, enabled: true } as const
-    await this.store.alertRules.create(rule)
+    await this.control.alertRules.create(rule)
     await this.store.pause('mail', 'Ada')
     this.advance(SECOND)
   }
@@ -210,7 +214,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
         await scene.watch(evaluator, MINUTE)
         await scene.run('complete')
       }
-      expect(await scene.store.alerts.episodes()).toEqual([])
+      expect(await scene.control.alerts.episodes()).toEqual([])
       expect(await scene.alerts()).toEqual([])
       await presence.leave()
     })
@@ -224,7 +228,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       await scene.store.enqueue([prepareJob('oncue:notify', {}, { queue: 'oncue' })])
       scene.advance(10 * MINUTE)
       await scene.watch(scene.evaluator(), 10 * MINUTE)
-      expect(await scene.store.alerts.episodes()).toEqual([])
+      expect(await scene.control.alerts.episodes()).toEqual([])
     })
 
     it('a worker of which nobody has heard for a minute counts as dead', async () => {
@@ -276,7 +280,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await scene.pauseWithRule()
     await evaluator.tick()
     const [alert] = await scene.alerts()
-    await scene.store.alerts.snooze(alert?.id ?? '', new Date(scene.now().getTime() + 10 * MINUTE), 'Ada')
+    await scene.control.alerts.snooze(alert?.id ?? '', new Date(scene.now().getTime() + 10 * MINUTE), 'Ada')
     await scene.watch(evaluator, 10 * MINUTE - 1)
     expect(scene.kinds()).toEqual(['firing'])
     scene.advance(1)
@@ -291,7 +295,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await scene.pauseWithRule()
     await evaluator.tick()
     const [alert] = await scene.alerts()
-    await scene.store.alerts.ack(alert?.id ?? '', 'Bob')
+    await scene.control.alerts.ack(alert?.id ?? '', 'Bob')
     await scene.watch(evaluator, 10 * MINUTE)
     expect(scene.kinds()).toEqual(['firing'])
     await scene.store.resume('mail')
@@ -305,8 +309,8 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     const evaluator = scene.evaluator()
     await scene.pauseWithRule()
     await evaluator.tick()
-    const rule = (await scene.store.alertRules.list()).find(({ builtIn }) => builtIn === null)
-    await scene.store.alertRules.update(rule?.id ?? '', { enabled: false })
+    const rule = (await scene.control.alertRules.list()).find(({ builtIn }) => builtIn === null)
+    await scene.control.alertRules.update(rule?.id ?? '', { enabled: false })
     await scene.watch(evaluator, MINUTE)
     expect(scene.kinds()).toEqual(['firing', 'resolved'])
   })
@@ -336,7 +340,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await first.tick()
     scene.advance(TERM - 1)
     await second.tick()
-    expect((await scene.store.alerts.episodes())[0]?.lookedAt).not.toEqual(scene.now())
+    expect((await scene.control.alerts.episodes())[0]?.lookedAt).not.toEqual(scene.now())
     scene.advance(1)
     await second.tick()
     expect(scene.kinds()).toEqual([])
@@ -359,7 +363,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     scene.advance(1)
     await second.tick()
     expect(scene.kinds()).toEqual(['firing'])
-    expect((await scene.store.alerts.episodes())[0]?.lookedAt).toEqual(scene.now())
+    expect((await scene.control.alerts.episodes())[0]?.lookedAt).toEqual(scene.now())
   })
 
   it('one that was asleep for longer than its term changes nothing that the next one has seen', async () => {
@@ -392,7 +396,12 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       if (ids.length < 3) throw new Error('the database is away')
     }
     const warn = vi.fn()
-    const evaluator = new AlertEvaluator({ store: scene.store, notify, log: { warn } })
+    const evaluator = new AlertEvaluator({
+      store: scene.store,
+      control: scene.control,
+      notify,
+      log: { warn },
+    })
     await scene.pauseWithRule()
     for (let n = 0; n < 5; n++) {
       await evaluator.tick()
@@ -407,12 +416,12 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     const scene = await Scene.open(dialect)
     const notify = () => new Promise<void>(() => {})
     await scene.pauseWithRule()
-    void new AlertEvaluator({ store: scene.store, notify, log: silentLogger }).tick()
-    await vi.waitFor(async () => expect(await scene.store.alerts.untold()).toHaveLength(1))
+    void new AlertEvaluator({ ...scene, notify, log: silentLogger }).tick()
+    await vi.waitFor(async () => expect(await scene.control.alerts.untold()).toHaveLength(1))
     scene.advance(TERM)
     await scene.evaluator(await scene.openStore()).tick()
     expect(scene.kinds()).toEqual(['firing'])
-    expect(await scene.store.alerts.untold()).toEqual([])
+    expect(await scene.control.alerts.untold()).toEqual([])
   })
 
   it('where nothing happens nothing is written but who leads', async () => {
@@ -429,7 +438,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await evaluator.tick()
     await scene.store.resume('mail')
     await scene.watch(evaluator, 2 * MINUTE)
-    const retention = new Retention(scene.store, silentLogger)
+    const retention = new Retention(scene, silentLogger)
     scene.advance(29 * DAY)
     await retention.prune()
     expect(await scene.alerts()).toHaveLength(1)
@@ -442,16 +451,17 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
   it('that the last worker was killed is noticed, though no worker is left to notice', async () => {
     const database = await createDatabase(dialect)
     const store = await openStore(database.url)
-    await store.alertRules.addDefaults()
-    const rule = (await store.alertRules.list()).find(({ kind }) => kind === 'no_workers')
-    await store.alertRules.update(rule?.id ?? '', { forMs: 0 })
+    const control = await openControl(store)
+    await control.alertRules.addDefaults()
+    const rule = (await control.alertRules.list()).find(({ kind }) => kind === 'no_workers')
+    await control.alertRules.update(rule?.id ?? '', { forMs: 0 })
     await store.enqueue([prepareJob('mail', {}, { queue: 'mail' })])
     const worker = fork(new URL('./attending.ts', import.meta.url), [database.url], { execArgv: [] })
     await once(worker, 'message')
 
     const told: string[] = []
     const notify = async ({ summary }: Notification) => void told.push(summary)
-    const evaluator = new AlertEvaluator({ store, notify, log: silentLogger })
+    const evaluator = new AlertEvaluator({ store, control, notify, log: silentLogger })
     await evaluator.tick()
     expect(told).toEqual([])
     worker.kill('SIGKILL')

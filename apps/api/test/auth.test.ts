@@ -1,6 +1,6 @@
 import type { Role } from '@oncue/core'
-import { type NewToken, openStore, type Store } from '@oncue/db'
-import { type Control, openControl } from '@oncue/db/control'
+import { openStore, type Store } from '@oncue/db'
+import { type Control, type NewToken, openControl } from '@oncue/db/control'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { createAuth } from '../src/auth/auth.ts'
@@ -55,9 +55,9 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     return process
   }
 
-  async function aToken(store: Store, changes: Partial<NewToken> = {}) {
+  async function aToken(control: Control, changes: Partial<NewToken> = {}) {
     const secret = newSecret()
-    const row = await store.tokens.create({
+    const row = await control.tokens.create({
       ...{ kind: 'token', name: 'shop', role: 'producer', hash: hashSecret(secret) },
       ...changes,
     })
@@ -72,8 +72,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
 
   describe('who asks', () => {
     it('is known by a bearer token, whatever the case of the word', async () => {
-      const { auth, store } = await start()
-      const { secret, id } = await aToken(store, { allowedTopics: ['mail'] })
+      const { auth, control } = await start()
+      const { secret, id } = await aToken(control, { allowedTopics: ['mail'] })
       for (const authorization of [`Bearer ${secret}`, `bearer ${secret}`, `BEARER   ${secret} `]) {
         expect(await auth.identify({ authorization })).toEqual({
           ...{ kind: 'token', id, tokenId: id, name: 'shop', role: 'producer' },
@@ -102,25 +102,25 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     })
 
     it('is refused with the hash instead of the secret', async () => {
-      const { auth, store } = await start()
-      const { secret } = await aToken(store)
+      const { auth, control } = await start()
+      const { secret } = await aToken(control)
       const authorization = `Bearer ${hashSecret(secret)}`
       await expect(auth.identify({ authorization })).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
     })
 
     it('is known by a session, and acts as the token that signed in', async () => {
-      const { auth, store } = await start()
-      const { id: parentId } = await aToken(store)
-      const { id, cookie } = await aToken(store, { kind: 'session', parentId, role: 'viewer' })
+      const { auth, control } = await start()
+      const { id: parentId } = await aToken(control)
+      const { id, cookie } = await aToken(control, { kind: 'session', parentId, role: 'viewer' })
       expect(await auth.identify({ cookie: `theme=dark; ${cookie}` })).toMatchObject({
         ...{ kind: 'session', id: parentId, tokenId: id, role: 'viewer' },
       })
     })
 
     it('cannot use a session as a token, nor a token as a session', async () => {
-      const { auth, store } = await start()
-      const token = await aToken(store)
-      const session = await aToken(store, { kind: 'session', parentId: token.id })
+      const { auth, control } = await start()
+      const token = await aToken(control)
+      const session = await aToken(control, { kind: 'session', parentId: token.id })
       const refused = { code: 'UNAUTHORIZED' }
       // Also while they are known as what they are.
       await auth.identify({ authorization: token.authorization })
@@ -131,10 +131,10 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
 
     it('is known by a JWT where that is set up, beside tokens', async () => {
       const jwt = as('viewer', { kind: 'jwt', id: 'u1' })
-      const { auth, store } = await start({ jwt })
+      const { auth, control } = await start({ jwt })
       expect(await auth.identify({ authorization: 'Bearer eyJh.bb.cc' })).toEqual(jwt)
       for (const secret of [newSecret(), 'my.own.token']) {
-        const { id } = await store.tokens.create({
+        const { id } = await control.tokens.create({
           ...{ kind: 'token', name: 'shop', role: 'producer', hash: hashSecret(secret) },
         })
         const authorization = `Bearer ${secret}`
@@ -143,25 +143,25 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     })
 
     it('is asked of the database once, however many requests there are', async () => {
-      const { auth, store } = await start()
-      const { authorization } = await aToken(store)
+      const { auth, store, control } = await start()
+      const { authorization } = await aToken(control)
       const find = vi.spyOn(store.tokens, 'find')
       await Promise.all(Array.from({ length: 100 }, () => auth.identify({ authorization })))
       expect(find).toHaveBeenCalledOnce()
     })
 
     it('is noted on the token', async () => {
-      const { auth, store } = await start()
-      const { authorization } = await aToken(store)
+      const { auth, store, control } = await start()
+      const { authorization } = await aToken(control)
       const before = await store.now()
       await auth.identify({ authorization })
-      const [token] = await store.tokens.list()
+      const [token] = await control.tokens.list()
       expect(token?.lastUsed?.getTime()).toBeGreaterThanOrEqual(before.getTime())
     })
 
     it('is refused at once where the token was revoked, and elsewhere within a second', async () => {
       const [here, there] = [await start(), await start()]
-      const { authorization, id } = await aToken(here.store)
+      const { authorization, id } = await aToken(here.control)
       for (const { auth } of [here, there]) await auth.identify({ authorization })
       await here.store.tokens.revoke(id)
       await here.auth.changed()
@@ -307,8 +307,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
   })
 
   describe('a stream', () => {
-    async function streaming({ auth, store }: Process, changes: Partial<NewToken> = {}) {
-      const token = await aToken(store, { role: 'viewer', ...changes })
+    async function streaming({ auth, control }: Process, changes: Partial<NewToken> = {}) {
+      const token = await aToken(control, { role: 'viewer', ...changes })
       const principal = await auth.identify({ authorization: token.authorization })
       return { ...token, principal, ...auth.whileValid(principal) }
     }
@@ -332,8 +332,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
 
     it('of a session ends when the token that signed in is revoked', async () => {
       const here = await start()
-      const { id: parentId } = await aToken(here.store, { role: 'viewer' })
-      const session = await aToken(here.store, { kind: 'session', role: 'viewer', parentId })
+      const { id: parentId } = await aToken(here.control, { role: 'viewer' })
+      const session = await aToken(here.control, { kind: 'session', role: 'viewer', parentId })
       const { signal } = here.auth.whileValid(await here.auth.identify({ cookie: session.cookie }))
       await here.store.tokens.revoke(parentId)
       await aborted(signal)

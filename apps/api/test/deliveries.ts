@@ -1,6 +1,7 @@
 import type { Alert } from '@oncue/core'
 import { type ChannelRow, openStore, type Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
+import { type Control, openControl } from '@oncue/db/control'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { Notification } from '../src/alerts/notification.ts'
 import { Delivery, type DeliveryOptions } from '../src/delivery/delivery.ts'
@@ -30,11 +31,13 @@ export function aNotification(changes: Partial<Notification> = {}): Notification
 export class Office {
   readonly delivery: Delivery
   readonly store: Store
+  readonly control: Control
   readonly clock: TestClock
 
-  constructor(delivery: Delivery, store: Store, clock: TestClock) {
+  constructor(delivery: Delivery, store: Store, control: Control, clock: TestClock) {
     this.delivery = delivery
     this.store = store
+    this.control = control
     this.clock = clock
   }
 
@@ -44,8 +47,9 @@ export class Office {
   ): Promise<Office> {
     const database = url === undefined ? await createDatabase(dialect) : undefined
     const store = await openStore(url ?? database?.url ?? '', { clock: clock.now })
+    const control = await openControl(store)
     const delivery = new Delivery({
-      ...{ store, log: silentLogger, allowPrivateAddresses: true, pushUrl: 'http://127.0.0.1:1' },
+      ...{ store, control, log: silentLogger, allowPrivateAddresses: true, pushUrl: 'http://127.0.0.1:1' },
       ...{ pushAccessToken: null, environment: 'production', publicUrl: 'https://oncue.example' },
       ...options,
     })
@@ -55,11 +59,11 @@ export class Office {
       await database?.drop()
     })
     if (!isIdle) delivery.start()
-    return new Office(delivery, store, clock)
+    return new Office(delivery, store, control, clock)
   }
 
   webhook(address: string, kind: 'webhook' | 'slack' = 'webhook'): Promise<ChannelRow> {
-    return this.store.channels.create({ kind, name: 'pager', address, secret: 'whsec_test' })
+    return this.control.channels.create({ kind, name: 'pager', address, secret: 'whsec_test' })
   }
 
   /** An alert that is stored. */
@@ -70,19 +74,19 @@ export class Office {
     const marks = { heldFor: queue === null ? [] : [queue], calmSince: null, resolvedAt: null }
     const after = { ...episode, ...marks, status: 'firing' as const }
     await this.store.alerts.record(now, [{ before: null, after }])
-    const [row] = await this.store.alerts.episodes()
+    const [row] = await this.control.alerts.episodes()
     return { ...ALERT, id: row?.id ?? '' }
   }
 
   async resolve(id: string): Promise<void> {
     const now = this.clock.now()
-    const before = await this.store.alerts.get(id)
+    const before = await this.control.alerts.get(id)
     const after = { ...before, status: 'resolved' as const, resolvedAt: now, transitions: 2 }
     await this.store.alerts.record(now, [{ before, after }])
   }
 
   channel(id: string) {
-    return this.store.channels.get(id)
+    return this.control.channels.get(id)
   }
 
   /** The job of the one delivery there is. */

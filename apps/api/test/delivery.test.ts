@@ -137,7 +137,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       for (const host of ['127.0.0.1', 'pager.example']) {
         const { id } = await office.webhook(`https://${host}:${receiver.port}/`)
         await isRefused(office, id)
-        await office.store.channels.remove(id)
+        await office.control.channels.remove(id)
       }
       expect(receiver.received).toEqual([])
     })
@@ -202,7 +202,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     const { id } = await office.webhook('http://127.0.0.1:1/')
     await office.delivery.notify(aNotification())
     await office.until(async () => expect((await office.job()).retries).toBe(1))
-    await office.store.channels.remove(id)
+    await office.control.channels.remove(id)
     office.advance(MINUTE)
     await office.untilStatus('cancelled')
   })

@@ -93,7 +93,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(days(device.created, device.idleUntil)).toBe(7)
     await api.client().settings.set.mutate({ deviceIdleDays: 30 })
     await client.health.get.query()
-    const used = await api.store.tokens.get(device.id)
+    const used = await api.control.tokens.get(device.id)
     expect(days(used?.lastUsed ?? new Date(0), used?.idleUntil)).toBe(30)
   })
 
@@ -107,7 +107,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
       code: 'RATE_LIMITED',
       details: { retryAfterSeconds: expect.any(Number) },
     })
-    expect(await api.store.tokens.list({ kind: 'device' })).toEqual([])
+    expect(await api.control.tokens.list({ kind: 'device' })).toEqual([])
   })
 
   it('are paired by a right code, however many wrong ones came from the same address', async () => {
@@ -176,7 +176,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     const { device } = await paired(api)
     const others = Array.from({ length: 1_000 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'))
     await Promise.all(
-      others.map((hash) => api.store.tokens.create({ kind: 'device', name: 'x', role: 'viewer', hash })),
+      others.map((hash) => api.control.tokens.create({ kind: 'device', name: 'x', role: 'viewer', hash })),
     )
     await api.client().devices.revoke.mutate({ id: device.id })
     expect(await api.store.tokens.usable([device.id])).toEqual(new Set())

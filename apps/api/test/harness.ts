@@ -1,5 +1,6 @@
 import { type EnqueueOptions, prepareJob, type Role } from '@oncue/core'
 import type { ClaimedJob, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import {
   createTRPCClient,
@@ -39,6 +40,10 @@ export class TestApi {
   /** The server's own store: what it did can be looked at, and jobs can be run. */
   get store(): Store {
     return this.#api.services.store
+  }
+
+  get control(): Control {
+    return this.#api.services.control
   }
 
   get services() {

@@ -1,5 +1,6 @@
 import { DEFAULT_ALERT_RULES, type Health, INTERNAL_QUEUE, prepareJob, SPARK_MINUTES } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
+import { type Control, openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FactReader } from '../src/health/facts.ts'
 import { GaugeRecorder } from '../src/health/gauge-recorder.ts'
@@ -17,11 +18,13 @@ const ERROR = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
 /** A store whose clock is moved by hand. */
 class Installation {
   readonly store: Store
+  readonly control: Control
   readonly #clock: { now: number }
   readonly #workers: string[] = []
 
-  constructor(store: Store, clock: { now: number }) {
+  constructor(store: Store, control: Control, clock: { now: number }) {
     this.store = store
+    this.control = control
     this.#clock = clock
   }
 
@@ -33,7 +36,7 @@ class Installation {
       await store.close()
       await database?.drop()
     })
-    return new Installation(store, clock)
+    return new Installation(store, await openControl(store), clock)
   }
 
   get now(): Date {
@@ -74,7 +77,7 @@ class Installation {
 
   /** As it is now, with nothing remembered. */
   health(): Promise<Health> {
-    return new HealthBoard(this.store, 'production').get()
+    return new HealthBoard(this, 'production').get()
   }
 
   /** In one line for each queue. */
@@ -230,7 +233,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     await here.advance(61 * SECOND)
     expect(await here.states()).toEqual(['mail ok', 'media ok'])
     const rule = { name: 'mail is urgent', kind: 'oldest_waiting', queue: 'mail', threshold: 60 } as const
-    await here.store.alertRules.create({ ...rule, forMs: 0, enabled: true })
+    await here.control.alertRules.create({ ...rule, forMs: 0, enabled: true })
     const { queues, thresholds } = await here.health()
     expect(queues.map(({ queue, state }) => `${queue} ${state}`)).toEqual(['mail stalled', 'media ok'])
     expect(thresholds.oldestWaitingSeconds).toBe(60)
@@ -288,7 +291,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.enqueue('mail')
-    const board = new HealthBoard(here.store, null, 10)
+    const board = new HealthBoard(here, null, 10)
     onTestFinished(() => board.close())
     const told: number[] = []
     const leaving = new AbortController()
@@ -391,7 +394,7 @@ describe('what health costs', () => {
       await work()
       return counter.count - before
     }
-    const facts = new FactReader(here.store)
+    const facts = new FactReader(here.store, here.control)
     await facts.read()
     const computed = await costOf(() => facts.read())
     // Queues in four, workers, what ended, alerts; the clock three times.
@@ -401,7 +404,7 @@ describe('what health costs', () => {
     expect(await costOf(() => facts.read())).toBeLessThan(computed + 20)
 
     // With the failures, the looks and the rules, which are asked for every five seconds.
-    const fresh = new HealthBoard(here.store, null)
+    const fresh = new HealthBoard(here, null)
     const shared = await costOf(() => Promise.all(Array.from({ length: 100 }, () => fresh.get())))
     expect(shared).toBeLessThanOrEqual(computed + 8)
     await here.store.close()
@@ -419,7 +422,7 @@ it('health takes a rest after a look that took long', async () => {
     time += tookMs
     return []
   })
-  const board = new HealthBoard(here.store, null)
+  const board = new HealthBoard(here, null)
   const looksAt = async (ms: number) => {
     time = ms
     await board.get()

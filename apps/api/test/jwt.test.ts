@@ -250,7 +250,7 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     const expiresAt = new Date((exp + 5) * 1_000)
     expect(device).toMatchObject({ role: 'admin', maker: null, expiresAt })
     expect(await api.client(secret).tokens.me.query()).toMatchObject({ kind: 'device', expiresAt })
-    expect(await api.store.tokens.get(device.id)).toMatchObject({ expiresAt })
+    expect(await api.control.tokens.get(device.id)).toMatchObject({ expiresAt })
   })
 
   it('takes no JWT when it is not told', async () => {

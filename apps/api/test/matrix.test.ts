@@ -35,7 +35,7 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
   afterAll(() => world.close())
 
   /** The newest first. */
-  const audited = async () => (await world.store.audit.list({}, { limit: 1 })).items[0]
+  const audited = async () => (await world.control.audit.list({}, { limit: 1 })).items[0]
 
   async function expectOutcome(answer: Answer, person: Person, access: string, status: number) {
     if (MAY[access]?.includes(person)) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startProcess, stop } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, failJobs } from './harness.ts'
@@ -18,6 +19,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
     async () => {
       const database = await createDatabase(dialect)
       const store = await openStore(database.url)
+      const control = await openControl(store)
       onTestFinished(async () => {
         await store.close()
         await database.drop()
@@ -33,9 +35,9 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       const { id } = await operations.run.mutate({
         ...{ action: 'requeue', filter, asOf, expectedCount: count, idempotencyKey: randomUUID() },
       })
-      await until(async () => expect((await store.operations.get(id))?.done).toBeGreaterThan(0))
+      await until(async () => expect((await control.operations.get(id))?.done).toBeGreaterThan(0))
       one.child.kill('SIGKILL')
-      const atDeath = await store.operations.get(id)
+      const atDeath = await control.operations.get(id)
       expect(atDeath).toMatchObject({ status: 'running' })
 
       await until(async () => {
@@ -50,7 +52,8 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       // Each claim of a job counts one run more: the one that failed, and no other.
       const glances = await store.glance(ids)
       expect(new Set([...glances.values()].map(({ run }) => run))).toEqual(new Set([1]))
-      const { items } = await store.audit.list({ action: 'operations.end' })
+      const { audit } = await openControl(store)
+      const { items } = await audit.list({ action: 'operations.end' })
       expect(items).toMatchObject([{ count: JOBS, target: { id, status: 'completed' } }])
       expect(await stop(two)).toBe(0)
     },

@@ -243,7 +243,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const ids = await failJobs(first.store, 1_200)
     const { id } = await first.client().operations.run.mutate(await request(first))
     await until(async () => {
-      expect((await first.store.operations.get(id))?.done).toBeGreaterThan(0)
+      expect((await first.control.operations.get(id))?.done).toBeGreaterThan(0)
     })
     await first.close()
 
@@ -259,7 +259,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
   it('that cannot go on say why', async () => {
     const api = await startTestApi(dialect)
     // No request gets so far: a search in payloads needs a time.
-    const { id } = await api.store.operations.create({
+    const { id } = await api.control.operations.create({
       ...{ action: 'requeue', filter: { payloadText: 'x' }, asOf: await api.store.now(), spreadMs: 0 },
       ...{ idempotencyKey: 'k', actor: { id: 't1', name: 'Ada', kind: 'token' } },
       ...{ total: 5, totalIsExact: true },
@@ -358,7 +358,7 @@ describe('operations on a Postgres that fails', () => {
     const ids = await failJobs(api.store, 1_200)
     const { id } = await api.client().operations.run.mutate(await request(api))
     await until(async () => {
-      expect((await api.store.operations.get(id))?.done).toBeGreaterThan(0)
+      expect((await api.control.operations.get(id))?.done).toBeGreaterThan(0)
     })
     // Nobody answers there.
     proxy.redirect('postgres://127.0.0.1:1')
@@ -368,7 +368,7 @@ describe('operations on a Postgres that fails', () => {
     })
     proxy.redirect(database.url)
     await until(async () => {
-      expect(await api.store.operations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
+      expect(await api.control.operations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
     })
     expect(await requeuesOf(api, ids)).toEqual(ids.map(() => 1))
     await api.close()

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it, vi } from 'vitest'
 import { aNotification, MINUTE, Office } from './deliveries.ts'
 import { FakeExpo } from './fake-expo.ts'
@@ -15,17 +16,18 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
 
   async function pair({ store }: Office, pushToken: string): Promise<string> {
     const hash = createHash('sha256').update(randomUUID()).digest('hex')
-    const { id } = await store.tokens.create({ kind: 'device', name: 'phone', role: 'operator', hash })
+    const { tokens } = await openControl(store)
+    const { id } = await tokens.create({ kind: 'device', name: 'phone', role: 'operator', hash })
     await store.channels.setPush(id, pushToken)
     return id
   }
 
-  const channelOf = async ({ store }: Office, device: string) =>
-    (await store.channels.list()).find(({ tokenId }) => tokenId === device)
+  const channelOf = async ({ control }: Office, device: string) =>
+    (await control.channels.list()).find(({ tokenId }) => tokenId === device)
 
   /** A delivery asks last whether its alert is over: there all wait for each other, and go on in one turn of the event loop. */
-  function sendTogether({ store, clock }: Office, count: number): void {
-    const { alerts } = store
+  function sendTogether({ store, control, clock }: Office, count: number): void {
+    const { alerts } = control
     const get = alerts.get.bind(alerts)
     // The clock stands still, and on Postgres it takes a round trip to be told so.
     vi.spyOn(store, 'now').mockImplementation(async () => clock.now())
@@ -122,7 +124,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     sendTogether(office, 20)
     await office.delivery.notify(aNotification())
     await office.until(async () => {
-      const channels = await office.store.channels.list()
+      const channels = await office.control.channels.list()
       expect(new Set(channels.map(({ lastError }) => lastError))).toEqual(
         new Set(['Expo answered 401 (UNAUTHORIZED)']),
       )

@@ -1,4 +1,5 @@
 import { openStore } from '@oncue/db'
+import { openControl } from '@oncue/db/control'
 import { describe, expect, it } from 'vitest'
 import { silentLogger } from '../src/log.ts'
 import { Retention } from '../src/retention.ts'
@@ -12,19 +13,20 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     const database = await createDatabase(dialect)
     let now = Date.UTC(2026, 0, 1)
     const store = await openStore(database.url, { clock: () => new Date(now) })
-    const retention = new Retention(store, silentLogger)
-    const left = async () => (await store.audit.list()).items.map(({ action }) => action)
-    const operations = async () => (await store.operations.list()).items.map(({ status }) => status)
+    const control = await openControl(store)
+    const retention = new Retention({ store, control }, silentLogger)
+    const left = async () => (await control.audit.list()).items.map(({ action }) => action)
+    const operations = async () => (await control.operations.list()).items.map(({ status }) => status)
 
     // More than a batch of the first.
     await store.audit.record(Array.from({ length: 1_100 }, () => ({ actor, action: 'jobs.enqueue' })))
     await store.audit.record([{ actor, action: 'queues.pause' }])
     for (const idempotencyKey of ['ends', 'goes on']) {
-      const { id } = await store.operations.create({
+      const { id } = await control.operations.create({
         ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(now), spreadMs: 0 },
         ...{ idempotencyKey, actor, total: 0, totalIsExact: true },
       })
-      if (idempotencyKey === 'ends') await store.operations.stop(id, 'Ada')
+      if (idempotencyKey === 'ends') await control.operations.stop(id, 'Ada')
     }
     now += 7 * DAY
     await retention.prune()

@@ -106,7 +106,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
       (await api.fetch('/api/jobs', { token: null, headers: { cookie } })).status
     expect(await ask(first)).toBe(401)
     expect(await ask(cookieOf(again))).toBe(200)
-    expect(await api.store.tokens.list({ kind: 'session' })).toHaveLength(1)
+    expect(await api.control.tokens.list({ kind: 'session' })).toHaveLength(1)
     const { items } = await api.client().audit.list.query({ action: 'session.*' })
     expect(items.map(({ action, actor }) => [action, actor.name])).toEqual([
       ['session.end', 'viewer'],

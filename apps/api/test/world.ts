@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JobError, newJobId, prepareJob } from '@oncue/core'
 import type { AlertEpisode, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { TestDatabase } from '@oncue/db/testing'
 import superjson from 'superjson'
 import { hashSecret, newSecret } from '../src/auth/secret.ts'
@@ -113,6 +114,10 @@ export class World {
     return this.#api.services.store
   }
 
+  get control(): Control {
+    return this.#api.services.control
+  }
+
   get services(): Api['services'] {
     return this.#api.services
   }
@@ -123,7 +128,7 @@ export class World {
   }
 
   newToken(role: (typeof PEOPLE)[number], options: object = {}, secret = newSecret()) {
-    return this.store.tokens.create({
+    return this.control.tokens.create({
       ...{ kind: 'token', name: `the ${role}`, role, hash: hashSecret(secret), allowedTopics: null },
       ...{ createdBy: 'test', expiresAt: null, ...options },
     })
@@ -166,7 +171,7 @@ export class World {
 
   /** Nothing is ever sent there: it is no public address. */
   async channel(): Promise<string> {
-    const { id } = await this.store.channels.create({
+    const { id } = await this.control.channels.create({
       ...{ kind: 'webhook', name: 'pager', address: 'https://127.0.0.1/hook' },
     })
     return id
@@ -174,17 +179,17 @@ export class World {
 
   /** One that is over: nothing changes by itself while others look. */
   async operation(): Promise<string> {
-    const { id } = await this.store.operations.create({
+    const { id } = await this.control.operations.create({
       ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
       ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
       ...{ total: 0, totalIsExact: true },
     })
-    await this.store.operations.stop(id, 'Ada')
+    await this.control.operations.stop(id, 'Ada')
     return id
   }
 
   async alertRule(): Promise<string> {
-    const { id } = await this.store.alertRules.create({
+    const { id } = await this.control.alertRules.create({
       ...{ name: 'paused', kind: 'paused', queue: null, threshold: 0, forMs: 0, enabled: true },
     })
     return id
@@ -200,7 +205,7 @@ export class World {
       ...{ calmSince: null, resolvedAt: null, transitions: 1 },
     }
     await this.store.alerts.record(now, [{ before: null, after }])
-    const { items } = await this.store.alerts.list({ queue })
+    const { items } = await this.control.alerts.list({ queue })
     return items[0]?.id ?? ''
   }
 

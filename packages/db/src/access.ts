@@ -2,22 +2,6 @@ import type { Role } from '@oncue/core'
 
 export type TokenKind = 'token' | 'session' | 'device'
 
-export type NewToken = {
-  readonly kind: TokenKind
-  readonly name: string
-  readonly role: Role
-  /** SHA-256 of the secret, in hex. The secret itself never comes here. */
-  readonly hash: string
-  /** Null: all. */
-  readonly allowedTopics?: readonly string[] | null | undefined
-  /** Null: all. */
-  readonly allowedQueues?: readonly string[] | null | undefined
-  /** What a session or a device is made by: it ends with it. */
-  readonly parentId?: string | null | undefined
-  readonly createdBy?: string | null | undefined
-  readonly expiresAt?: Date | null | undefined
-}
-
 export type TokenRow = {
   readonly id: string
   readonly kind: TokenKind
@@ -41,26 +25,14 @@ export type TokenRow = {
  * or what it was made by can no longer be used: a session of a device of a device of a token ends with each of them.
  */
 export interface TokenStore {
-  create(token: NewToken): Promise<TokenRow>
   /** The admin that an installation begins with. False: it was made before, by whichever process was first. */
   createFirstAdmin(hash: string): Promise<boolean>
   /** Makes this the hash of an admin, whatever was before; the secret it replaces ends with all that was made by it. */
   setAdmin(hash: string): Promise<void>
   /** The token of this hash, if it can be used. */
   find(hash: string): Promise<(TokenRow & { readonly hash: string }) | null>
-  /** Also one that ended; null: nobody has this id. */
-  get(id: string): Promise<TokenRow | null>
-  /** Those of these that there are, also ones that ended. */
-  getMany(ids: readonly string[]): Promise<TokenRow[]>
   /** Which of these can still be used. */
   usable(ids: readonly string[]): Promise<Set<string>>
-  /** Newest first, up to 1 000; those that ended only if asked for. */
-  list(options?: {
-    readonly kind?: TokenKind | undefined
-    readonly ended?: boolean | undefined
-  }): Promise<TokenRow[]>
-  /** TOKEN_NOT_FOUND for an id that nobody has. */
-  rename(id: string, name: string): Promise<void>
   /**
    * With all sessions and devices made by it, and by those. Returns how many devices could be used until then.
    * TOKEN_NOT_FOUND for an id that nobody has; a second time changes nothing.
@@ -120,50 +92,8 @@ export type NewAuditEntry = {
   readonly requestId?: string | null | undefined
 }
 
-export type AuditEntry = {
-  readonly id: string
-  readonly at: Date
-  readonly actor: { readonly id: string; readonly name: string; readonly kind: string }
-  readonly action: string
-  readonly target: unknown
-  readonly count: number | null
-  readonly ip: string | null
-  readonly userAgent: string | null
-  readonly requestId: string | null
-}
-
-export type AuditFilter = {
-  readonly actorId?: string | undefined
-  readonly actorKind?: string | undefined
-  /** An action, or the beginning of actions with `*` at its end. */
-  readonly action?: string | undefined
-  readonly from?: Date | undefined
-  readonly to?: Date | undefined
-}
-
-export type AuditPage = {
-  /** Newest first. */
-  readonly items: AuditEntry[]
-  /** Null: this is the last page. */
-  readonly nextCursor: string | null
-}
-
-/** Who did what. Rows are added and, when they are old, pruned; nothing changes them. */
+/** Who did what. Rows are appended; Control lists and prunes them, and nothing changes them. */
 export interface AuditStore {
-  /** In the order given. Texts are cut and cleaned rather than refused: what happened must be written down. */
+  /** In the order given. Texts are cut and cleaned rather than refused, so that no change goes unrecorded. */
   record(entries: readonly NewAuditEntry[]): Promise<void>
-  list(
-    filter?: AuditFilter,
-    page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-  ): Promise<AuditPage>
-  /** Removes the oldest, one batch per call; answers how many. */
-  prune(rule: AuditPruneRule): Promise<number>
-}
-
-export type AuditPruneRule = {
-  readonly before: Date
-  /** Only these; all when absent. */
-  readonly actions?: readonly string[] | undefined
-  /** 1 000 */
-  readonly limit?: number | undefined
 }

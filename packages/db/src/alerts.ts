@@ -28,15 +28,15 @@ export type AlertRuleChange = {
   readonly enabled?: boolean | undefined
 }
 
-/** When to alert whom it may concern. ALERT_RULE_NOT_FOUND for an id that nobody has. */
-export interface AlertRuleStore {
-  /** Makes the rules that every installation begins with, once, by whichever process is first. */
+/** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
+export interface AlertRuleControl {
+  /** Creates the rules that every installation begins with. Those that exist stay as they are. */
   addDefaults(): Promise<void>
-  /** Those from the start first. */
+  /** The built-in ones first. */
   list(): Promise<AlertRuleRow[]>
   create(rule: NewAlertRule, by?: string): Promise<AlertRuleRow>
   update(id: string, change: AlertRuleChange, by?: string): Promise<AlertRuleRow>
-  /** One from the start is disabled instead, or the next start would bring it back. */
+  /** A built-in rule is disabled instead: the next start would create it again. */
   delete(id: string, by?: string): Promise<void>
 }
 
@@ -96,14 +96,14 @@ export type AlertPage = {
   readonly nextCursor: string | null
 }
 
-/** What is wrong, and was. People see what has fired; ALERT_NOT_FOUND for anything else. */
-export interface AlertStore {
+/** Alerts that have fired; ALERT_NOT_FOUND for any other. */
+export interface AlertControl {
   get(id: string): Promise<AlertRow>
   list(
     filter?: AlertFilter,
     page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<AlertPage>
-  /** How many fire, and of how many of these somebody knows. */
+  /** How many fire, are acknowledged, are snoozed. */
   counts(): Promise<{ readonly firing: number; readonly acked: number; readonly snoozed: number }>
 
   // --- marks of people, on what fires; INVALID_STATE once it is resolved. A second time changes nothing.
@@ -114,21 +114,25 @@ export interface AlertStore {
   snooze(id: string, until: Date, by: string): Promise<AlertRow>
   unsnooze(id: string): Promise<AlertRow>
 
-  // --- for whoever evaluates
+  // --- for the evaluator
 
-  /** All that is not resolved, also what nobody sees yet. */
+  /** All that are not resolved, also those that have not fired yet. */
   episodes(): Promise<AlertRow[]>
+  /** Those with transitions that were not handed over, the oldest first, up to 100. */
+  untold(): Promise<AlertRow[]>
+  /** So many of its transitions were handed over. */
+  told(id: string, transitions: number): Promise<void>
+  /** Removes what was resolved before, one batch per call; returns how many. */
+  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
+}
+
+/** The evaluator's transitions, which are one transaction, and a read of the statistics. */
+export interface AlertStore {
   /**
-   * Writes what was found at this moment, as one transaction. What somebody else has looked at since it was read
-   * stays as they left it; of two who begin the same episode one does.
+   * Writes the result of an evaluation, as one transaction. An alert that another process has evaluated since it was
+   * read stays as it is; of two processes that begin the same episode one does.
    */
   record(at: Date, changes: readonly AlertChange[]): Promise<void>
-  /** Where something was not handed over yet, the oldest first, up to 100. */
-  untold(): Promise<AlertRow[]>
-  /** This much of it was handed over. */
-  told(id: string, transitions: number): Promise<void>
-  /** Whether any job was done since, in this queue or in any but our own. */
+  /** Whether any job was done since, in this queue, or in any but Oncue's own. */
   wasBusy(since: Date, queue: string | null): Promise<boolean>
-  /** Removes what was resolved before, one batch per call; answers how many. */
-  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
 }

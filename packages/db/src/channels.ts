@@ -40,27 +40,27 @@ export type Attempt = {
   readonly disable?: boolean | undefined
 }
 
-/**
- * Where alerts are sent. A push channel is there as long as its device is: one that was revoked, or has expired,
- * has none.
- */
-export interface ChannelStore {
+/** Where alerts are sent. A push channel exists as long as its device: a revoked or expired device has none. */
+export interface ChannelControl {
   create(channel: NewChannel): Promise<ChannelRow>
-  /** Null: nobody has this id. */
+  /** Null: there is none. */
   get(id: string): Promise<ChannelRow | null>
-  /** Oldest first, up to 1 000. */
+  /** Oldest first, up to 1,000. */
   list(): Promise<ChannelRow[]>
-  /** CHANNEL_NOT_FOUND for an id that nobody has. */
+  /** CHANNEL_NOT_FOUND for an id that does not exist. */
   update(id: string, change: ChannelChange): Promise<ChannelRow>
-  /** CHANNEL_NOT_FOUND for an id that nobody has. */
+  /** CHANNEL_NOT_FOUND for an id that does not exist. */
   remove(id: string): Promise<void>
-  /** Of a channel that is gone meanwhile nothing is recorded. */
+  /** Does nothing for a channel that was removed meanwhile. */
   record(id: string, attempt: Attempt): Promise<void>
+  /** Removes a push token that leads nowhere; a device that has a new one meanwhile keeps it. */
+  dropPush(pushToken: string): Promise<void>
+}
+
+export interface ChannelStore {
   /**
-   * What a device is reached by from now on: one push channel for each device, and one device for each push token.
-   * Null takes it away.
+   * Sets the push token of a device, as one transaction: one push channel for each device, and one device for each
+   * push token. Null removes it.
    */
   setPush(tokenId: string, pushToken: string | null): Promise<void>
-  /** Takes a push token away that leads nowhere; a device that has a new one meanwhile keeps it. */
-  dropPush(pushToken: string): Promise<void>
 }

@@ -5,9 +5,8 @@ import { createTokens } from './access/tokens.ts'
 import type { AuditStore, PairingStore, TokenStore } from './access.ts'
 import { type Acted, type ActionBatch, act } from './actions.ts'
 import type { Admin } from './admin.ts'
-import { createAlertRules } from './alerts/rules.ts'
 import { createAlerts } from './alerts/store.ts'
-import type { AlertRuleStore, AlertStore } from './alerts.ts'
+import type { AlertStore } from './alerts.ts'
 import { createChannels } from './channels/store.ts'
 import type { ChannelStore } from './channels.ts'
 import type { Connection } from './connection.ts'
@@ -33,7 +32,6 @@ export type Cold = {
 export abstract class ColdStore {
   #closed: Promise<void> | undefined
   readonly #closers: (() => Promise<void>)[] = []
-  #alertRules: AlertRuleStore | undefined
   #alerts: AlertStore | undefined
   #channels: ChannelStore | undefined
   #access: { tokens: TokenStore; pairings: PairingStore; audit: AuditStore } | undefined
@@ -110,12 +108,6 @@ export abstract class ColdStore {
 
   get audit(): AuditStore {
     return this.#openAccess().audit
-  }
-
-  get alertRules(): AlertRuleStore {
-    this.assertOpen()
-    this.#alertRules ??= createAlertRules(this.cold.sql)
-    return this.#alertRules
   }
 
   get alerts(): AlertStore {

@@ -1,11 +1,6 @@
 export type {
-  AuditEntry,
-  AuditFilter,
-  AuditPage,
-  AuditPruneRule,
   AuditStore,
   NewAuditEntry,
-  NewToken,
   PairingStore,
   TokenKind,
   TokenRow,
@@ -20,7 +15,6 @@ export type {
   AlertRow,
   AlertRuleChange,
   AlertRuleRow,
-  AlertRuleStore,
   AlertStore,
   NewAlertRule,
 } from './alerts.ts'

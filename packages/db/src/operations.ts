@@ -68,43 +68,47 @@ export type OperationPreview = MatchCount & {
   }[]
 }
 
-/**
- * What people do to many jobs at once, in bounded batches that one process after the other can go on with. A
- * batch and its account are one transaction: what was done was counted, and nothing is done or counted twice.
- */
-export interface OperationStore {
-  /**
-   * How many jobs matched at that moment: exactly up to 100 000, and at least so many above; `all` counts on as long
-   * as somebody may be made to wait. INVALID_INPUT for a search that takes too long.
-   */
-  count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
-  /** The same, and what they are. */
-  preview(filter: JobFilter, asOf: Date): Promise<OperationPreview>
+/** Bulk operations, as people begin, list and stop them. */
+export interface OperationControl {
   /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
   begun(request: OperationRequest): Promise<OperationRow | null>
-  /** Of several that come with the same key, the first is kept, and is the answer to all of them. */
+  /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
   create(operation: NewOperation, id?: string): Promise<OperationRow>
   get(id: string): Promise<OperationRow | null>
-  /** Those that nobody has are left out. */
+  /** Ids that do not exist are left out. */
   find(ids: readonly string[]): Promise<Map<string, OperationRow>>
   list(
     filter?: { readonly status?: OperationStatus | undefined },
     page?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<OperationPage>
-  /** The ids of those that have not ended, up to 1 000. */
+  /** The ids of those that have not ended, up to 1,000. */
   running(): Promise<string[]>
+  /** What was done stays done. One that has ended stays as it is; OPERATION_NOT_FOUND for an id that does not exist. */
+  stop(id: string, by: string): Promise<OperationRow>
+  /** Removes what ended before, the oldest first, one batch per call; returns how many. */
+  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
+}
+
+/**
+ * The steps of a bulk operation: bounded batches, which another process can continue. A batch, its counts and the audit
+ * entry of its end are one transaction: nothing is done or counted twice.
+ */
+export interface OperationStore {
   /**
-   * Does the next batch, of up to `limit` jobs and never more than 500, if it is still running and this is how it
-   * stands. Null: it was stopped, or somebody else did that batch. An end is written into the audit, under who
-   * began it.
+   * How many jobs matched at that moment: exactly up to 100,000, at least that many above; `all` counts on as long as
+   * a caller can be made to wait. INVALID_INPUT for a search that takes too long.
+   */
+  count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
+  /** The same, and what they are. */
+  preview(filter: JobFilter, asOf: Date): Promise<OperationPreview>
+  /**
+   * Does the next batch, of up to `limit` jobs and never more than 500, if it is still running and has not changed since
+   * it was read. Null: it was stopped, or another process did that batch. Its end is written into the audit, under the
+   * actor that began it.
    */
   advance(seen: OperationRow, limit?: number): Promise<OperationRow | null>
-  /** What was done stays done. One that has ended is left as it is; OPERATION_NOT_FOUND for an id that nobody has. */
-  stop(id: string, by: string): Promise<OperationRow>
-  /** It cannot go on. Null: it can, or has ended: this is not how it stands. */
+  /** It cannot continue. Null: it has ended, or has changed since it was read. */
   fail(seen: OperationRow, error: OperationError): Promise<OperationRow | null>
-  /** Removes what ended before, the oldest first, one batch per call; answers how many. */
-  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
 }
 
 export type OperationPage = {

@@ -1,6 +1,6 @@
 import type { Job, JobError, JobId, JobStatus, JobSummary, NewJob } from '@oncue/core'
 import type { AuditStore, PairingStore, TokenStore } from './access.ts'
-import type { AlertRuleStore, AlertStore } from './alerts.ts'
+import type { AlertStore } from './alerts.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { ChannelStore } from './channels.ts'
 import type { EventStore, JobEvent, NewEvent } from './events.ts'
@@ -30,7 +30,6 @@ export interface Store {
   readonly pairings: PairingStore
   readonly operations: OperationStore
   readonly audit: AuditStore
-  readonly alertRules: AlertRuleStore
   readonly alerts: AlertStore
   readonly channels: ChannelStore
   readonly gauges: GaugeStore

@@ -11,6 +11,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { prepareJob } from '@oncue/core'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { openControl } from '../src/control/index.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
 import { assertMigrated, migrate, migrationStatus, previewRollback, rollback } from '../src/migrate.ts'
@@ -129,8 +130,9 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(await previewRollback(database.url)).toBeNull()
     const store = await openStore(database.url, { migrate: true })
     await store.enqueue([prepareJob('mail', {}), prepareJob('mail', {})])
-    await store.alertRules.addDefaults()
-    const rules = (await store.alertRules.list()).length
+    const { alertRules } = await openControl(store)
+    await alertRules.addDefaults()
+    const rules = (await alertRules.list()).length
     await store.close()
     const lost = async () => {
       const preview = await previewRollback(database.url)

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { anError, claiming, someJobs, TestClock, WORKER } from '../src/conformance/harness.ts'
+import { openControl } from '../src/control/index.ts'
 import { type OperationRow, openStore, type Store } from '../src/index.ts'
 import type { Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
@@ -13,8 +14,9 @@ const MANY = 100_000
 const BATCH = 500
 const NO_MARKS: Marks = { queues: [], priorities: [], times: [], ids: [] }
 
-function begin(store: Store, filter: OperationRow['filter'], asOf: Date): Promise<OperationRow> {
-  return store.operations.create({
+async function begin(store: Store, filter: OperationRow['filter'], asOf: Date): Promise<OperationRow> {
+  const { operations } = await openControl(store)
+  return operations.create({
     ...{ action: filter.status === 'failed' ? 'requeue' : 'cancel', filter, asOf, spreadMs: 0 },
     ...{ idempotencyKey: 'k', actor: { id: 't1', name: 'Ada', kind: 'token' } },
     ...{ total: 0, totalIsExact: true },

@@ -47,6 +47,7 @@ declare
   v_looks integer := 0;
   v_stopped text[] := '{}';
   v_skipped text[] := '{}';
+  v_row oncue.work_row;
 begin
   perform oncue.require_read_committed();
   foreach v_queue in array p_queues loop
@@ -160,12 +161,8 @@ begin
           status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1,
           started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
         where j.ctid = any (v_rows)
-        returning 'j'::"char", j.id, j.run, j.queue, j.topic,
-          coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')),
-          j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
-          case when num_nonnulls(j.retry, j.parent_id, j.cursor, j.trace, j.meta, j.unique_key, j.concurrency_key) > 0 then
-            json_build_object('retry', j.retry, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace,
-              'meta', j.meta, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key) end;
+        returning 'j'::"char", {{claim_values}},
+          j.visible_at, case when num_nonnulls({{extra_values}}) > 0 then json_build_object({{extra_entries}}) end;
         v_left := v_left - cardinality(v_rows);
         v_room := v_room - cardinality(v_rows);
       end if;
@@ -201,9 +198,13 @@ begin
       v_stopped := v_stopped || v_queue;
     end if;
   end loop;
-  return next row ('c', null, null, null, null,
-                   case when cardinality(v_stopped || v_skipped) > 0 then
-                     json_build_object('stopped', v_stopped, 'skipped', v_skipped) end,
-                   null, case when v_left = p_limit then v_next_due end, v_now,
-                   null, null, null, null, null, null)::oncue.work_row;
+  v_row.kind := 'c';
+  v_row.visible_at := v_now;
+  if v_left = p_limit then
+    v_row.run_at := v_next_due;
+  end if;
+  if cardinality(v_stopped || v_skipped) > 0 then
+    v_row.extras := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
+  end if;
+  return next v_row;
 end $$;

@@ -30,12 +30,10 @@ begin
       (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
   ), kept as (
     insert into oncue.history
-      (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, started_at, finished_at,
-       locked_by, status, last_error, fingerprint)
+      ({{history_columns}},
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope,
+       {{history_values}},
        crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
        case when started_at is null then last_error else oncue.crash_error(topic) end,
        case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end

@@ -13,13 +13,11 @@ begin
     returning j.*
   ), kept as (
     insert into oncue.history
-      (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, finished_at, status,
-       last_error, fingerprint)
+      ({{history_columns}},
+       crashes, finished_at, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
-       p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
+       {{history_values}},
+       crashes, p_now, p_status, coalesce(p_error, last_error), coalesce(p_error->>'fingerprint', fingerprint)
     from gone
     on conflict (id) do nothing
     returning id

@@ -1,8 +1,8 @@
 -- Jobs with a key, one by one: whether a job is made is decided by the row in `keys`, which two enqueues cannot
 -- both insert. p_jobs is a JSON array of
--- {id, queue, topic, payload, big, priority, maxRetries, timeoutMs, retry, uniqueKey, uniqueScope, uniqueMs, onConflict,
---  ifRunning, onceKey, onceMs, sameQueue, concurrencyKey, concurrencyLimit, parentId, trace, meta, runAt, delayMs, after};
--- payload, big and meta are JSON as text, because a null inside JSON would be no value at all. onceKey is an
+-- {id, queue and whatever else a new job has in its columns, by their names, big, uniqueMs, onConflict, ifRunning,
+--  onceKey, onceMs, sameQueue, runAt, delayMs, after};
+-- JSON is text in it, because a null inside JSON would be no value at all. big is a payload over the inline limit. onceKey is an
 -- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
 -- was replaced.
 create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
@@ -24,18 +24,16 @@ begin
   -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
   perform pg_advisory_xact_lock('oncue.keys'::regclass::int, b.bucket) from (
     select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
-    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, "uniqueKey" text, "uniqueScope" text)
+    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
     cross join lateral (values
-      (j.topic, j."onceKey"), (case when j."uniqueScope" = 'all' then '' else j.topic end, 'u:' || j."uniqueKey")
+      (j.topic, j."onceKey"), (case when j.unique_scope = 'all' then '' else j.topic end, 'u:' || j.unique_key)
     ) as k(topic, key)
     where k.key is not null order by 1) b;
   v_reserved := oncue.reserve_keys(v_now, p_jobs);
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
-      id uuid, queue text, topic text, payload text, big text, priority smallint, "maxRetries" smallint,
-      "timeoutMs" integer, retry json, "uniqueKey" text, "uniqueScope" text, "uniqueMs" bigint, "onConflict" text,
-      "ifRunning" text, "onceKey" text, "onceMs" bigint, "sameQueue" boolean, "concurrencyKey" text,
-      "concurrencyLimit" smallint, "parentId" uuid, trace text, meta text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+      {{enqueue_types}}, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
+      "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
     n := v.n; job_id := v.id; outcome := 'created';
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
@@ -53,8 +51,8 @@ begin
       end if;
     end if;
 
-    if v."uniqueKey" is not null then
-      v_key := oncue.take_key(v_now, case when v."uniqueScope" = 'all' then '' else v.topic end, 'u:' || v."uniqueKey",
+    if v.unique_key is not null then
+      v_key := oncue.take_key(v_now, case when v.unique_scope = 'all' then '' else v.topic end, 'u:' || v.unique_key,
         v.id, v."uniqueMs", v."onConflict" = 'replace');
       if v_key.job_id <> v.id then
         if v."sameQueue" then
@@ -76,7 +74,7 @@ begin
             where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
           if v."onConflict" = 'replace' then
             outcome := 'replaced';
-            perform oncue.replace(v_now, v_key.job_id, v.payload, v.big, v.priority, v_due, v.meta, v.trace);
+            perform oncue.replace(v_now, v_key.job_id, v_due, v.big, {{replace_arguments}});
             update oncue.keys k set until = v_now + v."uniqueMs" * interval '1 millisecond'
               where k.topic = v_key.topic and k.key = v_key.key;
           end if;
@@ -100,11 +98,11 @@ begin
     v_deps := coalesce(jsonb_array_length(v.after), 0)
       + (v_runs is not null and not coalesce(v.after ? v_runs::text, false))::integer;
     insert into oncue.jobs
-      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key,
-       concurrency_limit, parent_id, trace, meta, created, updated, run_at, visible_at, status, deps_left)
+      ({{enqueue_columns}},
+       created, updated, run_at, visible_at, status, deps_left)
     values
-      (v.id, v.queue, v.topic, v.payload::json, v.priority, v."maxRetries", v."timeoutMs", v.retry, v."uniqueKey",
-       v."uniqueScope", v."concurrencyKey", v."concurrencyLimit", v."parentId", v.trace, v.meta::jsonb, v_now, v_now, v_due,
+      ({{enqueue_values}},
+       v_now, v_now, v_due,
        case when v_deps = 0 then v_due end,
        (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
     if v_runs is not null then

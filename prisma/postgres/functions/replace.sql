@@ -1,6 +1,6 @@
 -- Gives a job that waits another payload, time, priority, meta and trace. The row is locked by the caller.
 create function oncue.replace(
-  p_now timestamptz, p_id uuid, p_payload text, p_big text, p_priority smallint, p_due timestamptz, p_meta text, p_trace text
+  p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, {{replace_parameters}}
 ) returns void
   language plpgsql
 as $$
@@ -8,7 +8,7 @@ begin
   perform oncue.forget_meta(array_agg(j.id)) from oncue.jobs j
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
-    payload = p_payload::json, priority = p_priority, run_at = p_due, updated = p_now, meta = p_meta::jsonb, trace = p_trace,
+    {{replace_changes}}, run_at = p_due, updated = p_now,
     -- One that is held back by a full concurrency key stays so only if it is due: whoever frees a slot does not look.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;

@@ -45,13 +45,8 @@ begin
     from back b group by b.queue, b.topic
   ), moved as (
     insert into oncue.jobs
-      (id, created, updated, status, run_at, visible_at, run, timeout_ms, priority, max_retries, queue, topic, payload,
-       retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error,
-       fingerprint, trace, meta)
-    select
-       b.id, b.created, v_now, 'pending', v_now, v_now, b.run, coalesce(b.timeout_ms, 600000), b.priority, b.max_retries, b.queue,
-       b.topic, b.payload, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress,
-       b.last_error, b.fingerprint, b.trace, b.meta
+      ({{requeue_columns}}, updated, status, run_at, visible_at)
+    select {{requeue_values}}, v_now, 'pending', v_now, v_now
     from back b
   )
   select array_agg(b.id) into v_done from back b;

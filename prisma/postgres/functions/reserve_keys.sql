@@ -16,10 +16,10 @@ begin
     into v_keys, v_topics, v_replaces
     from (
       select k.key, k.topic, bool_or(k.replaces) as replaces
-      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, "uniqueKey" text, "uniqueScope" text, "onConflict" text),
+      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
         lateral (values
           (j."onceKey", j.topic, false),
-          ('u:' || j."uniqueKey", case when j."uniqueScope" = 'all' then '' else j.topic end, j."onConflict" = 'replace')
+          ('u:' || j.unique_key, case when j.unique_scope = 'all' then '' else j.topic end, j."onConflict" = 'replace')
         ) as k(key, topic, replaces)
       where k.key is not null
       group by k.key, k.topic

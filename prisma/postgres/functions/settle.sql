@@ -36,12 +36,10 @@ begin
           returning j.*, p_results[width_bucket(j.id, p_ids)] as result
         ), kept as (
           insert into oncue.history
-            (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry,
-             unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
-             started_at, finished_at, locked_by, status, result, last_error, fingerprint)
+            ({{history_columns}},
+             crashes, started_at, finished_at, locked_by, status, result, last_error, fingerprint)
           select
-             id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-             payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope,
+             {{history_values}},
              crashes, coalesce(started_at, v_now), v_now, locked_by, 'completed', result, last_error, fingerprint
           from done
         ), counted as (

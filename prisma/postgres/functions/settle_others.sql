@@ -73,13 +73,11 @@ begin
       s.kind, s.error, s.fingerprint as new_fingerprint
   ), kept as (
     insert into oncue.history
-      (id, run_at, created, run, timeout_ms, priority, retries, max_retries, queue, topic, payload, retry, unique_key,
-       concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes, started_at, finished_at,
-       locked_by, status, last_error, fingerprint)
+      ({{history_columns}},
+       crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
     select
-       id, nullif(run_at, created), created, run, nullif(timeout_ms, 600000), priority, retries, max_retries, queue, topic,
-       payload, retry, unique_key, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta, unique_scope, crashes,
-       coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
+       {{history_values}},
+       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
        coalesce(new_fingerprint, fingerprint)
     from ended
     on conflict (id) do nothing

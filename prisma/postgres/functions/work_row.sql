@@ -3,7 +3,5 @@
 -- when to look again (kind 'c': visible_at = now, run_at = next due). What most jobs do not have travels in
 -- `extras`, null when there is nothing.
 create type oncue.work_row as (
-  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint,
-  run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint,
-  crashes smallint, timeout_ms integer, extras json
+  kind "char", {{claim_types}}, visible_at timestamptz, extras json
 );

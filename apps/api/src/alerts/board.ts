@@ -1,5 +1,5 @@
 import type { Alert } from '@oncue/core'
-import type { Store } from '@oncue/db'
+import type { Services } from '../context.ts'
 import { Board } from '../live/board.ts'
 import { showAlert } from './show.ts'
 
@@ -13,11 +13,11 @@ export interface OpenAlerts {
 }
 
 /** What fires now, for all who watch. */
-export function alertBoard(store: Store): Board<OpenAlerts> {
+export function alertBoard({ store, control }: Pick<Services, 'store' | 'control'>): Board<OpenAlerts> {
   const read = async () => {
     const [now, { items }] = await Promise.all([
       store.now(),
-      store.alerts.list({ state: 'open' }, { limit: SHOWN }),
+      control.alerts.list({ state: 'open' }, { limit: SHOWN }),
     ])
     return { now, alerts: items.map((row) => showAlert(row, now)) }
   }

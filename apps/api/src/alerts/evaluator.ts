@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { Logger } from '../log.ts'
 import { evaluate } from './evaluate.ts'
 import { readFacts } from './facts.ts'
@@ -14,6 +15,7 @@ const REST_FACTOR = 5
 
 export interface EvaluatorOptions {
   readonly store: Store
+  readonly control: Pick<Control, 'alerts' | 'alertRules'>
   readonly notify: Notify
   readonly log: Pick<Logger, 'warn'>
 }
@@ -24,6 +26,7 @@ export interface EvaluatorOptions {
  */
 export class AlertEvaluator {
   readonly #store: Store
+  readonly #control: EvaluatorOptions['control']
   readonly #notify: Notify
   readonly #log: Pick<Logger, 'warn'>
   readonly #id = randomUUID()
@@ -31,8 +34,9 @@ export class AlertEvaluator {
   #ticking: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor({ store, notify, log }: EvaluatorOptions) {
+  constructor({ store, control, notify, log }: EvaluatorOptions) {
     this.#store = store
+    this.#control = control
     this.#notify = notify
     this.#log = log
   }
@@ -47,7 +51,8 @@ export class AlertEvaluator {
     if (!(await store.lead('alerts', this.#id, TERM_MS))) return
     // Workers see to their dead; when the last one died nobody else does.
     await store.rescue()
-    const [rules, open] = await Promise.all([store.alertRules.list(), store.alerts.episodes()])
+    const { alertRules, alerts } = this.#control
+    const [rules, open] = await Promise.all([alertRules.list(), alerts.episodes()])
     const facts = await readFacts(store, rules)
     const changes = evaluate(facts, rules, open)
     if (open.length > 0 || changes.length > 0) await store.alerts.record(facts.now, changes)
@@ -67,10 +72,10 @@ export class AlertEvaluator {
    * next look, and what is handed over twice has the same id.
    */
   async #tell(now: Date): Promise<void> {
-    for (const alert of await this.#store.alerts.untold()) {
+    for (const alert of await this.#control.alerts.untold()) {
       try {
         await this.#notify(notificationOf(alert, now))
-        await this.#store.alerts.told(alert.id, alert.transitions)
+        await this.#control.alerts.told(alert.id, alert.transitions)
       } catch (error) {
         this.#log.warn(
           { err: error, alert: alert.id },

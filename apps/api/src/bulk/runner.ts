@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { OPERATION_LEAD, type OperationRow, type Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { isOurFault, toOncueError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { paceOf } from './pace.ts'
@@ -22,6 +23,7 @@ type Running = Pick<Store, 'operations' | 'lead' | 'stepDown'>
  */
 export class BulkRunner {
   readonly #store: Running
+  readonly #operations: Control['operations']
   readonly #log: Pick<Logger, 'warn' | 'error'>
   readonly #me = randomUUID()
   readonly #closing = new AbortController()
@@ -32,8 +34,13 @@ export class BulkRunner {
   /** One batch at a time, however many operations there are. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(store: Running, log: Pick<Logger, 'warn' | 'error'>) {
+  constructor(
+    store: Running,
+    { operations }: Pick<Control, 'operations'>,
+    log: Pick<Logger, 'warn' | 'error'>,
+  ) {
     this.#store = store
+    this.#operations = operations
     this.#log = log
   }
 
@@ -67,7 +74,7 @@ export class BulkRunner {
 
   async #look(): Promise<void> {
     try {
-      for (const id of await this.#store.operations.running()) this.begin(id)
+      for (const id of await this.#operations.running()) this.begin(id)
     } catch (error) {
       this.#log.warn({ err: error }, 'cannot look for operations; the next try is soon')
     }
@@ -91,7 +98,7 @@ export class BulkRunner {
 
   /** Answers when the next batch is due; null: there is none. */
   async #step(id: string, due: number): Promise<number | null> {
-    const seen = await this.#store.operations.get(id)
+    const seen = await this.#operations.get(id)
     if (seen?.status !== 'running' || this.#isClosed) return null
     const began = performance.now()
     if (began < due) return due
@@ -121,7 +128,7 @@ export class BulkRunner {
       ? `Something went wrong on the server; its log has the details under operation ${id}`
       : error.message
     try {
-      const seen = await this.#store.operations.get(id)
+      const seen = await this.#operations.get(id)
       if (seen) await this.#store.operations.fail(seen, { code, message })
     } catch (failure) {
       this.#log.error({ err: failure, operation: id }, 'that an operation failed could not be written down')

@@ -1,5 +1,6 @@
 import { newJobId } from '@oncue/core'
 import type { ChannelRow, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { Notification } from '../alerts/notification.ts'
 import type { Logger } from '../log.ts'
 import { AddressGuard, type Resolve } from './addresses.ts'
@@ -12,6 +13,7 @@ import { Sender } from './sender.ts'
 
 export interface DeliveryOptions {
   readonly store: Store
+  readonly control: Control
   readonly log: Logger
   readonly allowPrivateAddresses: boolean
   readonly pushUrl: string
@@ -26,24 +28,26 @@ export interface DeliveryOptions {
 /** Tells people: over webhooks, Slack and push, each a job of Oncue's own queue, which this process runs too. */
 export class Delivery {
   readonly #store: Store
+  readonly #control: Control
   readonly #sender: Sender
   readonly #runner: Runner
   readonly #closing = new AbortController()
   /** Which URLs a channel may have. */
   readonly guard: AddressGuard
 
-  constructor({ store, log, ...options }: DeliveryOptions) {
+  constructor({ store, control, log, ...options }: DeliveryOptions) {
     const { environment, publicUrl, pushUrl: url, pushAccessToken: accessToken } = options
     const push = new Push({ url, accessToken })
     this.guard = new AddressGuard(options.allowPrivateAddresses, options.resolve)
     this.#store = store
-    this.#sender = new Sender({ store, push, guard: this.guard, environment, publicUrl })
+    this.#control = control
+    this.#sender = new Sender({ store, control, push, guard: this.guard, environment, publicUrl })
     this.#runner = new Runner(
       store,
       log,
       new Map([
-        [NOTIFY_TOPIC, notifyHandler(store, this.#sender)],
-        [RECEIPT_TOPIC, receiptHandler(store, this.#sender, push)],
+        [NOTIFY_TOPIC, notifyHandler({ store, control }, this.#sender)],
+        [RECEIPT_TOPIC, receiptHandler(control, this.#sender, push)],
       ]),
     )
   }
@@ -54,7 +58,7 @@ export class Delivery {
 
   /** Returns once every delivery is stored. Asked for twice, it is delivered once. */
   async notify(notification: Notification): Promise<void> {
-    const channels = (await this.#store.channels.list()).filter(({ enabled }) => enabled)
+    const channels = (await this.#control.channels.list()).filter(({ enabled }) => enabled)
     if (channels.length === 0) return
     await this.#store.enqueue(channels.map((channel) => toNotifyJob(notification, channel)))
     this.wake()

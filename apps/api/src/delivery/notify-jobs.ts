@@ -1,7 +1,9 @@
 import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, isOncueError, type NewJob, prepareJob } from '@oncue/core'
-import type { ChannelRow, ClaimedJob, Settlement, Store } from '@oncue/db'
+import type { ChannelRow, ClaimedJob, Settlement } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
 import type { Notification } from '../alerts/notification.ts'
+import type { Services } from '../context.ts'
 import { type Letter, letterSchema, toLetter } from './letter.ts'
 import { toReceiptJob } from './receipt-jobs.ts'
 import type { Sender } from './sender.ts'
@@ -26,12 +28,12 @@ export function toNotifyJob(notification: Notification, channel: ChannelRow): Ne
   return { ...job, internalKey: `${notification.id}:${channel.id}` }
 }
 
-export function notifyHandler(store: Store, sender: Sender) {
+export function notifyHandler({ store, control }: Pick<Services, 'store' | 'control'>, sender: Sender) {
   return async (job: ClaimedJob, signal: AbortSignal): Promise<Settlement> => {
     const { channelId, letter } = payloadSchema.parse(job.payload)
-    const channel = await store.channels.get(channelId)
+    const channel = await control.channels.get(channelId)
     if (!channel?.enabled) return cancelled(job, 'The channel was removed or switched off')
-    if (await isOver(store, letter)) return cancelled(job, 'It was resolved before it could be told')
+    if (await isOver(control, letter)) return cancelled(job, 'It was resolved before it could be told')
     const outcome = await sender.attempt(channel, job.id, letter, signal)
     if (outcome.kind === 'delivered' && outcome.receiptId !== undefined)
       await store.enqueue([toReceiptJob(channel, outcome.receiptId)])
@@ -40,10 +42,10 @@ export function notifyHandler(store: Store, sender: Sender) {
 }
 
 /** Told after its end, an alert would open an incident that nobody closes. */
-async function isOver(store: Store, { type, alert }: Letter): Promise<boolean> {
+async function isOver({ alerts }: Control, { type, alert }: Letter): Promise<boolean> {
   if (type !== 'alert.firing' || alert === null) return false
   try {
-    return (await store.alerts.get(alert.id)).status === 'resolved'
+    return (await alerts.get(alert.id)).status === 'resolved'
   } catch (error) {
     if (isOncueError(error, 'ALERT_NOT_FOUND')) return false
     throw error

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, type NewJob, prepareJob } from '@oncue/core'
-import type { ChannelRow, ClaimedJob, Settlement, Store } from '@oncue/db'
+import type { ChannelRow, ClaimedJob, Settlement } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
 import type { Push } from './push.ts'
 import type { Sender } from './sender.ts'
@@ -33,10 +34,10 @@ export function toReceiptJob(channel: ChannelRow, receiptId: string): NewJob {
 }
 
 /** Looks whether a phone was reached. What it finds is about the channel; its own work is done. */
-export function receiptHandler(store: Store, sender: Sender, push: Push) {
+export function receiptHandler({ channels }: Control, sender: Sender, push: Push) {
   return async (job: ClaimedJob, signal: AbortSignal): Promise<Settlement> => {
     const { channelId, receiptId, sentTo } = payloadSchema.parse(job.payload)
-    const channel = await store.channels.get(channelId)
+    const channel = await channels.get(channelId)
     if (!channel || hashOf(channel) !== sentTo) return cancelled(job, 'The phone is reached otherwise now')
     const outcome = await push.receipt(receiptId, signal)
     if (outcome === undefined) return retried(job, new NotDelivered('There is no receipt yet'))

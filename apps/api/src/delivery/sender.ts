@@ -1,4 +1,5 @@
 import type { ChannelRow, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import type { AddressGuard } from './addresses.ts'
 import type { Letter } from './letter.ts'
 import type { Outcome } from './outcome.ts'
@@ -7,6 +8,7 @@ import { sendToUrl } from './webhook.ts'
 
 export interface SenderOptions {
   readonly store: Store
+  readonly control: Control
   readonly guard: AddressGuard
   readonly push: Push
   readonly environment: string | null
@@ -36,7 +38,7 @@ export class Sender {
 
   /** A phone without the app is forgotten: it tells its new push token when it is back. */
   async record({ id, kind, address }: ChannelRow, outcome: Outcome): Promise<void> {
-    const { channels } = this.#options.store
+    const { channels } = this.#options.control
     const isGone = outcome.kind === 'gone'
     if (isGone && kind === 'push') return channels.dropPush(address)
     return channels.record(

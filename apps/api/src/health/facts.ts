@@ -8,6 +8,7 @@ import type {
   Store,
   WorkerRow,
 } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { Remembered } from '../auth/remember.ts'
 import { lastHour, minuteOf } from './ended.ts'
 
@@ -35,10 +36,8 @@ export interface Facts {
   readonly alerts: { readonly firing: number; readonly acked: number; readonly snoozed: number }
 }
 
-type Source = Pick<
-  Store,
-  'now' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures' | 'alertRules' | 'alerts'
->
+type Source = Pick<Store, 'now' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures'>
+type Alerting = Pick<Control, 'alertRules' | 'alerts'>
 
 /** What is remembered for a while. */
 interface Slow extends Pick<Facts, 'activity' | 'looks' | 'failures' | 'rules'> {
@@ -49,10 +48,12 @@ interface Slow extends Pick<Facts, 'activity' | 'looks' | 'failures' | 'rules'> 
 /** Reads them, in a number of statements that does not depend on how many queues there are. */
 export class FactReader {
   readonly #store: Source
+  readonly #control: Alerting
   readonly #slow = new Remembered<Slow>(SLOW_MS, 1)
 
-  constructor(store: Source) {
+  constructor(store: Source, control: Alerting) {
     this.#store = store
+    this.#control = control
   }
 
   async read(): Promise<Facts> {
@@ -62,7 +63,7 @@ export class FactReader {
     const [load, recent, alerts] = await Promise.all([
       readLoad(store),
       store.activity({ from: until, to: lastHour(now).to }),
-      store.alerts.counts(),
+      this.#control.alerts.counts(),
     ])
     return { now, ...load, ...slow, activity: [...before, ...recent].filter(isTheirs), alerts }
   }
@@ -77,7 +78,7 @@ export class FactReader {
       store.activity({ from: lastHour(now).from, to: until }),
       store.gauges.list({ from: sparkFrom, to: now }),
       store.failures({ since: anHourAgo, newSince: anHourAgo, order: 'largest', limit: FAILURES }),
-      store.alertRules.list(),
+      this.#control.alertRules.list(),
     ])
     const ofOthers = failures.filter((group) => group.queues.some((queue) => isTheirs({ queue })))
     return { until, activity, looks, failures: ofOthers, rules }

@@ -1,5 +1,5 @@
 import type { Health } from '@oncue/core'
-import type { Store } from '@oncue/db'
+import type { Services } from '../context.ts'
 import { FactReader } from '../health/facts.ts'
 import { measure } from '../health/measure.ts'
 import { VERSION } from '../version.ts'
@@ -7,8 +7,12 @@ import { Board } from './board.ts'
 
 /** The numbers of everything. */
 export class HealthBoard extends Board<Health> {
-  constructor(store: Store, environment: string | null, maxAgeMs?: number) {
-    const facts = new FactReader(store)
+  constructor(
+    { store, control }: Pick<Services, 'store' | 'control'>,
+    environment: string | null,
+    maxAgeMs?: number,
+  ) {
+    const facts = new FactReader(store, control)
     const about = { dialect: store.dialect, version: VERSION, environment }
     super(async () => ({ ...about, ...measure(await facts.read()) }), tellTaleOf, maxAgeMs)
   }

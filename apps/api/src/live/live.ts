@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/core'
-import type { OperationRow, Store } from '@oncue/db'
+import type { OperationRow } from '@oncue/db'
 import { alertBoard, type OpenAlerts } from '../alerts/board.ts'
+import type { Services } from '../context.ts'
 import type { Board } from './board.ts'
 import { HealthBoard } from './health.ts'
 import { StateHub } from './states.ts'
@@ -17,11 +18,11 @@ export class Live {
   readonly #closing = new AbortController()
   readonly #open = new Map<string, number>()
 
-  constructor(store: Store, environment: string | null = null) {
+  constructor({ store, control }: Pick<Services, 'store' | 'control'>, environment: string | null = null) {
     this.states = new StateHub((ids) => store.glance(ids))
-    this.operations = new StateHub((ids) => store.operations.find(ids))
-    this.health = new HealthBoard(store, environment)
-    this.alerts = alertBoard(store)
+    this.operations = new StateHub((ids) => control.operations.find(ids))
+    this.health = new HealthBoard({ store, control }, environment)
+    this.alerts = alertBoard({ store, control })
   }
 
   /** Aborted when the server stops. Its reason ends a stream without saying that it is complete, so clients come back. */

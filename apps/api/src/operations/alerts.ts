@@ -22,8 +22,8 @@ export const list = reading({
   access: 'read',
   input: listAlertsRequestSchema.default({ limit: 50 }),
   output: alertPageSchema,
-  async run({ store }, { limit, cursor, ...filter }) {
-    const [now, page] = await Promise.all([store.now(), store.alerts.list(filter, { limit, cursor })])
+  async run({ store, control }, { limit, cursor, ...filter }) {
+    const [now, page] = await Promise.all([store.now(), control.alerts.list(filter, { limit, cursor })])
     return { ...page, items: page.items.map((row) => showAlert(row, now)) }
   },
 })
@@ -33,7 +33,7 @@ export const get = reading({
   access: 'read',
   input: alertIdSchema,
   output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.get(id)),
+  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.get(id)),
 })
 
 export const ack = changing({
@@ -41,7 +41,7 @@ export const ack = changing({
   access: 'act',
   input: alertIdSchema,
   output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.ack(id, actorOf(ctx))),
+  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.ack(id, actorOf(ctx))),
   note: (target) => ({ target, count: 1 }),
 })
 
@@ -50,7 +50,7 @@ export const unack = changing({
   access: 'act',
   input: alertIdSchema,
   output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.unack(id)),
+  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unack(id)),
   note: (target) => ({ target, count: 1 }),
 })
 
@@ -59,7 +59,7 @@ export const snooze = changing({
   access: 'act',
   input: snoozeRequestSchema,
   output: alertSchema,
-  run: async (ctx, { id, until }) => show(ctx, await ctx.store.alerts.snooze(id, until, actorOf(ctx))),
+  run: async (ctx, { id, until }) => show(ctx, await ctx.control.alerts.snooze(id, until, actorOf(ctx))),
   note: (target) => ({ target, count: 1 }),
 })
 
@@ -68,7 +68,7 @@ export const unsnooze = changing({
   access: 'act',
   input: alertIdSchema,
   output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.store.alerts.unsnooze(id)),
+  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unsnooze(id)),
   note: (target) => ({ target, count: 1 }),
 })
 
@@ -89,7 +89,7 @@ export const rules = reading({
   access: 'read',
   input: z.undefined(),
   output: z.array(alertRuleSchema),
-  run: async ({ store }) => (await store.alertRules.list()).map(showRule),
+  run: async ({ control }) => (await control.alertRules.list()).map(showRule),
 })
 
 export const createRule = changing({
@@ -98,7 +98,7 @@ export const createRule = changing({
   input: createAlertRuleRequestSchema,
   output: alertRuleSchema,
   async run(ctx, { forSeconds, ...rule }) {
-    return showRule(await ctx.store.alertRules.create({ ...rule, forMs: forSeconds * 1_000 }, actorOf(ctx)))
+    return showRule(await ctx.control.alertRules.create({ ...rule, forMs: forSeconds * 1_000 }, actorOf(ctx)))
   },
   note: (rule, { id }) => ({ target: { id, ...rule }, count: 1 }),
 })
@@ -110,7 +110,7 @@ export const updateRule = changing({
   output: alertRuleSchema,
   async run(ctx, { id, forSeconds, ...change }) {
     const forMs = forSeconds === undefined ? undefined : forSeconds * 1_000
-    return showRule(await ctx.store.alertRules.update(id, { ...change, forMs }, actorOf(ctx)))
+    return showRule(await ctx.control.alertRules.update(id, { ...change, forMs }, actorOf(ctx)))
   },
   note: (target) => ({ target, count: 1 }),
 })
@@ -121,7 +121,7 @@ export const deleteRule = changing({
   input: alertRuleIdSchema,
   output: z.null(),
   async run(ctx, { id }) {
-    await ctx.store.alertRules.delete(id, actorOf(ctx))
+    await ctx.control.alertRules.delete(id, actorOf(ctx))
     return null
   },
   note: (target) => ({ target, count: 1 }),

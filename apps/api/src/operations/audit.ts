@@ -10,7 +10,7 @@ export const list = reading({
   input: auditRequestSchema.default({ limit: 50 }),
   output: auditPageSchema,
   async run(ctx, { limit, cursor, ...filter }) {
-    const { items, nextCursor } = await ctx.store.audit.list(filter, { limit, cursor })
+    const { items, nextCursor } = await ctx.control.audit.list(filter, { limit, cursor })
     const mask = await maskerOf(ctx)
     return { items: items.map((entry) => ({ ...entry, target: maskTarget(mask, entry.target) })), nextCursor }
   },

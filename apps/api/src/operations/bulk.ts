@@ -45,7 +45,7 @@ export const run = changing({
   input: operationRequestSchema,
   output: operationSchema,
   async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
-    const { operations } = ctx.store
+    const { operations } = ctx.control
     const now = await ctx.store.now()
     await assertPossible(ctx, asked, now)
     const { id: actorId, kind } = ctx.principal
@@ -56,7 +56,7 @@ export const run = changing({
     const begun = await operations.begun(request)
     if (begun) return { ...toWire(begun), isNew: false }
     const counted = await search(ctx, () =>
-      operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
+      ctx.store.operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
     )
     assertExpected(counted, expectedCount)
     const id = newJobId(now.getTime())
@@ -75,7 +75,7 @@ export const get = reading({
   input: operationIdSchema,
   output: operationSchema,
   async run(ctx, { id }) {
-    const operation = await ctx.store.operations.get(id)
+    const operation = await ctx.control.operations.get(id)
     if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
     const toWire = await presenter(ctx)
     return toWire(operation)
@@ -88,7 +88,7 @@ export const list = reading({
   input: listOperationsRequestSchema.default({ limit: 50 }),
   output: operationPageSchema,
   async run(ctx, { status, ...page }) {
-    const { items, nextCursor } = await ctx.store.operations.list({ status }, page)
+    const { items, nextCursor } = await ctx.control.operations.list({ status }, page)
     return { items: items.map(await presenter(ctx)), nextCursor }
   },
 })
@@ -100,7 +100,7 @@ export const stop = changing({
   output: operationSchema,
   async run(ctx, { id }) {
     const toWire = await presenter(ctx)
-    return toWire(await ctx.store.operations.stop(id, actorOf(ctx)))
+    return toWire(await ctx.control.operations.stop(id, actorOf(ctx)))
   },
   note: ({ id }, { action, status, skipped, done }) => ({
     target: { id, action, status, skipped },

@@ -9,7 +9,8 @@ import {
   OncueError,
   updateChannelRequestSchema,
 } from '@oncue/core'
-import type { ChannelRow, Store } from '@oncue/db'
+import type { ChannelRow } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
 import { changing, reading } from '../operation.ts'
 import { actorOf } from './actor.ts'
@@ -19,7 +20,7 @@ export const list = reading({
   access: 'read',
   input: z.undefined(),
   output: z.array(channelSchema),
-  run: async ({ store }) => (await store.channels.list()).map(show),
+  run: async ({ control }) => (await control.channels.list()).map(show),
 })
 
 export const create = changing({
@@ -32,7 +33,7 @@ export const create = changing({
     await ctx.delivery.guard.assertAllowed(address)
     const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
     const channel = { kind, name, address: address.href, secret, createdBy: actorOf(ctx) }
-    return { ...show(await ctx.store.channels.create(channel)), secret }
+    return { ...show(await ctx.control.channels.create(channel)), secret }
   },
   note: ({ kind, name }, { id }) => ({ target: { id, kind, name }, count: 1 }),
 })
@@ -42,12 +43,12 @@ export const update = changing({
   access: 'admin',
   input: updateChannelRequestSchema,
   output: channelSchema,
-  async run({ store }, { id, ...change }) {
-    if (change.name !== undefined && (await existing(store, id)).kind === 'push') {
+  async run({ control }, { id, ...change }) {
+    if (change.name !== undefined && (await existing(control, id)).kind === 'push') {
       const hint = 'Change the name of the device: devices.rename.'
       throw new OncueError('INVALID_INPUT', 'input.name: the channel of a device has its name', { hint })
     }
-    return show(await store.channels.update(id, change))
+    return show(await control.channels.update(id, change))
   },
   note: (target) => ({ target, count: 1 }),
 })
@@ -57,8 +58,8 @@ export const remove = changing({
   access: 'admin',
   input: channelIdSchema,
   output: z.null(),
-  async run({ store }, { id }) {
-    await store.channels.remove(id)
+  async run({ control }, { id }) {
+    await control.channels.remove(id)
     return null
   },
   note: (target) => ({ target, count: 1 }),
@@ -69,12 +70,12 @@ export const test = changing({
   access: 'act',
   input: channelIdSchema,
   output: deliverySchema,
-  run: async ({ store, delivery }, { id }) => delivery.test(await existing(store, id)),
+  run: async ({ control, delivery }, { id }) => delivery.test(await existing(control, id)),
   note: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),
 })
 
-async function existing(store: Store, id: string): Promise<ChannelRow> {
-  const channel = await store.channels.get(id)
+async function existing(control: Control, id: string): Promise<ChannelRow> {
+  const channel = await control.channels.get(id)
   if (channel) return channel
   throw new OncueError('CHANNEL_NOT_FOUND', `There is no channel ${id}`)
 }

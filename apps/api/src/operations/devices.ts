@@ -16,7 +16,7 @@ export const list = reading({
   access: 'act',
   input: z.undefined(),
   output: z.array(deviceSchema),
-  run: async (ctx) => toDevices(ctx, await ctx.store.tokens.list({ kind: 'device' })),
+  run: async (ctx) => toDevices(ctx, await ctx.control.tokens.list({ kind: 'device' })),
 })
 
 export const rename = changing({
@@ -26,7 +26,7 @@ export const rename = changing({
   output: z.null(),
   async run(ctx, { id, name }) {
     await assertMayChange(ctx, id)
-    await ctx.store.tokens.rename(id, name)
+    await ctx.control.tokens.rename(id, name)
     await ctx.auth.changed()
     return null
   },
@@ -53,21 +53,21 @@ export const revoke = changing({
 })
 
 /** A phone that was lost is shut out by whoever notices, unless it may do more than they do. */
-async function assertMayChange({ store, principal }: ApiContext, id: string): Promise<void> {
-  const device = await store.tokens.get(id)
+async function assertMayChange({ control, principal }: ApiContext, id: string): Promise<void> {
+  const device = await control.tokens.get(id)
   if (device?.kind !== 'device') throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
   if (!isAtMost(device.role, principal.role))
     throw new OncueError('FORBIDDEN', `${JSON.stringify(device.name)} is ${device.role}, and you are not`)
 }
 
 export async function toDevices(
-  { store, principal }: ApiContext,
+  { control, principal }: ApiContext,
   tokens: readonly TokenRow[],
 ): Promise<Device[]> {
-  const channels = (await store.channels.list()).filter(({ enabled }) => enabled)
+  const channels = (await control.channels.list()).filter(({ enabled }) => enabled)
   const pushOf = new Map(channels.map((channel) => [channel.tokenId, channel]))
   const makerIds = new Set(tokens.flatMap(({ parentId }) => parentId ?? []))
-  const makers = new Map((await store.tokens.getMany([...makerIds])).map((maker) => [maker.id, maker]))
+  const makers = new Map((await control.tokens.getMany([...makerIds])).map((maker) => [maker.id, maker]))
   return tokens.map((token) => {
     const { id, name, role, created, createdBy, parentId, expiresAt, idleUntil, lastUsed, revokedAt } = token
     const maker = makers.get(parentId ?? '')

@@ -1,5 +1,5 @@
 import { deliverySchema, OncueError, registerPushRequestSchema } from '@oncue/core'
-import type { Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import { Expo } from 'expo-server-sdk'
 import { z } from 'zod'
 import type { Principal } from '../auth/principal.ts'
@@ -13,10 +13,10 @@ export const registerPush = changing({
   access: 'read',
   input: registerPushRequestSchema,
   output: z.null(),
-  async run({ store, principal }, { pushToken }) {
+  async run({ store, control, principal }, { pushToken }) {
     if (pushToken !== null && !Expo.isExpoPushToken(pushToken))
       throw new OncueError('INVALID_INPUT', 'input.pushToken: is no push token of Expo')
-    const deviceId = await deviceOf(store, principal)
+    const deviceId = await deviceOf(control, principal)
     if (deviceId === null && pushToken !== null)
       throw new OncueError('FORBIDDEN', NO_DEVICE, { hint: 'Pair this device, and call with its token.' })
     if (deviceId !== null) await store.channels.setPush(deviceId, pushToken)
@@ -30,10 +30,10 @@ export const testPush = changing({
   access: 'read',
   input: z.strictObject({}).default({}),
   output: deliverySchema,
-  async run({ store, principal, delivery }) {
-    const deviceId = await deviceOf(store, principal)
+  async run({ control, principal, delivery }) {
+    const deviceId = await deviceOf(control, principal)
     if (deviceId === null) return { delivered: false, error: NO_DEVICE }
-    const channel = (await store.channels.list()).find(({ tokenId }) => tokenId === deviceId)
+    const channel = (await control.channels.list()).find(({ tokenId }) => tokenId === deviceId)
     return channel
       ? delivery.test(channel)
       : { delivered: false, error: 'This device is sent no notifications' }
@@ -42,7 +42,7 @@ export const testPush = changing({
 })
 
 /** Also in a session that was made from it. */
-async function deviceOf({ tokens }: Store, { id, tokenId }: Principal): Promise<string | null> {
+async function deviceOf({ tokens }: Control, { id, tokenId }: Principal): Promise<string | null> {
   const token = tokenId === null ? null : await tokens.get(id)
   return token?.kind === 'device' ? id : null
 }

@@ -13,7 +13,7 @@ export const create = changing({
   access: 'anyone',
   input: z.undefined(),
   output: z.object({ id: z.string(), secret: z.string(), expiresAt: z.date() }),
-  async run({ store, principal }) {
+  async run({ store, control, principal }) {
     const { kind, tokenId, role, allowedTopics, allowedQueues } = principal
     if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
       throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
@@ -21,7 +21,7 @@ export const create = changing({
     const expiresAt = principal.expiresAt && principal.expiresAt < end ? principal.expiresAt : end
     const secret = newSecret()
     const hash = hashSecret(secret)
-    const { id } = await store.tokens.create({
+    const { id } = await control.tokens.create({
       ...{ kind: 'session', parentId: tokenId, name: shownName(principal), role },
       ...{ allowedTopics, allowedQueues, hash, expiresAt },
     })

@@ -20,8 +20,8 @@ export const list = reading({
   access: 'admin',
   input: listTokensRequestSchema.default({ ended: false }),
   output: z.array(tokenSchema),
-  async run({ store }, options) {
-    const tokens = await store.tokens.list(options)
+  async run({ control }, options) {
+    const tokens = await control.tokens.list(options)
     return tokens.map(copied)
   },
 })
@@ -32,7 +32,7 @@ export const create = changing({
   input: createTokenRequestSchema,
   output: createdTokenSchema,
   async run(ctx, { name, role, allowedTopics, allowedQueues, expiresAt }) {
-    const { store } = ctx
+    const { store, control } = ctx
     if (expiresAt && expiresAt <= (await store.now()))
       throw new OncueError(
         'INVALID_INPUT',
@@ -41,7 +41,7 @@ export const create = changing({
     const secret = newSecret()
     const hash = hashSecret(secret)
     const createdBy = actorOf(ctx)
-    const token = await store.tokens.create({
+    const token = await control.tokens.create({
       ...{ kind: 'token', name, role, hash, allowedTopics, allowedQueues, createdBy, expiresAt },
     })
     return { ...copied(token), secret }
@@ -58,10 +58,10 @@ export const revoke = changing({
   access: 'admin',
   input: tokenIdSchema,
   output: revokedTokenSchema,
-  async run({ store, auth }, { id }) {
+  async run({ store, control, auth }, { id }) {
     const { devices } = await store.tokens.revoke(id)
     await auth.changed()
-    const token = await store.tokens.get(id)
+    const token = await control.tokens.get(id)
     return { devices, name: token?.name }
   },
   note: ({ id }, { devices }, _, { name }) => ({ target: { id, name, devices }, count: 1 }),

@@ -1,26 +1,13 @@
-import {
-  allowedQueuesSchema,
-  allowedTopicsSchema,
-  assertText,
-  LIMITS,
-  newJobId,
-  OncueError,
-  roleSchema,
-  toInputError,
-} from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
 import { z } from 'zod'
-import type { NewToken, TokenRow, TokenStore } from '../access.ts'
-import type { PortableStatement, Sql, Value } from '../sql.ts'
+import type { TokenRow, TokenStore } from '../access.ts'
+import type { PortableStatement, Sql } from '../sql.ts'
 import { isUuid } from '../uuid.ts'
 
 /** Fixed, so that of many processes that start together one makes it. */
 const FIRST_ADMIN = '00000000-0000-7000-8000-000000000001'
 
-/** Sessions that ended are kept for a while, for those who look who was signed in. */
-const KEPT_MS = 30 * 86_400_000
-
 const MINUTE_MS = 60_000
-const LIST_LIMIT = 1_000
 
 export type StoredToken = {
   readonly id: string
@@ -41,18 +28,6 @@ export type StoredToken = {
 
 export const tokenNameSchema = z.string().min(1).max(LIMITS.keyLength)
 export const tokenHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
-
-const newTokenSchema = z.strictObject({
-  kind: z.enum(['token', 'session', 'device']),
-  name: tokenNameSchema,
-  role: roleSchema,
-  hash: tokenHashSchema,
-  allowedTopics: allowedTopicsSchema.optional(),
-  allowedQueues: allowedQueuesSchema.optional(),
-  parentId: z.uuid().nullish(),
-  createdBy: z.string().max(LIMITS.keyLength).nullish(),
-  expiresAt: z.date().nullish(),
-})
 
 /** Neither `t` nor what it was made by, nor what that was made by, has ended. Takes the time twice. */
 export const USABLE = `not exists (
@@ -87,59 +62,25 @@ export function readToken(sql: Sql, row: StoredToken): TokenRow {
   }
 }
 
-const unknownToken = (id: string) =>
+export const unknownToken = (id: string) =>
   new OncueError('TOKEN_NOT_FOUND', `There is no token ${JSON.stringify(id)}`)
 
 export const toJson = (names: readonly string[] | null | undefined) => (names ? JSON.stringify(names) : null)
 
 /** Written once for both databases. */
 export function createTokens(sql: Sql): TokenStore {
-  const read = (row: StoredToken) => readToken(sql, row)
-
   const revokeMadeBy = (parentId: string, now: Date, condition = ''): PortableStatement => ({
     text: `update {tokens} set revoked_at = ? where id in (${MADE_BY}) and revoked_at is null ${condition}`,
     values: [now, parentId],
   })
 
-  function insert(id: string, token: NewToken, now: Date): PortableStatement {
-    const { kind, name, role, hash, allowedTopics, allowedQueues, parentId, createdBy, expiresAt } = token
-    return {
-      text: `insert into {tokens}
-          (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id, created, created_by, expires_at)
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      values: [
-        ...[id, kind, name, role, hash, toJson(allowedTopics), toJson(allowedQueues)],
-        ...[parentId ?? null, now, createdBy ?? null, expiresAt ?? null],
-      ],
-    }
-  }
-
-  function insertFirstAdmin(hash: string, now: Date): PortableStatement {
-    const statement = insert(FIRST_ADMIN, { kind: 'token', name: 'admin', role: 'admin', hash }, now)
-    return { ...statement, text: `${statement.text} on conflict do nothing` }
-  }
+  const insertFirstAdmin = (hash: string, now: Date): PortableStatement => ({
+    text: `insert into {tokens} (id, kind, name, role, hash, created) values (?, 'token', 'admin', 'admin', ?, ?)
+      on conflict do nothing`,
+    values: [FIRST_ADMIN, hash, now],
+  })
 
   return {
-    async create(token) {
-      const parsed = newTokenSchema.safeParse(token)
-      if (!parsed.success) throw toInputError(parsed.error, 'token', token)
-      assertText(token.name, 'token.name')
-      if (token.createdBy) assertText(token.createdBy, 'token.createdBy')
-      const now = await sql.now()
-      const id = newJobId(now.getTime())
-      const forget: PortableStatement = {
-        text: `delete from {tokens} where kind = 'session' and expires_at < ?`,
-        values: [new Date(now.getTime() - KEPT_MS)],
-      }
-      await sql.run(...(token.kind === 'session' ? [forget] : []), insert(id, token, now))
-      return {
-        ...{ id, kind: token.kind, name: token.name, role: token.role, created: now },
-        ...{ allowedTopics: token.allowedTopics ?? null, allowedQueues: token.allowedQueues ?? null },
-        ...{ parentId: token.parentId ?? null, createdBy: token.createdBy ?? null },
-        ...{ expiresAt: token.expiresAt ?? null, idleUntil: null, lastUsed: null, revokedAt: null },
-      }
-    },
-
     async createFirstAdmin(hash) {
       return (await sql.run(insertFirstAdmin(hash, await sql.now()))) > 0
     },
@@ -171,25 +112,7 @@ export function createTokens(sql: Sql): TokenStore {
         text: `select t.* from {tokens} t where t.hash = ? and ${USABLE}`,
         values: [hash, now, now],
       })
-      return row ? { ...read(row), hash: row.hash } : null
-    },
-
-    async get(id) {
-      const [row] = isUuid(id)
-        ? await sql.all<StoredToken>({ text: 'select * from {tokens} where id = ?', values: [id] })
-        : []
-      return row ? read(row) : null
-    },
-
-    async getMany(ids) {
-      const known = ids.filter(isUuid)
-      if (known.length === 0) return []
-      const marks = known.map(() => '?').join(', ')
-      const rows = await sql.all<StoredToken>({
-        text: `select * from {tokens} where id in (${marks})`,
-        values: known,
-      })
-      return rows.map(read)
+      return row ? { ...readToken(sql, row), hash: row.hash } : null
     },
 
     async usable(ids) {
@@ -201,36 +124,6 @@ export function createTokens(sql: Sql): TokenStore {
         values: [...known, now, now],
       })
       return new Set(rows.map(({ id }) => id))
-    },
-
-    async list({ kind, ended = false } = {}) {
-      const now = await sql.now()
-      const conditions = ['1 = 1']
-      const values: Value[] = []
-      if (kind) {
-        conditions.push('t.kind = ?')
-        values.push(kind)
-      }
-      if (!ended) {
-        conditions.push(USABLE)
-        values.push(now, now)
-      }
-      const rows = await sql.all<StoredToken>({
-        text: `select t.* from {tokens} t where ${conditions.join(' and ')}
-          order by t.created desc, t.id desc limit ${LIST_LIMIT}`,
-        values,
-      })
-      return rows.map(read)
-    },
-
-    async rename(id, name) {
-      const parsed = tokenNameSchema.safeParse(name)
-      if (!parsed.success) throw toInputError(parsed.error, 'name', name)
-      assertText(name, 'name')
-      const renamed = isUuid(id)
-        ? await sql.run({ text: 'update {tokens} set name = ? where id = ?', values: [name, id] })
-        : 0
-      if (renamed === 0) throw unknownToken(id)
     },
 
     async revoke(id) {

@@ -4,6 +4,7 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openControl } from '../control/index.ts'
 import { migrationsFolder, readMigrations } from '../migrate/files.ts'
 import { openStore } from '../open.ts'
 import { createEmptySqliteDatabase, type TestDatabase } from '../testing/index.ts'
@@ -56,8 +57,9 @@ describe('oncue-migrate', () => {
 
   test('--rollback without --yes counts what would be lost, and changes nothing', async () => {
     const store = await openStore(database.url, { migrate: true })
-    await store.alertRules.addDefaults()
-    const rules = (await store.alertRules.list()).length
+    const { alertRules } = await openControl(store)
+    await alertRules.addDefaults()
+    const rules = (await alertRules.list()).length
     await store.close()
     const { code, stdout } = await run(['--rollback'])
     expect(code).toBe(2)

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { NewAuditEntry, NewToken } from '../access.ts'
+import type { NewAuditEntry } from '../access.ts'
+import type { Control, NewToken } from '../control/index.ts'
 import type { Store } from '../store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 
@@ -26,14 +27,14 @@ export function describeAccess(dialect: Dialect): void {
     const idOf = async (store: Store, hash: string) => (await store.tokens.find(hash))?.id
 
     it('finds a token by its hash', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const token = aToken({
         allowedTopics: ['mail_*', 'app:report'],
         allowedQueues: ['bulk_*'],
         createdBy: 'Ada',
         expiresAt: inMs(DAY),
       })
-      const created = await store.tokens.create(token)
+      const created = await control.tokens.create(token)
       expect(created).toEqual({
         id: expect.any(String),
         kind: 'token',
@@ -55,9 +56,9 @@ export function describeAccess(dialect: Dialect): void {
     })
 
     it('keeps apart that no topic is allowed and that all are', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const [none, all] = [aToken({ allowedTopics: [] }), aToken()]
-      for (const token of [none, all]) await store.tokens.create(token)
+      for (const token of [none, all]) await control.tokens.create(token)
       expect(await store.tokens.find(none.hash)).toMatchObject({ allowedTopics: [] })
       expect(await store.tokens.find(all.hash)).toMatchObject({ allowedTopics: null })
     })
@@ -69,15 +70,15 @@ export function describeAccess(dialect: Dialect): void {
       ['a secret instead of its hash', { hash: 'oncue_secret' }, 'INVALID_INPUT'],
       ['a topic that cannot exist', { allowedTopics: ['a b'] }, 'INVALID_INPUT'],
     ])('refuses %s', async (_, changes, code) => {
-      const store = await bench.openWithClock()
-      await expect(store.tokens.create(aToken(changes))).rejects.toMatchObject({ code })
-      expect(await store.tokens.list({ ended: true })).toEqual([])
+      const control = await bench.openControl()
+      await expect(control.tokens.create(aToken(changes))).rejects.toMatchObject({ code })
+      expect(await control.tokens.list({ ended: true })).toEqual([])
     })
 
     it('ends a token at its expiry', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const token = aToken({ expiresAt: inMs(MINUTE) })
-      const { id } = await store.tokens.create(token)
+      const { id } = await control.tokens.create(token)
       bench.clock.advance(MINUTE - 1)
       expect(await idOf(store, token.hash)).toBe(id)
       bench.clock.advance(1)
@@ -86,114 +87,114 @@ export function describeAccess(dialect: Dialect): void {
     })
 
     it('revokes a token, once and for all', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const [token, other] = [aToken(), aToken()]
-      const { id } = await store.tokens.create(token)
-      const { id: otherId } = await store.tokens.create(other)
+      const { id } = await control.tokens.create(token)
+      const { id: otherId } = await control.tokens.create(other)
       const revokedAt = bench.clock.now()
       await store.tokens.revoke(id)
       bench.clock.advance(MINUTE)
       await store.tokens.revoke(id)
       expect(await store.tokens.find(token.hash)).toBeNull()
       expect(await store.tokens.usable([id, otherId, 'no id'])).toEqual(new Set([otherId]))
-      expect(await store.tokens.list()).toMatchObject([{ id: otherId }])
-      expect(await store.tokens.list({ ended: true })).toContainEqual(
+      expect(await control.tokens.list()).toMatchObject([{ id: otherId }])
+      expect(await control.tokens.list({ ended: true })).toContainEqual(
         expect.objectContaining({ id, revokedAt }),
       )
     })
 
     it('can be renamed', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const token = aToken()
-      const { id } = await store.tokens.create(token)
-      await store.tokens.rename(id, 'phone')
+      const { id } = await control.tokens.create(token)
+      await control.tokens.rename(id, 'phone')
       expect(await store.tokens.find(token.hash)).toMatchObject({ id, name: 'phone' })
-      expect(await store.tokens.get(id)).toMatchObject({ id, name: 'phone' })
-      await expect(store.tokens.rename(id, '')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-      await expect(store.tokens.rename(id, 'a\0b')).rejects.toMatchObject({ code: 'INVALID_TEXT' })
+      expect(await control.tokens.get(id)).toMatchObject({ id, name: 'phone' })
+      await expect(control.tokens.rename(id, '')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      await expect(control.tokens.rename(id, 'a\0b')).rejects.toMatchObject({ code: 'INVALID_TEXT' })
     })
 
     it.each([randomUUID(), 'no id', "' or 1 = 1 --"])('says that there is no token %s', async (id) => {
-      const store = await bench.openWithClock()
-      expect(await store.tokens.get(id)).toBeNull()
-      await expect(store.tokens.rename(id, 'phone')).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
+      const { store, control } = await bench.openBoth()
+      expect(await control.tokens.get(id)).toBeNull()
+      await expect(control.tokens.rename(id, 'phone')).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
       await expect(store.tokens.revoke(id)).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
     })
 
     describe('a session', () => {
-      async function signIn(store: Store, changes: Partial<NewToken> = {}) {
+      async function signIn(control: Control, changes: Partial<NewToken> = {}) {
         const token = aToken(changes)
-        const { id: parentId } = await store.tokens.create(token)
+        const { id: parentId } = await control.tokens.create(token)
         const session = aToken({ kind: 'session', parentId, expiresAt: inMs(DAY) })
-        const { id } = await store.tokens.create(session)
+        const { id } = await control.tokens.create(session)
         return { parentId, id, hash: session.hash }
       }
 
       it('ends with the token it was made from', async () => {
-        const store = await bench.openWithClock()
-        const { id, parentId, hash } = await signIn(store)
+        const { store, control } = await bench.openBoth()
+        const { id, parentId, hash } = await signIn(control)
         expect(await idOf(store, hash)).toBe(id)
         await store.tokens.revoke(parentId)
         expect(await store.tokens.find(hash)).toBeNull()
         expect(await store.tokens.usable([id])).toEqual(new Set())
-        expect(await store.tokens.list({ kind: 'session', ended: true })).toMatchObject([
+        expect(await control.tokens.list({ kind: 'session', ended: true })).toMatchObject([
           { id, revokedAt: bench.clock.now() },
         ])
       })
 
       it('ends when that token expires', async () => {
-        const store = await bench.openWithClock()
-        const { hash } = await signIn(store, { expiresAt: inMs(MINUTE) })
+        const { store, control } = await bench.openBoth()
+        const { hash } = await signIn(control, { expiresAt: inMs(MINUTE) })
         bench.clock.advance(MINUTE)
         expect(await store.tokens.find(hash)).toBeNull()
       })
 
       it('cannot outlive a token that was revoked while it was made', async () => {
-        const store = await bench.openWithClock()
-        const { id: parentId } = await store.tokens.create(aToken())
+        const { store, control } = await bench.openBoth()
+        const { id: parentId } = await control.tokens.create(aToken())
         await store.tokens.revoke(parentId)
         const session = aToken({ kind: 'session', parentId })
-        await store.tokens.create(session)
+        await control.tokens.create(session)
         expect(await store.tokens.find(session.hash)).toBeNull()
       })
 
       it('ends alone when only it is revoked', async () => {
-        const store = await bench.openWithClock()
-        const { id, parentId, hash } = await signIn(store)
+        const { store, control } = await bench.openBoth()
+        const { id, parentId, hash } = await signIn(control)
         await store.tokens.revoke(id)
         expect(await store.tokens.find(hash)).toBeNull()
         expect(await store.tokens.usable([parentId])).toEqual(new Set([parentId]))
       })
 
       it('is forgotten a month after its end', async () => {
-        const store = await bench.openWithClock()
-        const { id } = await signIn(store)
+        const control = await bench.openControl()
+        const { id } = await signIn(control)
         bench.clock.advance(31 * DAY)
-        expect(await store.tokens.list({ kind: 'session', ended: true })).toMatchObject([{ id }])
+        expect(await control.tokens.list({ kind: 'session', ended: true })).toMatchObject([{ id }])
         bench.clock.advance(1)
-        const next = await signIn(store)
-        expect(await store.tokens.list({ kind: 'session', ended: true })).toMatchObject([{ id: next.id }])
+        const next = await signIn(control)
+        expect(await control.tokens.list({ kind: 'session', ended: true })).toMatchObject([{ id: next.id }])
       })
     })
 
     it('lists the newest first, by kind if asked', async () => {
-      const store = await bench.openWithClock()
+      const control = await bench.openControl()
       for (const [name, kind] of [
         ['a', 'token'],
         ['b', 'device'],
         ['c', 'token'],
       ] as const) {
-        await store.tokens.create(aToken({ name, kind }))
+        await control.tokens.create(aToken({ name, kind }))
         bench.clock.advance(1)
       }
-      expect((await store.tokens.list()).map(({ name }) => name)).toEqual(['c', 'b', 'a'])
-      expect((await store.tokens.list({ kind: 'device' })).map(({ name }) => name)).toEqual(['b'])
+      expect((await control.tokens.list()).map(({ name }) => name)).toEqual(['c', 'b', 'a'])
+      expect((await control.tokens.list({ kind: 'device' })).map(({ name }) => name)).toEqual(['b'])
     })
 
     it('notes its use, at most once a minute', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const token = aToken()
-      const { id } = await store.tokens.create(token)
+      const { id } = await control.tokens.create(token)
       const lastUsed = async () => (await store.tokens.find(token.hash))?.lastUsed
       const first = bench.clock.now()
       await store.tokens.touch(id)
@@ -215,7 +216,8 @@ export function describeAccess(dialect: Dialect): void {
         )
         expect(made.filter(Boolean)).toHaveLength(1)
         const [store] = stores as [Store]
-        const [admin] = await store.tokens.list()
+        const control = await bench.openControl(store)
+        const [admin] = await control.tokens.list()
         expect(admin).toMatchObject({ name: 'admin', role: 'admin', kind: 'token', expiresAt: null })
         expect(await idOf(store, hashes[made.indexOf(true)] ?? '')).toBe(admin?.id)
         await store.tokens.revoke(admin?.id ?? '')
@@ -226,16 +228,17 @@ export function describeAccess(dialect: Dialect): void {
         const stores = await Promise.all([1, 2, 3].map(() => bench.openWithClock()))
         await Promise.all(stores.map((store) => store.tokens.setAdmin(hashOf('mine'))))
         const [store] = stores as [Store]
+        const control = await bench.openControl(store)
         expect(await store.tokens.find(hashOf('mine'))).toMatchObject({ role: 'admin' })
         expect(await store.tokens.createFirstAdmin(hashOf('another'))).toBe(false)
-        expect(await store.tokens.list()).toHaveLength(1)
+        expect(await control.tokens.list()).toHaveLength(1)
       })
 
       it('has one secret: another one that is set ends it and its sessions', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         await store.tokens.createFirstAdmin(hashOf('old'))
         const parentId = await idOf(store, hashOf('old'))
-        await store.tokens.create(aToken({ kind: 'session', parentId, hash: hashOf('session') }))
+        await control.tokens.create(aToken({ kind: 'session', parentId, hash: hashOf('session') }))
         await store.tokens.setAdmin(hashOf('old'))
         expect(await idOf(store, hashOf('session'))).toBeDefined()
         await store.tokens.setAdmin(hashOf('new'))
@@ -253,10 +256,10 @@ export function describeAccess(dialect: Dialect): void {
       })
 
       it('may be a token that is there already', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         await store.tokens.createFirstAdmin(hashOf('first'))
         const token = aToken({ expiresAt: inMs(MINUTE) })
-        const { id } = await store.tokens.create(token)
+        const { id } = await control.tokens.create(token)
         await store.tokens.setAdmin(token.hash)
         expect(await store.tokens.find(token.hash)).toMatchObject({ id, role: 'admin', expiresAt: null })
         expect(await store.tokens.find(hashOf('first'))).not.toBeNull()
@@ -268,12 +271,12 @@ export function describeAccess(dialect: Dialect): void {
     const bench = new Bench(dialect)
 
     it('tells who did what to what, from where', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const target = { ids: [randomUUID()], filter: { topic: 'mail' } }
       await store.audit.record([
         anEntry({ target, count: 312, ip: '10.0.0.7', userAgent: 'curl/8', requestId: 'r1' }),
       ])
-      expect(await store.audit.list()).toEqual({
+      expect(await control.audit.list()).toEqual({
         items: [
           {
             id: expect.any(String),
@@ -292,23 +295,23 @@ export function describeAccess(dialect: Dialect): void {
     })
 
     it('leaves nothing unwritten over a bad character or a long text', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const target = { name: 'a\0b\ud800' }
       await store.audit.record([anEntry({ target, userAgent: `x\0${'y'.repeat(1_000)}` })])
-      const { items } = await store.audit.list()
+      const { items } = await control.audit.list()
       expect(items).toMatchObject([{ target, userAgent: `x\ufffd${'y'.repeat(253)}` }])
     })
 
     it('filters by actor, action and time', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const bob = { ...ada, id: 't2', name: 'Bob' }
       const start = bench.clock.now()
       await store.audit.record([anEntry({ requestId: 'a' })])
       const later = bench.clock.advance(MINUTE)
       await store.audit.record([anEntry({ requestId: 'b', actor: bob })])
       await store.audit.record([anEntry({ requestId: 'c', action: 'queues.pause' })])
-      const found = async (filter: Parameters<Store['audit']['list']>[0]) =>
-        (await store.audit.list(filter)).items.map(({ requestId }) => requestId)
+      const found = async (filter: Parameters<Control['audit']['list']>[0]) =>
+        (await control.audit.list(filter)).items.map(({ requestId }) => requestId)
       expect(await found({})).toEqual(['c', 'b', 'a'])
       expect(await found({ actorId: 't2' })).toEqual(['b'])
       expect(await found({ action: 'queues.pause' })).toEqual(['c'])
@@ -322,13 +325,13 @@ export function describeAccess(dialect: Dialect): void {
     })
 
     it('is paged: nothing twice and nothing skipped while more is recorded', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const names = Array.from({ length: 1_203 }, (_, n) => `r${n}`)
       await store.audit.record(names.map((requestId) => anEntry({ requestId })))
       const seen: (string | null)[] = []
       let cursor: string | undefined
       do {
-        const page = await store.audit.list({}, { limit: 401, cursor })
+        const page = await control.audit.list({}, { limit: 401, cursor })
         seen.push(...page.items.map(({ requestId }) => requestId))
         cursor = page.nextCursor ?? undefined
         await store.audit.record([anEntry({ requestId: 'new' })])
@@ -342,37 +345,37 @@ export function describeAccess(dialect: Dialect): void {
       ['a cursor that is none', {}, { cursor: 'x' }, 'INVALID_CURSOR'],
       ['an actor with a NUL', { actorId: 'a\0b' }, {}, 'INVALID_TEXT'],
     ])('refuses %s', async (_, filter, page, code) => {
-      const store = await bench.openWithClock()
-      await expect(store.audit.list(filter, page)).rejects.toMatchObject({ code })
+      const control = await bench.openControl()
+      await expect(control.audit.list(filter, page)).rejects.toMatchObject({ code })
     })
 
     it('refuses the cursor of another filter', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       await store.audit.record([anEntry(), anEntry()])
-      const { nextCursor } = await store.audit.list({}, { limit: 1 })
+      const { nextCursor } = await control.audit.list({}, { limit: 1 })
       const page = { cursor: nextCursor ?? '' }
-      await expect(store.audit.list({ actorId: 't1' }, page)).rejects.toMatchObject({
+      await expect(control.audit.list({ actorId: 't1' }, page)).rejects.toMatchObject({
         code: 'INVALID_CURSOR',
       })
     })
 
     it('prunes some actions only, if told so', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       await store.audit.record(['a', 'b', 'c'].map((action) => anEntry({ action })))
       const before = bench.clock.advance(1)
-      expect(await store.audit.prune({ before, actions: ['a', 'c', "' or 1 = 1 --"] })).toBe(2)
-      expect((await store.audit.list()).items).toMatchObject([{ action: 'b' }])
+      expect(await control.audit.prune({ before, actions: ['a', 'c', "' or 1 = 1 --"] })).toBe(2)
+      expect((await control.audit.list()).items).toMatchObject([{ action: 'b' }])
     })
 
     it('prunes the oldest, a batch at a time', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       await store.audit.record(['a', 'b', 'c'].map((requestId) => anEntry({ requestId })))
       const later = bench.clock.advance(MINUTE)
       await store.audit.record([anEntry({ requestId: 'd' })])
-      expect(await store.audit.prune({ before: later, limit: 2 })).toBe(2)
-      expect((await store.audit.list()).items.map(({ requestId }) => requestId)).toEqual(['d', 'c'])
-      expect(await store.audit.prune({ before: later, limit: 2 })).toBe(1)
-      expect(await store.audit.prune({ before: later, limit: 2 })).toBe(0)
+      expect(await control.audit.prune({ before: later, limit: 2 })).toBe(2)
+      expect((await control.audit.list()).items.map(({ requestId }) => requestId)).toEqual(['d', 'c'])
+      expect(await control.audit.prune({ before: later, limit: 2 })).toBe(1)
+      expect(await control.audit.prune({ before: later, limit: 2 })).toBe(0)
     })
   })
 }

@@ -84,6 +84,12 @@ export class Bench {
     return this.open({ clock: this.clock.now })
   }
 
+  /** Both seams over the same connections, on the test's clock. */
+  async openBoth(): Promise<{ store: Store; control: Control }> {
+    const store = await this.openWithClock()
+    return { store, control: await openControl(store) }
+  }
+
   /** Control on a store, by default on a new one, on the test's clock. */
   async openControl(store?: Store): Promise<Control> {
     return openControl(store ?? (await this.openWithClock()))

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { NewPairing, NewToken } from '../access.ts'
+import type { NewPairing } from '../access.ts'
+import type { Control, NewToken } from '../control/index.ts'
 import type { Store } from '../store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 
@@ -45,13 +46,13 @@ export function describePairings(dialect: Dialect): void {
     })
 
     it('gives a code to one of many who come at once', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const { code } = await store.pairings.create(aPairing())
       const answers = await Promise.allSettled(Array.from({ length: 10 }, () => exchange(store, code)))
       expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       for (const answer of answers)
         if (answer.status === 'rejected') expect(answer.reason).toMatchObject(REFUSED)
-      expect(await store.tokens.list({ kind: 'device' })).toHaveLength(1)
+      expect(await control.tokens.list({ kind: 'device' })).toHaveLength(1)
     })
 
     it('refuses a code that is too old', async () => {
@@ -62,20 +63,20 @@ export function describePairings(dialect: Dialect): void {
     })
 
     it('refuses a code whose maker was revoked in between', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const token = { kind: 'token', name: 'ada', role: 'operator', hash: newHash() } as const
-      const { id: makerId } = await store.tokens.create(token)
+      const { id: makerId } = await control.tokens.create(token)
       const { code } = await store.pairings.create(aPairing({ makerId }))
       await store.tokens.revoke(makerId)
       await expect(exchange(store, code)).rejects.toMatchObject(REFUSED)
-      expect(await store.tokens.list({ kind: 'device' })).toEqual([])
+      expect(await control.tokens.list({ kind: 'device' })).toEqual([])
     })
 
     it('makes a device that ends when its maker does', async () => {
-      const store = await bench.openWithClock()
+      const { store, control } = await bench.openBoth()
       const expiresAt = new Date(bench.clock.now().getTime() + 60_000)
       const token = { kind: 'token', name: 'ada', role: 'operator', hash: newHash(), expiresAt } as const
-      const { id: makerId } = await store.tokens.create(token)
+      const { id: makerId } = await control.tokens.create(token)
       const { code } = await store.pairings.create(aPairing({ makerId }))
       expect(await exchange(store, code)).toMatchObject({ expiresAt })
     })
@@ -83,9 +84,9 @@ export function describePairings(dialect: Dialect): void {
     describe('a device', () => {
       const DAY = 24 * 60 * MINUTE
 
-      async function aToken(store: Store, changes: Partial<NewToken> = {}) {
+      async function aToken(control: Control, changes: Partial<NewToken> = {}) {
         const hash = newHash()
-        const { id } = await store.tokens.create({
+        const { id } = await control.tokens.create({
           kind: 'token',
           name: 'ada',
           role: 'operator',
@@ -103,28 +104,28 @@ export function describePairings(dialect: Dialect): void {
       }
 
       it('ends with the token that made it, and so does all that it made', async () => {
-        const store = await bench.openWithClock()
-        const [token, other] = [await aToken(store), await aToken(store)]
+        const { store, control } = await bench.openBoth()
+        const [token, other] = [await aToken(control), await aToken(control)]
         const phone = await pair(store, { makerId: token.id })
         const tablet = await pair(store, { makerId: phone.id })
-        const session = await aToken(store, { kind: 'session', parentId: tablet.id })
+        const session = await aToken(control, { kind: 'session', parentId: tablet.id })
         const kept = await pair(store, { makerId: other.id })
-        expect(await store.tokens.get(tablet.id)).toMatchObject({ parentId: phone.id })
+        expect(await control.tokens.get(tablet.id)).toMatchObject({ parentId: phone.id })
 
         expect(await store.tokens.revoke(token.id)).toEqual({ devices: 2 })
         for (const { hash } of [token, phone, tablet, session])
           expect(await store.tokens.find(hash)).toBeNull()
         const ids = [token, phone, tablet, session, kept].map(({ id }) => id)
         expect(await store.tokens.usable(ids)).toEqual(new Set([kept.id]))
-        expect(await store.tokens.list({ kind: 'device' })).toMatchObject([{ id: kept.id }])
-        expect(await store.tokens.getMany(ids)).toHaveLength(5)
-        expect((await store.tokens.get(tablet.id))?.revokedAt).toEqual(bench.clock.now())
+        expect(await control.tokens.list({ kind: 'device' })).toMatchObject([{ id: kept.id }])
+        expect(await control.tokens.getMany(ids)).toHaveLength(5)
+        expect((await control.tokens.get(tablet.id))?.revokedAt).toEqual(bench.clock.now())
         expect(await store.tokens.revoke(token.id)).toEqual({ devices: 0 })
       })
 
       it('ends with a device that made it, and leaves the token behind that', async () => {
-        const store = await bench.openWithClock()
-        const token = await aToken(store)
+        const { store, control } = await bench.openBoth()
+        const token = await aToken(control)
         const phone = await pair(store, { makerId: token.id })
         const tablet = await pair(store, { makerId: phone.id })
         expect(await store.tokens.revoke(phone.id)).toEqual({ devices: 1 })
@@ -132,9 +133,9 @@ export function describePairings(dialect: Dialect): void {
       })
 
       it('ends when its maker expires, or the maker of that', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         const expiresAt = new Date(bench.clock.now().getTime() + MINUTE)
-        const token = await aToken(store, { expiresAt })
+        const token = await aToken(control, { expiresAt })
         const phone = await pair(store, { makerId: token.id })
         const tablet = await pair(store, { makerId: phone.id })
         bench.clock.advance(MINUTE - 1)
@@ -144,20 +145,20 @@ export function describePairings(dialect: Dialect): void {
       })
 
       it('ends with the secret of the admin that made it', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         await store.tokens.setAdmin(newHash())
-        const [admin] = await store.tokens.list()
+        const [admin] = await control.tokens.list()
         const phone = await pair(store, { makerId: admin?.id })
         await store.tokens.setAdmin(newHash())
         expect(await store.tokens.find(phone.hash)).toBeNull()
       })
 
       it('ends at a time that its maker named, and is not made after it', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         const deviceUntil = new Date(bench.clock.now().getTime() + MINUTE)
         const phone = await pair(store, { deviceUntil })
         const { code } = await store.pairings.create(aPairing({ deviceUntil }))
-        expect(await store.tokens.get(phone.id)).toMatchObject({ expiresAt: deviceUntil, parentId: null })
+        expect(await control.tokens.get(phone.id)).toMatchObject({ expiresAt: deviceUntil, parentId: null })
         await store.tokens.touch(phone.id, DAY)
         bench.clock.advance(MINUTE)
         expect(await store.tokens.find(phone.hash)).toBeNull()
@@ -165,7 +166,7 @@ export function describePairings(dialect: Dialect): void {
       })
 
       it('ends when it was not used for long; use renews it', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         const [used, idle] = [await pair(store, {}, 30 * DAY), await pair(store, {}, 30 * DAY)]
         const made = await pair(store, { makerId: idle.id }, 90 * DAY)
         bench.clock.advance(29 * DAY)
@@ -173,7 +174,7 @@ export function describePairings(dialect: Dialect): void {
         bench.clock.advance(DAY)
         const ids = [used.id, idle.id, made.id]
         expect(await store.tokens.usable(ids)).toEqual(new Set([used.id]))
-        expect(await store.tokens.get(used.id)).toMatchObject({
+        expect(await control.tokens.get(used.id)).toMatchObject({
           idleUntil: new Date(bench.clock.now().getTime() + 29 * DAY),
         })
         // Too late.
@@ -184,9 +185,9 @@ export function describePairings(dialect: Dialect): void {
       })
 
       it('is used by whoever uses a session of it', async () => {
-        const store = await bench.openWithClock()
+        const { store, control } = await bench.openBoth()
         const [browser, idle] = [await pair(store, {}, 30 * DAY), await pair(store, {}, 30 * DAY)]
-        const session = await aToken(store, { kind: 'session', parentId: browser.id })
+        const session = await aToken(control, { kind: 'session', parentId: browser.id })
         bench.clock.advance(29 * DAY)
         const lastUsed = bench.clock.now()
         await store.tokens.touch(session.id, 30 * DAY)

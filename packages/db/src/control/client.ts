@@ -23,8 +23,15 @@ export type Client = Omit<PrismaClient, `$${string}`> & {
 /** What each part of Control works with. */
 export type Context = {
   readonly client: Client
+  readonly dialect: Connection['dialect']
   /** The database's clock, or a test's: no time comes from this process or from Prisma. */
   readonly now: () => Promise<Date>
+}
+
+/** Without what is undefined, which Prisma's types tell apart from what is absent. */
+export function given<Values extends object>(values: Values) {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
 }
 
 /** JSON text for a column of JSON, in which `null` is a value. */
@@ -54,9 +61,11 @@ export async function openClient(connection: Connection): Promise<Client> {
   }) as unknown as Client
 }
 
-function throwOurs(error: Error): never {
+function throwOurs(error: Error & { readonly code?: string }): never {
   if (isOncueError(error.cause)) throw error.cause
-  throw new OncueError('DATABASE_ERROR', `Prisma: ${error.message}`, { cause: error })
+  // P2028: a batch took longer than Prisma allows, and was rolled back.
+  const code = error.code === 'P2028' ? 'DATABASE_BUSY' : 'DATABASE_ERROR'
+  throw new OncueError(code, `Prisma: ${error.message}`, { cause: error })
 }
 
 const TEXT: typeof ColumnTypeEnum.Text = 7

@@ -1,10 +1,21 @@
 import { OncueError } from '@oncue/core'
+import type { AlertControl, AlertRuleControl } from '../alerts.ts'
+import type { ChannelControl } from '../channels.ts'
 import { ColdStore } from '../cold-store.ts'
+import type { OperationControl } from '../operations.ts'
 import type { Store } from '../store.ts'
+import { createAlertRules } from './alert-rules.ts'
+import { createAlerts } from './alerts.ts'
+import { type AuditControl, createAudit } from './audit.ts'
+import { createChannels } from './channels.ts'
 import { openClient } from './client.ts'
+import { createOperations } from './operations.ts'
 import { createSettings, type SettingControl } from './settings.ts'
+import { createTokens, type TokenControl } from './tokens.ts'
 
+export type { AuditControl, AuditEntry, AuditFilter, AuditPage } from './audit.ts'
 export type { SettingControl, SettingRow } from './settings.ts'
+export type { NewToken, TokenControl } from './tokens.ts'
 
 /**
  * What people list and edit, through the Prisma client that is generated from prisma/models.prisma, over the
@@ -12,7 +23,13 @@ export type { SettingControl, SettingRow } from './settings.ts'
  * what must be one belongs to the Store.
  */
 export interface Control {
+  readonly tokens: TokenControl
+  readonly audit: AuditControl
   readonly settings: SettingControl
+  readonly alertRules: AlertRuleControl
+  readonly alerts: AlertControl
+  readonly channels: ChannelControl
+  readonly operations: OperationControl
 }
 
 /** Ends with its store. */
@@ -21,6 +38,15 @@ export async function openControl(store: Store): Promise<Control> {
     throw new OncueError('INVALID_INPUT', 'openControl takes a store that openStore has returned')
   const client = await openClient(store.connection)
   store.onClose(() => client.$disconnect())
-  const context = { client, now: () => store.now() }
-  return { settings: createSettings(context) }
+  const context = { client, dialect: store.connection.dialect, now: () => store.now() }
+  const usable = (ids: readonly string[]) => store.tokens.usable(ids)
+  return {
+    tokens: createTokens(context, usable),
+    audit: createAudit(context),
+    settings: createSettings(context),
+    alertRules: createAlertRules(context),
+    alerts: createAlerts(context),
+    channels: createChannels(context, usable),
+    operations: createOperations(context),
+  }
 }

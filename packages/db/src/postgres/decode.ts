@@ -1,42 +1,18 @@
-import type { JobId } from '@oncue/core'
+import type { Job, JobId } from '@oncue/core'
 import pg from 'pg'
+import { type Extras, type FieldIn, jobColumns, noExtras } from '../job-columns.ts'
 import type { ClaimedJob, RunRef } from '../store.ts'
 import { ALL_SEEN, type Unseen } from './low-water.ts'
 
-/** One row of the type work_row, column by column. */
-type WorkRow = [
-  kind: 'j' | 's' | 'x' | 'c',
-  id: JobId,
-  run: number,
-  queue: string,
-  topic: string,
-  payload: unknown,
-  priority: number,
-  runAt: Date | null,
-  visibleAt: Date,
-  created: Date,
-  retries: number,
-  maxRetries: number,
-  crashes: number,
-  timeoutMs: number,
-  extras: Extras | null,
-]
+/** A row of work_row, column by column. Of a row that is no job most are null. */
+type WorkRow = readonly unknown[]
 
-/** What most jobs do not have. */
-type Extras = Pick<
-  ClaimedJob,
-  'retry' | 'parentId' | 'cursor' | 'trace' | 'meta' | 'uniqueKey' | 'concurrencyKey'
->
+type WorkField = FieldIn<'claim'> | 'kind' | 'visibleAt' | 'extras'
 
-const NO_EXTRAS: Extras = {
-  retry: null,
-  parentId: null,
-  cursor: null,
-  trace: null,
-  meta: null,
-  uniqueKey: null,
-  concurrencyKey: null,
-}
+const FIELDS = ['kind', ...jobColumns('claim').map(({ field }) => field), 'visibleAt', 'extras']
+const AT = Object.fromEntries(FIELDS.map((field, n) => [field, n])) as Record<WorkField, number>
+
+const NO_EXTRAS = noExtras()
 
 export type Work = {
   readonly jobs: (ClaimedJob & { readonly visibleAt: Date })[]
@@ -54,43 +30,41 @@ export function decodeWork(rows: readonly unknown[][]): Work {
   let now = new Date(0)
   let nextDue: Date | null = null
   let unseen = ALL_SEEN
-  for (const row of rows as WorkRow[]) {
-    if (row[0] === 'j') jobs.push(claimedJob(row))
-    else if (row[0] === 's') stale.push({ id: row[1], run: row[2] })
-    else if (row[0] === 'x') cancelled.push({ id: row[1], run: row[2] })
+  for (const row of rows) {
+    const kind = row[AT.kind]
+    if (kind === 'j') jobs.push(claimedJob(row))
+    else if (kind === 's') stale.push(runOf(row))
+    else if (kind === 'x') cancelled.push(runOf(row))
     else {
-      now = row[8]
-      nextDue = row[7]
-      if (row[5] !== null) unseen = row[5] as Unseen
+      now = row[AT.visibleAt] as Date
+      nextDue = row[AT.runAt] as Date | null
+      unseen = (row[AT.extras] as Unseen | null) ?? ALL_SEEN
     }
   }
   sortLevels(jobs)
   return { jobs, stale, ...(cancelled.length > 0 && { cancelled }), now, nextDue, unseen }
 }
 
+function runOf(row: WorkRow): RunRef {
+  return { id: row[AT.id] as JobId, run: row[AT.run] as number }
+}
+
 function claimedJob(row: WorkRow): Work['jobs'][number] {
-  const extras = row[14] ?? NO_EXTRAS
   return {
-    id: row[1],
-    run: row[2],
-    queue: row[3],
-    topic: row[4],
-    payload: row[5],
-    priority: row[6],
-    runAt: row[7] ?? row[8],
-    visibleAt: row[8],
-    created: row[9],
-    retries: row[10],
-    maxRetries: row[11],
-    crashes: row[12],
-    timeoutMs: row[13],
-    retry: extras.retry,
-    parentId: extras.parentId,
-    cursor: extras.cursor,
-    trace: extras.trace,
-    meta: extras.meta,
-    uniqueKey: extras.uniqueKey,
-    concurrencyKey: extras.concurrencyKey,
+    ...((row[AT.extras] as Extras | null) ?? NO_EXTRAS),
+    id: row[AT.id] as Job['id'],
+    run: row[AT.run] as Job['run'],
+    queue: row[AT.queue] as Job['queue'],
+    topic: row[AT.topic] as Job['topic'],
+    payload: row[AT.payload],
+    priority: row[AT.priority] as Job['priority'],
+    runAt: row[AT.runAt] as Date,
+    visibleAt: row[AT.visibleAt] as Date,
+    created: row[AT.created] as Date,
+    retries: row[AT.retries] as Job['retries'],
+    maxRetries: row[AT.maxRetries] as Job['maxRetries'],
+    crashes: row[AT.crashes] as Job['crashes'],
+    timeoutMs: row[AT.timeoutMs] as Job['timeoutMs'],
   }
 }
 

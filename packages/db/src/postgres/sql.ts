@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { NewJob } from '@oncue/core'
 import { LIMITS } from '@oncue/core'
 import { isInline } from '../inline.ts'
+import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
 import { onceKeyOf } from '../keys.ts'
 import type { EncodedNote } from '../notes.ts'
 import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
@@ -42,23 +43,19 @@ function preparedCall(name: FunctionName, parameters: number) {
 
 type Column = { readonly name: string; readonly type: string; readonly of: (job: NewJob) => unknown }
 
-const JOB_COLUMNS: readonly Column[] = [
-  { name: 'id', type: 'uuid', of: (job) => job.id },
-  { name: 'queue', type: 'text', of: (job) => job.queue },
-  { name: 'topic', type: 'text', of: (job) => job.topic },
-  { name: 'payload', type: 'json', of: (job) => (isInline(job.payload) ? job.payload : null) },
-  { name: 'priority', type: 'smallint', of: (job) => job.priority },
-  { name: 'max_retries', type: 'smallint', of: (job) => job.maxRetries },
-  { name: 'timeout_ms', type: 'integer', of: (job) => job.timeoutMs },
-  { name: 'retry', type: 'json', of: (job) => (job.retry ? JSON.stringify(job.retry) : null) },
-  { name: 'concurrency_key', type: 'text', of: (job) => job.concurrencyKey },
-  { name: 'concurrency_limit', type: 'smallint', of: (job) => job.concurrencyLimit },
-  { name: 'deps_left', type: 'integer', of: (job) => job.after.length },
-  { name: 'parent_id', type: 'uuid', of: (job) => job.parentId },
-  { name: 'trace', type: 'text', of: (job) => job.trace },
-  { name: 'meta', type: 'jsonb', of: (job) => job.meta },
+const ENQUEUED = enqueuedColumns()
+const DEPS_LEFT = 'deps_left'
+
+/** Of a job without a key. */
+const PLAIN_COLUMNS: readonly Column[] = [
+  { name: DEPS_LEFT, type: 'integer', of: (job) => job.after.length },
+  ...ENQUEUED.filter((column) => !column.keyed).map(({ name, type, enqueue }) => ({
+    name,
+    type: COLUMN_TYPES[type].postgres,
+    of: enqueue,
+  })),
 ]
-const NAMES = JOB_COLUMNS.map((column) => column.name).join(', ')
+const NAMES = PLAIN_COLUMNS.map((column) => column.name).join(', ')
 
 /** How many jobs one insert carries. */
 export const ENQUEUE_CHUNK = 1_000
@@ -76,14 +73,14 @@ export function enqueue(jobs: readonly NewJob[], now: Date | null): Query {
 function enqueueOne(job: NewJob, now: Date | null): Query {
   return {
     ...(job.meta === null ? ENQUEUE_ONE : ENQUEUE_ONE_WITH_META),
-    values: [now, ...JOB_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
+    values: [now, ...PLAIN_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
   }
 }
 
 const INSERT_ONE = insertJobs(
-  JOB_COLUMNS.map((column, i) => `$${i + 2}::${column.type}`),
-  `$${JOB_COLUMNS.length + 2}::timestamptz`,
-  `$${JOB_COLUMNS.length + 3}::bigint`,
+  PLAIN_COLUMNS.map((column, i) => `$${i + 2}::${column.type}`),
+  `$${PLAIN_COLUMNS.length + 2}::timestamptz`,
+  `$${PLAIN_COLUMNS.length + 3}::bigint`,
   '',
 )
 const ENQUEUE_ONE = prepared('enqueue', INSERT_ONE)
@@ -101,7 +98,7 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
     names.push(name)
     return `s.${name}`
   }
-  const expressions = JOB_COLUMNS.map(column)
+  const expressions = PLAIN_COLUMNS.map(column)
   const runAt = column({ name: 'run_at', type: 'timestamptz', of: dueAt })
   const delay = column({ name: 'delay', type: 'bigint', of: (job) => job.delayMs })
   const source = arrays.length ? `, unnest(${arrays.join(', ')}) as s(${names.join(', ')})` : ''
@@ -147,7 +144,7 @@ function withAll(ctes: readonly string[], statement: string): string {
 
 /** `$1` is the time of a test's clock. All rows share one moment: the clock is read once. */
 function insertJobs(columns: readonly string[], runAt: string, delayMs: string, source: string): string {
-  const parents = columns[JOB_COLUMNS.findIndex((column) => column.name === 'deps_left')]
+  const parents = columns[PLAIN_COLUMNS.findIndex((column) => column.name === DEPS_LEFT)]
   return `insert into oncue.jobs (created, updated, status, run_at, visible_at, ${NAMES})
 select c.now, c.now, (case when ${parents} = 0 then 'pending' else 'blocked' end)::oncue."Status",
   d.due, case when ${parents} = 0 then d.due end, ${columns.join(', ')}
@@ -342,21 +339,19 @@ export function stepDown(what: string, by: string): Query {
 
 /** Jobs with a key. Returns n (the place in `jobs`), job_id, outcome. */
 export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
-  const rows = jobs.map((job) => {
-    const inline = isInline(job.payload)
-    return {
-      ...job,
-      payload: inline ? job.payload : null,
-      big: inline ? null : job.payload,
-      uniqueKey: job.unique?.key,
-      uniqueScope: job.unique?.scope === 'all' ? job.unique.scope : undefined,
-      uniqueMs: job.unique?.withinMs,
-      onConflict: job.unique?.onConflict,
-      ifRunning: job.unique?.ifRunning,
-      onceKey: onceKeyOf(job)?.key,
-      onceMs: LIMITS.idempotencyMs,
-    }
-  })
+  const rows = jobs.map((job) => ({
+    ...Object.fromEntries(ENQUEUED.map(({ name, enqueue }) => [name, enqueue(job)])),
+    big: isInline(job.payload) ? null : job.payload,
+    uniqueMs: job.unique?.withinMs,
+    onConflict: job.unique?.onConflict,
+    ifRunning: job.unique?.ifRunning,
+    onceKey: onceKeyOf(job)?.key,
+    onceMs: LIMITS.idempotencyMs,
+    sameQueue: job.sameQueue,
+    runAt: job.runAt,
+    delayMs: job.delayMs,
+    after: job.after,
+  }))
   return {
     text: `select * from ${fn('enqueue_keyed')}($1::timestamptz, $2::json)`,
     values: [now, JSON.stringify(rows)],

@@ -19,6 +19,11 @@ export function decodeCursor(cursor: string, filter: object): Place {
   return { created: new Date(ms as number), id }
 }
 
+export function assertPageSize(limit: number): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+    throw new OncueError('INVALID_INPUT', `limit must be from 1 to 1000, got ${String(limit)}`)
+}
+
 function parse(cursor: string): unknown[] {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { OncueError } from '@oncue/core'
+import type { OncueError } from '@oncue/core'
 import type { Database, Statement } from 'better-sqlite3'
 import { toOncueError } from './errors.ts'
 
@@ -8,6 +8,7 @@ type Task = {
   readonly resolve: (value: never) => void
   readonly reject: (e: unknown) => void
 }
+type EndHold = (end: 'COMMIT' | 'ROLLBACK') => void
 type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** For how long another process may hold the file before a write gives up. */
@@ -51,8 +52,11 @@ export class SqliteWriter {
   /** Whether the next turn gives each task a savepoint. */
   #apart = false
   #busySince: number | undefined
+  #holders: { resolve(end: EndHold): void; reject(e: unknown): void }[] = []
   /** A transaction is open across turns of the event loop. */
   #isHeld = false
+  /** Tasks and holders take turns, so that neither keeps the other waiting. */
+  #isHoldersTurn = false
 
   constructor(db: Database) {
     this.#db = db
@@ -71,24 +75,23 @@ export class SqliteWriter {
    * Opens a transaction for statements that come one by one; other writes wait until the returned function ends
    * it. Only for statements that follow each other at once: every process that uses the file waits meanwhile.
    */
-  async hold(): Promise<(end: 'COMMIT' | 'ROLLBACK') => void> {
-    await whenFree(() => {
-      if (this.#isHeld)
-        throw new OncueError('DATABASE_BUSY', 'Another batch of this process is being written')
-      this.#begin.run()
-      this.#isHeld = true
+  hold(): Promise<EndHold> {
+    return new Promise((resolve, reject) => {
+      this.#holders.push({ resolve, reject })
+      this.#schedule()
     })
-    return (end) => {
-      try {
-        // After some errors, such as a full disk, SQLite has rolled back by itself.
-        if (end === 'COMMIT' || this.#db.inTransaction) this.#db.exec(end)
-      } catch (error) {
-        if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
-        throw toOncueError(error)
-      } finally {
-        this.#isHeld = false
-        if (this.#waiting.length > 0) this.#schedule()
-      }
+  }
+
+  #release(end: 'COMMIT' | 'ROLLBACK'): void {
+    try {
+      // After some errors, such as a full disk, SQLite has rolled back by itself.
+      if (end === 'COMMIT' || this.#db.inTransaction) this.#db.exec(end)
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+      throw toOncueError(error)
+    } finally {
+      this.#isHeld = false
+      this.#scheduleRest()
     }
   }
 
@@ -117,6 +120,13 @@ export class SqliteWriter {
       return
     }
     this.#busySince = undefined
+    const holder = this.#isHoldersTurn || this.#waiting.length === 0 ? this.#holders.shift() : undefined
+    this.#isHoldersTurn = !holder
+    if (holder) {
+      this.#isHeld = true
+      holder.resolve((end) => this.#release(end))
+      return
+    }
     const tasks = this.#waiting
     const apart = this.#apart
     this.#waiting = []
@@ -142,6 +152,11 @@ export class SqliteWriter {
         this.#flush()
       }
     }
+    this.#scheduleRest()
+  }
+
+  #scheduleRest(): void {
+    if (this.#waiting.length > 0 || this.#holders.length > 0) this.#schedule()
   }
 
   #runApart(task: Task): Outcome {
@@ -161,7 +176,7 @@ export class SqliteWriter {
     this.#busySince ??= performance.now()
     if (error.code !== 'DATABASE_BUSY' || performance.now() - this.#busySince > BUSY_LIMIT_MS) {
       this.#busySince = undefined
-      for (const task of this.#waiting.splice(0)) task.reject(error)
+      for (const task of [...this.#waiting.splice(0), ...this.#holders.splice(0)]) task.reject(error)
       return
     }
     this.#schedule(1 + Math.random() * 4)

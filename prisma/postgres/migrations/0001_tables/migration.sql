@@ -86,8 +86,7 @@ create table oncue.history (
   locked_by       uuid,
   status          oncue."Status" not null,
   run             integer not null,
-  -- Null: the usual one, 600 000, which most have. It makes every row shorter, as the null run_at does.
-  timeout_ms      integer,
+  timeout_ms      integer not null,
   priority        smallint not null,
   retries         smallint not null,
   max_retries     smallint not null,

@@ -66,7 +66,7 @@ CREATE TABLE "oncue_history" (
   "locked_by"       TEXT,
   "status"          TEXT NOT NULL,
   "run"             INTEGER NOT NULL,
-  "timeout_ms"      INTEGER,
+  "timeout_ms"      INTEGER NOT NULL,
   "priority"        INTEGER NOT NULL,
   "retries"         INTEGER NOT NULL,
   "max_retries"     INTEGER NOT NULL,

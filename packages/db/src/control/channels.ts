@@ -1,0 +1,106 @@
+import { assertText, cleanText, LIMITS, newJobId, OncueError, toInputError } from '@oncue/core'
+import { z } from 'zod'
+import type { TokenStore } from '../access.ts'
+import type { ChannelControl, ChannelRow } from '../channels.ts'
+import type { Prisma } from '../generated/sqlite/client.ts'
+import { isUuid } from '../uuid.ts'
+import { type Context, given } from './client.ts'
+
+const LIST_LIMIT = 1_000
+const ERROR_LENGTH = 500
+
+const text = (maxLength: number) => z.string().min(1).max(maxLength)
+const nameSchema = text(LIMITS.keyLength)
+
+const newChannelSchema = z.strictObject({
+  kind: z.enum(['webhook', 'slack']),
+  name: nameSchema,
+  address: text(2_000),
+  secret: text(LIMITS.keyLength).nullish(),
+  createdBy: z.string().max(LIMITS.keyLength).nullish(),
+})
+
+const changeSchema = z.strictObject({ name: nameSchema.optional(), enabled: z.boolean().optional() })
+
+export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']): ChannelControl {
+  /** A push channel has the name of its device, and is left out when the device cannot be used. */
+  async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {
+    const rows = await client.channel.findMany({ where, orderBy: [{ created: 'asc' }, { id: 'asc' }] })
+    const tokenIds = rows.flatMap(({ tokenId }) => tokenId ?? [])
+    const usable = tokenIds.length > 0 ? [...(await usableTokens(tokenIds))] : []
+    const devices = await client.token.findMany({
+      where: { id: { in: usable } },
+      select: { id: true, name: true },
+    })
+    const names = new Map(devices.map(({ id, name }) => [id, name]))
+    return rows
+      .filter(({ tokenId }) => tokenId === null || names.has(tokenId))
+      .slice(0, LIST_LIMIT)
+      .map((row) => ({ ...row, name: names.get(row.tokenId ?? '') ?? row.name }) as ChannelRow)
+  }
+
+  async function get(id: string): Promise<ChannelRow | null> {
+    const [channel] = isUuid(id) ? await find({ id }) : []
+    return channel ?? null
+  }
+
+  async function existing(id: string): Promise<ChannelRow> {
+    const channel = await get(id)
+    if (channel) return channel
+    throw new OncueError('CHANNEL_NOT_FOUND', `There is no channel ${JSON.stringify(id)}`)
+  }
+
+  return {
+    get,
+    list: () => find({}),
+
+    async create(channel) {
+      const { secret = null, createdBy = null, ...rest } = parse(newChannelSchema, channel, 'channel')
+      const created = await now()
+      const data = { ...rest, secret, createdBy, id: newJobId(created.getTime()), enabled: true, created }
+      return (await client.channel.create({ data })) as ChannelRow
+    },
+
+    async update(id, change) {
+      const data = given(parse(changeSchema, change, 'change'))
+      await existing(id)
+      await client.channel.updateMany({ where: { id }, data })
+      return existing(id)
+    },
+
+    async remove(id) {
+      await existing(id)
+      await client.channel.deleteMany({ where: { id } })
+    },
+
+    async record(id, { error, disable = false }) {
+      if (!isUuid(id)) return
+      const lastAttempt = await now()
+      if (error === null) {
+        const data = { lastAttempt, lastDelivered: lastAttempt, lastError: null, failingSince: null }
+        await client.channel.updateMany({ where: { id }, data })
+        return
+      }
+      const lastError = cleanText(error.slice(0, ERROR_LENGTH))
+      const data = { lastAttempt, lastError, ...(disable && { enabled: false }) }
+      // The first failure sets the time, later ones keep it. At most one of the two matches.
+      const { count } = await client.channel.updateMany({
+        where: { id, failingSince: null },
+        data: { ...data, failingSince: lastAttempt },
+      })
+      if (count === 0) await client.channel.updateMany({ where: { id, failingSince: { not: null } }, data })
+    },
+
+    async dropPush(pushToken) {
+      await client.channel.deleteMany({ where: { kind: 'push', address: pushToken } })
+    },
+  }
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, given: object, what: string): z.output<Schema> {
+  const parsed = schema.safeParse(given)
+  if (!parsed.success) throw toInputError(parsed.error, what, given)
+  for (const [field, value] of Object.entries(given))
+    if (typeof value === 'string') assertText(value, `${what}.${field}`)
+  return parsed.data
+}

@@ -1,0 +1,123 @@
+import {
+  allowedQueuesSchema,
+  allowedTopicsSchema,
+  assertText,
+  LIMITS,
+  newJobId,
+  type Role,
+  roleSchema,
+  toInputError,
+} from '@oncue/core'
+import { z } from 'zod'
+import { tokenHashSchema, tokenNameSchema, unknownToken } from '../access/tokens.ts'
+import type { TokenKind, TokenRow, TokenStore } from '../access.ts'
+import { isUuid } from '../uuid.ts'
+import { type Context, given, jsonOrNothing } from './client.ts'
+
+export type NewToken = {
+  readonly kind: TokenKind
+  readonly name: string
+  readonly role: Role
+  /** SHA-256 of the secret, in hex. The secret itself never comes here. */
+  readonly hash: string
+  /** Null: all. */
+  readonly allowedTopics?: readonly string[] | null | undefined
+  /** Null: all. */
+  readonly allowedQueues?: readonly string[] | null | undefined
+  /** What a session or a device is made by: it ends with it. */
+  readonly parentId?: string | null | undefined
+  readonly createdBy?: string | null | undefined
+  readonly expiresAt?: Date | null | undefined
+}
+
+const newTokenSchema = z.strictObject({
+  kind: z.enum(['token', 'session', 'device']),
+  name: tokenNameSchema,
+  role: roleSchema,
+  hash: tokenHashSchema,
+  allowedTopics: allowedTopicsSchema.optional(),
+  allowedQueues: allowedQueuesSchema.optional(),
+  parentId: z.uuid().nullish(),
+  createdBy: z.string().max(LIMITS.keyLength).nullish(),
+  expiresAt: z.date().nullish(),
+})
+
+/** Sessions that ended are kept this long, to show who was signed in. */
+const KEPT_MS = 30 * 86_400_000
+const LIST_LIMIT = 1_000
+const omit = { hash: true } as const
+
+/** The tokens that people manage: theirs, their sessions and their devices. */
+export type TokenControl = ReturnType<typeof createTokens>
+
+export function createTokens({ client, now }: Context, usable: TokenStore['usable']) {
+  return {
+    async create(token: NewToken): Promise<TokenRow> {
+      const parsed = newTokenSchema.safeParse(token)
+      if (!parsed.success) throw toInputError(parsed.error, 'token', token)
+      assertText(token.name, 'token.name')
+      if (token.createdBy) assertText(token.createdBy, 'token.createdBy')
+      const { kind, name, role, hash, allowedTopics, allowedQueues, ...optional } = parsed.data
+      const created = await now()
+      if (kind === 'session') {
+        const before = new Date(created.getTime() - KEPT_MS)
+        await client.token.deleteMany({ where: { kind, expiresAt: { lt: before } } })
+      }
+      const data = {
+        id: newJobId(created.getTime()),
+        kind,
+        name,
+        role,
+        hash,
+        allowedTopics: jsonOrNothing(allowedTopics),
+        allowedQueues: jsonOrNothing(allowedQueues),
+        created,
+        ...given(optional),
+      }
+      return (await client.token.create({ data, omit })) as TokenRow
+    },
+
+    /** Also one that ended; null: there is none with this id. */
+    async get(id: string): Promise<TokenRow | null> {
+      if (!isUuid(id)) return null
+      return (await client.token.findUnique({ where: { id }, omit })) as TokenRow | null
+    },
+
+    /** Those of these that there are, also ones that ended. */
+    async getMany(ids: readonly string[]): Promise<TokenRow[]> {
+      const where = { id: { in: ids.filter(isUuid) } }
+      return (await client.token.findMany({ where, omit })) as TokenRow[]
+    },
+
+    /** Newest first, up to 1,000; those that ended only if asked for. */
+    async list(
+      options: { readonly kind?: TokenKind | undefined; readonly ended?: boolean | undefined } = {},
+    ): Promise<TokenRow[]> {
+      const { kind, ended = false } = options
+      const notEnded = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: await now() } }] }
+      const listed: TokenRow[] = []
+      for (let skip = 0; ; skip += LIST_LIMIT) {
+        const page = (await client.token.findMany({
+          where: { ...given({ kind }), ...(!ended && notEnded) },
+          orderBy: [{ created: 'desc' }, { id: 'desc' }],
+          skip,
+          take: LIST_LIMIT,
+          omit,
+        })) as TokenRow[]
+        // A token also ends with what it was made by, however many steps away: a recursion of the Store.
+        const left = ended ? null : await usable(page.map(({ id }) => id))
+        listed.push(...page.filter(({ id }) => left === null || left.has(id)))
+        if (page.length < LIST_LIMIT || listed.length >= LIST_LIMIT) return listed.slice(0, LIST_LIMIT)
+      }
+    },
+
+    /** TOKEN_NOT_FOUND for an id that there is not. */
+    async rename(id: string, name: string): Promise<void> {
+      const parsed = tokenNameSchema.safeParse(name)
+      if (!parsed.success) throw toInputError(parsed.error, 'name', name)
+      assertText(name, 'name')
+      const renamed = isUuid(id) ? await client.token.updateMany({ where: { id }, data: { name } }) : null
+      if (!renamed?.count) throw unknownToken(id)
+    },
+  }
+}

@@ -1,2 +1,0 @@
-// In the published package a bundle stands here: see prisma/bundle-adapters.ts.
-export { PrismaPg } from '@prisma/adapter-pg'

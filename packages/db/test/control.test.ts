@@ -1,0 +1,119 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { aJob } from '../src/conformance/harness.ts'
+import { type Client, openClient } from '../src/control/client.ts'
+import { openControl } from '../src/control/index.ts'
+import { openStore } from '../src/open.ts'
+import { PostgresStore } from '../src/postgres/store.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
+import type { Store } from '../src/store.ts'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
+import { sqliteFile } from '../src/url.ts'
+
+const DATABASES = {
+  Postgres: () => borrowPostgresDatabase(inject('postgresUrl')),
+  SQLite: createSqliteDatabase,
+}
+
+const setting = (key: string) => ({ key, value: 1, updated: new Date(0) })
+
+describe.each(Object.entries(DATABASES))('Prisma over the connections of a store on %s', (_, create) => {
+  let database: TestDatabase
+  let store: Store
+  let client: Client
+  beforeEach(async () => {
+    database = await create()
+    store = await openStore(database.url)
+    if (!(store instanceof PostgresStore || store instanceof SqliteStore)) throw new Error('no store of ours')
+    client = await openClient(store.connection)
+  })
+  afterEach(async () => {
+    await store.close()
+    await database.drop()
+  })
+
+  const keys = async () => (await client.setting.findMany({ orderBy: { key: 'asc' } })).map(({ key }) => key)
+
+  it('refuses with our codes, and keeps the cause', async () => {
+    await client.setting.create({ data: setting('a') })
+    await expect(client.setting.create({ data: setting('a') })).rejects.toMatchObject({
+      name: 'OncueError',
+      code: 'DATABASE_REFUSED',
+      cause: expect.any(Error),
+    })
+  })
+
+  it('writes a batch whole or not at all, and goes on after one that failed', async () => {
+    await client.setting.create({ data: setting('a') })
+    const failing = client.$transaction([
+      client.setting.deleteMany(),
+      client.setting.create({ data: setting('b') }),
+      client.setting.create({ data: setting('b') }),
+    ])
+    await expect(failing).rejects.toMatchObject({ code: 'DATABASE_REFUSED' })
+    expect(await keys()).toEqual(['a'])
+    await client.$transaction([
+      client.setting.deleteMany(),
+      client.setting.createMany({ data: ['c', 'd'].map(setting) }),
+    ])
+    expect(await keys()).toEqual(['c', 'd'])
+  })
+
+  it('writes batches and jobs at once, each of them whole', async () => {
+    const batches = Array.from({ length: 20 }, (_, n) =>
+      client.$transaction([
+        client.setting.create({ data: setting(`a${n}`) }),
+        client.setting.create({ data: setting(`b${n}`) }),
+      ]),
+    )
+    const enqueued = Array.from({ length: 20 }, () => store.enqueue([aJob()]))
+    await Promise.all([...batches, ...enqueued])
+    expect(await keys()).toHaveLength(40)
+    expect(await store.stats()).toMatchObject({ pending: 20 })
+  })
+
+  it('refuses when the store is closed', async () => {
+    const { settings } = await openControl(store)
+    await settings.change({ set: { a: 1 } })
+    await store.close()
+    await expect(settings.all()).rejects.toMatchObject({ code: 'STORE_CLOSED' })
+    await expect(settings.change({ set: { a: 2 } })).rejects.toMatchObject({ code: 'STORE_CLOSED' })
+  })
+})
+
+describe('Control on a SQLite file that another process writes to', () => {
+  it('waits without blocking the event loop, and loses nothing', async () => {
+    const database = await createSqliteDatabase()
+    const store = await openStore(database.url)
+    const control = await openControl(store)
+    const child = fork(new URL('./control-busy-child.ts', import.meta.url), [sqliteFile(database.url)], {
+      execArgv: [],
+    })
+    await once(child, 'message')
+    const names = Array.from({ length: 30 }, (_, n) => `t${n}`)
+    let written = 0
+    const writing = names.map(async (name, n) => {
+      const hash = n.toString(16).padStart(64, '0')
+      const { id } = await control.tokens.create({ kind: 'token', name, role: 'viewer', hash })
+      await control.settings.change({ set: { [name]: n, [`${name}b`]: n }, by: name })
+      await control.tokens.rename(id, `${name} renamed`)
+      written += 1
+    })
+    // With SQLite's busy timeout each of these turns would take seconds.
+    for (let turn = 0; turn < 100; turn++) await delay(5)
+    expect(await control.tokens.list()).toEqual([])
+    expect(written).toBe(0)
+    child.send('go on')
+    await Promise.all(writing)
+    child.disconnect()
+    await once(child, 'exit')
+
+    const listed = (await control.tokens.list()).map(({ name }) => name)
+    expect(listed.toSorted()).toEqual(names.map((name) => `${name} renamed`).toSorted())
+    expect(await control.settings.all()).toHaveLength(60)
+    await store.close()
+    await database.drop()
+  })
+})
