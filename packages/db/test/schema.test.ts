@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isOncueError } from '@oncue/core'
 import Database from 'better-sqlite3'
 import pg from 'pg'
@@ -261,6 +262,16 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     expect(await there.settings.all()).toMatchObject([{ key: 'httpEnabled', value: false, updatedBy: 'ada' }])
     await here.settings.change({ set: { httpEnabled: true } })
     expect(await there.settings.all()).toMatchObject([{ value: false }])
+
+    const hash = createHash('sha256').update('secret').digest('hex')
+    await here.tokens.create({ kind: 'token', name: 'ci', role: 'admin', hash })
+    expect(await here.tokens.list()).toHaveLength(1)
+    expect(await there.tokens.list()).toEqual([])
+    expect(await b.tokens.find(hash)).toBeNull()
+    // The same secret may be known to both.
+    await there.tokens.create({ kind: 'token', name: 'ci', role: 'viewer', hash })
+    expect(await b.tokens.find(hash)).toMatchObject({ role: 'viewer' })
+    expect(await a.tokens.find(hash)).toMatchObject({ role: 'admin' })
   })
 
   test('an enqueue wakes the workers of its own', async () => {
