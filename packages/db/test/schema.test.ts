@@ -407,6 +407,31 @@ describe('one pool for two installations on Postgres', () => {
     }
   })
 
+  test('has the SQL API of each, which wakes its own workers', async () => {
+    const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
+    const [a, b] = await Promise.all(
+      ['oncue', 'billing'].map((schema) => openStore(database.url, { schema, migrate: true })),
+    )
+    if (!a || !b) throw new Error('two were opened')
+    try {
+      const woken: string[] = []
+      await a.onWake(['default'], () => woken.push('oncue'))
+      await b.onWake(['default'], () => woken.push('billing'))
+      woken.length = 0
+      const id = await withClient(database.url, async (client) => {
+        const { rows } = await client.query(`select billing.enqueue('mail_digest', '{"userId": "1"}') as id`)
+        return String(rows[0]?.id)
+      })
+      await expect.poll(() => woken).toEqual(['billing'])
+      expect((await b.claim(claiming())).jobs).toMatchObject([{ id, topic: 'mail_digest' }])
+      expect((await a.claim(claiming())).jobs).toEqual([])
+    } finally {
+      await a.close()
+      await b.close()
+      await database.drop()
+    }
+  })
+
   test('a migration that fails names the line of its file', async () => {
     const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
     try {
