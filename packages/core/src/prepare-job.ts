@@ -52,11 +52,12 @@ export function prepareJob(
   }
 }
 
-type Given = { readonly [Field in keyof NewJob]?: NewJob[Field] | undefined }
+/** What callers may say of a new job. */
+type Given = Partial<ReturnType<typeof readOptions>>
 
 const NOTHING_GIVEN: Given = {}
 
-function readOptions(options: EnqueueOptions): Given {
+function readOptions(options: EnqueueOptions) {
   const parsed = enqueueOptionsSchema.safeParse(options)
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
   const { delay, retry, maxRetries, meta, unique, ...same } = parsed.data

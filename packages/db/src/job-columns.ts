@@ -73,7 +73,7 @@ export const JOB_COLUMNS = {
     finished: 'coalesce(n.run_at, n.created)',
     in: ['claim', 'history', 'list'],
   },
-  visible_at: { type: 'time', only: 'jobs', in: ['list'] },
+  visible_at: { type: 'time', only: 'jobs', in: ['claim', 'list'] },
   created: { type: 'time', in: ['claim', 'history', 'requeue', 'list'] },
   updated: { type: 'time', only: 'jobs', finished: 'n.finished_at', in: ['list'] },
   started_at: { type: 'time', in: ['list'] },

@@ -30,45 +30,54 @@ export function toRequest(
   return describe(prepareJob(topic, payload, options, definitions?.[topic]))
 }
 
+/** Whatever is null, or as it is by default, is left out. */
 function describe(job: NewJob): EnqueueItem {
-  const { topic, unique, runAt, after } = job
-  return withoutAbsent({
+  const {
+    id,
     topic,
-    payload: JSON.parse(job.payload),
-    queue: unless(job.queue, DEFAULTS.queue),
-    priority: unless(job.priority, DEFAULTS.priority),
-    maxRetries: unless(job.maxRetries, DEFAULTS.maxRetries),
-    timeoutMs: unless(job.timeoutMs, DEFAULTS.timeoutMs),
-    retry: job.retry ?? undefined,
-    runAt: runAt ?? undefined,
-    delay: unless(job.delayMs, 0),
-    meta: job.meta === null ? undefined : JSON.parse(job.meta),
-    trace: job.trace ?? undefined,
-    unique: unique ? describeKey(unique) : undefined,
-    idempotencyKey: job.idempotencyKey ?? undefined,
-    concurrencyKey: job.concurrencyKey ?? undefined,
-    concurrencyLimit: job.concurrencyLimit ?? undefined,
-    after: after.length === 0 ? undefined : [...after],
-    onParentFailure: unless(job.onParentFailure, 'wait'),
-    parentId: job.parentId ?? undefined,
-  })
+    internalKey,
+    sameQueue,
+    payload,
+    delayMs,
+    meta,
+    unique,
+    after,
+    onParentFailure,
+    ...same
+  } = job
+  const { queue, priority, maxRetries, timeoutMs } = same
+  return {
+    topic,
+    payload: JSON.parse(payload),
+    ...withoutAbsent({
+      ...same,
+      queue: unless(queue, DEFAULTS.queue),
+      priority: unless(priority, DEFAULTS.priority),
+      maxRetries: unless(maxRetries, DEFAULTS.maxRetries),
+      timeoutMs: unless(timeoutMs, DEFAULTS.timeoutMs),
+      delay: unless(delayMs, 0),
+      meta: meta && JSON.parse(meta),
+      unique: unique && describeKey(unique),
+      after: after.length === 0 ? undefined : [...after],
+      onParentFailure: unless(onParentFailure, 'wait'),
+    }),
+  }
 }
 
 function describeKey(unique: NonNullable<NewJob['unique']>): EnqueueItem['unique'] {
   const { key, onConflict, withinMs, scope, ifRunning } = unique
-  return withoutAbsent({
-    key,
-    onConflict,
-    within: withinMs ?? undefined,
-    scope: unless(scope, 'topic'),
-    ifRunning: unless(ifRunning, 'wait'),
-  })
+  const others = { within: withinMs, scope: unless(scope, 'topic'), ifRunning: unless(ifRunning, 'wait') }
+  return { key, onConflict, ...withoutAbsent(others) }
 }
 
 function unless<Value>(value: Value, byDefault: Value): Value | undefined {
   return value === byDefault ? undefined : value
 }
 
-function withoutAbsent<Item extends object>(item: Item): Item {
-  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as Item
+type Present<Item> = { [Name in keyof Item]?: NonNullable<Item[Name]> }
+
+function withoutAbsent<Item extends object>(item: Item): Present<Item> {
+  return Object.fromEntries(
+    Object.entries(item).filter(([, value]) => value !== undefined && value !== null),
+  ) as Present<Item>
 }

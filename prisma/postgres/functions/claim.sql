@@ -162,7 +162,7 @@ begin
           started_at = case when v_start >= cardinality(v_rows) or j.ctid = any (v_rows[1:v_start]) then v_now end
         where j.ctid = any (v_rows)
         returning 'j'::"char", {{claim_values}},
-          j.visible_at, case when num_nonnulls({{extra_values}}) > 0 then json_build_object({{extra_entries}}) end;
+          case when num_nonnulls({{extra_values}}) > 0 then json_build_object({{extra_entries}}) end;
         v_left := v_left - cardinality(v_rows);
         v_room := v_room - cardinality(v_rows);
       end if;

@@ -3,5 +3,5 @@
 -- when to look again (kind 'c': visible_at = now, run_at = next due). What most jobs do not have travels in
 -- `extras`, null when there is nothing.
 create type oncue.work_row as (
-  kind "char", {{claim_types}}, visible_at timestamptz, extras json
+  kind "char", {{claim_types}}, extras json
 );

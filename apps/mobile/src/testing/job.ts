@@ -8,7 +8,7 @@ export const JOB_ID = '019a8b2c-7d10-7000-8000-000000000001'
 
 /** A job that waits, unless told otherwise. */
 export function jobOf(differs: Partial<Job> = {}): Job {
-  return {
+  const job: Partial<Job> = {
     ...{ id: JOB_ID, queue: 'mail', topic: 'mail_digest', status: 'pending', priority: 0 },
     ...{ payload: { userId: 'u_1' }, result: null, runAt: NOW, visibleAt: NOW, lockedUntil: null },
     ...{ lockedBy: null, run: 0, retries: 0, maxRetries: 3, crashes: 0, retry: null, timeoutMs: 600_000 },
@@ -17,6 +17,7 @@ export function jobOf(differs: Partial<Job> = {}): Job {
     ...{ created: NOW, updated: NOW, startedAt: null, finishedAt: null, events: [], masked: [] },
     ...differs,
   }
+  return job as Job
 }
 
 /** What a list has of some jobs. */

@@ -1,6 +1,6 @@
-import { type ErrorCode, LIMITS } from '@oncue/core'
+import { DEFAULTS, type ErrorCode, LIMITS } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
-import { aJob, Bench, claiming, claimOne, type Dialect, MINUTE, read, someJobs } from './harness.ts'
+import { aJob, Bench, claiming, claimOne, complete, type Dialect, MINUTE, read, someJobs } from './harness.ts'
 
 export function describeEnqueue(dialect: Dialect): void {
   describe('enqueue', () => {
@@ -29,6 +29,18 @@ export function describeEnqueue(dialect: Dialect): void {
         lockedBy: null,
         result: null,
       })
+    })
+
+    it('stores the timeout itself, also the default, until the job is requeued', async () => {
+      const store = await bench.openWithClock()
+      const timeouts = [LIMITS.timeoutMs, DEFAULTS.timeoutMs, 1]
+      const ids = await store.enqueue(timeouts.map((timeoutMs) => aJob({ timeoutMs })))
+      const stored = async () => Promise.all(ids.map(async (id) => (await read(store, id)).timeoutMs))
+      const { jobs } = await store.claim(claiming())
+      await store.settle(jobs.map((job) => complete(job)))
+      expect(await stored()).toEqual(timeouts)
+      await store.requeue(ids)
+      expect(await stored()).toEqual(timeouts)
     })
 
     it('stores many in the order given, over the size of one statement', async () => {

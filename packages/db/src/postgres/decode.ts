@@ -7,9 +7,9 @@ import { ALL_SEEN, type Unseen } from './low-water.ts'
 /** A row of work_row, column by column. Of a row that is no job most are null. */
 type WorkRow = readonly unknown[]
 
-type WorkField = FieldIn<'claim'> | 'kind' | 'visibleAt' | 'extras'
+type WorkField = FieldIn<'claim'> | 'kind' | 'extras'
 
-const FIELDS = ['kind', ...jobColumns('claim').map(({ field }) => field), 'visibleAt', 'extras']
+const FIELDS = ['kind', ...jobColumns('claim').map(({ field }) => field), 'extras']
 const AT = Object.fromEntries(FIELDS.map((field, n) => [field, n])) as Record<WorkField, number>
 
 const NO_EXTRAS = noExtras()

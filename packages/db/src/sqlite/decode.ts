@@ -10,7 +10,6 @@ type Stored<Name extends ColumnIn<'claim'>> =
 export type ReadyRow = { readonly [Name in ColumnIn<'claim'>]: Stored<Name> } & {
   readonly extras: string | null
   readonly status: 'pending' | 'processing'
-  readonly visible_at: number
   readonly concurrency_key: string | null
   readonly concurrency_limit: number | null
 }
@@ -28,6 +27,7 @@ export function claimedJob(row: ReadyRow): ClaimedJob {
     payload: JSON.parse(row.payload),
     priority: row.priority,
     runAt: new Date(row.run_at),
+    visibleAt: new Date(row.visible_at),
     created: new Date(row.created),
     retries: row.retries,
     maxRetries: row.max_retries,

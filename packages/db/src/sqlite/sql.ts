@@ -31,7 +31,7 @@ const EXTRA_ENTRIES = EXTRAS.map(({ name, field, type }) =>
 export const READY = `SELECT ${CLAIMED.join(', ')},
   CASE WHEN coalesce(${EXTRAS.map(({ name }) => `j.${name}`).join(', ')}) IS NOT NULL
     THEN json_object(${EXTRA_ENTRIES.join(', ')}) END AS extras,
-  j.status, j.visible_at, j.concurrency_key, j.concurrency_limit
+  j.status, j.concurrency_key, j.concurrency_limit
 FROM oncue_jobs j INDEXED BY oncue_jobs_ready
 WHERE j.queue = ? AND j.priority = ? AND j.visible_at <= ? AND (j.locked_until IS NULL OR j.locked_until < ?)
   AND (? IS NULL OR j.topic IN (SELECT value FROM json_each(?)))
