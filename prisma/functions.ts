@@ -4,7 +4,9 @@ import {
   type FunctionSet,
   functionSetOf,
   installable,
+  installableApi,
   namesIn,
+  publicNamesIn,
 } from '../packages/db/src/migrate/functions.ts'
 
 import { columnLists } from './column-lists.ts'
@@ -60,6 +62,8 @@ const HEADER = `-- Written by generate.ts from functions/*.sql. Do not edit.
 -- \`migrate\` installs each of these under its name and the hash of this file.
 `
 
+const API_HEADER = '-- The SQL API, by these names. It calls the newest set that is installed.\n'
+
 /**
  * Makes one set of the sources (name → text): planner settings and column lists filled in, each statement
  * after those it needs to exist. Pure.
@@ -73,15 +77,18 @@ export function buildFunctions(
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, source]) => [name, buildOne(name, source, columns)]),
   )
-  const set = functionSetOf([HEADER, ...inOrder(built)].join('\n'))
-  return { ...set, install: installable(set, schema) }
+  const statements = inOrder(built)
+  const isPublic = (statement: string) => publicNamesIn(statement).length > 0
+  const ofSet = statements.filter((statement) => !isPublic(statement))
+  const set = functionSetOf([HEADER, ...ofSet, API_HEADER, ...statements.filter(isPublic)].join('\n'))
+  return { ...set, install: installable(set, schema) + installableApi(set, set.hash, schema) }
 }
 
 /** A source is: perhaps a line `-- planner: …`, comments, one statement. The comments stay in the source. */
 function buildOne(name: string, source: string, columns: Readonly<Record<string, string>>): string {
   const planner = /^-- planner: (.*)\n/.exec(source)?.[1] ?? 'standard'
   const statement = source.replaceAll('\r\n', '\n').replace(/^(?:--[^\n]*\n|\s*\n)*/, '')
-  const created = namesIn(statement)
+  const created = [...namesIn(statement), ...publicNamesIn(statement)]
   if (created.length !== 1 || created[0] !== name) {
     throw new Error(`functions/${name}.sql must create oncue.${name} and nothing else`)
   }

@@ -2192,3 +2192,22 @@ begin
       left(p_value::text, 60)),
     'Correct the field that the message names.');
 end $$;
+
+-- The SQL API, by these names. It calls the newest set that is installed.
+
+create or replace function oncue.enqueue(topic text, payload json, options json default '{}') returns uuid
+  language sql volatile
+  as $$ select oncue.enqueue_one(topic, payload, options) $$;
+
+create or replace function oncue.enqueue_jobs(p_now timestamptz, p_jobs json)
+  returns table (n integer, job_id uuid, outcome text)
+  language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  return query select * from oncue.enqueue_keyed(p_now, p_jobs);
+end $$;
+
+create or replace function oncue.link_jobs(p_now timestamptz, p_ids uuid[]) returns void
+  language sql volatile
+  as $$ select oncue.link(p_now, p_ids) $$;

@@ -175,7 +175,7 @@ export async function removeFunctions(
         )
       }
       await ledger.dropFunctions(hash)
-      await ledger.pointApi()
+      if (ours) await ledger.pointApi(ours)
     }),
   )
 }
@@ -237,7 +237,7 @@ function installFunctions(ledger: Ledger, functions: FunctionSet, needs: string)
   return timed(name, async () => {
     await execute(ledger, name, 'functions.sql', installable(functions))
     await ledger.recordFunctions({ hash, release, needs })
-    await ledger.pointApi()
+    await ledger.pointApi(functions)
   })
 }
 
@@ -267,7 +267,7 @@ async function revertLast(
   return timed(name, async () => {
     const sets = (await ledger.functionSets()).filter(({ needs }) => needs >= name)
     for (const { hash } of sets) await ledger.dropFunctions(hash)
-    if (sets.length > 0) await ledger.pointApi()
+    if (sets.length > 0) await ledger.pointApi(await readFunctions())
     await execute(ledger, name, 'down.sql', down)
     await ledger.forget(name)
     if (applied.length === 1) await ledger.remove()

@@ -1,11 +1,17 @@
-import { DEFAULTS, type EnqueueOptions, LIMITS, newJobId, prepareJob } from '@oncue/core'
+import { DEFAULTS, defineJobs, type EnqueueOptions, job, LIMITS, newJobId, prepareJob } from '@oncue/core'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { z } from 'zod'
 import { buildFunctions, readSources } from '../../../prisma/functions.ts'
 import { migrate, removeFunctions } from '../src/migrate.ts'
 import { openStore } from '../src/open.ts'
+import { createQueue } from '../src/queue.ts'
 import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+import {
+  createEmptyPostgresDatabase,
+  createPostgresDatabase,
+  type TestDatabase,
+} from '../src/testing/index.ts'
 
 let database: TestDatabase
 let client: pg.Client
@@ -287,6 +293,26 @@ describe('with several builds installed', () => {
     await admin.query(`update oncue.function_sets set last_seen = '2020-01-01'`)
     await removeFunctions(shared.url, other.hash)
     expect(await defaultQueue()).toBe('default')
+  })
+
+  test('a service that only enqueues works with the functions of any build', async () => {
+    const empty = await createEmptyPostgresDatabase(inject('postgresUrl'))
+    const sources = await readSources()
+    await migrate(empty.url, {
+      functions: buildFunctions({ ...sources, tend: `${sources.tend}-- Another.\n` }),
+    })
+    const pool = new pg.Pool({ connectionString: empty.url, max: 1 })
+    const queue = createQueue({ pool, jobs: defineJobs({ report: job({ input: z.null() }) }) })
+    const first = await queue.enqueue('report', null, { unique: { key: 'a' }, meta: { a: 1 } })
+    expect(await queue.enqueue('report', null, { unique: { key: 'a' } })).toBe(first)
+    await queue.enqueue('report', null, { after: [first] })
+    expect((await pool.query('select status from oncue.jobs order by status')).rows).toEqual([
+      { status: 'blocked' },
+      { status: 'pending' },
+    ])
+    await pool.end()
+    await expect(openStore(empty.url)).rejects.toMatchObject({ code: 'MIGRATION_NEEDED' })
+    await empty.drop()
   })
 
   test('a build that is older does not take it over', async () => {

@@ -4,7 +4,7 @@
 --  onceKey, onceMs, sameQueue, runAt, delayMs, after};
 -- JSON is text in it, because a null inside JSON would be no value at all. big is a payload over the inline limit. onceKey is an
 -- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
--- was replaced.
+-- was replaced. Other builds call it through enqueue_jobs: fields may be added, and those that are missing are null.
 create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)
   language plpgsql

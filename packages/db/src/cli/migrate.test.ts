@@ -3,11 +3,15 @@ import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { openControl } from '../control/index.ts'
 import { migrationsFolder, readMigrations } from '../migrate/files.ts'
+import { functionSetOf, readFunctions } from '../migrate/functions.ts'
+import { migrate } from '../migrate.ts'
 import { openStore } from '../open.ts'
-import { createEmptySqliteDatabase, type TestDatabase } from '../testing/index.ts'
+import { FUNCTION_SET } from '../postgres/function-set.ts'
+import { createEmptySqliteDatabase, createPostgresDatabase, type TestDatabase } from '../testing/index.ts'
 
 const program = fileURLToPath(new URL('./migrate.ts', import.meta.url))
 const names = (await readMigrations(migrationsFolder('sqlite'))).map(({ name }) => name)
@@ -170,10 +174,44 @@ describe('oncue-migrate', () => {
     [['--url']],
     [['--yes']],
     [['--status', '--force']],
+    [['--status', '--remove-functions', '1a2b3c4d']],
+    [['--remove-functions']],
   ])('%j is wrong usage, 2', async (args) => {
     const { code, stderr } = await run(args)
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: /)
+  })
+
+  test('on Postgres: lists sets of functions, and removes one that is not in use', async () => {
+    const postgres = await createPostgresDatabase(inject('postgresUrl'))
+    const env = { DATABASE_URL: postgres.url }
+    const others = functionSetOf(`${(await readFunctions()).sql}-- Another build.\n`)
+    await migrate(postgres.url, { functions: others })
+    const current = `  current  functions_${FUNCTION_SET}  last seen \\S+Z, installed by 0\\.0\\.0`
+    expect(await run(['--status'], env)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(`^${current}\n  other    functions_${others.hash}`, 'm')),
+    })
+    expect(await run(['--remove-functions', others.hash], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^error INVALID_STATE: The functions \w+ \(0\.0\.0\) were in use at .*Z\n.*7 days/m,
+      ),
+    })
+    const client = new pg.Client(postgres.url)
+    await client.connect()
+    await client.query(`update oncue.function_sets set last_seen = '2020-01-01'`)
+    await client.end()
+    expect(await run(['--remove-functions', others.hash], env)).toMatchObject({
+      code: 0,
+      stdout: `removed functions_${others.hash}\n`,
+    })
+    const { stdout } = await run(['--status', '--json'], env)
+    expect(JSON.parse(stdout)).toMatchObject({
+      upToDate: true,
+      functions: [{ hash: FUNCTION_SET, state: 'current' }],
+    })
+    await postgres.drop()
   })
 
   test('--help shows examples and the exit codes', async () => {

@@ -11,8 +11,13 @@ export interface FunctionSet {
   readonly sql: string
 }
 
-/** The type or function that a statement creates. */
+/** The type or function that a statement creates in every set. */
 const CREATED = /^create (?:function|type) oncue\.(\w+)/gm
+/**
+ * A function of the SQL API. It is there once and calls the newest set: programs of any version call it by this name.
+ * Replaced in place, it keeps its grants.
+ */
+const PUBLIC = /^create or replace function oncue\.(\w+)/gm
 
 /** Built by prisma/generate.ts; the published package carries a copy beside its migrations. */
 export async function readFunctions(): Promise<FunctionSet> {
@@ -38,9 +43,28 @@ export function namesIn(sql: string): string[] {
   return [...sql.matchAll(CREATED)].map(([, name]) => String(name))
 }
 
+export function publicNamesIn(sql: string): string[] {
+  return [...sql.matchAll(PUBLIC)].map(([, name]) => String(name))
+}
+
 /** What is sent to Postgres: each function and type of the set, and each call of one, carries the hash. */
-export function installable({ hash, sql }: FunctionSet, schema = DEFAULT_SCHEMA): string {
-  const names = new Set(namesIn(sql))
+export function installable({ hash, sql }: FunctionSet, schema?: string): string {
+  return withHash(sql.slice(0, apiStart(sql)), namesIn(sql), hash, schema)
+}
+
+/** The SQL API, calling the set with this hash. */
+export function installableApi({ sql }: FunctionSet, hash: string, schema?: string): string {
+  return withHash(sql.slice(apiStart(sql)), namesIn(sql), hash, schema)
+}
+
+/** The API comes last. */
+function apiStart(sql: string): number {
+  const start = sql.search(PUBLIC)
+  return start === -1 ? sql.length : start
+}
+
+function withHash(sql: string, known: readonly string[], hash: string, schema = DEFAULT_SCHEMA): string {
+  const names = new Set(known)
   const hashed = sql.replace(/\boncue\.(\w+)/g, (text, name: string) =>
     names.has(name) ? `${text}_${hash}` : text,
   )

@@ -1,5 +1,6 @@
 import type { Rename } from '../schema.ts'
 import type { Migration } from './files.ts'
+import type { FunctionSet } from './functions.ts'
 
 export interface AppliedMigration {
   name: string
@@ -54,8 +55,8 @@ export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functio
   execute(statement: string): Promise<void>
   record(migration: Migration): Promise<void>
   recordFunctions(set: Pick<InstalledFunctions, 'hash' | 'release' | 'needs'>): Promise<void>
-  /** Makes the SQL API call the newest set. Without any, there is none. */
-  pointApi(): Promise<void>
+  /** Makes the SQL API call the newest set that is installed. Without any, removes it. */
+  pointApi(functions: FunctionSet): Promise<void>
   /** Removes a set and its record. */
   dropFunctions(hash: string): Promise<void>
   forget(name: string): Promise<void>

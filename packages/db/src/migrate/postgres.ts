@@ -4,6 +4,7 @@ import { toOncueError } from '../postgres/errors.ts'
 import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from '../postgres/session.ts'
 import { LIVE_MS } from '../reads/workers.ts'
 import { type Rename, renameTo } from '../schema.ts'
+import { installableApi, publicNamesIn } from './functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
@@ -27,36 +28,28 @@ const RECORD_FUNCTIONS = `insert into oncue.function_sets (hash, release, needs,
   select $1, $2, $3, c.now, c.now from (select oncue.clock() as now) c`
 
 /**
- * Functions of a new set get the grants of `oncue.clock`, whatever the default privileges are: roles that could call the
+ * New functions, those of a set or some by name, get the grants of `oncue.clock`, whatever the default privileges are: roles that could call the
  * functions before can call them after an upgrade. Without grants of its own that is everyone, as usual in Postgres.
  */
 const GRANTS = `
 with added as (
   select string_agg(oid::regprocedure::text, ', ') as names from pg_proc
-  where pronamespace = 'oncue'::regnamespace and right(proname, 9) = '_' || $1
+  where pronamespace = 'oncue'::regnamespace and (right(proname, 9) = '_' || $1 or proname = any ($2))
 ), granted as (
   select distinct a.grantee from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
   where p.oid = 'oncue.clock()'::regprocedure
 )
-select format('revoke all on function %s from public', added.names) as grant from added
+select 'revoke all on function ' || added.names || ' from public' as grant from added
 union all
-select format('grant execute on function %s to %s', added.names,
-  case when g.grantee = 0 then 'public' else g.grantee::regrole::text end) from added, granted g`
+select 'grant execute on function ' || added.names || ' to ' || (case when g.grantee = 0 then 'public' else g.grantee::regrole::text end) from added, granted g`
 
-/**
- * The SQL API: stable names that other programs and triggers call, whatever builds are installed. What it takes may
- * be added to and never taken away. Replaced in place, it keeps its grants.
- */
-const createApi = (hash: string) => `
-create or replace function oncue.enqueue(topic text, payload json, options json default '{}') returns uuid
-  language sql volatile
-  as $$ select oncue.enqueue_one_${hash}(topic, payload, options) $$;
-comment on function oncue.enqueue is 'Enqueues a job and returns its id, as part of the transaction. Functions: ${hash}'`
+const NAMED = `select proname as name from pg_proc where pronamespace = 'oncue'::regnamespace and proname = any ($1)`
 
 /** The newest set by the tables that it knows and its release; whether the API calls it. */
 const NEWEST = `
-select s.hash, coalesce(obj_description(to_regprocedure('oncue.enqueue(text, json, json)'), 'pg_proc') like '%' || s.hash,
-  false) as current
+select s.hash, exists (
+  select from pg_proc where pronamespace = 'oncue'::regnamespace and proname = 'enqueue' and strpos(prosrc, s.hash) > 0
+) as current
 from oncue.function_sets s
 order by s.needs collate "C" desc, string_to_array(substring(s.release from '^[0-9.]+'), '.')::integer[] desc nulls last,
   s.installed_at desc limit 1`
@@ -162,6 +155,10 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
+  const grant = async (hash: string, names: readonly string[]) => {
+    const { rows } = await client.query<{ grant: string | null }>(GRANTS, [hash, names])
+    for (const row of rows) if (row.grant) await run(row.grant)
+  }
   return {
     rename,
     async open() {
@@ -176,14 +173,20 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
     functionSets: () => readFunctionSets(client),
     async recordFunctions({ hash, release, needs }) {
       await run(RECORD_FUNCTIONS, [hash, release, needs])
-      const { rows } = await client.query<{ grant: string }>(GRANTS, [hash])
-      for (const { grant } of rows) await run(grant)
+      await grant(hash, [])
     },
-    async pointApi() {
+    async pointApi(functions) {
       const { rows } = await client.query<{ hash: string; current: boolean }>(NEWEST)
       const [newest] = rows
-      if (!newest) await run('drop function if exists oncue.enqueue(text, json, json)')
-      else if (!newest.current) await run(createApi(newest.hash))
+      const names = publicNamesIn(functions.sql)
+      if (!newest) for (const name of names) await run(`drop function if exists oncue.${name}`)
+      if (!newest || newest.current) return
+      const { rows: kept } = await client.query<{ name: string }>(NAMED, [names])
+      await run(installableApi(functions, newest.hash))
+      await grant(
+        '',
+        names.filter((name) => !kept.some((one) => one.name === name)),
+      )
     },
     async dropFunctions(hash) {
       const { rows } = await client.query(FUNCTIONS_AND_TYPES, [hash])

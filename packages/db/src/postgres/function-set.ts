@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'ee2ae243'
+export const FUNCTION_SET = 'afd4076b'
 
 export type FunctionName =
   | 'after_finish'

@@ -337,7 +337,9 @@ export function stepDown(what: string, by: string): Query {
   return { ...WORK, text: 'delete from oncue.leaders where name = $1 and held_by = $2', values: [what, by] }
 }
 
-/** Jobs with a key. Returns n (the place in `jobs`), job_id, outcome. */
+/**
+ * Jobs with a key. Enqueues call the SQL API, which is the same for every build: a service that only enqueues works
+ * whatever sets of functions are installed. Returns n (the place in `jobs`), job_id, outcome. */
 export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   const rows = jobs.map((job) => ({
     ...Object.fromEntries(ENQUEUED.map(({ name, enqueue }) => [name, enqueue(job)])),
@@ -353,7 +355,7 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
     after: job.after,
   }))
   return {
-    text: `select * from ${fn('enqueue_keyed')}($1::timestamptz, $2::json)`,
+    text: 'select * from oncue.enqueue_jobs($1::timestamptz, $2::json)',
     values: [now, JSON.stringify(rows)],
   }
 }
@@ -384,7 +386,7 @@ on conflict do nothing`,
       ],
     },
     {
-      text: `select ${fn('link')}($1::timestamptz, $2::uuid[])::text`,
+      text: 'select oncue.link_jobs($1::timestamptz, $2::uuid[])::text',
       values: [now, jobs.map((job) => job.id)],
     },
   ]

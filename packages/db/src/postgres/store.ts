@@ -327,7 +327,7 @@ export class PostgresStore extends ColdStore implements Store {
     return (await this.#client.query(sql.lead(what, by, termMs, this.#now()))).length > 0
   }
 
-  /** From what only workers and APIs do: functions that a producer alone uses may be removed. */
+  /** Called by what only workers and APIs do: enqueues need no set of functions. */
   #markSeen(): void {
     const now = performance.now()
     if (now - this.#seenAt < SEEN_EVERY_MS) return
