@@ -79,7 +79,7 @@ async function checkImports({ manifest, files }: Packed, folder: string): Promis
   const { name, dependencies, peerDependencies } = manifest
   const known = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
   const problems: string[] = []
-  for (const file of files.filter((path) => /^dist\/.*\.c?js$/.test(path))) {
+  for (const file of files.filter((path) => /^dist\/.*\.[cm]?js$/.test(path))) {
     const text = await readFile(join(folder, file), 'utf8')
     for (const specifier of specifiersIn(text)) {
       const [owner = ''] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? []

@@ -66,6 +66,34 @@ export async function tryTeam(
   }
 }
 
+/** A worker and a producer, each installed without the API: they need nothing of Prisma. */
+export async function tryWithoutApi(worker: string, producer: string, databaseUrl: string): Promise<void> {
+  const env = [`DATABASE_URL=${databaseUrl}`]
+  for (const folder of [worker, producer]) {
+    const found = globSync('**/node_modules/{@prisma/*,prisma,.prisma}', { cwd: folder })
+    if (found.length > 0) throw new Error(`Prisma is installed: ${found.join(', ')}`)
+    await cp(join(HOME, 'scripts/team'), folder, { recursive: true })
+  }
+  const bin = (folder: string, name: string, file: string) =>
+    [process.execPath, join(folder, 'node_modules/@oncue', name, 'dist/cli', file)] as const
+  await run('env', [...env, ...bin(producer, 'db', 'migrate.js')], { cwd: producer })
+  const running = new Program(
+    'oncue-worker',
+    [...env, ...bin(worker, 'worker', 'main.js'), '--import', './jobs.ts'],
+    worker,
+  )
+  try {
+    await running.says('the worker runs')
+    const { stdout } = await run(process.execPath, ['beside.ts', databaseUrl], {
+      cwd: producer,
+      timeout: 60_000,
+    })
+    if (stdout !== '{"paid":true}') throw new Error(`expected that it was paid, got ${stdout}`)
+  } finally {
+    await running.stop()
+  }
+}
+
 /** A command that runs until it is told to stop, and logs lines of JSON. */
 class Program {
   readonly #name: string

@@ -7,7 +7,6 @@ import type {
   SqlQueryable,
 } from '@prisma/driver-adapter-utils'
 import type { Batch, Connection, NativeResult } from '../connection.ts'
-import type * as sqlite from '../generated/sqlite/client.ts'
 import type { Prisma, PrismaClient } from '../generated/sqlite/client.ts'
 import type { Value } from '../sql.ts'
 
@@ -48,15 +47,16 @@ export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJs
 /** Longer than a writer waits for other processes (sqlite/client.ts). */
 const MAX_WAIT_MS = 15_000
 
+type Generated = typeof import('../generated/sqlite/client.ts')
+
 /** A Prisma client over the store's own connections, whose errors are ours. */
 export async function openClient(connection: Connection): Promise<Client> {
   const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
-  const { PrismaClient: Generated } =
+  const { PrismaClient } =
     connection.dialect === 'postgres'
-      ? // It has more models, which Control does not use.
-        ((await import('../generated/postgres/client.ts')) as unknown as typeof sqlite)
+      ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
       : await import('../generated/sqlite/client.ts')
-  return new Generated(options).$extends({
+  return new PrismaClient(options).$extends({
     query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
   }) as unknown as Client
 }

@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
 import type { AlertControl, AlertRuleControl } from '../alerts.ts'
 import type { ChannelControl } from '../channels.ts'
-import { ColdStore } from '../cold-store.ts'
+import type { ColdStore } from '../cold-store.ts'
 import type { OperationControl } from '../operations.ts'
 import type { Store } from '../store.ts'
 import { createAlertRules } from './alert-rules.ts'
@@ -32,9 +32,14 @@ export interface Control {
   readonly operations: OperationControl
 }
 
+/** By what it has, not by its class: the published API has Control in a bundle, apart from the Store. */
+function isOpened(store: Store): store is Store & Pick<ColdStore, 'connection' | 'onClose'> {
+  return 'connection' in store && 'onClose' in store
+}
+
 /** Ends with its store. */
 export async function openControl(store: Store): Promise<Control> {
-  if (!(store instanceof ColdStore))
+  if (!isOpened(store))
     throw new OncueError('INVALID_INPUT', 'openControl takes a store that openStore has returned')
   const client = await openClient(store.connection)
   store.onClose(() => client.$disconnect())

@@ -1,9 +1,13 @@
 import { encodeJson } from '@oncue/core'
 import { assertBy } from '../by.ts'
-import type { Setting } from '../generated/sqlite/client.ts'
 import { type Context, jsonOf } from './client.ts'
 
-export type SettingRow = Setting
+export type SettingRow = {
+  readonly key: string
+  readonly value: unknown
+  readonly updated: Date
+  readonly updatedBy: string | null
+}
 
 type SettingChange = {
   readonly set?: Readonly<Record<string, unknown>> | undefined

@@ -1,0 +1,16 @@
+// A service that enqueues beside the database, with no API and no client of it, and waits for its job.
+import { setTimeout as delay } from 'node:timers/promises'
+import { createQueue, openStore } from '@oncue/db'
+import { jobs } from './jobs.ts'
+
+const [databaseUrl = ''] = process.argv.slice(2)
+const store = await openStore(databaseUrl)
+const id = await createQueue({ store, jobs }).enqueue('check_payment', { orderId: '456' })
+let job = await store.get(id)
+for (let looks = 0; !job?.finishedAt && looks < 300; looks++) {
+  await delay(100)
+  job = await store.get(id)
+}
+await store.close()
+
+process.stdout.write(JSON.stringify(job?.result ?? job))

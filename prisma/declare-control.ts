@@ -1,0 +1,12 @@
+/**
+ * Part of the build of packages/db: the declarations of Control must compile in projects that have no Prisma. Of the
+ * generated client they need only that there is one.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+
+const file = new URL('../packages/db/dist/control/client.d.ts', import.meta.url)
+const written = await readFile(file, 'utf8')
+const [context] = /^export type Context = \{[\s\S]*?^\};$/m.exec(written) ?? []
+if (context === undefined) throw new Error('control/client.ts declares no Context')
+const imports = written.match(/^import .* from '\.\.\/connection\.(?:ts|js)';$/m) ?? ''
+await writeFile(file, `${imports}\nexport type Client = object;\n${context}\n`)
