@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The largest files come first, and these are small: the suite that they run is elsewhere. So none of them is left for the end, alone. */
-const RUNS_CONFORMANCE = /packages\/db\/test\/(pgbouncer|postgres|postgres-settings|sqlite)\.test\.ts$/
+const RUNS_CONFORMANCE =
+  /packages\/db\/test\/(pgbouncer|postgres|postgres-settings|schema-conformance|sqlite)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -21,7 +21,7 @@ describe.each(DATABASES)('the demo, on $dialect', ({ create }) => {
   })
 
   test('has a past with one queue late, one that fails, and one that began to', async () => {
-    expect(await playThePast(database.url, never, 6 * MINUTE_MS)).toBe(true)
+    expect(await playThePast(database.url, never, { pastMs: 6 * MINUTE_MS })).toBe(true)
 
     const now = Date.now()
     const points = await store.series({ from: new Date(now - 20 * MINUTE_MS), to: new Date(now) })

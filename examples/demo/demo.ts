@@ -46,9 +46,13 @@ export async function startDemo(store: Store, log: Logger, retention: Retention 
  * run as it will be later. Only on a database without a finished job: elsewhere there is something to see, and
  * perhaps it is in use. Answers whether it did.
  */
-export async function playThePast(url: string, signal: AbortSignal, pastMs = PAST_MS): Promise<boolean> {
+export async function playThePast(
+  url: string,
+  signal: AbortSignal,
+  { pastMs = PAST_MS, schema }: { readonly pastMs?: number; readonly schema?: string } = {},
+): Promise<boolean> {
   const pace = fastForward(new Date(Date.now() - pastMs), SPEED)
-  const store = await openStore(url, { clock: () => pace.now(), synchronous: 'NORMAL' })
+  const store = await openStore(url, { schema, clock: () => pace.now(), synchronous: 'NORMAL' })
   try {
     const { completed, failed, cancelled } = await store.stats()
     if (completed + failed + cancelled > 0) return false

@@ -620,7 +620,7 @@ declare
 begin
   -- One call at a time for each key, by 512 locks taken in their order: a key may change hands while it is waited
   -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
-  perform pg_advisory_xact_lock(7312, b.bucket) from (
+  perform pg_advisory_xact_lock('oncue.keys'::regclass::int, b.bucket) from (
     select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
     from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
     cross join lateral (values
@@ -1029,7 +1029,7 @@ begin
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
     -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
-    if not found and pg_try_advisory_xact_lock(7311, hashtext(v_group.key)) then
+    if not found and pg_try_advisory_xact_lock('oncue.slots'::regclass::int, hashtext(v_group.key)) then
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
     if not found then
@@ -2117,7 +2117,7 @@ declare
   v_edges tid[];
 begin
   perform oncue.require_read_committed();
-  if not pg_try_advisory_xact_lock(7310, 580) then return; end if;
+  if not pg_try_advisory_xact_lock('oncue.deps'::regclass::int, 0) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
   -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,

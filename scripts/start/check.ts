@@ -39,10 +39,10 @@ export async function assertWritable(url: string): Promise<void> {
 }
 
 /** Whatever is wrong with the database comes to light here; then it says which one it was. */
-export async function migrateDatabase(url: string): Promise<void> {
+export async function migrateDatabase(url: string, schema: string): Promise<void> {
   if (url === ':memory:') return
   try {
-    await migrate(url)
+    await migrate(url, { schema })
   } catch (cause) {
     if (!isOncueError(cause)) throw cause
     const { code, message, hint } = cause

@@ -19,6 +19,7 @@ Runs all of Oncue in one process, until Ctrl-C: the API, the app, and a worker w
 Everything else is set by the environment:
 
   DATABASE_URL          postgres://…, file:./path.db or :memory: (file:./.data/oncue.db)
+  ONCUE_SCHEMA          which of several installations in the database (oncue)
   ONCUE_HOST            which address to listen on (127.0.0.1)
   ONCUE_ADMIN_TOKEN     the admin's token (made and shown at the first start)
   ONCUE_APP_DIR         a web build of the app, instead of building it

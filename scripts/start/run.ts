@@ -34,7 +34,7 @@ async function prepare({ api, folder }: Settings, options: Options, { asked }: E
   await assertPortIsFree(api)
   await assertWritable(api.databaseUrl)
   const log = openLog(folder, api.logLevel, options.logs)
-  await step('Migrating the database', () => migrateDatabase(api.databaseUrl))
+  await step('Migrating the database', () => migrateDatabase(api.databaseUrl, api.schema))
   if (options.app && !hasOwnApp()) await buildApp(asked)
   return log
 }
@@ -45,10 +45,10 @@ async function interrupted(asked: AbortSignal): Promise<never> {
   throw asked.reason
 }
 
-async function preparePast({ api: { databaseUrl } }: Settings, { asked }: End): Promise<void> {
+async function preparePast({ api: { databaseUrl, schema } }: Settings, { asked }: End): Promise<void> {
   // Each store on `:memory:` has a file of its own.
   if (databaseUrl === ':memory:') return
-  await step('Playing half an hour of traffic', () => playThePast(databaseUrl, asked))
+  await step('Playing half an hour of traffic', () => playThePast(databaseUrl, asked, { schema }))
 }
 
 async function stop(oncue: Oncue, log: Log, end: End): Promise<number> {

@@ -99,6 +99,7 @@ const APP_DIR = fileURLToPath(
 /** Everything that the API reads from its environment. */
 const schema = z.object({
   DATABASE_URL: text,
+  ONCUE_SCHEMA: text,
   NODE_ENV: text,
   ONCUE_HOST: text,
   ONCUE_PORT: whole(0, 65_535),
@@ -162,9 +163,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     throw wrong(`${name}=${env[name]} ${issue?.message}`)
   }
   const values = parsed.data
-  const database = chooseDatabase({ configured: values.DATABASE_URL, nodeEnv: values.NODE_ENV })
+  const database = chooseDatabase({
+    configured: values.DATABASE_URL,
+    nodeEnv: values.NODE_ENV,
+    schema: values.ONCUE_SCHEMA,
+  })
   return {
     databaseUrl: database.url,
+    /** Which of several installations in it. */
+    schema: database.schema,
     /** The same for people, without its password. */
     database: database.shown,
     host: values.ONCUE_HOST ?? '127.0.0.1',

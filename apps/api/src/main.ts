@@ -11,6 +11,7 @@ Serves the Oncue API until SIGTERM or SIGINT. It is set up by the environment:
 
   DATABASE_URL              postgres://…, file:./path.db or :memory:
                             (file:./.data/oncue.db; with NODE_ENV=production it must be set)
+  ONCUE_SCHEMA              which of several installations in the database (oncue)
   ONCUE_HOST, ONCUE_PORT    where to listen (127.0.0.1, 4400)
   ONCUE_ADMIN_TOKEN         the first admin's token (made and printed at the first start)
   ONCUE_LOG_LEVEL           debug, info, warn, error, silent (info)

@@ -44,6 +44,7 @@ export async function startApi(
   { background = true }: StartOptions = {},
 ): Promise<Api> {
   const store = await openStore(config.databaseUrl, {
+    schema: config.schema,
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
   try {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { isOncueError } from '@oncue/core'
-import { rollback } from '@oncue/db'
+import { migrate, rollback } from '@oncue/db'
 import { createEmptySqliteDatabase } from '@oncue/db/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig, silentLogger, startApi } from '../src/index.ts'
@@ -25,6 +25,25 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     await until(async () => expect((await api.fetch('/readyz', { token: null })).status).toBe(503))
     expect((await api.fetch('/healthz', { token: null })).status).toBe(200)
     await api.close()
+    await database.drop()
+  })
+
+  it('serves the schema that it is given, and is ready by it', async () => {
+    const database = await createDatabase(dialect)
+    await migrate(database.url, { schema: 'billing' })
+    const env = { ONCUE_SCHEMA: 'billing' }
+    const api = await startTestApi(dialect, { databaseUrl: database.url, env })
+    const other = await startTestApi(dialect, { databaseUrl: database.url })
+    const { id } = await api.client().jobs.enqueue.mutate({ topic: 'mail' })
+    expect(await api.client().jobs.get.query({ id })).toMatchObject({ id })
+    expect(await errorOf(other.client().jobs.get.query({ id }))).toMatchObject({ code: 'JOB_NOT_FOUND' })
+    await api.client().settings.set.mutate({ deviceIdleDays: 9 })
+    expect((await other.client().settings.get.query()).values.deviceIdleDays).not.toBe(9)
+
+    while (await rollback(database.url, { schema: 'billing' })) {}
+    await until(async () => expect((await api.fetch('/readyz', { token: null })).status).toBe(503))
+    expect((await other.fetch('/readyz', { token: null })).status).toBe(200)
+    await Promise.all([api.close(), other.close()])
     await database.drop()
   })
 
@@ -249,6 +268,7 @@ describe('the server', () => {
     ['ONCUE_ENQUEUE_RULE', 'anyone', 'ONCUE_ENQUEUE_RULE=anyone must be'],
     ['ONCUE_JWKS_URL', 'https://id.example/keys', 'ONCUE_JWKS_URL needs'],
     ['ONCUE_LOG_LEVEL', 'loud', 'ONCUE_LOG_LEVEL=loud is none of'],
+    ['ONCUE_SCHEMA', 'public', 'The schema "public" is reserved'],
   ])('refuses a wrong %s by its name', (name, value, message) => {
     expect(() => readConfig({ [name]: value })).toThrow(message)
   })

@@ -46,6 +46,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /** Everything that the worker and its command line read from their environment. */
 const schema = z.object({
   DATABASE_URL: text,
+  ONCUE_SCHEMA: text,
   NODE_ENV: text,
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
@@ -90,6 +91,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
   return {
     /** DATABASE_URL, if it is set. */
     databaseUrl: values.DATABASE_URL,
+    /** ONCUE_SCHEMA, if it is set. */
+    schema: values.ONCUE_SCHEMA,
     nodeEnv: values.NODE_ENV,
     /** Where the API is, for those who are sent there. */
     serverUrl: values.ONCUE_URL,

@@ -9,6 +9,7 @@ import { type RetryPolicies, settleBlocked, Watchdog } from './watchdog.ts'
 
 export interface LeaseThreadData {
   readonly url: string
+  readonly schema: string
   readonly ledger: SharedArrayBuffer
   readonly worker: WorkerInfo
   readonly leaseMs: number
@@ -37,7 +38,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error'
 /** How long the last words to the database may take before the process ends without them. */
 const LAST_WORDS_MS = 5_000
 
-const { url, ledger: memory, worker, leaseMs, abandonMs, policies } = workerData as LeaseThreadData
+const { url, schema, ledger: memory, worker, leaseMs, abandonMs, policies } = workerData as LeaseThreadData
 const post = (message: FromLeaseThread) => parentPort?.postMessage(message)
 
 const line = (level: Level) => (fields: object, message: string) => post({ log: { level, fields, message } })
@@ -50,7 +51,7 @@ const log: Logger = {
 }
 
 try {
-  const store = await openStore(url, { poolSize: 2 })
+  const store = await openStore(url, { schema, poolSize: 2 })
   const ledger = new LeaseLedger(memory)
   const dog = new Watchdog(ledger, abandonMs)
   let isCondemned = false

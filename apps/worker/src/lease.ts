@@ -90,6 +90,7 @@ async function startThread(options: LeaseOptions, onDeath: () => void): Promise<
   const { store, ledger, worker, leaseMs, abandonMs, policies, log } = options
   const workerData: LeaseThreadData = {
     url: store.url,
+    schema: store.schema,
     ledger: ledger.buffer,
     worker,
     leaseMs,

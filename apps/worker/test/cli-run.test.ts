@@ -95,6 +95,27 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
     expect(await store.workers()).toEqual([])
   })
 
+  test('works in the schema that it is given, and the commands look there', async () => {
+    const there = await openStore(database.url, { schema: 'billing', migrate: true })
+    const [theirs = ''] = await there.enqueue([prepareJob('hello', {})])
+    const ours = await add('hello')
+    const process = worker([], { ONCUE_SCHEMA: 'billing' })
+    await expect.poll(async () => (await there.get(theirs))?.status, { timeout: 20_000 }).toBe('completed')
+    expect(await there.workers()).toHaveLength(1)
+    expect(await store.workers()).toEqual([])
+    const args = ['--url', database.url, '--schema', 'billing', '--json']
+    const enqueued = await run(['enqueue', 'hello', '{}', ...args])
+    const { id } = JSON.parse(enqueued.stdout) as { id: string }
+    await expect.poll(async () => (await there.get(id))?.status, { timeout: 20_000 }).toBe('completed')
+    expect(enqueued.stderr).toContain('schema billing')
+    const { findings } = JSON.parse((await run(['doctor', ...args])).stdout)
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'claim plan', status: 'ok' }))
+    process.child.kill('SIGTERM')
+    expect(await process.exit).toBe(0)
+    expect(await statusOf(ours)).toBe('pending')
+    await there.close()
+  })
+
   test('waits for what runs when it is asked to stop, and says for what', async () => {
     const file = join(folder.path, 'go')
     const id = await add('hold', { file })

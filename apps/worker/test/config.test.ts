@@ -22,6 +22,7 @@ describe('the environment', () => {
   test('everything set is read', () => {
     const env = {
       DATABASE_URL: 'postgres://db/app',
+      ONCUE_SCHEMA: 'billing',
       ONCUE_IMPORT: './a.ts, ./b.ts',
       ONCUE_QUEUES: 'high, default',
       ONCUE_CONCURRENCY: '5',
@@ -41,6 +42,7 @@ describe('the environment', () => {
     }
     expect(readConfig(env)).toMatchObject({
       databaseUrl: 'postgres://db/app',
+      schema: 'billing',
       imports: ['./a.ts', './b.ts'],
       queues: ['high', 'default'],
       concurrency: 5,

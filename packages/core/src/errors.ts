@@ -53,6 +53,9 @@ export const ERRORS = {
     'Pass the `tx` of Prisma, a `pg` client, a better-sqlite3 connection, or an object with query(sql, params).',
   ),
   INVALID_DATABASE_URL: badRequest('Use postgres://…, file:./path/to/oncue.db or :memory:.'),
+  INVALID_SCHEMA: badRequest(
+    'Use a name of its own such as billing: a-z, 0-9 and _, at most 32, no word that SQL reserves.',
+  ),
   INVALID_MODULE: badRequest('Correct the module that the message names; the worker has not started.'),
 
   // Who asks, and how

@@ -12,6 +12,10 @@ const schema = z.object({
     .string()
     .optional()
     .transform((url) => url || undefined),
+  ONCUE_SCHEMA: z
+    .string()
+    .optional()
+    .transform((schema) => schema || undefined),
   NODE_ENV: z.string().optional(),
   /** Prints stacks. Any value, as other tools take it. */
   DEBUG: flag,
@@ -24,6 +28,8 @@ const schema = z.object({
 export interface Config {
   /** DATABASE_URL, if it is set. */
   databaseUrl: string | undefined
+  /** ONCUE_SCHEMA, if it is set. */
+  schema: string | undefined
   nodeEnv: string | undefined
   debug: boolean
   keepDatabases: boolean
@@ -38,6 +44,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
   const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
     databaseUrl: values.DATABASE_URL,
+    schema: values.ONCUE_SCHEMA,
     nodeEnv: values.NODE_ENV,
     debug: values.DEBUG,
     keepDatabases: values.ONCUE_KEEP,

@@ -3,18 +3,27 @@ import { isOncueError, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Finding, fail, ok, warn } from './diagnose/finding.ts'
 import { type MigrationStatus, migrationStatus } from './migrate.ts'
+import { toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
+
+export type DiagnoseOptions = {
+  /** Which of several installations in the database. Default: oncue. */
+  readonly schema?: string | undefined
+  /** For tests: replaces the host's clock and chance. */
+  readonly runtime?: Runtime | undefined
+}
 
 /**
  * Looks at a database as somebody would who is asked why the queue is slow, or does not run at all.
  * Changes nothing, and never throws: a database that cannot be reached is a finding.
  */
-export async function diagnose(url: string, runtime: Runtime = systemRuntime): Promise<Finding[]> {
+export async function diagnose(url: string, options: DiagnoseOptions = {}): Promise<Finding[]> {
+  const { schema, runtime = systemRuntime } = options
   const started = runtime.monotonic()
   let status: MigrationStatus
   try {
     refuseMissing(url)
-    status = await migrationStatus(url, { runtime })
+    status = await migrationStatus(url, { schema, runtime })
   } catch (cause) {
     const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
     return [fail('database', error.message, error.hint)]
@@ -25,7 +34,7 @@ export async function diagnose(url: string, runtime: Runtime = systemRuntime): P
   return [
     ok('database', `${withoutPassword(url)} answers (${ms} ms)`),
     migrations,
-    ...(await look(url, isMigrated, runtime)),
+    ...(await look(url, isMigrated, toSchema(schema), runtime)),
   ]
 }
 
@@ -66,11 +75,11 @@ function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
   return ok('migrations', `all ${migrations.length} are applied`)
 }
 
-async function look(url: string, isMigrated: boolean, runtime: Runtime): Promise<Finding[]> {
+async function look(url: string, isMigrated: boolean, schema: string, runtime: Runtime): Promise<Finding[]> {
   if (dialectOf(url) === 'postgres') {
     const { diagnosePostgres } = await import('./diagnose/postgres.ts')
-    return diagnosePostgres(url, isMigrated, runtime)
+    return diagnosePostgres(url, isMigrated, schema, runtime)
   }
   const { diagnoseSqlite } = await import('./diagnose/sqlite.ts')
-  return diagnoseSqlite(sqliteFile(url), isMigrated)
+  return diagnoseSqlite(sqliteFile(url), isMigrated, schema)
 }

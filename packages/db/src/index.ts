@@ -21,7 +21,7 @@ export type {
 export type { Capabilities } from './capabilities.ts'
 export type { Attempt, ChannelChange, ChannelRow, ChannelStore, NewChannel } from './channels.ts'
 export type { Finding } from './diagnose/finding.ts'
-export { diagnose } from './diagnose.ts'
+export { type DiagnoseOptions, diagnose } from './diagnose.ts'
 export { encodeEvents } from './events/check.ts'
 export type { EventStore, JobEvent, NewEvent } from './events.ts'
 export type { Gauge, GaugeStore, Look, LookRange } from './gauges.ts'

@@ -5,11 +5,14 @@ import { type Migration, migrationsFolder, readMigrations } from './migrate/file
 import { type FunctionSet, installable, readFunctions } from './migrate/functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './migrate/ledger.ts'
 import { type Statement, splitStatements } from './migrate/statements.ts'
+import { DEFAULT_SCHEMA, toSchema } from './schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from './url.ts'
 
 const { version: release } = createRequire(import.meta.url)('../package.json') as { version: string }
 
 export interface MigrateOptions {
+  /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
+  readonly schema?: string | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
   /** For tests: other functions than ours. With other migrations, none by default. */
@@ -108,7 +111,8 @@ export async function previewRollback(
     const lost = []
     for (const { text } of splitStatements(last.down ?? '')) {
       const table = /^drop\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
-      if (table) lost.push({ table: table.replaceAll('"', ''), rows: await database.rowsOf(table) })
+      if (table)
+        lost.push({ table: database.rename(table).replaceAll('"', ''), rows: await database.rowsOf(table) })
     }
     return { name: last.name, lost, liveWorkers: await database.liveWorkers() }
   })
@@ -191,7 +195,9 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
-    throw new OncueError('MIGRATION_NEEDED', `The database lacks ${list(pending)}`, { details: { pending } })
+    const schema = toSchema(options.schema)
+    const where = schema === DEFAULT_SCHEMA ? 'The database' : `The schema ${schema}`
+    throw new OncueError('MIGRATION_NEEDED', `${where} lacks ${list(pending)}`, { details: { pending } })
   }
   return named('newer')
 }
@@ -286,7 +292,7 @@ async function execute(ledger: Ledger, name: string, file: string, sql: string):
     try {
       await ledger.execute(statement.text)
     } catch (cause) {
-      const line = lineOf(statement, cause)
+      const line = lineOf(statement, cause, ledger)
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new OncueError('MIGRATION_FAILED', `${name} failed at ${file}:${line}: ${reason}`, {
         cause,
@@ -297,9 +303,15 @@ async function execute(ledger: Ledger, name: string, file: string, sql: string):
 }
 
 /** Postgres gives the exact place of some errors, as a character of the statement, counted from 1. */
-function lineOf({ text, line }: Statement, cause: unknown): number {
+function lineOf({ text, line }: Statement, cause: unknown, { rename }: Ledger): number {
   const position = Number((cause as { position?: unknown } | null)?.position ?? 1)
-  return line + text.slice(0, position - 1).split('\n').length - 1
+  return (
+    line +
+    rename(text)
+      .slice(0, position - 1)
+      .split('\n').length -
+    1
+  )
 }
 
 /** A database whose past is not the one we know is left alone. */
@@ -366,28 +378,28 @@ async function knownFunctions(
 }
 
 async function openForWriting(url: string, options: MigrateOptions): Promise<MigrationDatabase> {
-  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, true, options)
+  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, true)
   return (await database) as MigrationDatabase
 }
 
 async function openExisting(url: string, options: MigrateOptions): Promise<MigrationDatabase | null> {
-  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, false, options)
+  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, false)
 }
 
 /** Drivers are imported only for the dialect in use. */
 async function openPostgres(
   url: string,
-  { runtime = systemRuntime }: MigrateOptions,
+  { schema, runtime = systemRuntime }: MigrateOptions,
 ): Promise<MigrationDatabase> {
-  return (await import('./migrate/postgres.ts')).openPostgres(url, runtime)
+  return (await import('./migrate/postgres.ts')).openPostgres(url, toSchema(schema), runtime)
 }
 
 async function openSqlite(
   url: string,
+  { schema, runtime = systemRuntime }: MigrateOptions,
   create: boolean,
-  { runtime = systemRuntime }: MigrateOptions,
 ): Promise<MigrationDatabase | null> {
-  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), create, runtime)
+  return (await import('./migrate/sqlite.ts')).openSqlite(sqliteFile(url), toSchema(schema), create, runtime)
 }
 
 async function using<D extends MigrationDatabase | null, T>(

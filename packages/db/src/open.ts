@@ -7,6 +7,8 @@ import type { Store } from './store.ts'
 import { dialectOf, sqliteFile } from './url.ts'
 
 export type OpenOptions = {
+  /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
+  readonly schema?: string | undefined
   /** Applies pending migrations first. Default: false, and a database that needs them is refused. */
   readonly migrate?: boolean | undefined
   /** Called when a newer version of Oncue has migrated the database, with which this one can still work. */
@@ -28,9 +30,9 @@ export type OpenOptions = {
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const { migrate: shouldMigrate, onNewer, ...rest } = options
   if (url === ':memory:') return openTemporary(rest)
-  const { runtime } = rest
-  if (shouldMigrate) await migrate(url, { runtime })
-  const newer = await assertMigrated(url, { runtime })
+  const { schema, runtime } = rest
+  if (shouldMigrate) await migrate(url, { schema, runtime })
+  const newer = await assertMigrated(url, { schema, runtime })
   if (newer.length > 0) onNewer?.(newer)
   return dialectOf(url) === 'postgres' ? openPostgres(url, rest) : openSqlite(url, rest)
 }
@@ -58,7 +60,7 @@ async function openTemporary(options: OpenOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-'))
   temporaryFolders.add(folder)
   const url = `file:${join(folder, 'oncue.db')}`
-  await migrate(url, { runtime: options.runtime })
+  await migrate(url, { schema: options.schema, runtime: options.runtime })
   return openSqlite(url, options, () => {
     temporaryFolders.delete(folder)
     rmSync(folder, { recursive: true, force: true })

@@ -6,6 +6,7 @@ import { idsOf } from './keys.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from './postgres/enqueue.ts'
 import { toOncueError as fromPostgres } from './postgres/errors.ts'
 import { PostgresNotifier } from './postgres/notifier.ts'
+import { type Rename, renamed, renameTo, toSchema } from './schema.ts'
 import { enqueueSteps } from './sqlite/enqueue/steps.ts'
 import { toOncueError as fromSqlite } from './sqlite/errors.ts'
 import type { EnqueueOutcome, Store } from './store.ts'
@@ -54,16 +55,19 @@ export type Hosts = {
   readonly store: Store
 }
 
-type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined }
+type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined } & {
+  readonly schema?: string | undefined
+}
 
-export function toHome({ store, prisma, pool, database }: Given, runtime: Runtime): Home {
+export function toHome({ store, prisma, pool, database, ...rest }: Given, runtime: Runtime): Home {
+  const schema = toSchema(rest.schema)
   const given = [store, prisma, pool, database].filter((host) => host !== undefined)
   if (given.length === 1) {
     if (pool && isClient(pool)) throw clientAsPool()
-    if (typeof store?.enqueue === 'function') return onStore(store)
-    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma, runtime)
-    if (typeof pool?.connect === 'function') return onPool(pool, runtime)
-    if (typeof database?.prepare === 'function') return onSqlite(database, runtime)
+    if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
+    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma, schema, runtime)
+    if (typeof pool?.connect === 'function') return onPool(pool, schema, runtime)
+    if (typeof database?.prepare === 'function') return onSqlite(database, schema, runtime)
   }
   throw new OncueError(
     'INVALID_INPUT',
@@ -82,16 +86,25 @@ function clientAsPool(): OncueError {
   })
 }
 
-function onStore(store: Store): Home {
+function onStore(store: Store, schema = store.schema): Home {
+  if (store.schema !== schema)
+    throw new OncueError(
+      'INVALID_INPUT',
+      `createQueue: the store is of the schema ${store.schema}, not ${schema}`,
+      {
+        hint: 'Leave the schema out: a store brings its own.',
+      },
+    )
   return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
 }
 
-function onPool(pool: PoolHost, runtime: Runtime): Home {
+function onPool(pool: PoolHost, schema: string, runtime: Runtime): Home {
+  const rename = renameTo(schema, 'postgres')
   let opening: ReturnType<typeof open> | undefined
   async function open() {
     // Imported when it is needed: a service with another database need not load the driver.
     const { PostgresClient } = await import('./postgres/client.ts')
-    const client = new PostgresClient(pool as Pool, undefined, runtime)
+    const client = new PostgresClient(pool as Pool, undefined, runtime, schema)
     const notifier = new PostgresNotifier('oncue', (query) => client.query(query), false, runtime)
     return { client, notifier }
   }
@@ -103,13 +116,14 @@ function onPool(pool: PoolHost, runtime: Runtime): Home {
       notifier.notify(dueQueues(jobs, runtime.now()))
       return idsOf(outcomes)
     },
-    within: (tx, jobs) => enqueueIn(tx, jobs, null, runtime).then(idsOf),
+    within: (tx, jobs) => enqueueIn(tx, jobs, null, runtime, rename).then(idsOf),
   }
 }
 
-function onSqlite(database: SqliteHost, runtime: Runtime): Home {
+function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home {
+  const rename = renameTo(schema, 'sqlite')
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
-    driveIn(tx, enqueueSteps(jobs, runtime.now())).then(idsOf)
+    driveIn(tx, renamed(enqueueSteps(jobs, runtime.now()), rename)).then(idsOf)
   return {
     within,
     alone(jobs) {
@@ -131,13 +145,15 @@ function onSqlite(database: SqliteHost, runtime: Runtime): Home {
 /** Of a transaction that holds nothing but an enqueue; Prisma's own are too short for a hundred thousand jobs. */
 const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
-function onPrisma(prisma: PrismaHost, runtime: Runtime): Home {
+function onPrisma(prisma: PrismaHost, schema: string, runtime: Runtime): Home {
   let dialect: DialectName | undefined
+  let rename: Rename | undefined
   function* steps(jobs: readonly NewJob[]): Steps<EnqueueOutcome[]> {
     dialect ??= yield* findDialect()
-    return yield* dialect === 'postgres'
-      ? enqueueAndWake(jobs, null, runtime)
-      : enqueueSteps(jobs, runtime.now())
+    rename ??= renameTo(schema, dialect)
+    const enqueuing =
+      dialect === 'postgres' ? enqueueAndWake(jobs, null, runtime) : enqueueSteps(jobs, runtime.now())
+    return yield* renamed(enqueuing, rename)
   }
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
     driveIn(tx, steps(jobs)).then(idsOf, (error) => {

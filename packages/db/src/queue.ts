@@ -19,6 +19,8 @@ import { jobIdsOf } from './uuid.ts'
 /** The definitions, and the one connection that the service has. */
 export type QueueOptions<Jobs extends JobDefinitions> = {
   readonly jobs: Jobs
+  /** Which of several installations in the database. Default: oncue, or the one of the store. */
+  readonly schema?: string | undefined
   /** For tests: replaces the host's clock and chance. */
   readonly runtime?: Runtime | undefined
 } & {

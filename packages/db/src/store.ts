@@ -43,6 +43,8 @@ export interface Store {
   readonly capabilities: Capabilities
   /** Where it is, for a second store on it from another thread; of `:memory:` the temporary file. */
   readonly url: string
+  /** Which installation it is of those that share the database. */
+  readonly schema: string
   readonly events: EventStore
   readonly schedules: ScheduleStore
   readonly tokens: TokenStore

@@ -48,18 +48,31 @@ describe('which database a command uses', () => {
   test('what was typed, else DATABASE_URL, shown without the password', () => {
     expect(chooseDatabase({ configured, nodeEnv: undefined })).toEqual({
       url: configured,
+      schema: 'oncue',
       shown: 'postgres://app:…@db/app',
     })
     expect(
       chooseDatabase({ typed: 'file:./mine.db', configured, nodeEnv: 'production', callerFolder: '/srv' }),
-    ).toEqual({ url: 'file:/srv/mine.db', shown: 'file:/srv/mine.db' })
+    ).toEqual({ url: 'file:/srv/mine.db', schema: 'oncue', shown: 'file:/srv/mine.db' })
   })
 
   test('neither: a file below .data, said to be the default', () => {
     expect(chooseDatabase({ configured: undefined, nodeEnv: 'development' })).toEqual({
       url: 'file:./.data/oncue.db',
+      schema: 'oncue',
       shown: `file:${resolve('.data/oncue.db')} (DATABASE_URL is not set)`,
     })
+  })
+
+  test('another schema is checked and shown', () => {
+    expect(chooseDatabase({ configured, nodeEnv: undefined, schema: 'billing' })).toEqual({
+      url: configured,
+      schema: 'billing',
+      shown: 'postgres://app:…@db/app, schema billing',
+    })
+    expect(() => chooseDatabase({ configured, nodeEnv: undefined, schema: 'Billing' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_SCHEMA' }),
+    )
   })
 
   test('neither in production: refused', () => {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { OncueError } from '@oncue/core'
+import { DEFAULT_SCHEMA, toSchema } from './schema.ts'
 
 export type DialectName = 'postgres' | 'sqlite'
 
@@ -32,12 +33,16 @@ export interface DatabaseSources {
   /** DATABASE_URL, if it is set. */
   readonly configured: string | undefined
   readonly nodeEnv: string | undefined
+  /** What was typed after `--schema`, or ONCUE_SCHEMA. */
+  readonly schema?: string | undefined
   /** Where the caller stood: a relative path that is typed in means this folder. */
   readonly callerFolder?: string | undefined
 }
 
 export interface ChosenDatabase {
   readonly url: string
+  /** Which installation in it. */
+  readonly schema: string
   /** For people: which database it is, without its password. */
   readonly shown: string
 }
@@ -51,7 +56,10 @@ export function chooseDatabase({
   configured,
   nodeEnv,
   callerFolder,
+  schema: wanted,
 }: DatabaseSources): ChosenDatabase {
+  const schema = toSchema(wanted)
+  const inSchema = schema === DEFAULT_SCHEMA ? '' : `, schema ${schema}`
   const url = typed ?? configured
   if (url === undefined && nodeEnv === 'production') {
     throw new OncueError('INVALID_DATABASE_URL', 'DATABASE_URL is not set, and NODE_ENV is production', {
@@ -59,11 +67,15 @@ export function chooseDatabase({
     })
   }
   if (url === undefined) {
-    return { url: DEFAULT_URL, shown: `${showDatabase(DEFAULT_URL)} (DATABASE_URL is not set)` }
+    return {
+      url: DEFAULT_URL,
+      schema,
+      shown: `${showDatabase(DEFAULT_URL)}${inSchema} (DATABASE_URL is not set)`,
+    }
   }
   const isTypedPath = typed !== undefined && typed !== ':memory:' && dialectOf(typed) === 'sqlite'
   const chosen = isTypedPath ? `file:${sqliteFile(typed, callerFolder)}` : url
-  return { url: chosen, shown: showDatabase(chosen) }
+  return { url: chosen, schema, shown: `${showDatabase(chosen)}${inSchema}` }
 }
 
 /** Which database it is, for people: a file by its whole path, a server without the password. */

@@ -116,7 +116,9 @@ describe('on a database', () => {
          order by 1`,
         [schema],
       )
-      return rows.map(({ text, ...row }) => ({ ...row, text: String(text).replaceAll(`${schema}.`, '') }))
+      // The channel is that of the schema, too.
+      const names = new RegExp(`\\b${schema}(\\.|(?='))`, 'g')
+      return rows.map(({ text, ...row }) => ({ ...row, text: String(text).replaceAll(names, '') }))
     }
     const installed = await catalogOf('oncue')
     expect(installed.length).toBeGreaterThan(Object.keys(sources).length)

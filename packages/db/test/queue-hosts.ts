@@ -31,7 +31,7 @@ export interface Service {
 interface Host {
   readonly name: string
   readonly dialect: 'postgres' | 'sqlite'
-  open(url: string): Service
+  open(url: string, schema?: string): Service
 }
 
 /** With one connection, whoever needs a second inside a transaction waits for ever. */
@@ -47,11 +47,11 @@ export const hosts: readonly Host[] = [
   {
     name: 'Prisma',
     dialect: 'postgres',
-    open(url) {
+    open(url, schema) {
       const pool = onlyOne(url)
       const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
       return {
-        queue: createQueue({ prisma, jobs }),
+        queue: createQueue({ prisma, jobs, schema }),
         transaction: (work, end) => prisma.$transaction((tx) => work(tx).then(end)),
         close: () => prisma.$disconnect().then(() => pool.end()),
       }
@@ -60,10 +60,10 @@ export const hosts: readonly Host[] = [
   {
     name: 'Prisma',
     dialect: 'sqlite',
-    open(url) {
+    open(url, schema) {
       const prisma = new SqlitePrismaClient({ adapter: new PrismaBetterSqlite3({ url }) })
       return {
-        queue: createQueue({ prisma, jobs }),
+        queue: createQueue({ prisma, jobs, schema }),
         transaction: (work, end) => prisma.$transaction((tx) => work(tx).then(end)),
         close: () => prisma.$disconnect(),
       }
@@ -72,10 +72,10 @@ export const hosts: readonly Host[] = [
   {
     name: 'pg',
     dialect: 'postgres',
-    open(url) {
+    open(url, schema) {
       const pool = onlyOne(url)
       return {
-        queue: createQueue({ pool, jobs }),
+        queue: createQueue({ pool, jobs, schema }),
         async transaction(work, end) {
           const client = await pool.connect()
           try {
@@ -96,10 +96,10 @@ export const hosts: readonly Host[] = [
   {
     name: 'better-sqlite3',
     dialect: 'sqlite',
-    open(url) {
+    open(url, schema) {
       const database = connect(url)
       return {
-        queue: createQueue({ database, jobs }),
+        queue: createQueue({ database, jobs, schema }),
         transaction: async (work, end) =>
           database.transaction(() => {
             void work(database)
@@ -112,10 +112,10 @@ export const hosts: readonly Host[] = [
   {
     name: 'Drizzle',
     dialect: 'postgres',
-    open(url) {
+    open(url, schema) {
       const pool = onlyOne(url)
       return {
-        queue: createQueue({ pool, jobs }),
+        queue: createQueue({ pool, jobs, schema }),
         transaction: (work, end) =>
           drizzle(pool).transaction((tx) => work(fromDrizzle(tx, sql)).then(() => end?.())),
         close: () => pool.end(),
@@ -125,10 +125,10 @@ export const hosts: readonly Host[] = [
   {
     name: 'Drizzle',
     dialect: 'sqlite',
-    open(url) {
+    open(url, schema) {
       const database = connect(url)
       return {
-        queue: createQueue({ database, jobs }),
+        queue: createQueue({ database, jobs, schema }),
         transaction: async (work, end) =>
           drizzleOnSqlite(database).transaction((tx) => {
             void work(fromDrizzle(tx, sql))
@@ -141,11 +141,11 @@ export const hosts: readonly Host[] = [
   {
     name: 'Kysely',
     dialect: 'postgres',
-    open(url) {
+    open(url, schema) {
       const pool = onlyOne(url)
       const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) })
       return {
-        queue: createQueue({ pool, jobs }),
+        queue: createQueue({ pool, jobs, schema }),
         transaction: (work, end) =>
           db.transaction().execute((trx) => work(fromKysely(trx, CompiledQuery)).then(() => end?.())),
         close: () => pool.end(),
@@ -155,11 +155,11 @@ export const hosts: readonly Host[] = [
   {
     name: 'Kysely',
     dialect: 'sqlite',
-    open(url) {
+    open(url, schema) {
       const database = connect(url)
       const db = new Kysely<object>({ dialect: new SqliteDialect({ database }) })
       return {
-        queue: createQueue({ database, jobs }),
+        queue: createQueue({ database, jobs, schema }),
         transaction: (work, end) =>
           db.transaction().execute((trx) => work(fromKysely(trx, CompiledQuery)).then(() => end?.())),
         close: async () => database.close(),

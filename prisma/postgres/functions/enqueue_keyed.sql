@@ -22,7 +22,7 @@ declare
 begin
   -- One call at a time for each key, by 512 locks taken in their order: a key may change hands while it is waited
   -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
-  perform pg_advisory_xact_lock(7312, b.bucket) from (
+  perform pg_advisory_xact_lock('oncue.keys'::regclass::int, b.bucket) from (
     select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
     from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
     cross join lateral (values

@@ -25,7 +25,7 @@ begin
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
     -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
-    if not found and pg_try_advisory_xact_lock(7311, hashtext(v_group.key)) then
+    if not found and pg_try_advisory_xact_lock('oncue.slots'::regclass::int, hashtext(v_group.key)) then
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
     if not found then

@@ -16,7 +16,7 @@ declare
   v_edges tid[];
 begin
   perform oncue.require_read_committed();
-  if not pg_try_advisory_xact_lock(7310, 580) then return; end if;
+  if not pg_try_advisory_xact_lock('oncue.deps'::regclass::int, 0) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
   -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,

@@ -21,7 +21,7 @@ export function answerProbes(app: FastifyInstance, { store, live, log }: Service
 
   async function check(): Promise<void> {
     await store.now()
-    await assertMigrated(store.url)
+    await assertMigrated(store.url, { schema: store.schema })
   }
 
   app.get('/healthz', async () => ({ status: 'ok' }))

@@ -18,6 +18,7 @@ export interface Answer {
 
 interface CommonOptions {
   readonly url?: string
+  readonly schema?: string
   readonly json?: true
 }
 
@@ -27,6 +28,8 @@ export interface Call<Options> {
   /** As commander parsed them: in the order in which the command names them. */
   readonly args: readonly unknown[]
   readonly url: string
+  /** Which installation in that database. */
+  readonly schema: string
   /** Which database that is, for people. */
   readonly database: string
   /** A line for people, beside the answer. */
@@ -63,6 +66,10 @@ export function implement<Options>(
       '--url <url>',
       'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db outside production)',
     )
+    .option(
+      '--schema <name>',
+      'which of several installations in the database  (default: ONCUE_SCHEMA, or oncue)',
+    )
     .option('--json', 'answer in JSON, errors too')
     .addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ oncue-worker ${line}`).join('\n')}`)
     .action(async () => {
@@ -71,10 +78,16 @@ export function implement<Options>(
       const note = (text: string) => writeErr(`${text}\n`)
       const code = await answer(options, writeOut, writeErr, (config) => {
         const { databaseUrl: configured, nodeEnv, callerFolder } = config
-        const { url, shown } = chooseDatabase({ typed: options.url, configured, nodeEnv, callerFolder })
+        const { url, schema, shown } = chooseDatabase({
+          typed: options.url,
+          configured,
+          nodeEnv,
+          callerFolder,
+          schema: options.schema ?? config.schema,
+        })
         // Before anything is done: an unset variable must not act on another database unseen.
         if (saysDatabase) note(`database: ${plain(shown)}`)
-        return perform({ config, options, args: command.processedArgs, url, database: shown, note })
+        return perform({ config, options, args: command.processedArgs, url, schema, database: shown, note })
       })
       if (code !== EXIT.done) throw new Exit(code)
     })
@@ -87,7 +100,7 @@ export function withStore<Options>(
 ): (call: Call<Options>) => Promise<Answer> {
   return (call) =>
     withProgress(label, async () => {
-      const store = await openStore(call.url, { poolSize: 2 })
+      const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })
       try {
         return await perform(store, call)
       } finally {

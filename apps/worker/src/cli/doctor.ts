@@ -13,21 +13,21 @@ export function addDoctor(program: Command): void {
       .description('look at the database, the workers and the queues, and say what to do; changes nothing')
       .addHelpText('after', '\nExit codes: 0 nothing failed (there may be warnings), 1 something failed'),
     ['doctor', 'doctor --json'],
-    async ({ url }) => {
-      const findings = await withProgress('looking', () => lookAt(url))
+    async ({ url, schema }) => {
+      const findings = await withProgress('looking', () => lookAt(url, schema))
       return toAnswer(findings)
     },
   )
 }
 
-async function lookAt(url: string): Promise<Finding[]> {
-  const findings = await diagnose(url)
+async function lookAt(url: string, schema: string): Promise<Finding[]> {
+  const findings = await diagnose(url, { schema })
   // With these the store does not open, and what is wrong has been said.
   const isClosed = findings.some(
     ({ check, status }) => status === 'fail' && (check === 'database' || check === 'migrations'),
   )
   if (isClosed) return findings
-  const store = await openStore(url, { poolSize: 2 })
+  const store = await openStore(url, { schema, poolSize: 2 })
   try {
     return [...findings, ...(await examine(store))]
   } finally {

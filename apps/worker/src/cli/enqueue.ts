@@ -64,7 +64,7 @@ export function addEnqueue(program: Command): void {
 async function enqueue(call: Call<Options>): Promise<Answer> {
   const topic = String(call.args[0])
   return withProgress('enqueueing', async (say) => {
-    const store = await openStore(call.url, { poolSize: 2 })
+    const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })
     try {
       const announced = await announcedPolicy(store, topic)
       const options = toOptions(call, announced ?? {})

@@ -39,9 +39,9 @@ export function addPair(program: Command): void {
       )
       .option('--no-wait', 'leave at once, and not when a device came'),
     ['pair --server https://oncue.example.com', 'pair --role viewer --valid 15m', 'pair --no-wait --json'],
-    async ({ url, config, options, note }) => {
+    async ({ url, schema, config, options, note }) => {
       const server = readServer(options.server ?? config.serverUrl)
-      const store = await openStore(url, { poolSize: 2 })
+      const store = await openStore(url, { schema, poolSize: 2 })
       try {
         return await pair(store, server, options, note)
       } finally {

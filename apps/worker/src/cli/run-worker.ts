@@ -13,10 +13,11 @@ import { createGuard } from './guard.ts'
 import type { RunOptions } from './run.ts'
 
 export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
-  const { config, options, url } = call
+  const { config, options, url, schema } = call
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const modules = await load(call)
   const store = await openStore(url, {
+    schema,
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
   const code = await workBetweenHooks(call, modules, store, log).finally(() => goodbye(store.close()))

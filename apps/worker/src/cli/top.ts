@@ -23,8 +23,8 @@ export function addTop(program: Command): void {
   )
 }
 
-async function top({ url, options }: Call<object>): Promise<Answer | undefined> {
-  const store = await openStore(url, { poolSize: 2 })
+async function top({ url, schema, options }: Call<object>): Promise<Answer | undefined> {
+  const store = await openStore(url, { schema, poolSize: 2 })
   try {
     if (process.stdout.isTTY && process.stdin.isTTY && !options.json) {
       await live(store)

@@ -59,6 +59,25 @@ describe('oncue-migrate', () => {
     })
   })
 
+  test('--schema, or ONCUE_SCHEMA, is another installation in the same database', async () => {
+    await run([])
+    expect(await run(['--status', '--schema', 'billing'])).toMatchObject({ code: 3 })
+    const named = { DATABASE_URL: database.url, ONCUE_SCHEMA: 'billing' }
+    expect(await run([], named)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^applied 0001_tables/),
+      stderr: expect.stringContaining('oncue.db, schema billing\n'),
+    })
+    expect((await run(['--rollback', '--schema', 'billing'])).stdout).not.toContain('oncue_')
+    expect(await run(['--rollback', '--yes'], named)).toMatchObject({ code: 0 })
+    expect(await run(['--status'], named)).toMatchObject({ code: 3 })
+    expect(await run(['--status'])).toMatchObject({ code: 0 })
+    expect(await run(['--schema', 'public'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('error INVALID_SCHEMA: The schema "public" is reserved\n'),
+    })
+  })
+
   test('--rollback without --yes counts what would be lost, and changes nothing', async () => {
     const store = await openStore(database.url, { migrate: true })
     const { alertRules } = await openControl(store)

@@ -25,6 +25,7 @@ Examples:
   $ oncue-migrate --remove-functions 1a2b3c4d          remove the functions of a version that is not in use any more
   $ oncue-migrate --url postgres://app@db.internal/app
   $ oncue-migrate --url file:./.data/oncue.db --json
+  $ oncue-migrate --schema billing                     a second installation in the same database
 
 Exit codes:
   0  done, or nothing to do
@@ -39,8 +40,11 @@ interface Options {
   status?: true
   removeFunctions?: string
   url?: string
+  schema?: string
   json?: true
 }
+
+type Installation = Pick<ChosenDatabase, 'url' | 'schema'>
 
 /** What a command has to say, to people and to programs. */
 interface Answer {
@@ -67,6 +71,10 @@ const program = new Command('oncue-migrate')
     '--url <url>',
     'postgres://… or file:…  (default: DATABASE_URL, or file:./.data/oncue.db outside production)',
   )
+  .option(
+    '--schema <name>',
+    'which of several installations in the database: a schema on Postgres, a prefix on SQLite  (default: ONCUE_SCHEMA, or oncue)',
+  )
   .option('--json', 'answer in JSON, errors too')
   .addHelpText('after', HELP)
   .allowExcessArguments(false)
@@ -80,9 +88,9 @@ async function main(): Promise<number> {
   if ((options.yes || options.force) && !options.rollback)
     program.error('error: --yes and --force belong to --rollback')
   try {
-    const { url, shown } = choose(options.url)
+    const { url, schema, shown } = choose(options)
     process.stderr.write(`database: ${shown}\n`)
-    const { text, json, exit } = await perform(options, url)
+    const { text, json, exit } = await perform(options, { url, schema })
     process.stdout.write(options.json ? `${JSON.stringify(json)}\n` : `${text}\n`)
     return exit ?? EXIT.done
   } catch (error) {
@@ -91,14 +99,14 @@ async function main(): Promise<number> {
   }
 }
 
-function perform(options: Options, url: string): Promise<Answer> {
-  if (options.status) return showStatus(url)
-  if (options.removeFunctions !== undefined) return remove(url, options.removeFunctions)
-  return options.rollback ? takeBack(url, options) : apply(url)
+function perform(options: Options, installation: Installation): Promise<Answer> {
+  if (options.status) return showStatus(installation)
+  if (options.removeFunctions !== undefined) return remove(installation, options.removeFunctions)
+  return options.rollback ? takeBack(installation, options) : apply(installation)
 }
 
-async function apply(url: string): Promise<Answer> {
-  const applied = await migrate(url)
+async function apply({ url, schema }: Installation): Promise<Answer> {
+  const applied = await migrate(url, { schema })
   const lines = applied.map(({ name, ms }) => `applied ${name} (${ms} ms)`)
   return {
     text: lines.join('\n') || 'nothing to do: the database is up to date',
@@ -106,15 +114,15 @@ async function apply(url: string): Promise<Answer> {
   }
 }
 
-async function remove(url: string, hash: string): Promise<Answer> {
-  await removeFunctions(url, hash)
+async function remove({ url, schema }: Installation, hash: string): Promise<Answer> {
+  await removeFunctions(url, hash, { schema })
   return { text: `removed functions_${hash}`, json: { removed: hash } }
 }
 
-async function takeBack(url: string, { yes, force }: Options): Promise<Answer> {
-  const preview = await previewRollback(url)
+async function takeBack({ url, schema }: Installation, { yes, force }: Options): Promise<Answer> {
+  const preview = await previewRollback(url, { schema })
   if (preview && !yes) return { ...describe(preview), exit: EXIT.usage }
-  const step = await rollback(url, { force })
+  const step = await rollback(url, { schema, force })
   const text = step
     ? `rolled back ${step.name} (${step.ms} ms)`
     : 'nothing to do: Oncue is not installed in this database'
@@ -139,8 +147,8 @@ function describe(preview: RollbackPreview): Answer {
 const stopFirst = (live: number) =>
   `${live === 1 ? '1 worker runs: stop it' : `${live} workers run: stop them`} first, or add --force`
 
-async function showStatus(url: string): Promise<Answer> {
-  const status = await migrationStatus(url)
+async function showStatus({ url, schema }: Installation): Promise<Answer> {
+  const status = await migrationStatus(url, { schema })
   const upToDate =
     status.migrations.every(({ state }) => state === 'applied' || state === 'newer') &&
     status.functions.every(({ state }) => state !== 'missing')
@@ -169,9 +177,9 @@ function table({ migrations, functions }: MigrationStatus): string {
 
 const toSeconds = (time: Date | null) => (time ? `${time.toISOString().slice(0, 19)}Z` : '')
 
-function choose(typed: string | undefined): ChosenDatabase {
+function choose({ url: typed, schema = config.schema }: Options): ChosenDatabase {
   const { databaseUrl: configured, nodeEnv, callerFolder } = config
-  const chosen = chooseDatabase({ typed, configured, nodeEnv, callerFolder })
+  const chosen = chooseDatabase({ typed, configured, nodeEnv, callerFolder, schema })
   if (chosen.url === ':memory:') {
     throw new OncueError('INVALID_DATABASE_URL', 'There is nothing to migrate in :memory:', {
       hint: 'A database in memory is migrated by the process that opens it. Use postgres://… or file:….',

@@ -39,8 +39,8 @@ export type Answers = {
   workLimited: { readonly done: number }
 }
 
-const [, , url = ''] = process.argv
-const store = await openStore(url)
+const [, , url = '', schema] = process.argv
+const store = await openStore(url, { schema })
 let held: ClaimedJob[] = []
 
 function attend(id: string, concurrency: number) {

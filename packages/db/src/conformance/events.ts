@@ -8,7 +8,7 @@ import { processesOf } from './processes.ts'
 export function describeEvents(dialect: Dialect): void {
   describe('events', () => {
     const bench = new Bench(dialect)
-    const children = processesOf()
+    const children = processesOf(dialect)
 
     async function enqueueOne(store: Store): Promise<string> {
       const [id = ''] = await store.enqueue([aJob()])
@@ -212,7 +212,7 @@ export function describeEvents(dialect: Dialect): void {
 
   describe('watching events', () => {
     const bench = new Bench(dialect)
-    const children = processesOf()
+    const children = processesOf(dialect)
 
     /** Reads until it has seen `count` events. */
     async function take(iterable: AsyncIterable<JobEvent>, count: number): Promise<JobEvent[]> {

@@ -9,6 +9,8 @@ import type { Transaction } from '../transaction.ts'
 /** What a dialect brings to the suite. */
 export type Dialect = {
   readonly name: string
+  /** The installation that is tested. Default: oncue. */
+  readonly schema?: string
   createDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }>
   /** Each way in which a caller can have a transaction on this database. */
   readonly transactions: readonly TransactionKind[]
@@ -46,7 +48,10 @@ export class Bench {
   readonly #stores: Store[] = []
   #clock = new TestClock()
 
+  readonly #schema: string | undefined
+
   constructor(dialect: Dialect) {
+    this.#schema = dialect.schema
     beforeEach(async () => {
       this.#clock = new TestClock()
       this.#database = await dialect.createDatabase()
@@ -69,7 +74,7 @@ export class Bench {
 
   /** A store on the real clock. */
   async open(options: OpenOptions = {}): Promise<Store> {
-    const store = await openStore(this.url, options)
+    const store = await openStore(this.url, { schema: this.#schema, ...options })
     this.#stores.push(store)
     return store
   }

@@ -32,37 +32,42 @@ import { describeWakeups } from './wakeups.ts'
 
 export { type Dialect, TestClock, type TransactionKind } from './harness.ts'
 
+const PARTS = {
+  enqueue: describeEnqueue,
+  transactions: describeTransactions,
+  claim: describeClaim,
+  settle: describeSettle,
+  lease: describeLease,
+  notes: describeNotes,
+  keys: describeKeys,
+  replace: describeReplace,
+  limits: describeLimits,
+  queues: describeQueues,
+  dependencies: describeDependencies,
+  actions: describeActions,
+  events: describeEvents,
+  wakeups: describeWakeups,
+  schedules: describeSchedules,
+  reads: describeReads,
+  paging: describePaging,
+  failures: describeFailures,
+  gauges: describeGauges,
+  stats: describeStats,
+  prune: describePrune,
+  leaders: describeLeaders,
+  access: describeAccess,
+  pairings: describePairings,
+  settings: describeSettings,
+  alerts: describeAlerts,
+  channels: describeChannels,
+  operations: describeOperations,
+  processes: describeProcesses,
+}
+
 /** What every store must do, on a real database. Run for each dialect; a skip needs a capability flag and a reason. */
-export function describeStore(dialect: Dialect): void {
+export function describeStore(dialect: Dialect, without: readonly (keyof typeof PARTS)[] = []): void {
   describe(`${dialect.name} store`, () => {
-    describeEnqueue(dialect)
-    describeTransactions(dialect)
-    describeClaim(dialect)
-    describeSettle(dialect)
-    describeLease(dialect)
-    describeNotes(dialect)
-    describeKeys(dialect)
-    describeReplace(dialect)
-    describeLimits(dialect)
-    describeQueues(dialect)
-    describeDependencies(dialect)
-    describeActions(dialect)
-    describeEvents(dialect)
-    describeWakeups(dialect)
-    describeSchedules(dialect)
-    describeReads(dialect)
-    describePaging(dialect)
-    describeFailures(dialect)
-    describeGauges(dialect)
-    describeStats(dialect)
-    describePrune(dialect)
-    describeLeaders(dialect)
-    describeAccess(dialect)
-    describePairings(dialect)
-    describeSettings(dialect)
-    describeAlerts(dialect)
-    describeChannels(dialect)
-    describeOperations(dialect)
-    describeProcesses(dialect)
+    for (const [name, describePart] of Object.entries(PARTS))
+      if (!(without as readonly string[]).includes(name)) describePart(dialect)
   })
 }

@@ -5,7 +5,7 @@ import { processesOf } from './processes.ts'
 export function describeKeys(dialect: Dialect): void {
   describe('unique keys', () => {
     const bench = new Bench(dialect)
-    const { start, tell } = processesOf()
+    const { start, tell } = processesOf(dialect)
     const unique = (options: object = {}) => ({ unique: { key: 'digest:123', ...options } })
 
     it('the second enqueue of a key answers the id of the first', async () => {

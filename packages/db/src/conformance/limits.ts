@@ -20,7 +20,7 @@ const SECOND = 1_000
 export function describeLimits(dialect: Dialect): void {
   describe('limits', () => {
     const bench = new Bench(dialect)
-    const { start, tell } = processesOf()
+    const { start, tell } = processesOf(dialect)
     const keyed = (options: object = {}) => ({ concurrencyKey: 'user:1', concurrencyLimit: 2, ...options })
     const claimedIds = async (store: Awaited<ReturnType<typeof bench.open>>, options: object = {}) =>
       (await store.claim(claiming(options))).jobs.map((job) => job.id)

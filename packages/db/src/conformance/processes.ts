@@ -2,11 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStore } from '../open.ts'
+import { DEFAULT_SCHEMA } from '../schema.ts'
 import type { Answers, Command } from './child.ts'
 import { aJob, Bench, claiming, complete, type Dialect, newWorkerId, read, someJobs } from './harness.ts'
 
 /** Processes for the tests of one `describe`, killed after each test. Call it after `new Bench`. */
-export function processesOf() {
+export function processesOf({ schema = DEFAULT_SCHEMA }: Dialect) {
   const children: ChildProcess[] = []
   // Hooks run last to first: the processes are gone before their database is.
   afterEach(async () => {
@@ -20,7 +21,7 @@ export function processesOf() {
 
   return {
     async start(url: string): Promise<ChildProcess> {
-      const child = fork(new URL('./child.ts', import.meta.url), [url], { execArgv: [] })
+      const child = fork(new URL('./child.ts', import.meta.url), [url, schema], { execArgv: [] })
       children.push(child)
       await once(child, 'message')
       return child
@@ -38,7 +39,7 @@ export function processesOf() {
 export function describeProcesses(dialect: Dialect): void {
   describe('several processes', () => {
     const bench = new Bench(dialect)
-    const { start, tell } = processesOf()
+    const { start, tell } = processesOf(dialect)
 
     it('100 claimers in 4 processes share 10 000 jobs, and each job goes to one of them', async () => {
       const store = await bench.open()
@@ -57,7 +58,7 @@ export function describeProcesses(dialect: Dialect): void {
     it('can be opened a second time, by the url that the store tells', async () => {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([aJob()])
-      const second = await openStore(store.url)
+      const second = await openStore(store.url, { schema: store.schema })
       expect(await second.get(id)).toMatchObject({ id, status: 'pending' })
       await second.close()
     })

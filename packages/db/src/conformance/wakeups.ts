@@ -10,7 +10,7 @@ import { processesOf } from './processes.ts'
 export function describeWakeups(dialect: Dialect): void {
   describe.skipIf(dialect.pooled)('wake-ups', () => {
     const bench = new Bench(dialect)
-    const children = processesOf()
+    const children = processesOf(dialect)
 
     /** How often it was woken since it was last asked. */
     async function countWakes(store: Store, queues = ['default']): Promise<() => number> {

@@ -2,7 +2,7 @@ import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
 import { hasSessions } from '../postgres/pooler.ts'
-import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
+import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from '../postgres/session.ts'
 import { type Check, type Finding, fail, lookAll, ok, warn } from './finding.ts'
 
 /** SQL-standard function bodies came with 14. */
@@ -18,9 +18,11 @@ const MANY_PAGES = 1_000
 export async function diagnosePostgres(
   connectionString: string,
   isMigrated: boolean,
+  schema: string,
   runtime: Runtime,
 ): Promise<Finding[]> {
   const pool = new pg.Pool({
+    Client: clientFor(schema),
     connectionString,
     max: 2,
     application_name: 'oncue doctor',
@@ -28,7 +30,7 @@ export async function diagnosePostgres(
     onConnect: prepareSession,
   })
   pool.on('error', () => {})
-  const about = postgresChecks(pool, connectionString, runtime)
+  const about = postgresChecks(pool, connectionString, schema, runtime)
   try {
     return await lookAll(isMigrated ? [...about.server, ...about.tables] : about.server, toOncueError)
   } finally {
@@ -39,6 +41,7 @@ export async function diagnosePostgres(
 function postgresChecks(
   pool: pg.Pool,
   url: string,
+  schema: string,
   runtime: Runtime,
 ): { server: readonly Check[]; tables: readonly Check[] } {
   return {
@@ -51,8 +54,8 @@ function postgresChecks(
       ['oldest transaction', () => oldestTransaction(pool)],
     ],
     tables: [
-      ['claim plan', () => claimPlan(pool)],
-      ['dead rows', () => deadRows(pool)],
+      ['claim plan', () => claimPlan(pool, schema)],
+      ['dead rows', () => deadRows(pool, schema)],
     ],
   }
 }
@@ -171,7 +174,7 @@ interface PlanNode {
  * The part of a claim that looks for ready jobs, with the settings that the claim has, where most of
  * them wait. It only reads: the function itself would take jobs.
  */
-async function claimPlan(pool: pg.Pool): Promise<Finding> {
+async function claimPlan(pool: pg.Pool, schema: string): Promise<Finding> {
   const check = 'claim plan'
   const client = await pool.connect()
   try {
@@ -186,9 +189,10 @@ async function claimPlan(pool: pg.Pool): Promise<Finding> {
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
       `explain (analyze, buffers, timing off, format json)
        select j.id from oncue.jobs j
-       where j.queue = ${pg.escapeLiteral(queue)} and j.priority = ${priority}::smallint and j.visible_at <= now()
+       where j.queue = $1 and j.priority = $2::smallint and j.visible_at <= now()
          and (j.locked_until is null or j.locked_until < now())
        order by j.visible_at, j.id limit 10`,
+      [queue, priority],
     )
     const plan = rows[0]?.['QUERY PLAN'][0].Plan
     const nodes = plan ? flatten(plan) : []
@@ -197,7 +201,7 @@ async function claimPlan(pool: pg.Pool): Promise<Finding> {
       return fail(
         check,
         `it does not use the index jobs_ready (${way})`,
-        'The index is missing or invalid: `reindex index concurrently oncue.jobs_ready`, or restore it from the migrations.',
+        `The index is missing or invalid: \`reindex index concurrently ${schema}.jobs_ready\`, or restore it from the migrations.`,
       )
     }
     const pages = plan ? plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] : 0
@@ -206,7 +210,7 @@ async function claimPlan(pool: pg.Pool): Promise<Finding> {
     return warn(
       check,
       found,
-      'Dead entries stand at the head of the index: look at the oldest transaction, then `vacuum oncue.jobs`.',
+      `Dead entries stand at the head of the index: look at the oldest transaction, then \`vacuum ${schema}.jobs\`.`,
     )
   } finally {
     await client.query('rollback').catch(() => {})
@@ -218,7 +222,7 @@ function flatten(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)]
 }
 
-async function deadRows(pool: pg.Pool): Promise<Finding> {
+async function deadRows(pool: pg.Pool, schema: string): Promise<Finding> {
   const { live, dead, size, vacuumed } = await one<{
     live: number
     dead: number
@@ -228,14 +232,14 @@ async function deadRows(pool: pg.Pool): Promise<Finding> {
     pool,
     `select n_live_tup::float8 as live, n_dead_tup::float8 as dead, pg_size_pretty(pg_total_relation_size(relid)) as size,
        greatest(last_vacuum, last_autovacuum) as vacuumed
-     from pg_stat_user_tables where schemaname = 'oncue' and relname = 'jobs'`,
+     from pg_stat_user_tables where relid = 'oncue.jobs'::regclass`,
   )
   const when = vacuumed ? `vacuumed ${vacuumed.toISOString().slice(0, 16)}Z` : 'never vacuumed'
-  const found = `oncue.jobs: ${live} live and ${dead} dead rows, ${size}, ${when}`
+  const found = `${schema}.jobs: ${live} live and ${dead} dead rows, ${size}, ${when}`
   if (dead < MANY_DEAD_ROWS || dead < 2 * live) return ok('dead rows', found)
   return warn(
     'dead rows',
     found,
-    'Vacuum does not keep up: look at the oldest transaction, check that autovacuum is on, then `vacuum oncue.jobs`.',
+    `Vacuum does not keep up: look at the oldest transaction, check that autovacuum is on, then \`vacuum ${schema}.jobs\`.`,
   )
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { loadDriver } from '../sqlite/driver.ts'
+import { driverFor, loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
 import { READY } from '../sqlite/sql.ts'
 import { type Check, type Finding, fail, lookAll, ok, warn } from './finding.ts'
@@ -11,8 +11,8 @@ const LITTLE_SPACE = 512 * MB
 const LARGE_WAL = 256 * MB
 
 /** Of a file that is there. `isMigrated` says whether our tables are in it. */
-export async function diagnoseSqlite(file: string, isMigrated: boolean): Promise<Finding[]> {
-  const Driver = await loadDriver()
+export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: string): Promise<Finding[]> {
+  const Driver = driverFor(await loadDriver(), schema)
   const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const checks: Check[] = [
     ['version', () => ok('version', `SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`)],
@@ -22,7 +22,7 @@ export async function diagnoseSqlite(file: string, isMigrated: boolean): Promise
     ['disk space', () => diskSpace(file)],
     ['free pages', () => freePages(db, file)],
   ]
-  if (isMigrated) checks.push(['claim plan', () => claimPlan(db)])
+  if (isMigrated) checks.push(['claim plan', () => claimPlan(db, `${schema}_jobs_ready`)])
   try {
     return await lookAll(checks, toOncueError)
   } finally {
@@ -110,15 +110,15 @@ function freePages(db: Database, file: string): Finding {
   )
 }
 
-function claimPlan(db: Database): Finding {
+function claimPlan(db: Database, index: string): Finding {
   const plan = explain(db)
-  if (plan.includes('USING INDEX oncue_jobs_ready') && !plan.includes('TEMP B-TREE')) {
-    return ok('claim plan', 'by the index oncue_jobs_ready')
+  if (plan.includes(`USING INDEX ${index}`) && !plan.includes('TEMP B-TREE')) {
+    return ok('claim plan', `by the index ${index}`)
   }
   return fail(
     'claim plan',
     plan,
-    'The index oncue_jobs_ready is not what it should be: restore it from the migrations, then `REINDEX`.',
+    `The index ${index} is not what it should be: restore it from the migrations, then \`REINDEX\`.`,
   )
 }
 

@@ -19,11 +19,11 @@ type Parts = { readonly sql: Sql; readonly news: EventNews; close(): Promise<voi
 function onPostgres(url: string): Parts {
   const client = new PostgresClient(url, 3)
   const listener = new PostgresListener({ connectionString: url, pool: client.pool })
-  const notifier = new PostgresNotifier('oncue_events', (query) => client.query(query), true)
+  const notifier = new PostgresNotifier('oncue.events', (query) => client.query(query), true)
   return {
     sql: postgresSql(client, async () => new Date()),
     news: {
-      onNews: (hear) => listener.subscribe('oncue_events', hear),
+      onNews: (hear) => listener.subscribe('oncue.events', hear),
       tell: (jobId) => notifier.notify([jobId]),
     },
     async close() {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { OncueError } from '@oncue/core'
+import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 
 /** The Postgres functions of one build. Their names carry the hash, so that sets of several builds live side by side. */
 export interface FunctionSet {
@@ -62,9 +63,10 @@ function apiStart(sql: string): number {
   return start === -1 ? sql.length : start
 }
 
-function withHash(sql: string, known: readonly string[], hash: string, schema = 'oncue'): string {
+function withHash(sql: string, known: readonly string[], hash: string, schema = DEFAULT_SCHEMA): string {
   const names = new Set(known)
-  return sql.replace(/\boncue\.(\w*)/g, (_, name: string) =>
-    names.has(name) ? `${schema}.${name}_${hash}` : `${schema}.${name}`,
+  const hashed = sql.replace(/\boncue\.(\w+)/g, (text, name: string) =>
+    names.has(name) ? `${text}_${hash}` : text,
   )
+  return renameTo(schema, 'postgres')(hashed)
 }

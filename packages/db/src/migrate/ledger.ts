@@ -1,3 +1,4 @@
+import type { Rename } from '../schema.ts'
 import type { Migration } from './files.ts'
 import type { FunctionSet } from './functions.ts'
 
@@ -23,6 +24,8 @@ export interface InstalledFunctions {
 
 /** What can be asked inside and outside of a transaction. */
 interface Census {
+  /** What a statement of ours is in this installation. Whatever is executed passes it by itself. */
+  readonly rename: Rename
   /** Whether a set of functions is installed. Every role may ask. SQLite needs none. */
   hasFunctions(hash: string): Promise<boolean>
   /** The sets of functions that were recorded, oldest release first. None on SQLite, or where the role may not see them. */
@@ -46,7 +49,7 @@ export interface MigrationDatabase extends Census {
 }
 
 /** What may be done inside `alone`. */
-export interface Ledger extends Pick<Census, 'liveWorkers' | 'functionSets' | 'hasFunctions'> {
+export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functionSets' | 'hasFunctions'> {
   /** Makes the record of migrations if it is missing, and answers it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>

@@ -1,13 +1,14 @@
 import type { Runtime } from '@oncue/runtime'
-import pg from 'pg'
+import type pg from 'pg'
 import { toOncueError } from '../postgres/errors.ts'
-import { CONNECT_TIMEOUT_MS, prepareSession } from '../postgres/session.ts'
+import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from '../postgres/session.ts'
 import { LIVE_MS } from '../reads/workers.ts'
+import { type Rename, renameTo } from '../schema.ts'
 import { installableApi, publicNamesIn } from './functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from './ledger.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
-const LOCK = '1869505397, 1'
+const LOCK = `1869505397, hashtext('oncue.migrations')`
 
 /** Marks a schema that we made: one that an administrator made for us is not ours to drop. */
 const OURS = 'Made by oncue-migrate'
@@ -74,8 +75,13 @@ const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 /** No such table, no such schema. */
 const NOT_INSTALLED = ['42P01', '3F000']
 
-export async function openPostgres(url: string, runtime: Runtime): Promise<MigrationDatabase> {
-  const client = new pg.Client({
+export async function openPostgres(
+  url: string,
+  schema: string,
+  runtime: Runtime,
+): Promise<MigrationDatabase> {
+  const rename = renameTo(schema, 'postgres')
+  const client = new (clientFor(schema))({
     connectionString: url,
     application_name: 'oncue-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -87,8 +93,9 @@ export async function openPostgres(url: string, runtime: Runtime): Promise<Migra
     await prepareSession(client)
   })
   return {
+    rename,
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, work), runtime)),
+    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, rename, work), runtime)),
     hasFunctions: (hash) => translated(() => hasFunctions(client, hash)),
     functionSets: () => translated(() => readFunctionSets(client)),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
@@ -118,10 +125,14 @@ async function whenUnlocked<T>(attempt: () => Promise<T>, runtime: Runtime): Pro
   }
 }
 
-async function inTransaction<T>(client: pg.Client, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  client: pg.Client,
+  rename: Rename,
+  work: (ledger: Ledger) => Promise<T>,
+): Promise<T> {
   try {
     await begin(client)
-    const result = await work(ledgerOn(client))
+    const result = await work(ledgerOn(client, rename))
     await client.query('commit')
     return result
   } catch (error) {
@@ -144,7 +155,7 @@ async function begin(client: pg.Client): Promise<void> {
   await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
 }
 
-function ledgerOn(client: pg.Client): Ledger {
+function ledgerOn(client: pg.Client, rename: Rename): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
@@ -153,6 +164,7 @@ function ledgerOn(client: pg.Client): Ledger {
     for (const row of rows) if (row.grant) await run(row.grant)
   }
   return {
+    rename,
     async open() {
       // `create schema if not exists` asks for the right to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import type { Runtime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import { LIVE_MS } from '../reads/workers.ts'
+import { type Rename, renameTo } from '../schema.ts'
 import { whenFree as waitUntilFree } from '../sqlite/client.ts'
-import { loadDriver } from '../sqlite/driver.ts'
+import { driverFor, loadDriver } from '../sqlite/driver.ts'
 import { toOncueError } from '../sqlite/errors.ts'
 import { makePrivateFile } from '../sqlite/private-file.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
@@ -23,12 +24,14 @@ const BUSY_LIMIT_MS = 60_000
 /** Answers null for a file that does not exist, unless it is to be made. */
 export async function openSqlite(
   file: string,
+  schema: string,
   create: boolean,
   runtime: Runtime,
 ): Promise<MigrationDatabase | null> {
   const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, runtime, BUSY_LIMIT_MS)
   if (!create && !existsSync(file)) return null
-  const Driver = await loadDriver()
+  const Driver = driverFor(await loadDriver(), schema)
+  const rename = renameTo(schema, 'sqlite')
   if (create) makePrivateFile(file)
   const db = await whenFree(() => new Driver(file, { timeout: 0, fileMustExist: !create }))
   try {
@@ -39,11 +42,13 @@ export async function openSqlite(
     throw error
   }
   return {
-    applied: () => whenFree(db.transaction(() => (isInstalled(db) ? readLedger(db) : null))),
+    rename,
+    applied: () =>
+      whenFree(db.transaction(() => (hasTable(db, rename('oncue_migrations')) ? readLedger(db) : null))),
     async alone(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'))
       try {
-        const result = await work(ledgerOn(db, runtime))
+        const result = await work(ledgerOn(db, rename, runtime))
         await whenFree(() => db.exec('COMMIT'))
         return result
       } catch (error) {
@@ -54,21 +59,22 @@ export async function openSqlite(
     hasFunctions: async () => true,
     functionSets: async () => [],
     rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
-    liveWorkers: () => whenFree(() => countLiveWorkers(db, runtime)),
+    liveWorkers: () => whenFree(() => countLiveWorkers(db, rename, runtime)),
     async close() {
       db.close()
     },
   }
 }
 
-function ledgerOn(db: Database, runtime: Runtime): Ledger {
+function ledgerOn(db: Database, rename: Rename, runtime: Runtime): Ledger {
   return {
+    rename,
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
     },
     async liveWorkers() {
-      return countLiveWorkers(db, runtime)
+      return countLiveWorkers(db, rename, runtime)
     },
     async execute(statement) {
       db.exec(statement)
@@ -90,16 +96,12 @@ function ledgerOn(db: Database, runtime: Runtime): Ledger {
   }
 }
 
-function isInstalled(db: Database): boolean {
-  return hasTable(db, 'oncue_migrations')
-}
-
 function hasTable(db: Database, name: string): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 }
 
-function countLiveWorkers(db: Database, runtime: Runtime): number {
-  if (!hasTable(db, 'oncue_workers')) return 0
+function countLiveWorkers(db: Database, rename: Rename, runtime: Runtime): number {
+  if (!hasTable(db, rename('oncue_workers'))) return 0
   const query = 'SELECT count(*) AS count FROM oncue_workers WHERE missing_since IS NULL AND last_beat > ?'
   return countOf(db, query, runtime.now() - LIVE_MS)
 }

@@ -3,6 +3,7 @@ import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import type { Batch, NativeResult } from '../connection.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
+import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'
 import type { Row, Steps } from '../transaction.ts'
 import { cancelStatement } from './cancel.ts'
 import { NATIVE_TYPES, TYPES } from './decode.ts'
@@ -17,6 +18,8 @@ export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 export class PostgresClient {
   readonly pool: pg.Pool
   readonly runtime: Runtime
+  /** What every statement passes on its way to the server. */
+  readonly rename: Rename
   /** False once a pooler has shown that our statements are prepared on somebody else's connection. */
   #named = true
   /** Connections that have worked before. */
@@ -30,8 +33,14 @@ export class PostgresClient {
   onReadOnly = ignore
 
   /** A pool that is given stays its owner's, and so do its settings and its errors. */
-  constructor(source: string | pg.Pool, max = 10, runtime: Runtime = systemRuntime) {
+  constructor(
+    source: string | pg.Pool,
+    max = 10,
+    runtime: Runtime = systemRuntime,
+    schema: string = DEFAULT_SCHEMA,
+  ) {
     this.runtime = runtime
+    this.rename = renameTo(schema, 'postgres')
     this.#isOurs = typeof source === 'string'
     if (typeof source !== 'string') {
       this.pool = source
@@ -110,7 +119,7 @@ export class PostgresClient {
   native(query: Query): Promise<NativeResult> {
     const isRead = /^\s*select\b/i.test(query.text)
     return withRetries(
-      () => this.#run((client) => sendNative(client, query)),
+      () => this.#run((client) => this.#sendNative(client, query)),
       toOncueError,
       isRead ? undefined : wasNotWritten,
       this.runtime,
@@ -130,7 +139,7 @@ export class PostgresClient {
           return new Promise<void>((commit, rollBack) => {
             resolve({
               send: ({ text, values }) =>
-                sendNative(client, { text, values: [...values] }).catch((error) => {
+                this.#sendNative(client, { text, values: [...values] }).catch((error) => {
                   failure = error
                   throw toOncueError(error)
                 }),
@@ -157,7 +166,7 @@ export class PostgresClient {
       let next = steps.next()
       while (!next.done) {
         const { text, values } = next.value
-        const { rows } = await client.query<Row>({ text, values, types: TYPES })
+        const { rows } = await client.query<Row>({ text: this.rename(text), values, types: TYPES })
         next = steps.next(rows)
       }
       return next.value
@@ -244,18 +253,21 @@ export class PostgresClient {
     return rows
   }
 
-  #prepared({ name, ...query }: Query): Query {
-    return this.#named && name ? { name, ...query } : query
+  async #sendNative(client: pg.ClientBase, query: Query): Promise<NativeResult> {
+    const { fields, rows, rowCount } = await client.query<unknown[]>({
+      ...this.#prepared(query),
+      rowMode: 'array',
+      types: NATIVE_TYPES,
+    })
+    return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
   }
-}
 
-async function sendNative(client: pg.ClientBase, query: Query): Promise<NativeResult> {
-  const { fields, rows, rowCount } = await client.query<unknown[]>({
-    ...query,
-    rowMode: 'array',
-    types: NATIVE_TYPES,
-  })
-  return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
+  #prepared({ name, text, ...query }: Query): Query {
+    const isNamed = this.#named && name
+    return isNamed
+      ? { ...query, name: this.rename(name), text: this.rename(text) }
+      : { ...query, text: this.rename(text) }
+  }
 }
 
 function transact<T>(work: (client: pg.PoolClient) => Promise<T>): (client: pg.PoolClient) => Promise<T> {

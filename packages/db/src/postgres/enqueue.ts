@@ -3,6 +3,7 @@ import type { Runtime } from '@oncue/runtime'
 import { dueQueues } from '../due-queues.ts'
 import { inOrder } from '../graph.ts'
 import { isKeyed } from '../keys.ts'
+import { type Rename, renamed } from '../schema.ts'
 import type { EnqueueOutcome } from '../store.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../transaction.ts'
 import type { PostgresClient } from './client.ts'
@@ -73,8 +74,9 @@ export function enqueueIn(
   jobs: readonly NewJob[],
   now: Date | null,
   runtime: Runtime,
+  rename: Rename,
 ): Promise<EnqueueOutcome[]> {
-  return driveIn(tx, enqueueAndWake(jobs, now, runtime)).catch((error) => {
+  return driveIn(tx, renamed(enqueueAndWake(jobs, now, runtime), rename)).catch((error) => {
     throw toCallersError(error)
   })
 }

@@ -49,9 +49,9 @@ export function toOncueError(error: unknown): OncueError {
   return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
 }
 
-/** A type of our functions that does not exist. The same code is for roles and settings. */
+/** A type of our functions that does not exist, in whatever schema. The same code is for roles and settings. */
 function isOurs(code: string, message: string): boolean {
-  return code === '42704' && message.includes('oncue.')
+  return code === '42704' && /\w\.\w+_[0-9a-f]{8}\b/.test(message)
 }
 
 function lookUp(code: string): ErrorCode | undefined {

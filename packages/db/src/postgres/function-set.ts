@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '36d68f33'
+export const FUNCTION_SET = 'f0b210a2'
 
 export type FunctionName =
   | 'after_finish'

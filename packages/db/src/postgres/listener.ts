@@ -2,12 +2,13 @@ import { Socket } from 'node:net'
 import { OncueError } from '@oncue/core'
 import { backoff, type Runtime, systemRuntime, type Timer, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
+import { DEFAULT_SCHEMA } from '../schema.ts'
 import type { Subscription } from '../store.ts'
 import { isPooled, serverOf } from './pooler.ts'
 import { CONNECT_TIMEOUT_MS } from './session.ts'
 
-/** `oncue`: a queue's name. `oncue_events`: a job's id. */
-export type Channel = 'oncue' | 'oncue_events'
+/** `oncue`: a queue's name. `oncue.events`: a job's id. */
+export type Channel = 'oncue' | 'oncue.events'
 
 /** Null: whatever was sent while nobody listened. */
 type Hear = (payload: string | null) => void
@@ -29,6 +30,7 @@ export type ListenerOptions = {
   readonly connectionString: string
   /** To find out whether a pooler is in between. */
   readonly pool: pg.Pool
+  readonly schema?: string | undefined
   /** How often, and for how long, a silent connection is asked whether it is alive. */
   readonly pingMs?: number | undefined
   readonly runtime?: Runtime | undefined
@@ -43,7 +45,10 @@ export class PostgresListener {
   readonly #options: ListenerOptions
   readonly #runtime: Runtime
   readonly #pingMs: number
-  readonly #hearers: Record<Channel, Set<Hearer>> = { oncue: new Set(), oncue_events: new Set() }
+  readonly #hearers: Record<Channel, Set<Hearer>> = {
+    oncue: new Set(),
+    'oncue.events': new Set(),
+  }
   #connection: Connection | undefined
   #connecting: Promise<void> | undefined
   #retry: Timer | undefined
@@ -130,7 +135,9 @@ export class PostgresListener {
       query_timeout: this.#pingMs,
     })
     client.on('error', () => {})
-    client.on('notification', ({ channel, payload = '' }) => this.#tell(channel as Channel, payload))
+    client.on('notification', ({ channel: name, payload = '' }) => {
+      for (const channel of CHANNELS) if (this.#nameOf(channel) === name) this.#tell(channel, payload)
+    })
     const connection: Connection = {
       client,
       since: this.#runtime.monotonic(),
@@ -167,7 +174,9 @@ export class PostgresListener {
   }
 
   async #listen(connection: Connection, channel: Channel): Promise<void> {
-    const listening = connection.channels.get(channel) ?? connection.client.query(`listen ${channel}`)
+    const listening =
+      connection.channels.get(channel) ??
+      connection.client.query(`listen ${pg.escapeIdentifier(this.#nameOf(channel))}`)
     connection.channels.set(channel, listening)
     await listening.catch(() => connection.destroy())
   }
@@ -175,7 +184,13 @@ export class PostgresListener {
   #unlisten(channel: Channel): void {
     const connection = this.#connection
     if (this.#closed || !connection?.channels.delete(channel)) return
-    connection.client.query(`unlisten ${channel}`).catch(() => connection.destroy())
+    connection.client
+      .query(`unlisten ${pg.escapeIdentifier(this.#nameOf(channel))}`)
+      .catch(() => connection.destroy())
+  }
+
+  #nameOf(channel: Channel): string {
+    return channel.replace(DEFAULT_SCHEMA, this.#options.schema ?? DEFAULT_SCHEMA)
   }
 
   /** A connection that is dead without a word (a cable, a firewall), or to a server that was demoted, is found by asking. */
@@ -215,4 +230,4 @@ export class PostgresListener {
   }
 }
 
-const CHANNELS = ['oncue', 'oncue_events'] as const satisfies Channel[]
+const CHANNELS = ['oncue', 'oncue.events'] as const satisfies Channel[]

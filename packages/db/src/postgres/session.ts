@@ -1,4 +1,5 @@
-import type pg from 'pg'
+import pg from 'pg'
+import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 
 /** Timeout for opening a connection and for waiting for a pooled one. */
 export const CONNECT_TIMEOUT_MS = 10_000
@@ -22,4 +23,17 @@ export async function prepareSession(client: pg.ClientBase): Promise<void> {
       end`,
     query_timeout: CONNECT_TIMEOUT_MS,
   } as pg.QueryConfig)
+}
+
+/** Connections whose statements speak of another schema, for those that do not go through PostgresClient. */
+export function clientFor(schema: string): typeof pg.Client {
+  if (schema === DEFAULT_SCHEMA) return pg.Client
+  const rename = renameTo(schema, 'postgres')
+  return class extends pg.Client {
+    override query(query: never, ...rest: never[]) {
+      const given = query as string | { readonly text: string }
+      const renamed = typeof given === 'string' ? rename(given) : { ...given, text: rename(given.text) }
+      return super.query(renamed as never, ...rest)
+    }
+  } as typeof pg.Client
 }

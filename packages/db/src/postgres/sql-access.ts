@@ -39,7 +39,8 @@ export function postgresSql(
 function walk<Row extends object>(client: PostgresClient, statement: PortableStatement): Promise<Row[]> {
   return client.inTransaction(async (_, connection) => {
     await connection.query(BY_INDEX)
-    const { rows } = await connection.query<Row>({ ...toPostgres(statement), types: TYPES })
+    const { text, values } = toPostgres(statement)
+    const { rows } = await connection.query<Row>({ text: client.rename(text), values, types: TYPES })
     return rows
   })
 }

@@ -32,7 +32,7 @@ export const fn = (name: FunctionName) => `oncue.${name}_${FUNCTION_SET}`
  * another, which must never run a statement of the first.
  */
 function prepared(label: string, text: string) {
-  return { name: `oncue_${label}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`, text }
+  return { name: `oncue.${label}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`, text }
 }
 
 /** A prepared call of a function that returns rows. */

@@ -12,6 +12,7 @@ import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
+import { toSchema } from '../schema.ts'
 import { isPermanent, settleBisected } from '../settle-bisected.ts'
 import { toPostgres } from '../sql.ts'
 import { rollUpPostgres } from '../stats/postgres.ts'
@@ -49,6 +50,7 @@ import { postgresConnection, postgresSql } from './sql-access.ts'
 
 export type PostgresOptions = {
   readonly url: string
+  readonly schema?: string | undefined
   readonly poolSize?: number | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
@@ -108,6 +110,10 @@ export class PostgresStore extends ColdStore implements Store {
     return this.#options.url
   }
 
+  get schema(): string {
+    return toSchema(this.#options.schema)
+  }
+
   get capabilities(): Capabilities {
     return this.#capabilities
   }
@@ -117,7 +123,7 @@ export class PostgresStore extends ColdStore implements Store {
     this.#options = options
     const runtime = options.runtime ?? systemRuntime
     this.#runtime = runtime
-    const client = new PostgresClient(options.url, options.poolSize ?? 10, runtime)
+    const client = new PostgresClient(options.url, options.poolSize, runtime, this.schema)
     this.#client = client
     const access = postgresSql(
       client,
@@ -130,7 +136,12 @@ export class PostgresStore extends ColdStore implements Store {
       reads: createReads(access),
       admin: createAdmin(access),
     }
-    this.#listener = new PostgresListener({ connectionString: options.url, pool: client.pool, runtime })
+    this.#listener = new PostgresListener({
+      connectionString: options.url,
+      pool: client.pool,
+      schema: this.schema,
+      runtime,
+    })
     // In a failover all of them stay with a server that is the primary no more.
     client.onReadOnly = () => {
       this.#listener.check()
@@ -139,10 +150,10 @@ export class PostgresStore extends ColdStore implements Store {
     const send = (query: sql.Query) => client.query(query)
     this.#notifiers = {
       queues: new PostgresNotifier('oncue', send, false, runtime),
-      events: new PostgresNotifier('oncue_events', send, true, runtime),
+      events: new PostgresNotifier('oncue.events', send, true, runtime),
     }
     this.events = new SqlEventStore(access, {
-      onNews: (hear) => this.#listener.subscribe('oncue_events', hear),
+      onNews: (hear) => this.#listener.subscribe('oncue.events', hear),
       tell: (jobId) => this.#notifiers.events.notify([jobId]),
     })
     this.schedules = createSchedules(access, {
@@ -156,7 +167,7 @@ export class PostgresStore extends ColdStore implements Store {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
     const enqueuing = options?.tx
-      ? enqueueIn(options.tx, jobs, this.#now(), this.#runtime)
+      ? enqueueIn(options.tx, jobs, this.#now(), this.#runtime, this.#client.rename)
       : this.enqueueWithOutcomes(jobs)
     return enqueuing.then(idsOf)
   }
@@ -258,7 +269,10 @@ export class PostgresStore extends ColdStore implements Store {
         pool: this.#client.pool,
         runtime: this.#runtime,
         onLost: () => this.#client.lost(),
-        row: (key) => sql.attend(worker, key, this.#now()),
+        row: (key) => {
+          const { text, values } = sql.attend(worker, key, this.#now())
+          return { text: this.#client.rename(text), values }
+        },
       },
       async () => {
         await this.#client.query(sql.leave(worker.id))

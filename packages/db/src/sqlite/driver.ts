@@ -1,5 +1,6 @@
 import { OncueError } from '@oncue/core'
 import type Database from 'better-sqlite3'
+import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 
 export type Driver = typeof Database
 
@@ -21,4 +22,20 @@ export async function loadDriver(nodeApi = process.versions.napi): Promise<Drive
     )
   }
   return (await import('better-sqlite3')).default
+}
+
+/** A driver whose connections speak of the tables of another schema. Everything that they are given passes here once. */
+export function driverFor(driver: Driver, schema: string): Driver {
+  if (schema === DEFAULT_SCHEMA) return driver
+  const rename = renameTo(schema, 'sqlite')
+  class SchemaDatabase extends driver {
+    override prepare(source: string) {
+      return super.prepare(rename(source)) as never
+    }
+
+    override exec(source: string) {
+      return super.exec(rename(source))
+    }
+  }
+  return SchemaDatabase as unknown as Driver
 }

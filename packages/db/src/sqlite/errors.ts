@@ -16,7 +16,7 @@ const BY_CODE: [prefix: string, code: ErrorCode][] = [
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   const { code, message } = describe(error)
-  if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' && message.includes('oncue_jobs.id')) {
+  if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' && /_jobs\.id\b/.test(message)) {
     return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
   }
   const ours =

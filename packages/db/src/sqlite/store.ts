@@ -13,6 +13,7 @@ import type { FencedAction } from '../operations/store.ts'
 import { createReads } from '../reads.ts'
 import { createSchedules } from '../schedules/store.ts'
 import type { ScheduleStore } from '../schedules.ts'
+import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import { settleBisected } from '../settle-bisected.ts'
 import { type PortableStatement, toSqlite } from '../sql.ts'
 import { rollUpSqlite } from '../stats/sqlite.ts'
@@ -38,7 +39,7 @@ import type {
 import { driveIn } from '../transaction.ts'
 import { assertWorkerId } from '../uuid.ts'
 import { SqliteWriter, whenFree } from './client.ts'
-import type { Driver } from './driver.ts'
+import { type Driver, driverFor } from './driver.ts'
 import { enqueueSteps } from './enqueue/steps.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
@@ -49,6 +50,7 @@ import { SqliteWork } from './work.ts'
 export type SqliteOptions = {
   readonly driver: Driver
   readonly file: string
+  readonly schema?: string | undefined
   /**
    * `FULL` (default): what was acknowledged survives a loss of power. `NORMAL`: survives a crash of
    * the process, but the last commits before a loss of power may be gone (the file stays whole).
@@ -62,10 +64,14 @@ export type SqliteOptions = {
 }
 
 /** Both connections, or neither. Once they are there, no other process can have the file to itself. */
-function connect({ driver, file, synchronous = 'FULL' }: SqliteOptions): { db: Database; reader: Database } {
+function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions): {
+  db: Database
+  reader: Database
+} {
   const opened: Database[] = []
+  const Driver = driverFor(driver, toSchema(schema))
   const open = () => {
-    const db = new driver(file, { timeout: 0, fileMustExist: true })
+    const db = new Driver(file, { timeout: 0, fileMustExist: true })
     opened.push(db)
     return db
   }
@@ -93,6 +99,7 @@ export class SqliteStore extends ColdStore implements Store {
   protected readonly cold: Cold
   readonly #options: SqliteOptions
   readonly #runtime: Runtime
+  readonly #rename: Rename
   readonly #db: Database
   readonly #reader: Database
   readonly #writer: SqliteWriter
@@ -111,6 +118,7 @@ export class SqliteStore extends ColdStore implements Store {
     this.#options = options
     const { driver, file, runtime = systemRuntime } = options
     this.#runtime = runtime
+    this.#rename = renameTo(this.schema, 'sqlite')
     const { db, reader } = connect(options)
     this.#db = db
     this.#reader = reader
@@ -141,11 +149,15 @@ export class SqliteStore extends ColdStore implements Store {
     return `file:${this.#options.file}`
   }
 
+  get schema(): string {
+    return toSchema(this.#options.schema)
+  }
+
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]> {
     this.assertOpen()
     if (jobs.length === 0) return Promise.resolve([])
     const enqueuing = options?.tx
-      ? driveIn(options.tx, enqueueSteps(jobs, this.#now()))
+      ? driveIn(options.tx, renamed(enqueueSteps(jobs, this.#now()), this.#rename))
       : this.enqueueWithOutcomes(jobs)
     return enqueuing.then(idsOf)
   }

@@ -10,8 +10,8 @@ import {
   type TotalRow,
 } from './sum-up.ts'
 
-/** In the key space of two numbers, which presence does not use. */
-const LOCK = 'select pg_advisory_xact_lock(7310, 579)'
+/** In the key space of two numbers, which presence does not use: the first is a table of this installation. */
+const LOCK = `select pg_advisory_xact_lock('oncue.stats'::regclass::int, 0)`
 
 /**
  * Adds up to so many notes to the statistics. Two at once are safe: the lock makes the second wait, and

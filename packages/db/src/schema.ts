@@ -1,0 +1,81 @@
+import { OncueError } from '@oncue/core'
+import type { Steps } from './transaction.ts'
+import type { DialectName } from './url.ts'
+
+/** The schema of an installation on Postgres; on SQLite, followed by `_`, the prefix of its tables and indexes. */
+export const DEFAULT_SCHEMA = 'oncue'
+
+/** Postgres cuts names at 63 bytes: prepared statements begin with the schema. */
+const MAX_LENGTH = 32
+
+/** What Postgres reads as something else unless it is quoted, and what belongs to Postgres, SQLite and everyone. */
+const RESERVED = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both case cast char
+  character check coalesce collate collation column concurrently constraint create cross current_catalog current_date
+  current_role current_schema current_time current_timestamp current_user dec decimal default deferrable desc distinct do
+  else end except exists extract false fetch float for foreign freeze from full grant greatest group grouping having ilike
+  in initially inner inout int integer intersect interval into is isnull join json json_array json_arrayagg json_exists
+  json_object json_objectagg json_query json_scalar json_serialize json_table json_value lateral leading least left like
+  limit localtime localtimestamp merge_action national natural nchar none normalize not notnull null nullif numeric offset
+  on only or order out outer overlaps overlay placing position precision primary real references returning right row
+  select session_user setof similar smallint some substring symmetric system_user table tablesample then time timestamp to
+  trailing treat trim true union unique user using values varchar variadic verbose when where window with xmlattributes
+  xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
+  information_schema plpgsql public sqlite`.split(/\s+/),
+)
+
+/** The name that was given, or the default. Throws INVALID_SCHEMA. */
+export function toSchema(schema: string = DEFAULT_SCHEMA): string {
+  const reason =
+    typeof schema !== 'string' || !/^[a-z_][a-z0-9_]*$/.test(schema)
+      ? 'must consist of a-z, 0-9 and _, and not begin with a digit'
+      : schema.length > MAX_LENGTH
+        ? `is longer than ${MAX_LENGTH} characters`
+        : RESERVED.has(schema) || /^(pg|sqlite)_/.test(schema)
+          ? 'is reserved'
+          : null
+  if (reason === null) return schema
+  const shown = JSON.stringify(schema)?.slice(0, 100)
+  throw new OncueError('INVALID_SCHEMA', `The schema ${shown} ${reason}`)
+}
+
+/** A statement that is written for the default schema, as it is for another one. */
+export type Rename = (sql: string) => string
+
+/**
+ * Where statements name the schema. On Postgres: before a dot, which also makes the names of tables in text, settings
+ * and prepared statements; as a name of a schema or of the channel of queues. On SQLite: before an underscore. Any
+ * other `oncue` is data, such as the queue of that name.
+ */
+const WRITTEN = {
+  postgres:
+    /\boncue(?="?\.)|(?<=\b(?:pg_notify|to_regnamespace)\(')oncue(?=')|(?<=')oncue(?='::regnamespace)|(?<=\bschema )oncue\b/g,
+  sqlite: /\boncue_/g,
+}
+
+/** Texts that vary (filters, inserts of odd sizes) come and go; those of the hot path are soon there again. */
+const MAX_KEPT = 1_000
+
+const unchanged: Rename = (sql) => sql
+
+/** Done once for each text. For the default schema nothing is done at all. */
+export function renameTo(schema: string, dialect: DialectName): Rename {
+  if (schema === DEFAULT_SCHEMA) return unchanged
+  const name = dialect === 'postgres' ? schema : `${schema}_`
+  const kept = new Map<string, string>()
+  return (sql) => {
+    const known = kept.get(sql)
+    if (known !== undefined) return known
+    const renamed = sql.replace(WRITTEN[dialect], name)
+    if (kept.size >= MAX_KEPT) kept.clear()
+    kept.set(sql, renamed)
+    return renamed
+  }
+}
+
+/** The same steps in another schema: for connections that are not ours. */
+export function* renamed<T>(steps: Steps<T>, rename: Rename): Steps<T> {
+  let next = steps.next()
+  while (!next.done) next = steps.next(yield { ...next.value, text: rename(next.value.text) })
+  return next.value
+}

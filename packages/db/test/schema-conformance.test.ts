@@ -1,0 +1,79 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import type pg from 'pg'
+import { afterAll, inject } from 'vitest'
+import { describeStore } from '../src/conformance/index.ts'
+import { migrate } from '../src/migrate.ts'
+import {
+  createEmptyPostgresDatabase,
+  createEmptySqliteDatabase,
+  type TestDatabase,
+} from '../src/testing/index.ts'
+import { transactions as onPostgres, withClient } from './postgres-transactions.ts'
+import { transactions as onSqlite } from './sqlite-transactions.ts'
+
+/** The conformance suite where no installation has the default name: a statement that was not renamed fails. */
+
+/** These take longest, and send what the others send. */
+const WITHOUT = ['paging', 'processes'] as const
+
+let shared: Promise<TestDatabase> | undefined
+afterAll(async () => (await shared)?.drop())
+
+describeStore(
+  {
+    name: 'Postgres, schema billing:',
+    schema: 'billing',
+    transactions: onPostgres,
+    async createDatabase() {
+      shared ??= createEmptyPostgresDatabase(inject('postgresUrl')).then(async (database) => {
+        await migrate(database.url, { schema: 'billing' })
+        return database
+      })
+      const { url } = await shared
+      return { url, drop: () => withClient(url, emptyPostgres) }
+    },
+    cutPresence: (url, worker) =>
+      withClient(url, async (client) => {
+        await client.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'oncue presence ' || $1::text`,
+          [worker],
+        )
+      }),
+  },
+  WITHOUT,
+)
+
+async function emptyPostgres(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ text: string }>(
+    `select string_agg(format('delete from billing.%I', relname), ';') as text from pg_class
+     where relnamespace = 'billing'::regnamespace and relkind = 'r' and relname not in ('migrations', 'function_sets')`,
+  )
+  await client.query(String(rows[0]?.text))
+}
+
+/** Begins with the default: a name that is changed twice would show. */
+const SQLITE = 'oncue_eu'
+let template: Promise<Buffer> | undefined
+
+describeStore(
+  {
+    name: 'SQLite, prefix oncue_eu_:',
+    schema: SQLITE,
+    transactions: onSqlite,
+    async createDatabase() {
+      template ??= makeSqlite()
+      const database = await createEmptySqliteDatabase()
+      await writeFile(database.url.slice('file:'.length), await template)
+      return database
+    },
+  },
+  WITHOUT,
+)
+
+async function makeSqlite(): Promise<Buffer> {
+  const { url, drop } = await createEmptySqliteDatabase()
+  await migrate(url, { schema: SQLITE })
+  const file = await readFile(url.slice('file:'.length))
+  await drop()
+  return file
+}
