@@ -40,9 +40,9 @@ async function fill(session: Session): Promise<void> {
        visible_at, status, concurrency_key, concurrency_limit, meta)
      select id, 'default', 'other', '{}', 0, 3, 600000, created, created, '2030-01-01',
        case when n % 2 = 0 then '2030-01-01'::timestamptz end, 'pending', 'many', 1, jsonb_build_object('n', n) from filler`,
-    `insert into oncue.history (id, queue, topic, payload, priority, retries, max_retries, crashes, run, created, finished_at,
-       status, fingerprint, meta)
-     select ended, 'default', 'other', '{}', 0, 0, 3, 0, 1, created, created,
+    `insert into oncue.history (id, queue, topic, payload, priority, retries, max_retries, crashes, run, timeout_ms, created,
+       finished_at, status, fingerprint, meta)
+     select ended, 'default', 'other', '{}', 0, 0, 3, 0, 1, 600000, created, created,
        (case when n % 2 = 0 then 'failed' else 'completed' end)::oncue."Status", 'f', jsonb_build_object('n', n) from filler`,
     `insert into oncue.job_meta select 'n', n::text, created, id from filler`,
     `insert into oncue.job_meta select 'n', n::text, created, ended from filler`,
