@@ -163,7 +163,7 @@ export interface Store {
 
   /**
    * True: `by` leads `what` for the next `termMs`, and nobody else does. All who would lead the same thing
-   * name the same term: one that ends later than now + `termMs` is from before the clock was set back.
+   * name the same term: one that ends later than now + 2 × `termMs` is from before the clock was set back.
    */
   lead(what: string, by: string, termMs: number): Promise<boolean>
   /** Lets go, so that another need not wait for the end of the term. A worker that dies lets go too. */

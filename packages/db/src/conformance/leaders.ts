@@ -47,6 +47,13 @@ export function describeLeaders(dialect: Dialect): void {
       expect((await Promise.all(tries)).filter((leads) => leads)).toHaveLength(1)
     })
 
+    it('a call that read the clock just before the leader did, and waited, does not lead too', async () => {
+      const store = await bench.openWithClock()
+      await store.lead('maintenance', WORKER, TERM)
+      bench.clock.advance(-10)
+      expect(await store.lead('maintenance', OTHER_WORKER, TERM)).toBe(false)
+    })
+
     it('a clock that is set back leaves nobody waiting for the old time', async () => {
       const store = await bench.openWithClock()
       await store.lead('maintenance', WORKER, TERM)

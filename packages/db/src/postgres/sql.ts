@@ -311,14 +311,18 @@ export function tend(now: Date | null): Query {
   return { ...TEND, values: [now] }
 }
 
-/** Answers a row if `by` leads. A term that ends later than it could means that the clock was set back. */
+/**
+ * Returns a row if `by` leads. A term that ends more than a term too late is from before the clock was set back. One that
+ * ends a little later is not: it was begun by another call while this one waited for the row.
+ */
 export function lead(what: string, by: string, termMs: number, now: Date | null): Query {
   return {
     ...WORK,
     text: `insert into oncue.leaders as l (name, held_by, until)
 select $2, $3, c.now + $4 * interval '1 millisecond' from (select coalesce($1::timestamptz, oncue.clock()) as now) as c
 on conflict (name) do update set held_by = excluded.held_by, until = excluded.until
-where l.held_by = excluded.held_by or l.until <= excluded.until - $4 * interval '1 millisecond' or l.until > excluded.until
+where l.held_by = excluded.held_by or l.until <= excluded.until - $4 * interval '1 millisecond'
+  or l.until > excluded.until + $4 * interval '1 millisecond'
 returning 1`,
     values: [now, what, by, termMs],
   }

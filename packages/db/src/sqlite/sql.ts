@@ -132,10 +132,10 @@ ON CONFLICT (id) DO UPDATE SET presence = excluded.presence, missing_since = NUL
 export const WORKERS = `SELECT id, presence FROM oncue_workers WHERE presence IS NOT NULL`
 export const LEAVE = `DELETE FROM oncue_workers WHERE id = ?`
 
-/** A term that ends later than it could means that the clock was set back. Name, by, until, now. Answers a row to the leader. */
+/** Returns a row to the leader. Name, by, until, now, and until + term: later ends are from before the clock was set back. */
 export const LEAD = `INSERT INTO oncue_leaders AS l (name, held_by, until) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET held_by = excluded.held_by, until = excluded.until
-WHERE l.held_by = excluded.held_by OR l.until <= ? OR l.until > excluded.until RETURNING 1 AS yes`
+WHERE l.held_by = excluded.held_by OR l.until <= ? OR l.until > ? RETURNING 1 AS yes`
 export const STEP_DOWN = `DELETE FROM oncue_leaders WHERE name = ? AND held_by = ?`
 export const STEP_DOWN_DEAD = `DELETE FROM oncue_leaders WHERE held_by = ?`
 

@@ -62,7 +62,7 @@ export class Lease {
   }
 
   lead(what: string, by: string, termMs: number, now: number): boolean {
-    return this.#statements.get(sql.LEAD, what, by, now + termMs, now) !== undefined
+    return this.#statements.get(sql.LEAD, what, by, now + termMs, now, now + 2 * termMs) !== undefined
   }
 
   stepDown(what: string, by: string): void {
