@@ -18,7 +18,7 @@ const shared = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // What a test prints, it has to expect.
-  setupFiles: ['packages/db/src/testing/quiet.ts'],
+  setupFiles: ['packages/db/test/support/quiet.ts'],
 } as const
 
 export default defineConfig({
@@ -40,7 +40,7 @@ export default defineConfig({
           ...shared,
           name: 'e2e',
           include: ['apps/mobile/e2e/web/**/*.e2e.ts'],
-          globalSetup: ['packages/db/src/testing/global-setup.ts'],
+          globalSetup: ['packages/db/test/support/global-setup.ts'],
           fileParallelism: false,
           // As long as the browser may take for each of the things that a test does.
           testTimeout: 240_000,
@@ -59,7 +59,7 @@ export default defineConfig({
             'scripts/**/*.test.ts',
           ],
           exclude: ['packages/{core,runtime}/**', 'apps/mobile/**', '**/node_modules/**', '**/dist/**'],
-          globalSetup: ['packages/db/src/testing/global-setup.ts'],
+          globalSetup: ['packages/db/test/support/global-setup.ts'],
         },
       },
     ],

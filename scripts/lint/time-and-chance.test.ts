@@ -65,14 +65,14 @@ const ALLOWED = [
 const ONE = ['export const a = Date.now()']
 const KEPT = [
   'packages/core/src/made-up.ts',
-  'packages/db/src/reads/made-up.ts',
+  'packages/db/src/portable/reads/made-up.ts',
   'packages/runtime/src/made-up.ts',
 ]
 const LEFT_APART = [
   'packages/runtime/src/clock.ts',
   'packages/core/src/job/clock.ts',
   'packages/db/src/made-up.test.ts',
-  'packages/db/src/testing/made-up.ts',
+  'packages/db/test/support/made-up.ts',
   'packages/db/test/made-up.ts',
   'bench/src/made-up.ts',
   'apps/mobile/src/made-up.ts',

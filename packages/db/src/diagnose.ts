@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { type Finding, fail, ok, warn } from './diagnose/finding.ts'
-import { type MigrationStatus, migrationStatus } from './migrate.ts'
+import { type MigrationStatus, migrationStatus } from './migrate/migrate.ts'
+import { type Finding, fail, ok, warn } from './portable/finding.ts'
 import { toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
 
@@ -77,9 +77,9 @@ function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
 
 async function look(url: string, isMigrated: boolean, schema: string, runtime: Runtime): Promise<Finding[]> {
   if (dialectOf(url) === 'postgres') {
-    const { diagnosePostgres } = await import('./diagnose/postgres.ts')
+    const { diagnosePostgres } = await import('./postgres/diagnose.ts')
     return diagnosePostgres(url, isMigrated, schema, runtime)
   }
-  const { diagnoseSqlite } = await import('./diagnose/sqlite.ts')
+  const { diagnoseSqlite } = await import('./sqlite/diagnose.ts')
   return diagnoseSqlite(sqliteFile(url), isMigrated, schema)
 }

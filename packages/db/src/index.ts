@@ -1,3 +1,14 @@
+export type { Capabilities } from './capabilities.ts'
+export { type DiagnoseOptions, diagnose } from './diagnose.ts'
+export {
+  assertMigrated,
+  migrate,
+  migrationStatus,
+  previewRollback,
+  removeFunctions,
+  rollback,
+} from './migrate/migrate.ts'
+export { type OpenOptions, openStore } from './open.ts'
 export type {
   AuditStore,
   NewAuditEntry,
@@ -5,8 +16,8 @@ export type {
   TokenKind,
   TokenRow,
   TokenStore,
-} from './access.ts'
-export { toTarget } from './actions.ts'
+} from './portable/access/types.ts'
+export { toTarget } from './portable/actions.ts'
 export type {
   AlertChange,
   AlertEpisode,
@@ -17,24 +28,7 @@ export type {
   AlertRuleRow,
   AlertStore,
   NewAlertRule,
-} from './alerts.ts'
-export type { Capabilities } from './capabilities.ts'
-export type { Attempt, ChannelChange, ChannelRow, ChannelStore, NewChannel } from './channels.ts'
-export type { Finding } from './diagnose/finding.ts'
-export { type DiagnoseOptions, diagnose } from './diagnose.ts'
-export { encodeEvents } from './events/check.ts'
-export type { EventStore, JobEvent, NewEvent } from './events.ts'
-export type { Gauge, GaugeStore, Look, LookRange } from './gauges.ts'
-export { DURATION_BUCKETS_MS } from './histogram.ts'
-export {
-  assertMigrated,
-  migrate,
-  migrationStatus,
-  previewRollback,
-  removeFunctions,
-  rollback,
-} from './migrate.ts'
-export { type OpenOptions, openStore } from './open.ts'
+} from './portable/alerts/types.ts'
 export {
   type NewOperation,
   OPERATION_LEAD,
@@ -45,18 +39,36 @@ export {
   type OperationRow,
   type OperationStatus,
   type OperationStore,
-} from './operations.ts'
+} from './portable/bulk-operations/types.ts'
+export type {
+  Attempt,
+  ChannelChange,
+  ChannelRow,
+  ChannelStore,
+  NewChannel,
+} from './portable/channels/types.ts'
+export { encodeEvents } from './portable/events/check.ts'
+export type { EventStore, JobEvent, NewEvent } from './portable/events/types.ts'
+export type { Finding } from './portable/finding.ts'
+export type { Gauge, GaugeStore, Look, LookRange } from './portable/gauges/types.ts'
+export { nextRuns } from './portable/schedules/next-runs.ts'
+export type { Schedule, ScheduleRow, ScheduleStore } from './portable/schedules/types.ts'
+export { DURATION_BUCKETS_MS } from './portable/stats/histogram.ts'
+export type { PoolHost, PrismaHost, SqliteHost } from './queue/hosts.ts'
 export {
   type DrizzleSql,
   type DrizzleTransaction,
   fromDrizzle,
   fromKysely,
   type KyselyTransaction,
-} from './query-builders.ts'
-export { createQueue, type Queue, type QueuedJob, type QueueOptions } from './queue.ts'
-export type { PoolHost, PrismaHost, SqliteHost } from './queue-home.ts'
-export { nextRuns } from './schedules/next-runs.ts'
-export type { Schedule, ScheduleRow, ScheduleStore } from './schedules.ts'
+} from './queue/query-builders.ts'
+export { createQueue, type Queue, type QueuedJob, type QueueOptions } from './queue/queue.ts'
+export type {
+  PrismaTransaction,
+  QueryTransaction,
+  SqliteTransaction,
+  Transaction,
+} from './queue/transaction.ts'
 export type {
   ActionFilter,
   ActionOptions,
@@ -103,5 +115,4 @@ export type {
   WorkerInfo,
   WorkerRow,
 } from './store.ts'
-export type { PrismaTransaction, QueryTransaction, SqliteTransaction, Transaction } from './transaction.ts'
 export { chooseDatabase, dialectOf, showDatabase, sqliteFile, withoutPassword } from './url.ts'

@@ -1,5 +1,5 @@
 import type { Job, NewJob } from '@oncue/core'
-import { isInline } from './inline.ts'
+import { isInline } from './portable/payload-storage.ts'
 
 /** By its name on Postgres, and how SQLite declares it. There times are integer milliseconds and JSON is text. */
 export const COLUMN_TYPES = {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Runtime } from '@oncue/runtime'
-import { assertMigrated, migrate } from './migrate.ts'
+import { assertMigrated, migrate } from './migrate/migrate.ts'
 import type { Store } from './store.ts'
 import { dialectOf, sqliteFile } from './url.ts'
 

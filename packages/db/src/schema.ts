@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import type { Steps } from './transaction.ts'
+import type { Steps } from './queue/transaction.ts'
 import type { DialectName } from './url.ts'
 
 /** The schema of an installation on Postgres; on SQLite, followed by `_`, the prefix of its tables and indexes. */

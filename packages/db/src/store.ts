@@ -20,16 +20,16 @@ import type {
   WorkerInfo,
   WorkerRow,
 } from '@oncue/core/wire'
-import type { AuditStore, PairingStore, TokenStore } from './access.ts'
-import type { AlertStore } from './alerts.ts'
 import type { Capabilities } from './capabilities.ts'
-import type { ChannelStore } from './channels.ts'
-import type { EventStore, NewEvent } from './events.ts'
-import type { GaugeStore } from './gauges.ts'
 import type { FieldIn } from './job-columns.ts'
-import type { OperationStore } from './operations.ts'
-import type { ScheduleStore } from './schedules.ts'
-import type { Transaction } from './transaction.ts'
+import type { AuditStore, PairingStore, TokenStore } from './portable/access/types.ts'
+import type { AlertStore } from './portable/alerts/types.ts'
+import type { OperationStore } from './portable/bulk-operations/types.ts'
+import type { ChannelStore } from './portable/channels/types.ts'
+import type { EventStore, NewEvent } from './portable/events/types.ts'
+import type { GaugeStore } from './portable/gauges/types.ts'
+import type { ScheduleStore } from './portable/schedules/types.ts'
+import type { Transaction } from './queue/transaction.ts'
 
 /**
  * The one seam between Oncue and a database. Both dialects keep every guarantee written here; the

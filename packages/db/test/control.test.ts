@@ -2,15 +2,15 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { aJob } from '../src/conformance/harness.ts'
 import { type Client, openClient } from '../src/control/client.ts'
 import { openControl } from '../src/control/index.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import type { Store } from '../src/store.ts'
-import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
 import { sqliteFile } from '../src/url.ts'
+import { aJob } from './conformance/harness.ts'
+import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 const DATABASES = {
   Postgres: () => borrowPostgresDatabase(inject('postgresUrl')),
@@ -88,9 +88,13 @@ describe('Control on a SQLite file that another process writes to', () => {
     const database = await createSqliteDatabase()
     const store = await openStore(database.url)
     const control = await openControl(store)
-    const child = fork(new URL('./control-busy-child.ts', import.meta.url), [sqliteFile(database.url)], {
-      execArgv: [],
-    })
+    const child = fork(
+      new URL('./support/control-busy-child.ts', import.meta.url),
+      [sqliteFile(database.url)],
+      {
+        execArgv: [],
+      },
+    )
     await once(child, 'message')
     const names = Array.from({ length: 30 }, (_, n) => `t${n}`)
     let written = 0

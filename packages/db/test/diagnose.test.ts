@@ -4,13 +4,13 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { diagnose } from '../src/diagnose.ts'
-import { rollback } from '../src/migrate.ts'
+import { rollback } from '../src/migrate/migrate.ts'
 import {
   createEmptySqliteDatabase,
   createPostgresDatabase,
   createSqliteDatabase,
   type TestDatabase,
-} from '../src/testing/index.ts'
+} from './support/index.ts'
 
 let database: TestDatabase
 afterEach(() => database.drop())

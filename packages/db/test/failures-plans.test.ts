@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { Bench } from '../src/conformance/harness.ts'
+import { type Failed, failuresStatement } from '../src/portable/reads/failures.ts'
+import { type Sql, toSqlite } from '../src/portable/sql.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
-import { type Failed, failuresStatement } from '../src/reads/failures.ts'
-import { type Sql, toSqlite } from '../src/sql.ts'
-import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
+import { Bench } from './conformance/harness.ts'
+import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 /** One a second, by turns in one of ten ways, and the last in a way that is new. */
 const COUNT = 20_000

@@ -5,21 +5,23 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { buildFunctions, readSources, renderConstant } from '../../../prisma/functions.ts'
-import { aJob, newWorkerId } from '../src/conformance/harness.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
 import type { FunctionSet } from '../src/migrate/functions.ts'
-import { assertMigrated, migrate, migrationStatus, removeFunctions, rollback } from '../src/migrate.ts'
+import {
+  assertMigrated,
+  migrate,
+  migrationStatus,
+  removeFunctions,
+  rollback,
+} from '../src/migrate/migrate.ts'
 import { openStore } from '../src/open.ts'
 import { FUNCTION_SET } from '../src/postgres/function-set.ts'
 import { fn } from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
-import {
-  createEmptyPostgresDatabase,
-  createPostgresDatabase,
-  type TestDatabase,
-} from '../src/testing/index.ts'
-import { PGBOUNCER, startPgBouncer } from './pgbouncer-server.ts'
+import { aJob, newWorkerId } from './conformance/harness.ts'
+import { createEmptyPostgresDatabase, createPostgresDatabase, type TestDatabase } from './support/index.ts'
+import { PGBOUNCER, startPgBouncer } from './support/pgbouncer-server.ts'
 
 const sources = await readSources()
 

@@ -5,15 +5,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { migrate, rollback } from '../src/migrate.ts'
+import { migrate, rollback } from '../src/migrate/migrate.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'
+import { dialectOf, sqliteFile } from '../src/url.ts'
 import {
   createEmptyPostgresDatabase,
   createEmptySqliteDatabase,
   describeCatalog,
   type TestDatabase,
-} from '../src/testing/index.ts'
-import { dialectOf, sqliteFile } from '../src/url.ts'
+} from './support/index.ts'
 
 /**
  * Oncue lives in a database that belongs to somebody else. Here that is a project with Prisma:

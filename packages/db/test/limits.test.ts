@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { sqliteFile } from '../src/url.ts'
 import {
   aJob,
   Bench,
@@ -10,9 +11,8 @@ import {
   type Dialect,
   LEASE,
   someJobs,
-} from '../src/conformance/harness.ts'
-import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
-import { sqliteFile } from '../src/url.ts'
+} from './conformance/harness.ts'
+import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 /** Answers rows, column by column. */
 type Run = (text: string) => Promise<unknown[][]>

@@ -14,17 +14,23 @@ import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, 
 import { openControl } from '../src/control/index.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
-import { assertMigrated, migrate, migrationStatus, previewRollback, rollback } from '../src/migrate.ts'
+import {
+  assertMigrated,
+  migrate,
+  migrationStatus,
+  previewRollback,
+  rollback,
+} from '../src/migrate/migrate.ts'
 import { openStore } from '../src/open.ts'
 import { FUNCTION_SET } from '../src/postgres/function-set.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'
+import { sqliteFile } from '../src/url.ts'
 import {
   createEmptyPostgresDatabase,
   createEmptySqliteDatabase,
   describeCatalog,
   type TestDatabase,
-} from '../src/testing/index.ts'
-import { sqliteFile } from '../src/url.ts'
+} from './support/index.ts'
 
 const dialects = [
   { dialect: 'postgres', create: () => createEmptyPostgresDatabase(inject('postgresUrl')) },
@@ -80,7 +86,7 @@ class Migrator {
 
 const MIGRATOR = `
   import { createInterface } from 'node:readline'
-  import { migrate, migrationStatus } from ${JSON.stringify(new URL('../src/migrate.ts', import.meta.url).href)}
+  import { migrate, migrationStatus } from ${JSON.stringify(new URL('../src/migrate/migrate.ts', import.meta.url).href)}
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   const { value: url } = await lines.next()
   await migrationStatus(url)

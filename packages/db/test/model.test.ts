@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from 'vitest'
-import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
 import { runModel } from './model/run.ts'
+import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 /** A short run of what `pnpm model` does for as long as you like. */
 const SIZE = { processes: 4, actors: 8, steps: 80 }

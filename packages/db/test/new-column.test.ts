@@ -1,9 +1,15 @@
-import './tenant-column.ts' // First: modules make SQL of the table while they load.
+import './support/tenant-column.ts' // First: modules make SQL of the table while they load.
 
 import type { NewJob } from '@oncue/core'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { buildFunctions, readSources } from '../../../prisma/functions.ts'
+import { installable } from '../src/migrate/functions.ts'
+import { openStore } from '../src/open.ts'
+import { FUNCTION_SET } from '../src/postgres/function-set.ts'
+import { loadDriver } from '../src/sqlite/driver.ts'
+import type { Store } from '../src/store.ts'
+import { sqliteFile } from '../src/url.ts'
 import {
   aJob,
   anError,
@@ -13,15 +19,9 @@ import {
   MINUTE,
   TestClock,
   WORKER,
-} from '../src/conformance/harness.ts'
-import { installable } from '../src/migrate/functions.ts'
-import { openStore } from '../src/open.ts'
-import { FUNCTION_SET } from '../src/postgres/function-set.ts'
-import { loadDriver } from '../src/sqlite/driver.ts'
-import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
-import { sqliteFile } from '../src/url.ts'
-import type { WithTenant } from './tenant-column.ts'
+} from './conformance/harness.ts'
+import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
+import type { WithTenant } from './support/tenant-column.ts'
 
 /** With the column in both tables, and with the functions that its row in the table of columns makes. */
 const DATABASES: Record<string, () => Promise<TestDatabase>> = {

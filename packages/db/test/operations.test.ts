@@ -1,14 +1,14 @@
 import pg from 'pg'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { anError, claiming, someJobs, TestClock, WORKER } from '../src/conformance/harness.ts'
 import { openControl } from '../src/control/index.ts'
 import { type OperationRow, openStore, type Store } from '../src/index.ts'
 import type { Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
 import { type Driver, loadDriver } from '../src/sqlite/driver.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
 import { sqliteFile } from '../src/url.ts'
+import { anError, claiming, someJobs, TestClock, WORKER } from './conformance/harness.ts'
+import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const MANY = 100_000
 const BATCH = 500

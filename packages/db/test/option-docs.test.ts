@@ -12,7 +12,7 @@ const OPTIONS: [file: string, ...types: string[]][] = [
   ['packages/core/src/wire/jobs.ts', 'jobFilterSchema', 'pageRequestSchema'],
   ['packages/core/src/wire/queues.ts', 'queueSettingsSchema', 'limitSchema'],
   ['packages/db/src/open.ts', 'OpenOptions'],
-  ['packages/db/src/queue-home.ts', 'Hosts'],
+  ['packages/db/src/queue/hosts.ts', 'Hosts'],
   ['packages/db/src/store.ts', 'ActionOptions'],
   ['packages/sdk/src/client.ts', 'ClientOptions'],
   ['packages/sdk/src/api.ts', 'CallOptions'],

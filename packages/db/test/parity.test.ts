@@ -4,8 +4,8 @@ import type { Database } from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { loadDriver } from '../src/sqlite/driver.ts'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
 import { sqliteFile } from '../src/url.ts'
+import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 /** How a column of Postgres is declared on SQLite. */
 const ON_SQLITE: Record<string, string> = {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { aJob, newWorkerId, TestClock } from '../src/conformance/harness.ts'
-import { describeStore } from '../src/conformance/index.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
-import { createPostgresDatabase } from '../src/testing/index.ts'
-import { PGBOUNCER, type PgBouncer, startPgBouncer } from './pgbouncer-server.ts'
-import { transactions, withClient } from './postgres-transactions.ts'
+import { aJob, newWorkerId, TestClock } from './conformance/harness.ts'
+import { describeStore } from './conformance/index.ts'
+import { createPostgresDatabase } from './support/index.ts'
+import { PGBOUNCER, type PgBouncer, startPgBouncer } from './support/pgbouncer-server.ts'
+import { transactions, withClient } from './support/postgres-transactions.ts'
 
 if (!PGBOUNCER) {
   process.stderr.write('SKIPPED: the store through PgBouncer, because no pgbouncer is installed here\n')

@@ -1,19 +1,10 @@
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import {
-  aJob,
-  anError,
-  Bench,
-  claiming,
-  complete,
-  LEASE,
-  MINUTE,
-  WORKER,
-} from '../src/conformance/harness.ts'
 import * as postgres from '../src/postgres/sql.ts'
 import { fn } from '../src/postgres/sql.ts'
 import type { RunRef, Settlement, Store } from '../src/store.ts'
-import { createPostgresDatabase } from '../src/testing/index.ts'
-import { Session } from './explain.ts'
+import { aJob, anError, Bench, claiming, complete, LEASE, MINUTE, WORKER } from './conformance/harness.ts'
+import { Session } from './support/explain.ts'
+import { createPostgresDatabase } from './support/index.ts'
 
 const FEW = 20
 const MANY = 20_000

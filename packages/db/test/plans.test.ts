@@ -1,15 +1,5 @@
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import {
-  aJob,
-  Bench,
-  claiming,
-  complete,
-  LEASE,
-  MINUTE,
-  someJobs,
-  WORKER,
-} from '../src/conformance/harness.ts'
 import { LowWater, type Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
 import { fn } from '../src/postgres/sql.ts'
@@ -20,8 +10,9 @@ import * as actions from '../src/sqlite/sql-actions.ts'
 import * as ends from '../src/sqlite/sql-ends.ts'
 import * as limits from '../src/sqlite/sql-limits.ts'
 import * as meta from '../src/sqlite/sql-meta.ts'
-import { createPostgresDatabase, createSqliteDatabase } from '../src/testing/index.ts'
-import { type Explained, nodesOf, Session } from './explain.ts'
+import { aJob, Bench, claiming, complete, LEASE, MINUTE, someJobs, WORKER } from './conformance/harness.ts'
+import { type Explained, nodesOf, Session } from './support/explain.ts'
+import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const MANY = 100_000
 const DAY = 24 * 60 * MINUTE

@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { aJob, claiming, claimOne, complete, read, WORKER } from '../src/conformance/harness.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { openStore } from '../src/open.ts'
 import { toOncueError } from '../src/postgres/errors.ts'
 import { fn } from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
-import { withClient } from './postgres-transactions.ts'
+import { aJob, claiming, claimOne, complete, read, WORKER } from './conformance/harness.ts'
+import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
+import { withClient } from './support/postgres-transactions.ts'
 
 let database: TestDatabase
 let store: Store

@@ -2,10 +2,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { NewJob } from '@oncue/core'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { aJob, anError, claiming, claimOne, complete, read, someJobs } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+import { aJob, anError, claiming, claimOne, complete, read, someJobs } from './conformance/harness.ts'
+import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
 /** However loaded the machine is. */
 const WAIT = { timeout: 30_000 }

@@ -1,15 +1,5 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import {
-  aJob,
-  Bench,
-  claiming,
-  complete,
-  LEASE,
-  MINUTE,
-  someJobs,
-  WORKER,
-} from '../src/conformance/harness.ts'
 import { openControl } from '../src/control/index.ts'
 import { openStore } from '../src/open.ts'
 import { decodeWork, TYPES } from '../src/postgres/decode.ts'
@@ -17,7 +7,8 @@ import { LowWater } from '../src/postgres/low-water.ts'
 import * as sql from '../src/postgres/sql.ts'
 import { fn } from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+import { aJob, Bench, claiming, complete, LEASE, MINUTE, someJobs, WORKER } from './conformance/harness.ts'
+import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
 describe('a limit on Postgres that is set while a claim is under way', () => {
   let database: TestDatabase

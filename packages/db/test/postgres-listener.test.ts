@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { PostgresListener } from '../src/postgres/listener.ts'
 import { PostgresNotifier, wakeStatements } from '../src/postgres/notifier.ts'
-import { createPostgresDatabase, startPostgres, type TestDatabase } from '../src/testing/index.ts'
+import { createPostgresDatabase, startPostgres, type TestDatabase } from './support/index.ts'
 
 /** Undone after the test, last to first. */
 const cleanups: (() => Promise<unknown>)[] = []

@@ -1,5 +1,9 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { openStore } from '../src/open.ts'
+import { PostgresClient } from '../src/postgres/client.ts'
+import { fn } from '../src/postgres/sql.ts'
+import type { Store } from '../src/store.ts'
 import {
   aJob,
   anError,
@@ -10,12 +14,8 @@ import {
   read,
   TestClock,
   WORKER,
-} from '../src/conformance/harness.ts'
-import { openStore } from '../src/open.ts'
-import { PostgresClient } from '../src/postgres/client.ts'
-import { fn } from '../src/postgres/sql.ts'
-import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
+} from './conformance/harness.ts'
+import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
 const SETTLE = `select from ${fn('settle')}(null, array[$1]::uuid[], array[$2]::integer[], null, null, '{}', '{}', '{}')`
 

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { newWorkerId, TestClock } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import type { Presence, Store } from '../src/store.ts'
-import { createPostgresDatabase, type TestDatabase } from '../src/testing/index.ts'
-import { withClient } from './postgres-transactions.ts'
+import { newWorkerId, TestClock } from './conformance/harness.ts'
+import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
+import { withClient } from './support/postgres-transactions.ts'
 
 const POLL = { timeout: 30_000 }
 

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { aJob, claiming, newWorkerId } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
-import { type PostgresServer, startPostgres } from '../src/testing/index.ts'
-import { withClient } from './postgres-transactions.ts'
+import { aJob, claiming, newWorkerId } from './conformance/harness.ts'
+import { type PostgresServer, startPostgres } from './support/index.ts'
+import { withClient } from './support/postgres-transactions.ts'
 
 const POLL = { timeout: 30_000 }
 

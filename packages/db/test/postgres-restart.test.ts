@@ -1,9 +1,9 @@
 import { isOncueError } from '@oncue/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aJob, claiming, complete, newWorkerId, read, someJobs } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import type { Store } from '../src/store.ts'
-import { type PostgresServer, startPostgres } from '../src/testing/index.ts'
+import { aJob, claiming, complete, newWorkerId, read, someJobs } from './conformance/harness.ts'
+import { type PostgresServer, startPostgres } from './support/index.ts'
 
 /** Default durability: what the server acknowledged must be there after SIGKILL. */
 describe('a Postgres that is killed and comes back', () => {

@@ -3,12 +3,12 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { describeStore } from '../src/conformance/index.ts'
 import { PrismaClient } from '../src/generated/postgres/client.ts'
 import { openStore } from '../src/open.ts'
-import { createQueue } from '../src/queue.ts'
-import { borrowPostgresDatabase, type PostgresServer, startPostgres } from '../src/testing/index.ts'
-import { transactions, withClient } from './postgres-transactions.ts'
+import { createQueue } from '../src/queue/queue.ts'
+import { describeStore } from './conformance/index.ts'
+import { borrowPostgresDatabase, type PostgresServer, startPostgres } from './support/index.ts'
+import { transactions, withClient } from './support/postgres-transactions.ts'
 
 /** Everything that changes what comes back, or how transactions see each other, is set to something unusual. */
 const SETTINGS = {

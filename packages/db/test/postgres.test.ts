@@ -1,7 +1,7 @@
 import { inject } from 'vitest'
-import { describeStore } from '../src/conformance/index.ts'
-import { borrowPostgresDatabase } from '../src/testing/index.ts'
-import { transactions, withClient } from './postgres-transactions.ts'
+import { describeStore } from './conformance/index.ts'
+import { borrowPostgresDatabase } from './support/index.ts'
+import { transactions, withClient } from './support/postgres-transactions.ts'
 
 describeStore({
   name: 'Postgres',

@@ -7,10 +7,10 @@ import type pg from 'pg'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { PrismaClient } from '../src/generated/postgres/client.ts'
 import type { PrismaClient as SqlitePrismaClient } from '../src/generated/sqlite/client.ts'
-import { fromDrizzle, fromKysely } from '../src/query-builders.ts'
-import type { Queue, QueueOptions } from '../src/queue.ts'
-import type { PoolHost, PrismaHost, SqliteHost } from '../src/queue-home.ts'
-import type { jobs } from './queue-hosts.ts'
+import type { PoolHost, PrismaHost, SqliteHost } from '../src/queue/hosts.ts'
+import { fromDrizzle, fromKysely } from '../src/queue/query-builders.ts'
+import type { Queue, QueueOptions } from '../src/queue/queue.ts'
+import type { jobs } from './support/queue-hosts.ts'
 
 type Jobs = typeof jobs
 /** Compiled, never called. */

@@ -9,18 +9,18 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { PrismaClient } from '../src/generated/postgres/client.ts'
 import { openStore } from '../src/open.ts'
-import { fromDrizzle, fromKysely } from '../src/query-builders.ts'
-import { createQueue } from '../src/queue.ts'
+import { fromDrizzle, fromKysely } from '../src/queue/query-builders.ts'
+import { createQueue } from '../src/queue/queue.ts'
+import type { Transaction } from '../src/queue/transaction.ts'
 import type { Store } from '../src/store.ts'
+import { sqliteFile } from '../src/url.ts'
 import {
   connectPostgres,
   createPostgresDatabase,
   createSqliteDatabase,
   type TestDatabase,
-} from '../src/testing/index.ts'
-import type { Transaction } from '../src/transaction.ts'
-import { sqliteFile } from '../src/url.ts'
-import { hosts, jobs, type Service } from './queue-hosts.ts'
+} from './support/index.ts'
+import { hosts, jobs, type Service } from './support/queue-hosts.ts'
 
 class Rollback extends Error {}
 const rollBack = () => {

@@ -1,18 +1,18 @@
 import { OncueError } from '@oncue/core'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { claiming, TestClock } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
+import { createSchedules, type ScheduleHost } from '../src/portable/schedules/store.ts'
+import type { Schedule } from '../src/portable/schedules/types.ts'
+import type { Sql } from '../src/portable/sql.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { postgresSql } from '../src/postgres/sql-access.ts'
-import { createSchedules, type ScheduleHost } from '../src/schedules/store.ts'
-import type { Schedule } from '../src/schedules.ts'
-import type { Sql } from '../src/sql.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
 import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
 import { sqliteFile } from '../src/url.ts'
+import { claiming, TestClock } from './conformance/harness.ts'
+import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 type Access = { readonly sql: Sql; close(): Promise<void> }
 

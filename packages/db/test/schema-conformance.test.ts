@@ -1,15 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { afterAll, inject } from 'vitest'
-import { describeStore } from '../src/conformance/index.ts'
-import { migrate } from '../src/migrate.ts'
-import {
-  createEmptyPostgresDatabase,
-  createEmptySqliteDatabase,
-  type TestDatabase,
-} from '../src/testing/index.ts'
-import { transactions as onPostgres, withClient } from './postgres-transactions.ts'
-import { transactions as onSqlite } from './sqlite-transactions.ts'
+import { migrate } from '../src/migrate/migrate.ts'
+import { describeStore } from './conformance/index.ts'
+import { createEmptyPostgresDatabase, createEmptySqliteDatabase, type TestDatabase } from './support/index.ts'
+import { transactions as onPostgres, withClient } from './support/postgres-transactions.ts'
+import { transactions as onSqlite } from './support/sqlite-transactions.ts'
 
 /** The conformance suite where no installation has the default name: a statement that was not renamed fails. */
 

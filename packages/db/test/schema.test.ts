@@ -3,25 +3,25 @@ import { isOncueError } from '@oncue/core'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { aJob, claiming, claimOne, complete, newWorkerId, read } from '../src/conformance/harness.ts'
 import { openControl } from '../src/control/index.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
 import { installable, readFunctions } from '../src/migrate/functions.ts'
-import { migrate, migrationStatus, previewRollback, rollback } from '../src/migrate.ts'
+import { migrate, migrationStatus, previewRollback, rollback } from '../src/migrate/migrate.ts'
 import { type OpenOptions, openStore } from '../src/open.ts'
-import { createQueue } from '../src/queue.ts'
+import { createQueue } from '../src/queue/queue.ts'
 import { renameTo, toSchema } from '../src/schema.ts'
 import type { Store } from '../src/store.ts'
+import { sqliteFile } from '../src/url.ts'
+import { aJob, claiming, claimOne, complete, newWorkerId, read } from './conformance/harness.ts'
 import {
   createEmptyPostgresDatabase,
   createEmptySqliteDatabase,
   describeCatalog,
   type TestDatabase,
-} from '../src/testing/index.ts'
-import { sqliteFile } from '../src/url.ts'
-import { withClient } from './postgres-transactions.ts'
-import { hosts, jobs } from './queue-hosts.ts'
+} from './support/index.ts'
+import { withClient } from './support/postgres-transactions.ts'
+import { hosts, jobs } from './support/queue-hosts.ts'
 
 const codeOf = (error: unknown) => (isOncueError(error) ? error.code : error)
 

@@ -2,13 +2,13 @@ import { defineJobs, job, OncueError } from '@oncue/core'
 import { type Runtime, type Simulation, simulate, systemRuntime } from '@oncue/runtime'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { claiming, complete, MINUTE, WORKER } from '../src/conformance/harness.ts'
 import { createQueue, type OpenOptions, openStore, type Store } from '../src/index.ts'
 import { PostgresNotifier } from '../src/postgres/notifier.ts'
 import { withRetries } from '../src/retry.ts'
 import { whenFree } from '../src/sqlite/client.ts'
-import { createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
 import { jobIdsOf } from '../src/uuid.ts'
+import { claiming, complete, MINUTE, WORKER } from './conformance/harness.ts'
+import { createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 const jobs = defineJobs({ mail: job({ input: z.object({ to: z.string() }) }) })
 

@@ -3,15 +3,11 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { buildFunctions, readSources } from '../../../prisma/functions.ts'
-import { migrate, removeFunctions } from '../src/migrate.ts'
+import { migrate, removeFunctions } from '../src/migrate/migrate.ts'
 import { openStore } from '../src/open.ts'
-import { createQueue } from '../src/queue.ts'
+import { createQueue } from '../src/queue/queue.ts'
 import type { Store } from '../src/store.ts'
-import {
-  createEmptyPostgresDatabase,
-  createPostgresDatabase,
-  type TestDatabase,
-} from '../src/testing/index.ts'
+import { createEmptyPostgresDatabase, createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
 let database: TestDatabase
 let client: pg.Client

@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { aJob } from '../src/conformance/harness.ts'
 import { openStore } from '../src/open.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { createSqliteDatabase, type TestDatabase } from '../src/testing/index.ts'
 import { sqliteFile } from '../src/url.ts'
+import { aJob } from './conformance/harness.ts'
+import { createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 describe('opening a file that others use', () => {
   let database: TestDatabase
@@ -33,7 +33,7 @@ describe('opening a file that others use', () => {
 
   it('never fails, however many processes open and close it at once', async () => {
     const children = Array.from({ length: 4 }, () =>
-      fork(new URL('./sqlite-open-child.ts', import.meta.url), [database.url], { execArgv: [] }),
+      fork(new URL('./support/sqlite-open-child.ts', import.meta.url), [database.url], { execArgv: [] }),
     )
     const answers = await Promise.all(children.map((child) => once(child, 'message')))
     expect(answers.flat().filter((answer) => typeof answer === 'object')).toEqual(

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { aJob } from '../src/conformance/harness.ts'
-import { describeStore } from '../src/conformance/index.ts'
 import { openStore } from '../src/open.ts'
-import { createSqliteDatabase } from '../src/testing/index.ts'
-import { transactions } from './sqlite-transactions.ts'
+import { aJob } from './conformance/harness.ts'
+import { describeStore } from './conformance/index.ts'
+import { createSqliteDatabase } from './support/index.ts'
+import { transactions } from './support/sqlite-transactions.ts'
 
 describeStore({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions })
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { aJob, Bench, claiming, complete } from '../src/conformance/harness.ts'
 import { decodeWork, TYPES } from '../src/postgres/decode.ts'
 import * as sql from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
-import { createPostgresDatabase, type PostgresServer, startPostgres } from '../src/testing/index.ts'
+import { aJob, Bench, claiming, complete } from './conformance/harness.ts'
+import { createPostgresDatabase, type PostgresServer, startPostgres } from './support/index.ts'
 
 /**
  * A server of its own, on which nothing but the test writes. Without full_page_writes, because they

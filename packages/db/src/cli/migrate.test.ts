@@ -5,13 +5,17 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import {
+  createEmptySqliteDatabase,
+  createPostgresDatabase,
+  type TestDatabase,
+} from '../../test/support/index.ts'
 import { openControl } from '../control/index.ts'
 import { migrationsFolder, readMigrations } from '../migrate/files.ts'
 import { functionSetOf, readFunctions } from '../migrate/functions.ts'
-import { migrate } from '../migrate.ts'
+import { migrate } from '../migrate/migrate.ts'
 import { openStore } from '../open.ts'
 import { FUNCTION_SET } from '../postgres/function-set.ts'
-import { createEmptySqliteDatabase, createPostgresDatabase, type TestDatabase } from '../testing/index.ts'
 
 const program = fileURLToPath(new URL('./migrate.ts', import.meta.url))
 const names = (await readMigrations(migrationsFolder('sqlite'))).map(({ name }) => name)

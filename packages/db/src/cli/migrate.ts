@@ -11,7 +11,7 @@ import {
   type RollbackPreview,
   removeFunctions,
   rollback,
-} from '../migrate.ts'
+} from '../migrate/migrate.ts'
 import { type ChosenDatabase, chooseDatabase, dialectOf } from '../url.ts'
 
 const EXIT = { done: 0, failed: 1, usage: 2, notUpToDate: 3 } as const

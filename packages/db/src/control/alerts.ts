@@ -1,9 +1,9 @@
 import { OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
-import type { AlertControl, AlertRow } from '../alerts.ts'
-import { assertBy } from '../by.ts'
 import type { Alert, Prisma } from '../generated/sqlite/client.ts'
-import { assertPageSize, decodeCursor, encodeCursor } from '../reads/cursor.ts'
+import type { AlertControl, AlertRow } from '../portable/alerts/types.ts'
+import { assertBy } from '../portable/by.ts'
+import { assertPageSize, decodeCursor, encodeCursor } from '../portable/reads/cursor.ts'
 import { isUuid } from '../uuid.ts'
 import type { Context } from './client.ts'
 

@@ -1,6 +1,6 @@
 import { assertText } from '@oncue/core/internal'
-import type { AuditFilter, AuditPage } from '../access.ts'
-import { assertPageSize, decodeCursor, encodeCursor } from '../reads/cursor.ts'
+import type { AuditFilter, AuditPage } from '../portable/access/types.ts'
+import { assertPageSize, decodeCursor, encodeCursor } from '../portable/reads/cursor.ts'
 import { type Context, given } from './client.ts'
 
 /** Who did what, to be read and pruned. The Store appends. */

@@ -1,9 +1,9 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
 import { assertText, cleanText, toInputError } from '@oncue/core/internal'
 import { z } from 'zod'
-import type { TokenStore } from '../access.ts'
-import type { ChannelControl, ChannelRow } from '../channels.ts'
 import type { Prisma } from '../generated/sqlite/client.ts'
+import type { TokenStore } from '../portable/access/types.ts'
+import type { ChannelControl, ChannelRow } from '../portable/channels/types.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given } from './client.ts'
 

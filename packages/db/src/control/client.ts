@@ -6,9 +6,9 @@ import type {
   SqlQuery,
   SqlQueryable,
 } from '@prisma/driver-adapter-utils'
-import type { Batch, Connection, NativeResult } from '../connection.ts'
 import type { Prisma, PrismaClient } from '../generated/sqlite/client.ts'
-import type { Value } from '../sql.ts'
+import type { Batch, Connection, NativeResult } from '../portable/connection.ts'
+import type { Value } from '../portable/sql.ts'
 
 /**
  * The generated client, written against once for both dialects: SQLite's, which takes less than Postgres' does.

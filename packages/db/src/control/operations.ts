@@ -1,16 +1,16 @@
 import { newJobId, OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
-import { clean } from '../access/audit.ts'
-import { assertBy } from '../by.ts'
 import type { Operation } from '../generated/sqlite/client.ts'
+import { clean } from '../portable/access/audit.ts'
 import {
   OPERATION_LEAD,
   type OperationControl,
   type OperationPosition,
   type OperationRequest,
   type OperationRow,
-} from '../operations.ts'
-import { assertPageSize, decodeCursor, encodeCursor, hashOf } from '../reads/cursor.ts'
+} from '../portable/bulk-operations/types.ts'
+import { assertBy } from '../portable/by.ts'
+import { assertPageSize, decodeCursor, encodeCursor, hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, jsonOf } from './client.ts'

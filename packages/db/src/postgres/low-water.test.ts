@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { claiming } from '../conformance/harness.ts'
+import { claiming } from '../../test/conformance/harness.ts'
 import type { ClaimedJob } from '../store.ts'
 import { LowWater } from './low-water.ts'
 

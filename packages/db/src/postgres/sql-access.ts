@@ -1,6 +1,7 @@
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../portable/connection.ts'
+import { type PortableStatement, type Sql, toPostgres } from '../portable/sql.ts'
 import { withRetries } from '../retry.ts'
-import { type PortableStatement, type Sql, toPostgres } from '../sql.ts'
+import { claimsInFlight } from './claims-in-flight.ts'
 import type { PostgresClient } from './client.ts'
 import { TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
@@ -29,6 +30,7 @@ export function postgresSql(
     json: (value) => value,
     now,
     clock: () => ({ text: 'coalesce(?::timestamptz, oncue.clock())', values: [fixed()] }),
+    claimsInFlight: () => claimsInFlight(client),
     pool: () => {
       const { totalCount: total, idleCount: idle, waitingCount: waiting } = client.pool
       return { total, idle, waiting }

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { aJob, claiming } from '../conformance/harness.ts'
+import { aJob, claiming } from '../../test/conformance/harness.ts'
+import { createSqliteDatabase, type TestDatabase } from '../../test/support/index.ts'
 import { openStore } from '../open.ts'
-import { createSqliteDatabase, type TestDatabase } from '../testing/index.ts'
 import { SqliteListener } from './listener.ts'
 
 let database: TestDatabase

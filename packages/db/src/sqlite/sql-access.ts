@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import type { Connection, NativeResult, NativeStatement } from '../connection.ts'
-import { type PortableStatement, type Sql, sqliteValues, toSqlite } from '../sql.ts'
+import type { Connection, NativeResult, NativeStatement } from '../portable/connection.ts'
+import { type PortableStatement, type Sql, sqliteValues, toSqlite } from '../portable/sql.ts'
 import type { SqliteWriter } from './client.ts'
 import { toOncueError } from './errors.ts'
 
@@ -44,6 +44,7 @@ export function sqliteSql(
     json: (value) => (typeof value === 'string' ? JSON.parse(value) : value),
     now: async () => new Date(now()),
     clock: () => ({ text: '?', values: [new Date(now())] }),
+    claimsInFlight: async () => {},
     pool: () => null,
   }
 }

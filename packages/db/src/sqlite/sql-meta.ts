@@ -1,12 +1,6 @@
-/** Who has which value in its meta. Lists of ids are JSON arrays. */
+import { META_ROW } from '../portable/reads/meta.ts'
 
-/** Of an entry `e` of json_each: the row that it has, as oncue.meta_entries says it on Postgres. */
-export const META_ROW = {
-  key: `substr(e.key, 1, 200)`,
-  value: `substr(CASE e.type WHEN 'text' THEN json_quote(e.value) WHEN 'true' THEN e.type WHEN 'false' THEN e.type ELSE e.value END, 1, 200)`,
-  /** It has one: it is a text, a number, true or false. */
-  where: `e.atom IS NOT NULL`,
-}
+/** Who has which value in its meta. Lists of ids are JSON arrays. */
 
 const rowsOf = (table: string) => `SELECT ${META_ROW.key}, ${META_ROW.value}, j.created, j.id
 FROM json_each(?) AS i CROSS JOIN ${table} j ON j.id = i.value CROSS JOIN json_each(j.meta) AS e WHERE ${META_ROW.where}`

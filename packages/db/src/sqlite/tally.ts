@@ -1,5 +1,5 @@
-import { bucketOf } from '../histogram.ts'
-import type { Statement } from '../transaction.ts'
+import { bucketOf } from '../portable/stats/histogram.ts'
+import type { Statement } from '../queue/transaction.ts'
 
 type Finished = 'completed' | 'failed' | 'cancelled'
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { createPostgresDatabase, createSqliteDatabase, startPostgres } from '../../src/testing/index.ts'
+import { createPostgresDatabase, createSqliteDatabase, startPostgres } from '../support/index.ts'
 import { runModel } from './run.ts'
 
 const HELP = `pnpm model [options]

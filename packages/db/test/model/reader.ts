@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { toPostgres, toSqlite, type Value } from '../../src/sql.ts'
+import { toPostgres, toSqlite, type Value } from '../../src/portable/sql.ts'
 import { dialectOf, sqliteFile } from '../../src/url.ts'
 
 type Row = { readonly [column: string]: unknown }

@@ -1,7 +1,7 @@
 import type { NewJob } from '@oncue/core'
-import { isInline } from '../../inline.ts'
 import { enqueuedColumns } from '../../job-columns.ts'
-import type { Statement } from '../../transaction.ts'
+import { isInline } from '../../portable/payload-storage.ts'
+import type { Statement } from '../../queue/transaction.ts'
 import { NOTE_META } from '../sql-meta.ts'
 
 /** A job as it enters the live table. */

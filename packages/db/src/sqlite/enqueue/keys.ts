@@ -1,6 +1,6 @@
 import { type JobId, LIMITS, type NewJob, OncueError } from '@oncue/core'
 import { jobColumns } from '../../job-columns.ts'
-import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../keys.ts'
+import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../portable/keys.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 
 /** Who has a key now. */

@@ -1,5 +1,5 @@
 import type { JobId } from '@oncue/core'
-import { storedUniqueKey } from '../../keys.ts'
+import { storedUniqueKey } from '../../portable/keys.ts'
 import type { ActionReport } from '../../store.ts'
 import { REMOVE } from '../sql.ts'
 import * as sql from '../sql-actions.ts'

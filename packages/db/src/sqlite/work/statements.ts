@@ -1,5 +1,5 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3'
-import type { Row, Statement, Step } from '../../transaction.ts'
+import type { Row, Statement, Step } from '../../queue/transaction.ts'
 
 /** Prepared once, run many times. Everything is synchronous: the caller has the transaction. */
 export class Statements {

@@ -1,0 +1,426 @@
+import { createRequire } from 'node:module'
+import { OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+import { DEFAULT_SCHEMA, toSchema } from '../schema.ts'
+import { type DialectName, dialectOf, sqliteFile } from '../url.ts'
+import { type Migration, migrationsFolder, readMigrations } from './files.ts'
+import { type FunctionSet, installable, readFunctions } from './functions.ts'
+import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
+import { type Statement, splitStatements } from './statements.ts'
+
+const { version: release } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+export interface MigrateOptions {
+  /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
+  readonly schema?: string | undefined
+  /** For tests: other migrations than ours. */
+  readonly folder?: string | undefined
+  /** For tests: other functions than ours. With other migrations, none by default. */
+  readonly functions?: FunctionSet | undefined
+  /** For tests: replaces the host's clock and chance. */
+  readonly runtime?: Runtime | undefined
+}
+
+export interface RollbackOptions extends MigrateOptions {
+  /** Also while workers run: whatever they do fails from then on. */
+  readonly force?: boolean | undefined
+}
+
+export interface RollbackPreview {
+  /** The migration that would be taken back. */
+  readonly name: string
+  /** Every table that goes with it, and how many rows it holds. */
+  readonly lost: readonly { readonly table: string; readonly rows: number }[]
+  readonly liveWorkers: number
+}
+
+export interface MigrationStep {
+  readonly name: string
+  readonly ms: number
+}
+
+export type MigrationState =
+  | 'applied'
+  | 'pending'
+  /** Applied, but its file is not what it was. */
+  | 'changed'
+  /** Applied by a newer version of Oncue, and no hindrance to this one. */
+  | 'newer'
+  /** Applied by a newer version of Oncue, and this one cannot work with it. */
+  | 'breaking'
+
+export interface MigrationStatus {
+  readonly dialect: DialectName
+  readonly migrations: readonly { name: string; state: MigrationState; appliedAt: Date | null }[]
+  /** Postgres: the sets of functions that are installed, and the one that this build calls. */
+  readonly functions: readonly FunctionStatus[]
+}
+
+export interface FunctionStatus {
+  readonly hash: string
+  /** `current`: this build calls it. `missing`: so it would, but it is not installed. `other`: another build's. */
+  readonly state: 'current' | 'missing' | 'other'
+  readonly release: string | null
+  /** When a worker or an API last used it, to about an hour. Null: missing, or not for this role to see. */
+  readonly lastSeen: Date | null
+}
+
+/**
+ * Applies what is pending, each migration in a transaction of its own: it happens whole, together
+ * with its record, or not at all. Any number of processes may call this at once; one of them does
+ * the work, and all succeed.
+ */
+export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationStep[]> {
+  const known = await knownMigrations(url, options)
+  const functions = await knownFunctions(url, options)
+  const steps: MigrationStep[] = []
+  await using(openForWriting(url, options), async (database) => {
+    // The usual case at a start needs no lock, and no right to create tables either.
+    if (isUpToDate(known, await database.applied()) && !(await lacks(database, functions))) return
+    for (;;) {
+      const done = await database.alone((ledger) => applyNext(ledger, known, functions))
+      if (done.length === 0) return
+      steps.push(...done)
+    }
+  })
+  return steps
+}
+
+/**
+ * Takes back the newest migration, unless workers run. After the last one nothing of Oncue is left.
+ * Null: there was none.
+ */
+export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
+  const known = await knownMigrations(url, options)
+  return using(openExisting(url, options), async (database) => {
+    if (!(await database?.applied())) return null
+    return database?.alone((ledger) => revertLast(ledger, known, options.force ?? false)) ?? null
+  })
+}
+
+/** What `rollback` would take back and lose. Changes nothing. Null: there is nothing to take back. */
+export async function previewRollback(
+  url: string,
+  options: MigrateOptions = {},
+): Promise<RollbackPreview | null> {
+  const known = await knownMigrations(url, options)
+  return using(openExisting(url, options), async (database) => {
+    const applied = await database?.applied()
+    const last = applied && lastOf(known, applied)
+    if (!database || !last) return null
+    const lost = []
+    for (const { text } of splitStatements(last.down ?? '')) {
+      const table = /^drop\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
+      if (table)
+        lost.push({ table: database.rename(table).replaceAll('"', ''), rows: await database.rowsOf(table) })
+    }
+    return { name: last.name, lost, liveWorkers: await database.liveWorkers() }
+  })
+}
+
+/** Changes nothing; a SQLite file that does not exist stays so. */
+export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
+  const known = await knownMigrations(url, options)
+  const ours = await knownFunctions(url, options)
+  const { applied, functions } = await using(openExisting(url, options), async (database) => ({
+    applied: (await database?.applied()) ?? [],
+    functions: database ? await functionStates(database, ours) : [],
+  }))
+  const names = new Set([...known, ...applied].map(({ name }) => name))
+  const migrations = [...names].sort().map((name) => ({
+    name,
+    state: stateOf(name, known, applied),
+    appliedAt: applied.find((record) => record.name === name)?.appliedAt ?? null,
+  }))
+  return { dialect: dialectOf(url), migrations, functions }
+}
+
+async function functionStates(
+  database: MigrationDatabase,
+  ours: FunctionSet | null,
+): Promise<FunctionStatus[]> {
+  const isMissing = await lacks(database, ours)
+  const sets = (await database.functionSets()).map(({ hash, release, lastSeen }): FunctionStatus => {
+    return { hash, state: hash === ours?.hash ? 'current' : 'other', release, lastSeen }
+  })
+  if (!ours || sets.some(({ state }) => state === 'current')) return sets
+  return [
+    ...sets,
+    { hash: ours.hash, state: isMissing ? 'missing' : 'current', release: null, lastSeen: null },
+  ]
+}
+
+/** Removes the functions of a build that is not in use any more. */
+export async function removeFunctions(
+  url: string,
+  hash: string,
+  options: MigrateOptions = {},
+): Promise<void> {
+  const ours = await knownFunctions(url, options)
+  const refuse = (message: string, hint: string): never => {
+    throw new OncueError('INVALID_STATE', message, { hint, details: { hash } })
+  }
+  if (hash === ours?.hash)
+    refuse(`This version of Oncue calls the functions ${hash}`, 'Remove the sets of others.')
+  await using(openExisting(url, options), (database) =>
+    (database as MigrationDatabase).alone(async (ledger) => {
+      const set = (await ledger.functionSets()).find((installed) => installed.hash === hash)
+      if (!set) {
+        throw new OncueError('NOT_FOUND', `There are no functions ${hash} in this database`, {
+          hint: '`oncue-migrate --status` lists those that are installed.',
+        })
+      }
+      if (set.inUse) {
+        const seen = `${set.lastSeen.toISOString().slice(0, 19)}Z`
+        refuse(
+          `The functions ${hash} (${set.release}) were in use at ${seen}`,
+          'Stop the workers and APIs of that version, and remove its functions 7 days later.',
+        )
+      }
+      await ledger.dropFunctions(hash)
+      if (ours) await ledger.pointApi(ours)
+    }),
+  )
+}
+
+/**
+ * Throws MIGRATION_NEEDED or SCHEMA_TOO_NEW unless this code can work with the database. Answers which of its
+ * migrations are newer than this code.
+ */
+export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<string[]> {
+  const { migrations, functions } = await migrationStatus(url, options)
+  const named = (wanted: MigrationState) =>
+    migrations.flatMap(({ name, state }) => (state === wanted ? [name] : []))
+  refuseUnknown(named('breaking'))
+  const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
+  const pending = [...named('pending'), ...missing]
+  if (pending.length > 0) {
+    const schema = toSchema(options.schema)
+    const where = schema === DEFAULT_SCHEMA ? 'The database' : `The schema ${schema}`
+    throw new OncueError('MIGRATION_NEEDED', `${where} lacks ${list(pending)}`, { details: { pending } })
+  }
+  return named('newer')
+}
+
+/** The functions are installed together with the last migration: no moment has the tables without them. */
+async function applyNext(
+  ledger: Ledger,
+  known: readonly Migration[],
+  functions: FunctionSet | null,
+): Promise<MigrationStep[]> {
+  const applied = await ledger.open()
+  verify(known, applied)
+  const [next, ...later] = pendingOf(known, applied)
+  const steps: MigrationStep[] = []
+  if (next) {
+    refuseUnknown(newerOf(known, applied))
+    const step = timed(next.name, async () => {
+      await execute(ledger, next.name, 'migration.sql', next.up)
+      await ledger.record(next)
+    })
+    steps.push(await step)
+  }
+  if (later.length === 0 && functions && (await lacks(ledger, functions)))
+    steps.push(await installFunctions(ledger, functions, String(known.at(-1)?.name)))
+  return steps
+}
+
+async function lacks(
+  database: Pick<MigrationDatabase, 'hasFunctions'>,
+  functions: FunctionSet | null,
+): Promise<boolean> {
+  return functions !== null && !(await database.hasFunctions(functions.hash))
+}
+
+const stepName = (hash: string) => `functions_${hash}`
+
+function installFunctions(ledger: Ledger, functions: FunctionSet, needs: string): Promise<MigrationStep> {
+  const { hash } = functions
+  const name = stepName(hash)
+  return timed(name, async () => {
+    await execute(ledger, name, 'functions.sql', installable(functions))
+    await ledger.recordFunctions({ hash, release, needs })
+    await ledger.pointApi(functions)
+  })
+}
+
+/** The newest one, if this code may take it back. */
+function lastOf(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration | undefined {
+  verify(known, applied)
+  refuseUnknown(newerOf(known, applied))
+  const last = applied.at(-1)
+  return known.find(({ name }) => name === last?.name)
+}
+
+async function revertLast(
+  ledger: Ledger,
+  known: readonly Migration[],
+  force: boolean,
+): Promise<MigrationStep | null> {
+  const applied = await ledger.open()
+  const migration = lastOf(known, applied)
+  if (!migration) {
+    await ledger.remove()
+    return null
+  }
+  if (!force) await refuseLiveWorkers(ledger)
+  const { name, down } = migration
+  if (down === null)
+    throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
+  return timed(name, async () => {
+    const sets = (await ledger.functionSets()).filter(({ needs }) => needs >= name)
+    for (const { hash } of sets) await ledger.dropFunctions(hash)
+    if (sets.length > 0) await ledger.pointApi(await readFunctions())
+    await execute(ledger, name, 'down.sql', down)
+    await ledger.forget(name)
+    if (applied.length === 1) await ledger.remove()
+  })
+}
+
+async function refuseLiveWorkers(ledger: Ledger): Promise<void> {
+  const live = await ledger.liveWorkers()
+  if (live === 0) return
+  const message = `${live} ${live === 1 ? 'worker runs' : 'workers run'} on this database`
+  throw new OncueError('INVALID_STATE', message, {
+    hint: 'Stop them first. With --force it is rolled back beneath them, and whatever they do fails.',
+    details: { liveWorkers: live },
+  })
+}
+
+async function execute(ledger: Ledger, name: string, file: string, sql: string): Promise<void> {
+  for (const statement of splitStatements(sql)) {
+    try {
+      await ledger.execute(statement.text)
+    } catch (cause) {
+      const line = lineOf(statement, cause, ledger)
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new OncueError('MIGRATION_FAILED', `${name} failed at ${file}:${line}: ${reason}`, {
+        cause,
+        details: { migration: name, file, line },
+      })
+    }
+  }
+}
+
+/** Postgres gives the exact place of some errors, as a character of the statement, counted from 1. */
+function lineOf({ text, line }: Statement, cause: unknown, { rename }: Ledger): number {
+  const position = Number((cause as { position?: unknown } | null)?.position ?? 1)
+  return (
+    line +
+    rename(text)
+      .slice(0, position - 1)
+      .split('\n').length -
+    1
+  )
+}
+
+/** A database whose past is not the one we know is left alone. */
+function verify(known: readonly Migration[], applied: readonly AppliedMigration[]): void {
+  const named = (wanted: MigrationState) =>
+    applied.filter(({ name }) => stateOf(name, known, applied) === wanted)
+  refuseUnknown(named('breaking').map(({ name }) => name))
+  const [changed] = named('changed')
+  if (changed) {
+    throw new OncueError('MIGRATION_CHANGED', `${changed.name} was changed after it had been applied`, {
+      details: { migration: changed.name },
+    })
+  }
+}
+
+function isUpToDate(known: readonly Migration[], applied: readonly AppliedMigration[] | null): boolean {
+  if (!applied) return false
+  verify(known, applied)
+  return pendingOf(known, applied).length === 0
+}
+
+function pendingOf(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  return known.filter(({ name }) => !applied.some((record) => record.name === name))
+}
+
+/** Nothing is put before these, and nothing behind them is taken away. */
+function newerOf(known: readonly Migration[], applied: readonly AppliedMigration[]): string[] {
+  return applied.flatMap(({ name }) => (known.some((file) => file.name === name) ? [] : [name]))
+}
+
+function refuseUnknown(unknown: readonly string[]): void {
+  if (unknown.length === 0) return
+  throw new OncueError(
+    'SCHEMA_TOO_NEW',
+    `The database has ${list(unknown)}, which this version does not know`,
+    {
+      details: { unknown },
+    },
+  )
+}
+
+function stateOf(
+  name: string,
+  known: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): MigrationState {
+  const file = known.find((migration) => migration.name === name)
+  const record = applied.find((migration) => migration.name === name)
+  if (!record) return 'pending'
+  if (!file) return known.some((migration) => migration.name === record.needs) ? 'newer' : 'breaking'
+  return file.checksum === record.checksum ? 'applied' : 'changed'
+}
+
+function knownMigrations(url: string, { folder }: MigrateOptions): Promise<Migration[]> {
+  return readMigrations(folder ?? migrationsFolder(dialectOf(url)))
+}
+
+async function knownFunctions(
+  url: string,
+  { folder, functions }: MigrateOptions,
+): Promise<FunctionSet | null> {
+  if (functions || folder || dialectOf(url) === 'sqlite') return functions ?? null
+  return readFunctions()
+}
+
+async function openForWriting(url: string, options: MigrateOptions): Promise<MigrationDatabase> {
+  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, true)
+  return (await database) as MigrationDatabase
+}
+
+async function openExisting(url: string, options: MigrateOptions): Promise<MigrationDatabase | null> {
+  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, false)
+}
+
+/** Drivers are imported only for the dialect in use. */
+async function openPostgres(
+  url: string,
+  { schema, runtime = systemRuntime }: MigrateOptions,
+): Promise<MigrationDatabase> {
+  return (await import('../postgres/migrate.ts')).openPostgres(url, toSchema(schema), runtime)
+}
+
+async function openSqlite(
+  url: string,
+  { schema, runtime = systemRuntime }: MigrateOptions,
+  create: boolean,
+): Promise<MigrationDatabase | null> {
+  return (await import('../sqlite/migrate.ts')).openSqlite(sqliteFile(url), toSchema(schema), create, runtime)
+}
+
+async function using<D extends MigrationDatabase | null, T>(
+  opening: Promise<D>,
+  work: (database: D) => Promise<T>,
+): Promise<T> {
+  const database = await opening
+  try {
+    return await work(database)
+  } finally {
+    await database?.close()
+  }
+}
+
+/** By the real clock, also in a simulation: it is what the database took. */
+async function timed(name: string, work: () => Promise<void>): Promise<MigrationStep> {
+  const start = systemRuntime.monotonic()
+  await work()
+  return { name, ms: Math.round(systemRuntime.monotonic() - start) }
+}
+
+function list(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
+}

@@ -1,0 +1,124 @@
+import { createHash, randomInt } from 'node:crypto'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
+import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
+import { z } from 'zod'
+import { isUuid } from '../../uuid.ts'
+import type { Sql } from '../sql.ts'
+import { readToken, type StoredToken, toJson, tokenHashSchema, tokenNameSchema, USABLE } from './tokens.ts'
+import type { PairingStore } from './types.ts'
+
+/** Without what is taken for something else when it is read aloud or typed: 0 and O, 1, I and L. */
+const LETTERS = '23456789ABCDEFGHJKMNPQRSTUVWXYZ'
+/** 31⁹ is about 2⁴⁴: a thousand guesses a second for five minutes find one code in ninety million. */
+const CODE_LENGTH = 9
+const GROUP = /.{3}(?=.)/g
+
+/** Those that ended are kept a day, for whoever asks what became of them. */
+const KEPT_MS = 86_400_000
+const MAX_VALID_MS = 86_400_000
+
+const pairingSchema = z.strictObject({
+  role: roleSchema.exclude(['producer']),
+  allowedTopics: allowedTopicsSchema.optional(),
+  allowedQueues: allowedQueuesSchema.optional(),
+  makerId: z.uuid().nullish(),
+  deviceUntil: z.date().nullish(),
+  createdBy: z.string().min(1).max(LIMITS.keyLength),
+  validMs: z.int().min(1).max(MAX_VALID_MS),
+})
+
+const deviceSchema = z.strictObject({
+  code: z.string().max(100),
+  name: tokenNameSchema,
+  hash: tokenHashSchema,
+  idleMs: z.int().min(1).optional(),
+})
+
+/** Written once for both databases. */
+export function createPairings(sql: Sql): PairingStore {
+  return {
+    async create(pairing) {
+      const parsed = pairingSchema.safeParse(pairing)
+      if (!parsed.success) throw toInputError(parsed.error, 'pairing', pairing)
+      assertText(pairing.createdBy, 'pairing.createdBy')
+      const { role, allowedTopics, allowedQueues, makerId, deviceUntil, createdBy, validMs } = parsed.data
+      const now = await sql.now()
+      const [id, code, expiresAt] = [newJobId(now.getTime()), newCode(), new Date(now.getTime() + validMs)]
+      await sql.run(
+        {
+          text: 'delete from {pairings} where expires_at < ?',
+          values: [new Date(now.getTime() - KEPT_MS)],
+        },
+        {
+          text: `insert into {pairings}
+              (id, code_hash, role, allowed_topics, allowed_queues, maker_id, device_until, created, created_by,
+                expires_at)
+            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          values: [
+            ...[id, hashOf(code), role, toJson(allowedTopics), toJson(allowedQueues)],
+            ...[makerId ?? null, deviceUntil ?? null, now, createdBy, expiresAt],
+          ],
+        },
+      )
+      return { id, code, expiresAt }
+    },
+
+    async exchange(device) {
+      const parsed = deviceSchema.safeParse(device)
+      // Without the value: it may be most of a code.
+      if (!parsed.success) throw toInputError(parsed.error, 'device', undefined)
+      assertText(device.name, 'device.name')
+      const now = await sql.now()
+      const id = newJobId(now.getTime())
+      const { idleMs } = parsed.data
+      const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
+      // Only the one that took the code finds itself in the row.
+      const made = await sql.run(
+        {
+          text: `update {pairings} set used_at = ?, device_id = ?
+            where code_hash = ? and used_at is null and expires_at > ?
+              and (device_until is null or device_until > ?)
+              and (maker_id is null or exists (select 1 from {tokens} t where t.id = maker_id and ${USABLE}))`,
+          values: [now, id, hashOf(device.code), now, now, now, now],
+        },
+        {
+          // No longer than what made the code.
+          text: `insert into {tokens} (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id,
+              created, created_by, expires_at, idle_until)
+            select p.device_id, 'device', ?, p.role, ?, p.allowed_topics, p.allowed_queues, p.maker_id,
+              p.used_at, p.created_by,
+              coalesce(p.device_until, (select t.expires_at from {tokens} t where t.id = p.maker_id)), ?
+            from {pairings} p where p.device_id = ?`,
+          values: [device.name, device.hash, idleUntil, id],
+        },
+      )
+      const token = made > 0 ? await find('t.id = ?', id) : null
+      if (!token) throw new OncueError('PAIRING_REFUSED', 'This code cannot be used')
+      return token
+    },
+
+    async deviceOf(id) {
+      return isUuid(id) ? find('t.id = (select device_id from {pairings} where id = ?)', id) : null
+    },
+  }
+
+  async function find(condition: string, value: string) {
+    const [row] = await sql.all<StoredToken>({
+      text: `select t.* from {tokens} t where ${condition}`,
+      values: [value],
+    })
+    return row ? readToken(sql, row) : null
+  }
+}
+
+function newCode(): string {
+  const letters = Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)])
+  return letters.join('').replace(GROUP, '$&-')
+}
+
+function hashOf(code: string): string {
+  return createHash('sha256')
+    .update(code.toUpperCase().replace(/[^0-9A-Z]/g, ''))
+    .digest('hex')
+}

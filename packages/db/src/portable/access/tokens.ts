@@ -1,0 +1,157 @@
+import { LIMITS, OncueError } from '@oncue/core'
+import { z } from 'zod'
+import { isUuid } from '../../uuid.ts'
+import type { PortableStatement, Sql } from '../sql.ts'
+import type { TokenRow, TokenStore } from './types.ts'
+
+/** Fixed, so that of many processes that start together one makes it. */
+const FIRST_ADMIN = '00000000-0000-7000-8000-000000000001'
+
+const MINUTE_MS = 60_000
+
+export type StoredToken = {
+  readonly id: string
+  readonly kind: TokenRow['kind']
+  readonly name: string
+  readonly role: TokenRow['role']
+  readonly hash: string
+  readonly allowed_topics: unknown
+  readonly allowed_queues: unknown
+  readonly parent_id: string | null
+  readonly created: unknown
+  readonly created_by: string | null
+  readonly expires_at: unknown
+  readonly idle_until: unknown
+  readonly last_used: unknown
+  readonly revoked_at: unknown
+}
+
+export const tokenNameSchema = z.string().min(1).max(LIMITS.keyLength)
+export const tokenHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
+
+/** Neither `t` nor what it was made by, nor what that was made by, has ended. Takes the time twice. */
+export const USABLE = `not exists (
+  with recursive line as (
+    select t.parent_id, t.revoked_at, t.expires_at, t.idle_until
+    union all
+    select p.parent_id, p.revoked_at, p.expires_at, p.idle_until from {tokens} p join line on p.id = line.parent_id)
+  select 1 from line where revoked_at is not null or expires_at <= ? or idle_until <= ?)`
+
+/** All that was made by a token, and by those. */
+const MADE_BY = `with recursive made as (
+    select m.id from {tokens} m where m.parent_id = ?
+    union all
+    select m.id from {tokens} m join made on m.parent_id = made.id)
+  select id from made`
+
+export function readToken(sql: Sql, row: StoredToken): TokenRow {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    role: row.role,
+    allowedTopics: sql.json(row.allowed_topics) as TokenRow['allowedTopics'],
+    allowedQueues: sql.json(row.allowed_queues) as TokenRow['allowedQueues'],
+    parentId: row.parent_id,
+    created: sql.time(row.created) as Date,
+    createdBy: row.created_by,
+    expiresAt: sql.time(row.expires_at),
+    idleUntil: sql.time(row.idle_until),
+    lastUsed: sql.time(row.last_used),
+    revokedAt: sql.time(row.revoked_at),
+  }
+}
+
+export const unknownToken = (id: string) =>
+  new OncueError('TOKEN_NOT_FOUND', `There is no token ${JSON.stringify(id)}`)
+
+export const toJson = (names: readonly string[] | null | undefined) => (names ? JSON.stringify(names) : null)
+
+/** Written once for both databases. */
+export function createTokens(sql: Sql): TokenStore {
+  const revokeMadeBy = (parentId: string, now: Date, condition = ''): PortableStatement => ({
+    text: `update {tokens} set revoked_at = ? where id in (${MADE_BY}) and revoked_at is null ${condition}`,
+    values: [now, parentId],
+  })
+
+  const insertFirstAdmin = (hash: string, now: Date): PortableStatement => ({
+    text: `insert into {tokens} (id, kind, name, role, hash, created) values (?, 'token', 'admin', 'admin', ?, ?)
+      on conflict do nothing`,
+    values: [FIRST_ADMIN, hash, now],
+  })
+
+  return {
+    async createFirstAdmin(hash) {
+      return (await sql.run(insertFirstAdmin(hash, await sql.now()))) > 0
+    },
+
+    async setAdmin(hash) {
+      const now = await sql.now()
+      const unknown = 'not exists (select 1 from {tokens} o where o.hash = ?)'
+      const madeByIt = revokeMadeBy(FIRST_ADMIN, now, `and ${unknown}`)
+      await sql.run(
+        insertFirstAdmin(hash, now),
+        {
+          text: `update {tokens} set role = 'admin', allowed_topics = null, allowed_queues = null,
+              expires_at = null, revoked_at = null
+            where hash = ?`,
+          values: [hash],
+        },
+        { ...madeByIt, values: [...(madeByIt.values ?? []), hash] },
+        {
+          text: `update {tokens} set hash = ?, role = 'admin', expires_at = null, revoked_at = null, last_used = null
+            where id = ? and ${unknown}`,
+          values: [hash, FIRST_ADMIN, hash],
+        },
+      )
+    },
+
+    async find(hash) {
+      const now = await sql.now()
+      const [row] = await sql.all<StoredToken>({
+        text: `select t.* from {tokens} t where t.hash = ? and ${USABLE}`,
+        values: [hash, now, now],
+      })
+      return row ? { ...readToken(sql, row), hash: row.hash } : null
+    },
+
+    async usable(ids) {
+      const known = ids.filter(isUuid)
+      if (known.length === 0) return new Set()
+      const now = await sql.now()
+      const rows = await sql.all<{ id: string }>({
+        text: `select t.id from {tokens} t where t.id in (${known.map(() => '?').join(', ')}) and ${USABLE}`,
+        values: [...known, now, now],
+      })
+      return new Set(rows.map(({ id }) => id))
+    },
+
+    async revoke(id) {
+      if (!isUuid(id)) throw unknownToken(id)
+      const now = await sql.now()
+      const devices = await sql.all({
+        text: `select t.id from {tokens} t where t.kind = 'device' and t.id in (${MADE_BY}) and ${USABLE}`,
+        values: [id, now, now],
+      })
+      const revoked = await sql.run(revokeMadeBy(id, now), {
+        text: 'update {tokens} set revoked_at = coalesce(revoked_at, ?) where id = ?',
+        values: [now, id],
+      })
+      if (revoked === 0) throw unknownToken(id)
+      return { devices: devices.length }
+    },
+
+    async touch(id, idleMs) {
+      const now = await sql.now()
+      const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
+      await sql.run({
+        // Who uses a session of a device uses the device.
+        text: `update {tokens} set last_used = ?, idle_until = case when kind = 'device' then ? else idle_until end
+          where (id = ? or (kind = 'device'
+              and id = (select s.parent_id from {tokens} s where s.id = ? and s.kind = 'session')))
+            and (last_used is null or last_used <= ?) and (idle_until is null or idle_until > ?)`,
+        values: [now, idleUntil, id, id, new Date(now.getTime() - MINUTE_MS), now],
+      })
+    },
+  }
+}

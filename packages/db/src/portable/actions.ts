@@ -1,0 +1,157 @@
+import { isOncueError, type JobId, OncueError } from '@oncue/core'
+import type { OperationAction } from '@oncue/core/wire'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+import type { ActionFilter, ActionOptions, ActionReport, JobFilter, Target } from '../store.ts'
+import { isUuid } from '../uuid.ts'
+import type { Place } from './reads/cursor.ts'
+import type { Batch } from './reads/list.ts'
+
+/** How many jobs one transaction touches. */
+export const BATCH = 500
+/** Jobs that are being claimed or settled this moment are looked at again, a few times. */
+export const BUSY_ATTEMPTS = 5
+const BUSY_DELAY_MS = 20
+
+/** What one transaction does. */
+export type ActionBatch = {
+  readonly action: OperationAction
+  readonly ids: readonly JobId[]
+  readonly asOf: Date | null
+  readonly by: string | null
+}
+
+export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
+
+type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
+type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
+
+type ActionAccess = {
+  readonly now: () => Promise<Date>
+  readonly match: Match
+  readonly run: Act
+  readonly runtime?: Runtime | undefined
+}
+
+/** People's actions, on ids or on all that a filter matched at a moment, in batches that block nobody for long. */
+export async function act(
+  target: Target,
+  options: ActionOptions,
+  { now, match, run, runtime = systemRuntime }: ActionAccess,
+): Promise<ActionReport> {
+  assertTarget(target)
+  const skipped: Record<string, number> = {}
+  let done = 0
+  const add = (reason: string, count: number) => {
+    if (reason === 'done') done += count
+    else if (count > 0) skipped[reason] = (skipped[reason] ?? 0) + count
+  }
+  const by = options.by ?? null
+  try {
+    for await (const { ids, asOf } of batches(target, options.asOf, now, match)) {
+      const known = ids.filter(isUuid)
+      add('JOB_NOT_FOUND', ids.length - known.length)
+      for (const { reason, count } of await whileBusy(known, (left) => run(left, asOf, by), runtime))
+        add(reason, count)
+    }
+  } catch (error) {
+    throw withReport(error, { done, skipped })
+  }
+  return { done, skipped }
+}
+
+/** The batches before the one that failed stay done, and whoever asked should know. */
+function withReport(error: unknown, report: ActionReport): unknown {
+  if (!isOncueError(error) || report.done === 0) return error
+  const { code, message, hint, details } = error
+  return new OncueError(code, message, { hint, details: { ...details, ...report }, cause: error.cause })
+}
+
+async function* batches(target: Target, asOf: Date | undefined, now: () => Promise<Date>, match: Match) {
+  if (isIds(target)) {
+    const ids = [...new Set(target)]
+    for (let i = 0; i < ids.length; i += BATCH) yield { ids: ids.slice(i, i + BATCH), asOf: asOf ?? null }
+    return
+  }
+  const filter = 'all' in target ? {} : target
+  const moment = asOf ?? (await now())
+  let after: Place | null = null
+  do {
+    const found: Batch = await match(filter, moment, after, BATCH)
+    yield { ids: found.ids, asOf: moment }
+    after = found.next
+  } while (after)
+}
+
+async function whileBusy(
+  ids: readonly JobId[],
+  run: (ids: readonly JobId[]) => Promise<Acted[]>,
+  runtime: Runtime,
+): Promise<Acted[]> {
+  const settled: Acted[] = []
+  let left = ids
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const acted = await run(left)
+    const busy = acted.find((entry) => entry.reason === 'BUSY')
+    settled.push(...acted.filter((entry) => entry !== busy))
+    if (!busy?.ids) break
+    if (attempt === BUSY_ATTEMPTS) return [...settled, busy]
+    left = busy.ids
+    await runtime.sleep(BUSY_DELAY_MS * attempt)
+  }
+  return settled
+}
+
+const CONDITIONS: { readonly [Name in keyof Required<JobFilter>]: true } = {
+  status: true,
+  queue: true,
+  topic: true,
+  meta: true,
+  fingerprint: true,
+  createdFrom: true,
+  createdTo: true,
+  idPrefix: true,
+  payloadText: true,
+}
+
+/** Refuses a target that says less than it seems to: it would reach jobs that nobody meant. */
+function assertTarget(target: Target): void {
+  if (isIds(target)) return
+  const given: Record<string, unknown> = { ...target }
+  const { all, ...conditions } = given
+  if ('all' in given) {
+    if (all !== true || Object.keys(conditions).length > 0)
+      throw refused('target.all must be true, with no condition beside it')
+    return
+  }
+  for (const [name, value] of Object.entries(conditions)) {
+    if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is no condition of a filter`)
+    if (value === undefined || value === null)
+      throw refused(`target.${name} is ${value}, which would mean every job`)
+    const isEmpty = typeof value === 'string' ? value.trim() === '' : isPlainAndEmpty(value)
+    if (isEmpty) throw refused(`target.${name} is empty, which would mean every job`)
+  }
+  if (Object.keys(conditions).length === 0)
+    throw refused('target has no condition, which would mean every job')
+}
+
+function isPlainAndEmpty(value: unknown): boolean {
+  return typeof value === 'object' && !(value instanceof Date) && Object.keys(value ?? {}).length === 0
+}
+
+function refused(message: string): OncueError {
+  return new OncueError('INVALID_INPUT', message, {
+    hint: 'Leave out what does not count, or write { all: true } to mean every job.',
+  })
+}
+
+/** The conditions of a filter that are there, checked as a target. */
+export function toTarget(filter: JobFilter): ActionFilter {
+  const conditions = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const target = Object.fromEntries(conditions) as ActionFilter
+  assertTarget(target)
+  return target
+}
+
+function isIds(target: Target): target is readonly JobId[] {
+  return Array.isArray(target)
+}

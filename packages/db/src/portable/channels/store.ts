@@ -1,0 +1,48 @@
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
+import { z } from 'zod'
+import { isUuid } from '../../uuid.ts'
+import { USABLE } from '../access/tokens.ts'
+import type { Sql } from '../sql.ts'
+import type { ChannelStore } from './types.ts'
+
+const pushSchema = z.strictObject({ pushToken: z.string().min(1).max(LIMITS.keyLength) })
+
+/** Portable SQL: two writes that are one transaction, and depend on whether the device can be used. */
+export function createChannels(sql: Sql): ChannelStore {
+  return {
+    async setPush(tokenId, pushToken) {
+      if (pushToken === null) {
+        if (isUuid(tokenId))
+          await sql.run({ text: 'delete from {channels} where token_id = ?', values: [tokenId] })
+        return
+      }
+      const parsed = pushSchema.safeParse({ pushToken })
+      if (!parsed.success) throw toInputError(parsed.error, 'push', { pushToken })
+      assertText(pushToken, 'push.pushToken')
+      const now = await sql.now()
+      const written = isUuid(tokenId)
+        ? await sql.run(
+            {
+              // Also what devices left behind that were revoked.
+              text: `delete from {channels} where kind = 'push' and ((address = ? and token_id <> ?)
+                or token_id in (select id from {tokens} where revoked_at is not null))`,
+              values: [pushToken, tokenId],
+            },
+            {
+              // An app says at every start what it is reached by. As long as that is the same, so is how it went.
+              text: `insert into {channels} as c (id, kind, name, address, token_id, enabled, created)
+                select ?, 'push', t.name, ?, t.id, ?, ? from {tokens} t
+                where t.id = ? and t.kind = 'device' and ${USABLE}
+                on conflict (token_id) do update set address = excluded.address,
+                  last_error = case when c.address = excluded.address then c.last_error end,
+                  failing_since = case when c.address = excluded.address then c.failing_since end`,
+              values: [newJobId(now.getTime()), pushToken, true, now, tokenId, now, now],
+            },
+          )
+        : 0
+      if (written === 0)
+        throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${JSON.stringify(tokenId)}`)
+    },
+  }
+}

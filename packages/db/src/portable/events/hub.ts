@@ -1,0 +1,163 @@
+import { isOncueError, OncueError } from '@oncue/core'
+import { Loop, type Timer } from '@oncue/runtime'
+import type { Subscription } from '../../store.ts'
+import type { Sql } from '../sql.ts'
+import { type EventRow, listedAfter, type Place, toEvent } from './sql.ts'
+import type { JobEvent } from './types.ts'
+import { Watcher } from './watcher.ts'
+
+export type HubOptions = {
+  /** How often everything is looked at, for those events that nobody is told of; 1 s. */
+  readonly pollMs?: number | undefined
+  /** Between two looks there is at least this long, however much is appended; 20 ms. */
+  readonly gapMs?: number | undefined
+  /** How many events a watcher gets at a time; 100. */
+  readonly page?: number | undefined
+}
+
+/** In one statement. */
+const MAX_PLACES = 500
+
+type PlacedRow = EventRow & { readonly after: number }
+
+/**
+ * One for all watchers of a store: one subscription to the news, and one query for all that may
+ * have something new and whose reader waits for it. Whoever does not read is not read for, so that
+ * a slow reader costs one page of memory and no more.
+ */
+export class EventHub {
+  readonly #sql: Sql
+  readonly #subscribe: (hear: (jobId: string | null) => void) => Promise<Subscription>
+  readonly #pollMs: number
+  readonly #page: number
+  readonly #reading: Loop
+  readonly #watchers = new Set<Watcher>()
+  #news: Promise<Subscription | undefined> | undefined
+  #poll: Timer | undefined
+  #closed = false
+
+  constructor(
+    sql: Sql,
+    subscribe: (hear: (jobId: string | null) => void) => Promise<Subscription>,
+    { pollMs = 1_000, gapMs = 20, page = 100 }: HubOptions = {},
+  ) {
+    this.#sql = sql
+    this.#subscribe = subscribe
+    this.#pollMs = pollMs
+    this.#page = page
+    this.#reading = new Loop({
+      what: 'reading events',
+      runtime: sql.runtime,
+      gapMs,
+      keepsAlive: true,
+      work: () => this.#look(),
+    })
+  }
+
+  watch(jobId: string, afterVersion: number, signal: AbortSignal): AsyncIterable<JobEvent> {
+    // Nothing happens before somebody reads, and each reader starts where it was told to.
+    return { [Symbol.asyncIterator]: () => new Watcher(jobId, afterVersion, signal, this) }
+  }
+
+  /** There may be new events of this job; null: of any. */
+  hear(jobId: string | null): void {
+    for (const watcher of this.#watchers) {
+      if (jobId === null || watcher.jobId === jobId) watcher.isStale = true
+    }
+    this.wanted()
+  }
+
+  enter(watcher: Watcher): void {
+    if (this.#closed) throw closed()
+    this.#watchers.add(watcher)
+    if (this.#watchers.size > 1) return
+    this.#poll = this.#sql.runtime.every(this.#pollMs, () => this.hear(null))
+    this.#poll.unref()
+    this.#reading.start()
+    this.#news = this.#subscribe((jobId) => this.hear(jobId)).then(
+      (news) => {
+        // For what came before it was heard of.
+        this.hear(null)
+        return news
+      },
+      // Without news there is still the poll.
+      () => undefined,
+    )
+  }
+
+  leave(watcher: Watcher): void {
+    if (!this.#watchers.delete(watcher) || this.#watchers.size > 0) return
+    this.#sql.runtime.cancel(this.#poll)
+    void this.#reading.stop()
+    void this.#unsubscribe()
+  }
+
+  /** A reader waits, or there is something new: look soon, with all who come in the same turn. */
+  wanted(): void {
+    if (this.#wanting().next().value) this.#reading.wake()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const watcher of [...this.#watchers]) watcher.fail(closed())
+    await this.#unsubscribe()
+  }
+
+  async #unsubscribe(): Promise<void> {
+    const news = this.#news
+    this.#news = undefined
+    await (await news)?.close()
+  }
+
+  *#wanting(): Generator<Watcher, undefined> {
+    for (const watcher of this.#watchers) if (watcher.isStale && watcher.isWaiting) yield watcher
+  }
+
+  /** With all who come in the same turn. Returns when to look again: when it is woken. */
+  async #look(): Promise<number> {
+    await this.#sql.runtime.sleep(0)
+    const watchers = new Map<string, Watcher[]>()
+    const places = new Map<string, Place>()
+    for (const watcher of this.#wanting()) {
+      const place = { jobId: watcher.jobId, after: watcher.version }
+      const key = keyOf(place.jobId, place.after)
+      if (!places.has(key) && places.size === MAX_PLACES) break
+      places.set(key, place)
+      watchers.set(key, [...(watchers.get(key) ?? []), watcher])
+      // What comes while the query is under way makes it stale again.
+      watcher.isStale = false
+    }
+    if (places.size > 0) await this.#read([...places.values()], watchers)
+    this.wanted()
+    return Number.POSITIVE_INFINITY
+  }
+
+  async #read(places: Place[], watchers: Map<string, Watcher[]>): Promise<void> {
+    const found = new Map<string, JobEvent[]>()
+    try {
+      const rows = await this.#sql.all<PlacedRow>(listedAfter(this.#sql.dialect, places, this.#page))
+      for (const row of rows) {
+        const key = keyOf(row.job_id, row.after)
+        const events = found.get(key) ?? []
+        found.set(key, events)
+        events.push(toEvent(this.#sql, row))
+      }
+    } catch (error) {
+      // A database that is away comes back, and the next poll finds what is missing.
+      if (isOncueError(error) && error.retryable) return
+      for (const watcher of [...watchers.values()].flat()) watcher.fail(error)
+      return
+    }
+    for (const [key, events] of found) {
+      for (const watcher of watchers.get(key) ?? []) watcher.give(events, events.length < this.#page)
+    }
+  }
+}
+
+function keyOf(jobId: string, after: number): string {
+  return `${jobId} ${after}`
+}
+
+function closed(): OncueError {
+  return new OncueError('STORE_CLOSED', 'This store was closed')
+}

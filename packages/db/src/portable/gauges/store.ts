@@ -1,0 +1,62 @@
+import { all, q } from '../reads/fragment.ts'
+import type { PortableStatement, Sql, Value } from '../sql.ts'
+import type { Gauge, GaugeStore, Look } from './types.ts'
+
+const KEPT_MS = 8 * 86_400_000
+
+/** Rows of one insert: far below the number of values that a statement may carry. */
+const CHUNK = 500
+
+/** The name under which the whole is stored: no queue has it. */
+const WHOLE = ''
+
+type StoredGauge = {
+  readonly minute: unknown
+  readonly queue: string
+  readonly waiting: number
+  readonly running: number
+  readonly oldest_ms: number
+  readonly workers: number
+  readonly slots: number
+}
+
+/** Written once for both databases. */
+export function createGauges(sql: Sql): GaugeStore {
+  return {
+    async record({ minute, whole, queues }) {
+      const rows: [string, Gauge][] = [[WHOLE, whole], ...queues]
+      const statements: PortableStatement[] = []
+      for (let from = 0; from < rows.length; from += CHUNK)
+        statements.push(insert(minute, rows.slice(from, from + CHUNK)))
+      const tooOld = new Date(minute.getTime() - KEPT_MS)
+      await sql.run(q`delete from {gauges} where minute < ${tooOld}`, ...statements)
+    },
+
+    async list({ from, to, queue }) {
+      const where = [q`minute >= ${from}`, q`minute < ${to}`]
+      if (queue !== undefined) where.push(q`queue in (${WHOLE}, ${queue ?? WHOLE})`)
+      const rows = await sql.all<StoredGauge>(
+        q`select minute, queue, waiting, running, oldest_ms, workers, slots from {gauges}
+          where ${all(where)} order by minute, queue`,
+      )
+      const looks: (Look & { readonly queues: Map<string, Gauge> })[] = []
+      for (const { minute, queue, oldest_ms: oldestMs, ...rest } of rows) {
+        const gauge = { ...rest, oldestMs }
+        // The whole comes first in its minute.
+        if (queue === WHOLE) looks.push({ minute: sql.time(minute) as Date, whole: gauge, queues: new Map() })
+        else looks.at(-1)?.queues.set(queue, gauge)
+      }
+      return looks
+    },
+  }
+}
+
+function insert(minute: Date, rows: readonly (readonly [string, Gauge])[]): PortableStatement {
+  return {
+    text: `insert into {gauges} (minute, queue, waiting, running, oldest_ms, workers, slots)
+      values ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ')} on conflict do nothing`,
+    values: rows.flatMap(([queue, { waiting, running, oldestMs, workers, slots }]): Value[] => [
+      ...[minute, queue, waiting, running, oldestMs, workers, slots],
+    ]),
+  }
+}

@@ -1,0 +1,50 @@
+import type { JobStatus } from '@oncue/core'
+import type { JobFilter, JobStats } from '../../store.ts'
+import type { Sql } from '../sql.ts'
+import { all, type Fragment, q, raw } from './fragment.ts'
+
+export type QueueAndTopic = Pick<JobFilter, 'queue' | 'topic'>
+
+type Counts = Record<JobStatus, number> & { readonly runs: number; readonly run_ms: number }
+
+/** `queue` and `topic` are columns of every table that counts jobs. */
+export function inQueueAndTopic({ queue, topic }: QueueAndTopic): Fragment {
+  return all([
+    ...(queue === undefined ? [] : [q`queue = ${queue}`]),
+    ...(topic === undefined ? [] : [q`topic = ${topic}`]),
+  ])
+}
+
+/** What history holds, as it was counted: added up already, or not yet. */
+export function counted(where: Fragment): Fragment {
+  return q`(
+    select queue, topic, completed, failed, cancelled, runs, run_ms from {totals} where ${where}
+    union all
+    select queue, topic, completed, failed, cancelled, length(runs), run_ms from {stat_deltas} where ${where})`
+}
+
+/** How many jobs there are in each state: exact, and of one moment, because it is one statement. */
+export async function countJobs(sql: Sql, filter: QueueAndTopic): Promise<Counts> {
+  const where = inQueueAndTopic(filter)
+  const sum = (column: string) => `cast(coalesce(sum(${column}), 0) as bigint) as ${column}`
+  const statement = q`select * from
+    (select count(*) filter (where status = 'blocked') as blocked, count(*) filter (where status = 'pending') as pending,
+       count(*) filter (where status = 'processing') as processing
+     from {jobs} where ${where}) live,
+    (select ${raw(['completed', 'failed', 'cancelled', 'runs', 'run_ms'].map(sum).join(', '))}
+     from ${counted(where)} c) finished`
+  const [row] = await sql.all<Counts>(statement)
+  return row ?? { ...NONE, runs: 0, run_ms: 0 }
+}
+
+const NONE = { blocked: 0, pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 }
+
+export async function stats(sql: Sql, filter: QueueAndTopic): Promise<JobStats> {
+  const { runs, run_ms, ...counts } = await countJobs(sql, filter)
+  const ended = counts.completed + counts.failed
+  return {
+    ...counts,
+    successRate: ended === 0 ? 1 : counts.completed / ended,
+    averageRunMs: runs === 0 ? 0 : run_ms / runs,
+  }
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { OncueError } from '@oncue/core'
+import { isUuid } from '../../uuid.ts'
+
+/** Where a job stands in every list. It never changes, whatever becomes of the job. */
+export type Place = { readonly created: Date; readonly id: string }
+
+/** Opaque to callers: the place of the last job that was shown, and which filter it was shown for. */
+export function encodeCursor({ created, id }: Place, filter: object): string {
+  return Buffer.from(JSON.stringify([created.getTime(), id, hashOf(filter)])).toString('base64url')
+}
+
+export function decodeCursor(cursor: string, filter: object): Place {
+  const [ms, id, hash] = parse(cursor)
+  if (!Number.isSafeInteger(ms) || typeof id !== 'string' || !isUuid(id))
+    throw new OncueError('INVALID_CURSOR', 'This is no cursor of a list')
+  if (hash !== hashOf(filter))
+    throw new OncueError('INVALID_CURSOR', 'This cursor belongs to a list with another filter')
+  return { created: new Date(ms as number), id }
+}
+
+export function assertPageSize(limit: number): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+    throw new OncueError('INVALID_INPUT', `limit must be from 1 to 1000, got ${String(limit)}`)
+}
+
+function parse(cursor: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(parsed) ? parsed : []
+  } catch {
+    return []
+  }
+}
+
+/** The same for filters that mean the same: absent and undefined, and in whatever order. */
+export function hashOf(filter: object): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(filter)))
+    .digest('base64url')
+    .slice(0, 12)
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, sorted(item)])
+}

@@ -1,0 +1,91 @@
+import { isFinished, JOB_STATUSES, type JobStatus, OncueError } from '@oncue/core'
+import type { JobFilter } from '../../store.ts'
+import type { Sql } from '../sql.ts'
+import { type Fragment, q, raw } from './fragment.ts'
+
+/** Refuses what no list can answer, before a database has to. */
+export function checkFilter(filter: JobFilter): void {
+  const { status, createdFrom, createdTo, payloadText } = filter
+  if (status !== undefined && !JOB_STATUSES.includes(status)) throw invalid('status', 'is no status of a job')
+  if (payloadText !== undefined && !createdFrom)
+    throw invalid('payloadText', 'needs createdFrom: it reads every payload of that time')
+  for (const [name, date] of Object.entries({ createdFrom, createdTo })) {
+    if (date && Number.isNaN(date.getTime())) throw invalid(name, 'is no valid date')
+  }
+  const { queue, topic, fingerprint, idPrefix, meta } = filter
+  const texts = { queue, topic, fingerprint, idPrefix, payloadText, meta: meta && JSON.stringify(meta) }
+  for (const [name, text] of Object.entries(texts)) {
+    if (text && /\0|\\u0000/.test(text)) throw invalid(name, 'has a NUL character, which no job can have')
+  }
+}
+
+export function invalid(field: string, why: string): OncueError {
+  return new OncueError('INVALID_INPUT', `${field} ${why}`)
+}
+
+export function mayBeLive({ status }: JobFilter): boolean {
+  return status === undefined || !isFinished(status)
+}
+
+export function mayHaveEnded({ status }: JobFilter, as: JobStatus): boolean {
+  return status === undefined ? true : status === as && isFinished(as)
+}
+
+/** What an index does not answer, as conditions on a row `x`. Queue, topic and times are left to the caller. */
+export function conditions(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
+  const { meta, idPrefix, payloadText } = filter
+  const found: Fragment[] = []
+  if (meta && Object.keys(meta).length > 0) found.push(hasMeta(dialect, meta))
+  if (idPrefix) {
+    const range = idRange(idPrefix)
+    found.push(range ? q`x.id between ${range.first} and ${range.last}` : raw('1 = 0'))
+  }
+  if (payloadText) found.push(hasText(dialect, payloadText))
+  return found
+}
+
+export function createdWithin(row: string, { createdFrom, createdTo }: JobFilter): Fragment[] {
+  const found: Fragment[] = []
+  if (createdFrom) found.push(q`${raw(row)}.created >= ${createdFrom}`)
+  if (createdTo) found.push(q`${raw(row)}.created < ${createdTo}`)
+  return found
+}
+
+/** The first and the last id that begin like this; undefined when none can. */
+function idRange(prefix: string): { first: string; last: string; digits: number } | undefined {
+  const digits = prefix.toLowerCase().replaceAll('-', '')
+  if (!/^[0-9a-f]{1,32}$/.test(digits)) return undefined
+  const uuid = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return { first: uuid(digits.padEnd(32, '0')), last: uuid(digits.padEnd(32, 'f')), digits: digits.length }
+}
+
+/** Ids of version 7 begin with their time: this many digits leave about a minute of it. */
+const NARROW_PREFIX = 8
+
+/** So few jobs can begin with it that sorting them all costs less than a walk; or none can. */
+export function narrowPrefix(prefix: string): boolean {
+  return (idRange(prefix)?.digits ?? NARROW_PREFIX) >= NARROW_PREFIX
+}
+
+function hasMeta(dialect: Sql['dialect'], meta: NonNullable<JobFilter['meta']>): Fragment {
+  if (dialect === 'postgres') return q`x.meta @> cast(${JSON.stringify(meta)} as jsonb)`
+  // By json_each, because a path cannot spell every key; by type, because true is not 1.
+  const entries = Object.entries(meta).map(([key, value]) => {
+    const types = { string: `('text')`, number: `('integer', 'real')`, boolean: `('true', 'false')` }
+    const type = raw(types[typeof value as keyof typeof types])
+    return q`exists (select 1 from json_each(x.meta) e where e.key = ${key} and e.type in ${type} and e.value = ${value})`
+  })
+  return entries.reduce((a, b) => q`${a} and ${b}`)
+}
+
+/** A payload is kept as the JSON text that was sent; those over the inline limit in a table of their own. */
+function hasText(dialect: Sql['dialect'], text: string): Fragment {
+  const find = raw(dialect === 'postgres' ? 'strpos' : 'instr')
+  const within = (column: string) => {
+    const json = raw(`cast(${column} as text)`)
+    // A person means what the value says, or copies a piece of the JSON.
+    return q`(${find}(${json}, ${text}) > 0 or ${find}(${json}, ${JSON.stringify(text).slice(1, -1)}) > 0)`
+  }
+  return q`case when x.payload is not null then ${within('x.payload')} else exists (
+    select 1 from {payloads} p where p.job_id = x.id and p.part = 'payload' and ${within('p.data')}) end`
+}

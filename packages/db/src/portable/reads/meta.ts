@@ -1,0 +1,68 @@
+import type { JobFilter } from '../../store.ts'
+import type { Sql } from '../sql.ts'
+import type { Place } from './cursor.ts'
+import { createdWithin } from './filter.ts'
+import { all, type Fragment, q, raw } from './fragment.ts'
+import { timeOf } from './summary.ts'
+
+/** An entry of a job's meta as job_meta has it. */
+export type MetaEntry = { readonly key: string; readonly value: string }
+
+const NEWEST_FIRST = raw('order by m.created desc, m.job_id desc')
+
+/** Of an entry `e` of json_each: its row on SQLite; the function meta_entries makes it on Postgres. */
+export const META_ROW = {
+  key: `substr(e.key, 1, 200)`,
+  value: `substr(CASE e.type WHEN 'text' THEN json_quote(e.value) WHEN 'true' THEN e.type WHEN 'false' THEN e.type ELSE e.value END, 1, 200)`,
+  /** It has one: it is a text, a number, true or false. */
+  where: `e.atom IS NOT NULL`,
+}
+
+/** The entries that a filter asks for, each with how many jobs have it, counted up to a limit, and with the moment of the nth. */
+export function entriesStatement(
+  dialect: Sql['dialect'],
+  filter: JobFilter,
+  { limit, nth }: { readonly limit: number; readonly nth: number },
+): Fragment {
+  const json = JSON.stringify(filter.meta)
+  const { key, value, where } = META_ROW
+  const entries =
+    dialect === 'postgres'
+      ? q`{meta_entries}(cast(${json} as jsonb))`
+      : q`(select ${raw(`${key} as key, ${value} as value`)} from json_each(${json}) e where ${raw(where)})`
+  const same = all([raw('m.key = w.key and m.value = w.value'), ...createdWithin('m', filter)])
+  return q`select w.key, w.value,
+    (select count(*) from (select 1 from {job_meta} m where ${same} ${NEWEST_FIRST} limit ${limit}) c) as n,
+    (select m.created from {job_meta} m where ${same} ${NEWEST_FIRST} limit 1 offset ${nth - 1}) as since
+    from ${entries} w`
+}
+
+/** Conditions on a row `m` of job_meta: it is of this entry, in the time of a filter, behind a place. */
+export function having(
+  { key, value }: MetaEntry,
+  filter: JobFilter,
+  after: Place | undefined,
+  direction: 'desc' | 'asc',
+): Fragment {
+  const beyond = raw(direction === 'desc' ? '<' : '>')
+  return all([
+    q`m.key = ${key} and m.value = ${value}`,
+    ...createdWithin('m', filter),
+    ...(after ? [q`(m.created, m.job_id) ${beyond} (${after.created}, ${after.id})`] : []),
+  ])
+}
+
+/** The moment of the nth job behind a place that has an entry; null when there are not so many. */
+export async function momentOf(
+  sql: Sql,
+  entry: MetaEntry,
+  filter: JobFilter,
+  after: Place | undefined,
+  nth: number,
+): Promise<Date | null> {
+  const where = having(entry, filter, after, 'desc')
+  const [row] = await sql.walk<{ created: unknown }>(
+    q`select m.created from {job_meta} m where ${where} ${NEWEST_FIRST} limit 1 offset ${nth - 1}`,
+  )
+  return row ? timeOf(sql, row.created) : null
+}

@@ -1,0 +1,94 @@
+import type { Durations, SeriesPoint, SeriesRequest } from '../../store.ts'
+import type { Sql } from '../sql.ts'
+import { addHistogram, addLetters, emptyHistogram, type Histogram, quantile } from '../stats/histogram.ts'
+import { inQueueAndTopic } from './counts.ts'
+import { invalid } from './filter.ts'
+import { type Fragment, q } from './fragment.ts'
+import { timeOf } from './summary.ts'
+
+type Row = {
+  readonly minute: unknown
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
+  readonly retried: number
+  /** JSON of counts when it was added up already, otherwise a letter for each run. */
+  readonly waits: string
+  readonly runs: string
+  readonly added: number
+}
+
+const MINUTE_MS = 60_000
+
+/** Histograms can be added up, percentiles cannot. */
+type Step = {
+  completed: number
+  failed: number
+  cancelled: number
+  retried: number
+  wait: Histogram
+  run: Histogram
+}
+
+/** From the first moment on, up to and without the last. */
+export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPoint[]> {
+  const { from, to, stepMinutes = 1 } = request
+  if (Number.isNaN(from.getTime()) || Number.isNaN(to.getTime()))
+    throw invalid('from and to', 'must be valid dates')
+  if (!Number.isInteger(stepMinutes) || stepMinutes < 1 || stepMinutes > 1_440)
+    throw invalid('stepMinutes', 'must be a whole number from 1 to 1440')
+  const stepMs = stepMinutes * MINUTE_MS
+  const steps = new Map<number, Step>()
+  for (const row of await sql.all<Row>(seriesStatement(request))) {
+    const minute = timeOf(sql, row.minute).getTime()
+    const at = minute - (minute % stepMs)
+    const step = steps.get(at) ?? {
+      completed: 0,
+      failed: 0,
+      cancelled: 0,
+      retried: 0,
+      wait: emptyHistogram(),
+      run: emptyHistogram(),
+    }
+    steps.set(at, step)
+    step.completed += row.completed
+    step.failed += row.failed
+    step.cancelled += row.cancelled
+    step.retried += row.retried
+    const add = row.added ? addJson : addLetters
+    add(step.wait, row.waits)
+    add(step.run, row.runs)
+  }
+  return [...steps].sort(([a], [b]) => a - b).map(toPoint)
+}
+
+/** One statement, so that what is being added up this moment is counted once. What was taken back still happened. */
+function seriesStatement({ from, to, queue, topic }: SeriesRequest): Fragment {
+  const where = q`minute >= ${from} and minute < ${to} and ${inQueueAndTopic({ queue, topic })}`
+  return q`select minute, completed, failed, cancelled, retried, cast(waits as text) as waits, cast(runs as text) as runs,
+      1 as added
+    from {stats} where ${where}
+    union all
+    select minute, completed, failed, cancelled, retried, waits, runs, 0
+    from {stat_deltas} where ${where} and (completed > 0 or failed > 0 or cancelled > 0 or retried > 0)`
+}
+
+function addJson(histogram: Histogram, json: string): void {
+  addHistogram(histogram, JSON.parse(json))
+}
+
+function toPoint([at, { completed, failed, cancelled, retried, wait, run }]: [number, Step]): SeriesPoint {
+  return {
+    minute: new Date(at),
+    completed,
+    failed,
+    cancelled,
+    retried,
+    wait: durations(wait),
+    run: durations(run),
+  }
+}
+
+function durations(counts: Histogram): Durations {
+  return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99), counts }
+}

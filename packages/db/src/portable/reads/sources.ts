@@ -1,0 +1,233 @@
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import type { JobFilter } from '../../store.ts'
+import type { Sql } from '../sql.ts'
+import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
+import type { Place } from './cursor.ts'
+import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
+import { all, type Fragment, join, q, raw } from './fragment.ts'
+import { having, type MetaEntry } from './meta.ts'
+import { distinctEnds, distinctTopics, each, newestPlaces, ONCE, type Scan } from './scan.ts'
+
+export type Selection = {
+  readonly filter: JobFilter
+  readonly direction: 'desc' | 'asc'
+  /** Only what comes after this place, in that direction. */
+  readonly after?: Place | undefined
+  /** Only what had ended, or was there, at that moment. */
+  readonly asOf?: Date | undefined
+  /** By this entry of their meta, and not topic by topic. */
+  readonly by?: MetaEntry | undefined
+  /** How many of each source are worth looking at. */
+  readonly limit: number
+}
+
+/** A query for the places of matching jobs, and the CTEs that it refers to. */
+export type Sources = { readonly ctes: readonly Fragment[]; readonly found: Fragment }
+
+/**
+ * Where the jobs that match can be: a union of short walks, one for each topic or queue and source, each in
+ * the order of the list and each by an index. Together they are one statement, and so one snapshot: a job
+ * that moves from live to history or back meanwhile is seen once. Null when nothing can match.
+ */
+export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Sources | null {
+  const builder = new Builder(dialect, selection)
+  const { idPrefix, fingerprint } = selection.filter
+  if (idPrefix && narrowPrefix(idPrefix)) {
+    builder.byId()
+  } else if (selection.by) {
+    builder.byMeta(selection.by)
+  } else {
+    builder.live()
+    if (fingerprint !== undefined) builder.failedWith(fingerprint)
+    else {
+      builder.completed()
+      builder.unsuccessful()
+    }
+  }
+  return builder.sources()
+}
+
+class Builder {
+  readonly #dialect: Sql['dialect']
+  readonly #selection: Selection
+  readonly #filter: JobFilter
+  readonly #order: Fragment
+  readonly #since: readonly Fragment[]
+  readonly #live: readonly Fragment[]
+  readonly #finished: readonly Fragment[]
+  readonly #ctes: Fragment[] = []
+  readonly #branches: Fragment[] = []
+
+  constructor(dialect: Sql['dialect'], selection: Selection) {
+    const { filter, direction, after, asOf } = selection
+    const { queue, topic, status, fingerprint, createdFrom, createdTo } = filter
+    this.#dialect = dialect
+    this.#selection = selection
+    this.#filter = filter
+    this.#order = raw(`x.created ${direction}, x.id ${direction}`)
+    this.#since = createdWithin('x', { createdFrom })
+    const both = [...conditions(dialect, filter), ...createdWithin('x', { createdTo })]
+    const beyond = raw(direction === 'desc' ? '<' : '>')
+    if (after) both.push(q`(x.created, x.id) ${beyond} (${after.created}, ${after.id})`)
+    if (queue !== undefined) both.push(q`x.queue = ${queue}`)
+    if (topic !== undefined) both.push(q`x.topic = ${topic}`)
+    // Those who act on everything do not mean what Oncue has to do itself.
+    if (asOf && queue === undefined && topic === undefined) both.push(q`x.queue <> ${INTERNAL_QUEUE}`)
+    const live = [...both]
+    const finished = [...both]
+    if (status) live.push(q`x.status = ${status}`)
+    // A job that is retried after the error counts too; one that got over it does not.
+    if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
+    if (asOf) live.push(q`x.created <= ${asOf}`)
+    if (asOf) live.push(...asItWas(filter, asOf))
+    // As an expression, so that no plan walks history_failed for it from the beginning of time.
+    if (asOf) finished.push(q`coalesce(x.finished_at, x.created) <= ${asOf}`)
+    this.#live = live
+    this.#finished = finished
+  }
+
+  live(): void {
+    if (!mayBeLive(this.#filter)) return
+    const index = { table: 'jobs', index: 'jobs_listed', where: raw(`x.topic <> ''`) } as const
+    const topics = this.#topics('live_topics', () => distinctTopics(this.#dialect, 'live_topics', index))
+    const where = all([index.where, raw('x.topic = o.topic'), ...this.#live])
+    this.#add(1, this.#walk(topics, { ...index, where }, ['topic']))
+  }
+
+  completed(): void {
+    if (!mayHaveEnded(this.#filter, 'completed')) return
+    const only = raw(`x.status = 'completed'`)
+    const place = raw('x.topic = o.topic and x.queue = o.queue')
+    // The index has of the queue what the migration says. Rows of another one with the same byte are passed over.
+    const byte = raw(this.#dialect === 'postgres' ? `${byteOf('x.queue')} = ${byteOf('o.queue')}` : '1 = 1')
+    const where = all([only, place, byte, ...this.#finished])
+    const scan = { table: 'history', index: 'history_completed', where } as const
+    this.#add(0, this.#walk(everCounted(this.#filter), scan, ['topic', 'queue', 'status']))
+  }
+
+  /**
+   * Topic, status and queue come from a CTE also where the filter knows them: given the status as a
+   * constant, Postgres without statistics may take one of the indexes on failed jobs instead, which
+   * have no topic in them.
+   */
+  unsuccessful(): void {
+    const { status, topic, queue } = this.#filter
+    if (!mayHaveEnded(this.#filter, 'failed') && !mayHaveEnded(this.#filter, 'cancelled')) return
+    this.#ctes.push(distinctEnds(this.#dialect, 'ends'))
+    const wanted = Object.entries({ status, topic, queue }).filter(([, value]) => value !== undefined)
+    const ends = all(wanted.map(([column, value]) => q`${raw(column)} = ${value ?? null}`))
+    const place = raw(
+      `x.status <> 'completed' and x.topic = o.topic and x.status = o.status and x.queue = o.queue`,
+    )
+    const where = all([place, ...this.#finished])
+    const scan = { table: 'history', index: 'history_unsuccessful', where } as const
+    const outer = q`(select topic, status, queue from ends where ${ends})`
+    this.#add(0, this.#walk(outer, scan, ['topic', 'status', 'queue']))
+  }
+
+  failedWith(fingerprint: string): void {
+    if (!mayHaveEnded(this.#filter, 'failed')) return
+    const where = all([q`x.status = 'failed' and x.fingerprint = ${fingerprint}`, ...this.#finished])
+    const scan = { table: 'history', index: 'history_fingerprint', where } as const
+    this.#add(0, this.#walk(ONCE, scan, ['status', 'fingerprint']))
+  }
+
+  /** By the primary key. */
+  byId(): void {
+    const rows = (table: string, where: readonly Fragment[]) =>
+      q`(select x.created, x.id from ${raw(`{${table}}`)} x where ${all([...where, ...this.#since])}) n`
+    if (mayBeLive(this.#filter)) this.#add(1, rows('jobs', this.#live))
+    if (this.#mayBeFinished()) this.#add(0, rows('history', this.#ended()))
+  }
+
+  /**
+   * One walk for live and finished jobs. Where each of them is is a scalar subquery, which no plan turns
+   * into a scan of the whole table.
+   */
+  byMeta(entry: MetaEntry): void {
+    const { filter, direction, after, limit } = this.#selection
+    const found = (live: 0 | 1, from: string, where: readonly Fragment[]) =>
+      q`(select ${raw(`${live} from ${from}`)} where x.id = w.id and x.created = w.created and ${all(where)})`
+    // Whether a job failed is looked up among the few that did: most of those that did not are never read.
+    const hint =
+      this.#isUnsuccessful() && this.#dialect === 'sqlite' ? 'indexed by {history_unsuccessful_id}' : ''
+    const places = [
+      ...(mayBeLive(filter) ? [found(1, '{jobs} x', this.#live)] : []),
+      ...(this.#mayBeFinished() ? [found(0, `{history} x ${hint}`, this.#ended())] : []),
+    ]
+    const where = having(entry, filter, after, direction)
+    const order = raw(`created ${direction}, id ${direction}`)
+    const have = q`select m.created, m.job_id as id from {job_meta} m where ${where} order by ${order}`
+    this.#branches.push(q`select live, created, id from (
+      select coalesce(${join(places, ', ')}, null) as live, w.created, w.id from (${have}) w) f
+      where live is not null order by ${order} limit ${limit}`)
+  }
+
+  sources(): Sources | null {
+    if (this.#branches.length === 0) return null
+    return { ctes: this.#ctes, found: join(this.#branches, '\nunion all\n') }
+  }
+
+  #mayBeFinished(): boolean {
+    const { status } = this.#filter
+    return status === undefined || mayHaveEnded(this.#filter, status)
+  }
+
+  #isUnsuccessful(): boolean {
+    const { status, fingerprint } = this.#filter
+    return fingerprint !== undefined || (status !== undefined && status !== 'completed')
+  }
+
+  /** What no index of a source has said already. */
+  #ended(): Fragment[] {
+    const { status, fingerprint } = this.#filter
+    const ended = [...this.#finished]
+    if (this.#isUnsuccessful()) ended.push(raw(`x.status <> 'completed'`))
+    if (status) ended.push(q`x.status = ${status}`)
+    if (fingerprint !== undefined) ended.push(q`x.status = 'failed' and x.fingerprint = ${fingerprint}`)
+    return ended
+  }
+
+  /** `known`: what the index tells of a job beside its place. */
+  #walk(outer: Fragment, scan: Omit<Scan, 'order' | 'limit'>, known: readonly (keyof JobFilter)[]): Fragment {
+    const { direction, limit, asOf } = this.#selection
+    const bounded = { ...scan, order: this.#order, limit }
+    const asked = Object.entries(this.#filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+    const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix']
+    const isCovered = direction === 'desc' && !asOf && asked.every((name) => knows.includes(name))
+    if (this.#dialect === 'sqlite' && isCovered) return newestPlaces(outer, bounded, this.#filter.createdFrom)
+    return each(this.#dialect, outer, { ...bounded, where: all([scan.where, ...this.#since]) })
+  }
+
+  /** The one topic that was asked for, or those that a CTE finds. */
+  #topics(name: string, cte: () => Fragment): Fragment {
+    if (this.#filter.topic !== undefined) return q`(select cast(${this.#filter.topic} as text) as topic)`
+    this.#ctes.push(cte())
+    return raw(name)
+  }
+
+  #add(live: 0 | 1, from: Fragment): void {
+    this.#branches.push(q`select ${raw(String(live))} as live, n.created, n.id from ${from}`)
+  }
+}
+
+/**
+ * What was put back, began to run or has failed since may match only now. A claim does not write `updated`, and
+ * every heartbeat does: a run that had begun by then had its status, and whatever error it is retried for.
+ */
+function asItWas({ status, fingerprint }: JobFilter, asOf: Date): Fragment[] {
+  const begun = q`x.started_at <= ${asOf}`
+  if (status === 'processing') return [begun]
+  if (status !== undefined) return [q`x.updated <= ${asOf}`]
+  if (fingerprint === undefined) return []
+  return [q`(x.status = 'processing' and ${begun} or x.updated <= ${asOf})`]
+}
+
+const byteOf = (queue: string) => `(hashtext(${queue}) >> 24)::"char"`
+
+/** Which topics were ever in which queues: whoever ends a job counts it in the same transaction. */
+function everCounted(filter: QueueAndTopic): Fragment {
+  const where = inQueueAndTopic(filter)
+  return q`(select topic, queue from {totals} where ${where}
+    union select topic, queue from {stat_deltas} where ${where})`
+}

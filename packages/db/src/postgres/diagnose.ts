@@ -1,0 +1,245 @@
+import type { Runtime } from '@oncue/runtime'
+import pg from 'pg'
+import { type Check, type Finding, fail, lookAll, ok, warn } from '../portable/finding.ts'
+import { toOncueError } from './errors.ts'
+import { hasSessions } from './pooler.ts'
+import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from './session.ts'
+
+/** SQL-standard function bodies came with 14. */
+const OLDEST_VERSION = 140_000
+const SKEW_MS = 1_000
+const LONG_TRANSACTION_S = 60
+const VERY_LONG_TRANSACTION_S = 1_800
+const MANY_DEAD_ROWS = 50_000
+/** A page for every job that it gives, one for each level of the index, and room for those not vacuumed yet. */
+const MANY_PAGES = 1_000
+
+/** Of a server that answers. `isMigrated` says whether our tables are there to be looked at. */
+export async function diagnosePostgres(
+  connectionString: string,
+  isMigrated: boolean,
+  schema: string,
+  runtime: Runtime,
+): Promise<Finding[]> {
+  const pool = new pg.Pool({
+    Client: clientFor(schema),
+    connectionString,
+    max: 2,
+    application_name: 'oncue doctor',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    onConnect: prepareSession,
+  })
+  pool.on('error', () => {})
+  const about = postgresChecks(pool, connectionString, schema, runtime)
+  try {
+    return await lookAll(isMigrated ? [...about.server, ...about.tables] : about.server, toOncueError)
+  } finally {
+    await pool.end()
+  }
+}
+
+function postgresChecks(
+  pool: pg.Pool,
+  url: string,
+  schema: string,
+  runtime: Runtime,
+): { server: readonly Check[]; tables: readonly Check[] } {
+  return {
+    server: [
+      ['version', () => version(pool)],
+      ['clock', () => clock(pool, runtime)],
+      ['pooler', () => pooler(pool, url)],
+      ['isolation', () => isolation(pool, url)],
+      ['connections', () => connections(pool)],
+      ['oldest transaction', () => oldestTransaction(pool)],
+    ],
+    tables: [
+      ['claim plan', () => claimPlan(pool, schema)],
+      ['dead rows', () => deadRows(pool, schema)],
+    ],
+  }
+}
+
+async function one<Row extends pg.QueryResultRow>(pool: pg.Pool, text: string): Promise<Row> {
+  const { rows } = await pool.query<Row>(text)
+  return rows[0] ?? Promise.reject(new Error(`no row: ${text}`))
+}
+
+async function version(pool: pg.Pool): Promise<Finding> {
+  const { number, name } = await one<{ number: number; name: string }>(
+    pool,
+    `select current_setting('server_version_num')::int as number, current_setting('server_version') as name`,
+  )
+  if (number >= OLDEST_VERSION) return ok('version', `Postgres ${name}`)
+  return fail('version', `Postgres ${name}`, 'Oncue needs Postgres 14 or newer: upgrade the server.')
+}
+
+async function clock(pool: pg.Pool, runtime: Runtime): Promise<Finding> {
+  // The first round trip opens the connection.
+  await one(pool, 'select 1')
+  const before = runtime.now()
+  const { now } = await one<{ now: Date }>(pool, 'select clock_timestamp() as now')
+  const after = runtime.now()
+  const off = Math.round(Math.max(0, now.getTime() - after, before - now.getTime()))
+  const direction = now.getTime() > after ? 'ahead of' : 'behind'
+  if (off <= SKEW_MS)
+    return ok('clock', `within a second of this host (a round trip takes ${after - before} ms)`)
+  return warn(
+    'clock',
+    `${(off / 1_000).toFixed(1)} s ${direction} this host`,
+    'Oncue goes by the clock of the database, but a runAt that this host computes is off by as much. Use `delay`, and let both hosts keep time by NTP.',
+  )
+}
+
+async function pooler(pool: pg.Pool, url: string): Promise<Finding> {
+  if (await hasSessions(url, pool)) return ok('pooler', 'none that hands out transactions')
+  return warn(
+    'pooler',
+    'a transaction pooler is in between',
+    'LISTEN and presence do not work through it: jobs are picked up by polling, and the runs of a dead worker wait for the end of their lease. Give workers a direct URL.',
+  )
+}
+
+/** As the server, the database or the role set it: our own connections have changed theirs. */
+async function isolation(pool: pg.Pool, url: string): Promise<Finding> {
+  const { level } = await one<{ level: string }>(
+    pool,
+    `select reset_val as level from pg_settings where name = 'default_transaction_isolation'`,
+  )
+  if (level === 'read committed') return ok('isolation', level)
+  const found = `${level} by default`
+  if (!(await hasSessions(url, pool))) {
+    return fail(
+      'isolation',
+      `${found}, behind a transaction pooler`,
+      "It cannot be set through the pooler, and workers refuse it: `alter role … set default_transaction_isolation = 'read committed'`.",
+    )
+  }
+  return warn(
+    'isolation',
+    found,
+    'Workers and the API ask for read committed on their own connections. Your transactions that enqueue with keys can fail with a serialization conflict (40001): repeat them.',
+  )
+}
+
+async function connections(pool: pg.Pool): Promise<Finding> {
+  const { used, max } = await one<{ used: number; max: number }>(
+    pool,
+    `select count(*)::int as used, current_setting('max_connections')::int as max
+     from pg_stat_activity where backend_type = 'client backend'`,
+  )
+  const found = `${used} of ${max} in use`
+  if (used < max * 0.8) return ok('connections', found)
+  return warn(
+    'connections',
+    found,
+    'Few are left for new workers: raise max_connections, or lower the pools of what is connected.',
+  )
+}
+
+async function oldestTransaction(pool: pg.Pool): Promise<Finding> {
+  const check = 'oldest transaction'
+  const { rows } = await pool.query<{ what: string; seconds: number }>(
+    `select what, extract(epoch from clock_timestamp() - since)::float8 as seconds from (
+       select format('pid %s (%s, %s)', pid, coalesce(nullif(application_name, ''), usename), state) as what, xact_start as since
+       from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid() and backend_type = 'client backend'
+       union all
+       select format('prepared transaction %s', gid), prepared from pg_prepared_xacts
+     ) t order by since limit 1`,
+  )
+  const { hidden } = await one<{ hidden: number }>(
+    pool,
+    `select count(*)::int as hidden from pg_stat_activity where query = '<insufficient privilege>'`,
+  )
+  const unseen = hidden ? `; ${hidden} sessions of other roles cannot be seen (grant pg_read_all_stats)` : ''
+  const [oldest] = rows
+  if (!oldest || oldest.seconds < LONG_TRANSACTION_S) {
+    return ok(check, (oldest ? `${oldest.what}, ${oldest.seconds.toFixed(1)} s` : 'none is open') + unseen)
+  }
+  const found = `${oldest.what} has been open for ${Math.round(oldest.seconds / 60)} min${unseen}`
+  const advice =
+    'While it is open vacuum removes nothing, and every queue in this database slows down. End it (pg_terminate_backend), and set idle_in_transaction_session_timeout.'
+  return oldest.seconds < VERY_LONG_TRANSACTION_S ? warn(check, found, advice) : fail(check, found, advice)
+}
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/**
+ * The part of a claim that looks for ready jobs, with the settings that the claim has, where most of
+ * them wait. It only reads: the function itself would take jobs.
+ */
+async function claimPlan(pool: pg.Pool, schema: string): Promise<Finding> {
+  const check = 'claim plan'
+  const client = await pool.connect()
+  try {
+    await client.query(
+      `begin read only; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off; set local jit = off`,
+    )
+    const { rows: busiest } = await client.query<{ queue: string; priority: number }>(
+      `select queue, priority from oncue.jobs where status = 'pending' and visible_at <= clock_timestamp()
+       group by queue, priority order by count(*) desc limit 1`,
+    )
+    const { queue = 'default', priority = 0 } = busiest[0] ?? {}
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      `explain (analyze, buffers, timing off, format json)
+       select j.id from oncue.jobs j
+       where j.queue = $1 and j.priority = $2::smallint and j.visible_at <= now()
+         and (j.locked_until is null or j.locked_until < now())
+       order by j.visible_at, j.id limit 10`,
+      [queue, priority],
+    )
+    const plan = rows[0]?.['QUERY PLAN'][0].Plan
+    const nodes = plan ? flatten(plan) : []
+    if (!nodes.some((node) => node['Index Name'] === 'jobs_ready')) {
+      const way = nodes.map((node) => node['Node Type']).join(', ')
+      return fail(
+        check,
+        `it does not use the index jobs_ready (${way})`,
+        `The index is missing or invalid: \`reindex index concurrently ${schema}.jobs_ready\`, or restore it from the migrations.`,
+      )
+    }
+    const pages = plan ? plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] : 0
+    const found = `by the index jobs_ready; ${pages} pages read for ten jobs of ${queue}`
+    if (pages <= MANY_PAGES) return ok(check, found)
+    return warn(
+      check,
+      found,
+      `Dead entries stand at the head of the index: look at the oldest transaction, then \`vacuum ${schema}.jobs\`.`,
+    )
+  } finally {
+    await client.query('rollback').catch(() => {})
+    client.release()
+  }
+}
+
+function flatten(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(flatten)]
+}
+
+async function deadRows(pool: pg.Pool, schema: string): Promise<Finding> {
+  const { live, dead, size, vacuumed } = await one<{
+    live: number
+    dead: number
+    size: string
+    vacuumed: Date | null
+  }>(
+    pool,
+    `select n_live_tup::float8 as live, n_dead_tup::float8 as dead, pg_size_pretty(pg_total_relation_size(relid)) as size,
+       greatest(last_vacuum, last_autovacuum) as vacuumed
+     from pg_stat_user_tables where relid = 'oncue.jobs'::regclass`,
+  )
+  const when = vacuumed ? `vacuumed ${vacuumed.toISOString().slice(0, 16)}Z` : 'never vacuumed'
+  const found = `${schema}.jobs: ${live} live and ${dead} dead rows, ${size}, ${when}`
+  if (dead < MANY_DEAD_ROWS || dead < 2 * live) return ok('dead rows', found)
+  return warn(
+    'dead rows',
+    found,
+    `Vacuum does not keep up: look at the oldest transaction, check that autovacuum is on, then \`vacuum ${schema}.jobs\`.`,
+  )
+}

@@ -1,0 +1,180 @@
+import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import type { Runtime } from '@oncue/runtime'
+import type { Pool } from 'pg'
+import { dueQueues } from '../portable/due-queues.ts'
+import { idsOf } from '../portable/keys.ts'
+import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from '../postgres/enqueue.ts'
+import { toOncueError as fromPostgres } from '../postgres/errors.ts'
+import { PostgresNotifier } from '../postgres/notifier.ts'
+import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
+import { enqueueSteps } from '../sqlite/enqueue/steps.ts'
+import { toOncueError as fromSqlite } from '../sqlite/errors.ts'
+import type { EnqueueOutcome, Store } from '../store.ts'
+import type { DialectName } from '../url.ts'
+import {
+  driveIn,
+  type PrismaTransaction,
+  type SqliteTransaction,
+  type Steps,
+  type Transaction,
+} from './transaction.ts'
+
+/** A `PrismaClient`, whatever its schema and its database. */
+export type PrismaHost = {
+  $transaction<T>(
+    work: (tx: PrismaTransaction) => Promise<T>,
+    options?: { maxWait?: number; timeout?: number },
+  ): Promise<T>
+}
+
+/** A `pg.Pool`. */
+export type PoolHost = {
+  connect(): Promise<{ query(sql: string, values: unknown[]): unknown; release(destroy?: boolean): void }>
+}
+
+/** A better-sqlite3 connection. */
+export type SqliteHost = SqliteTransaction & { readonly inTransaction: boolean; exec(sql: string): unknown }
+
+/** Where a queue writes. */
+export type Home = {
+  /** In a transaction of its own. */
+  alone(jobs: readonly NewJob[]): Promise<JobId[]>
+  /** In the caller's. */
+  within(tx: Transaction, jobs: readonly NewJob[]): Promise<JobId[]>
+}
+
+/** What a queue can write through. It stays its owner's: nothing else is opened, and nothing is closed. */
+export type Hosts = {
+  /** A PrismaClient, on Postgres or SQLite. */
+  readonly prisma: PrismaHost
+  /** A Pool of pg; no client. */
+  readonly pool: PoolHost
+  /** A better-sqlite3 connection. */
+  readonly database: SqliteHost
+  /** Of a process that has one anyway. */
+  readonly store: Store
+}
+
+type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined } & {
+  readonly schema?: string | undefined
+}
+
+export function toHome({ store, prisma, pool, database, ...rest }: Given, runtime: Runtime): Home {
+  const schema = toSchema(rest.schema)
+  const given = [store, prisma, pool, database].filter((host) => host !== undefined)
+  if (given.length === 1) {
+    if (pool && isClient(pool)) throw clientAsPool()
+    if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
+    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma, schema, runtime)
+    if (typeof pool?.connect === 'function') return onPool(pool, schema, runtime)
+    if (typeof database?.prepare === 'function') return onSqlite(database, schema, runtime)
+  }
+  throw new OncueError(
+    'INVALID_INPUT',
+    'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; store, from openStore',
+  )
+}
+
+/** One connection of pg, which has a `connect` too: it answers nothing, and one of a pool must not be connected again. */
+function isClient(pool: object): boolean {
+  return 'connectionParameters' in pool || 'release' in pool
+}
+
+function clientAsPool(): OncueError {
+  return new OncueError('INVALID_INPUT', 'createQueue: pool is a client of pg, one connection, and no Pool', {
+    hint: 'Pass a Pool as pool. The client of a transaction belongs into the call: queue.enqueue(topic, payload, { tx: client }).',
+  })
+}
+
+function onStore(store: Store, schema = store.schema): Home {
+  if (store.schema !== schema)
+    throw new OncueError(
+      'INVALID_INPUT',
+      `createQueue: the store is of the schema ${store.schema}, not ${schema}`,
+      {
+        hint: 'Leave the schema out: a store brings its own.',
+      },
+    )
+  return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
+}
+
+function onPool(pool: PoolHost, schema: string, runtime: Runtime): Home {
+  const rename = renameTo(schema, 'postgres')
+  let opening: ReturnType<typeof open> | undefined
+  async function open() {
+    // Imported when it is needed: a service with another database need not load the driver.
+    const { PostgresClient } = await import('../postgres/client.ts')
+    const client = new PostgresClient(pool as Pool, undefined, runtime, schema)
+    const notifier = new PostgresNotifier('oncue', (query) => client.query(query), false, runtime)
+    return { client, notifier }
+  }
+  return {
+    async alone(jobs) {
+      opening ??= open()
+      const { client, notifier } = await opening
+      const outcomes = await enqueueAlone(client, jobs, null)
+      notifier.notify(dueQueues(jobs, runtime.now()))
+      return idsOf(outcomes)
+    },
+    within: (tx, jobs) => enqueueIn(tx, jobs, null, runtime, rename).then(idsOf),
+  }
+}
+
+function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home {
+  const rename = renameTo(schema, 'sqlite')
+  const within = (tx: Transaction, jobs: readonly NewJob[]) =>
+    driveIn(tx, renamed(enqueueSteps(jobs, runtime.now()), rename)).then(idsOf)
+  return {
+    within,
+    alone(jobs) {
+      // Whatever runs on this connection now is part of its transaction, wanted or not.
+      if (database.inTransaction) return within(database, jobs)
+      try {
+        database.exec('BEGIN IMMEDIATE')
+        const ids = within(database, jobs)
+        database.exec('COMMIT')
+        return ids
+      } catch (error) {
+        if (database.inTransaction) database.exec('ROLLBACK')
+        throw fromSqlite(error)
+      }
+    },
+  }
+}
+
+/** Of a transaction that holds nothing but an enqueue; Prisma's own are too short for a hundred thousand jobs. */
+const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
+
+function onPrisma(prisma: PrismaHost, schema: string, runtime: Runtime): Home {
+  let dialect: DialectName | undefined
+  let rename: Rename | undefined
+  function* steps(jobs: readonly NewJob[]): Steps<EnqueueOutcome[]> {
+    dialect ??= yield* findDialect()
+    rename ??= renameTo(schema, dialect)
+    const enqueuing =
+      dialect === 'postgres' ? enqueueAndWake(jobs, null, runtime) : enqueueSteps(jobs, runtime.now())
+    return yield* renamed(enqueuing, rename)
+  }
+  const within = (tx: Transaction, jobs: readonly NewJob[]) =>
+    driveIn(tx, steps(jobs)).then(idsOf, (error) => {
+      throw toCallersError(error)
+    })
+  return {
+    within,
+    alone: (jobs) =>
+      prisma
+        .$transaction((tx) => within(tx, jobs), PRISMA_TIMES)
+        .catch((error) => {
+          throw dialect === 'sqlite' ? fromSqlite(error) : fromPostgres(error)
+        }),
+  }
+}
+
+/**
+ * A client does not tell what it talks to. Asked once, inside the transaction: on a connection beside it the
+ * question might wait for that very transaction. Postgres rounds, SQLite cuts off.
+ */
+function* findDialect(): Steps<DialectName> {
+  const [row] = yield { text: 'select cast(2.5 as integer) as n', values: [], reads: true }
+  return Number(row?.n) === 2 ? 'sqlite' : 'postgres'
+}

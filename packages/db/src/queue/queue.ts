@@ -1,0 +1,112 @@
+import {
+  type EnqueueOptions,
+  type InputOf,
+  isOncueError,
+  type JobDefinitions,
+  type JobId,
+  type NewJob,
+  OncueError,
+  prepareJob,
+  type TopicOf,
+} from '@oncue/core'
+import { unknownTopic } from '@oncue/core/internal'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+import type { EnqueueIn } from '../store.ts'
+import { jobIdsOf } from '../uuid.ts'
+import { type Hosts, toHome } from './hosts.ts'
+import { isSqlite } from './transaction.ts'
+
+/** The definitions, and the one connection that the service has. */
+export type QueueOptions<Jobs extends JobDefinitions> = {
+  readonly jobs: Jobs
+  /** Which of several installations in the database. Default: oncue, or the one of the store. */
+  readonly schema?: string | undefined
+  /** For tests: replaces the host's clock and chance. */
+  readonly runtime?: Runtime | undefined
+} & {
+  [One in keyof Hosts]: Pick<Hosts, One> & { readonly [Other in Exclude<keyof Hosts, One>]?: undefined }
+}[keyof Hosts]
+
+/** One of many: its topic, its payload, and what else `enqueue` takes as options. */
+export type QueuedJob<Jobs extends JobDefinitions> = Queued<Jobs>[TopicOf<Jobs>]
+
+// By topic, and looked up in the methods: so the compiler sees that a queue of all jobs is one of some of them.
+type Queued<Jobs extends JobDefinitions> = {
+  readonly [Topic in TopicOf<Jobs>]: {
+    readonly topic: Topic
+    readonly payload: InputOf<Jobs, Topic>
+  } & EnqueueOptions
+}
+type Inputs<Jobs extends JobDefinitions> = { readonly [Topic in TopicOf<Jobs>]: InputOf<Jobs, Topic> }
+
+/**
+ * Enqueues beside the database, with no API in between. What is wrong with a job is refused before any
+ * statement is sent. With `tx` the jobs belong to your transaction, as `Store.enqueue` says; without, to one
+ * of their own. On a better-sqlite3 connection all of it has happened, or thrown, before the call returns.
+ */
+export interface Queue<Jobs extends JobDefinitions> {
+  /** The definitions that it was given. A queue of all jobs is also one of some of them. */
+  readonly jobs: Jobs
+
+  /** Answers the id of the job: the new one, or the one that holds its key already. */
+  enqueue<Topic extends TopicOf<Jobs>>(
+    topic: Topic,
+    payload: Inputs<Jobs>[Topic],
+    options?: EnqueueOptions & EnqueueIn,
+  ): Promise<JobId>
+
+  /** All or none. Answers the ids in the same order. */
+  enqueueMany<Topic extends TopicOf<Jobs>>(
+    jobs: readonly Queued<Jobs>[Topic][],
+    options?: EnqueueIn,
+  ): Promise<JobId[]>
+}
+
+export function createQueue<const Jobs extends JobDefinitions>(options: QueueOptions<Jobs>): Queue<Jobs> {
+  const { jobs, database } = options
+  const { runtime = systemRuntime } = options
+  const home = toHome(options, runtime)
+  const newId = jobIdsOf(runtime)
+
+  function prepare(topic: string, payload: unknown, rest: EnqueueOptions): NewJob {
+    const definition = Object.hasOwn(jobs, topic) ? jobs[topic] : undefined
+    if (definition) return prepareJob(topic, payload, rest, definition, newId)
+    throw unknownTopic(topic, 'is not defined in the jobs of this queue', Object.keys(jobs))
+  }
+
+  function send({ tx }: EnqueueIn, make: () => NewJob[]): Promise<JobId[]> {
+    const write = () => {
+      const made = make()
+      if (made.length === 0) return Promise.resolve([])
+      return tx === undefined ? home.alone(made) : home.within(tx, made)
+    }
+    const connection = tx ?? database
+    // A transaction of better-sqlite3 ends when its function returns: a promise would reject too late.
+    if (typeof connection === 'object' && connection !== null && isSqlite(connection)) return write()
+    return Promise.resolve().then(write)
+  }
+
+  return {
+    jobs,
+    enqueue(topic, payload, options) {
+      const { tx, ...rest } = options ?? {}
+      return send({ tx }, () => [prepare(topic, payload, rest)]).then(([id = '']) => id)
+    },
+    enqueueMany(many, options = {}) {
+      return send(options, () =>
+        many.map(({ topic, payload, ...rest }, i) => naming(i, () => prepare(topic, payload, rest))),
+      )
+    },
+  }
+}
+
+/** Says which of many was refused. */
+function naming(i: number, make: () => NewJob): NewJob {
+  try {
+    return make()
+  } catch (cause) {
+    if (!isOncueError(cause)) throw cause
+    const { code, message, hint, details } = cause
+    throw new OncueError(code, `jobs[${i}]: ${message}`, { cause, hint, details })
+  }
+}

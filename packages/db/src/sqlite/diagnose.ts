@@ -1,0 +1,139 @@
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Database } from 'better-sqlite3'
+import { type Check, type Finding, fail, lookAll, ok, warn } from '../portable/finding.ts'
+import { driverFor, loadDriver } from './driver.ts'
+import { toOncueError } from './errors.ts'
+import { READY } from './sql.ts'
+
+const MB = 1_048_576
+const LITTLE_SPACE = 512 * MB
+const LARGE_WAL = 256 * MB
+
+/** Of a file that is there. `isMigrated` says whether our tables are in it. */
+export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: string): Promise<Finding[]> {
+  const Driver = driverFor(await loadDriver(), schema)
+  const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
+  const checks: Check[] = [
+    ['version', () => ok('version', `SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`)],
+    ['clock', () => ok('clock', 'of this host: SQLite has none of its own')],
+    ['journal', () => journal(db, file)],
+    ['permissions', () => permissions(file)],
+    ['disk space', () => diskSpace(file)],
+    ['free pages', () => freePages(db, file)],
+  ]
+  if (isMigrated) checks.push(['claim plan', () => claimPlan(db, `${schema}_jobs_ready`)])
+  try {
+    return await lookAll(checks, toOncueError)
+  } finally {
+    db.close()
+  }
+}
+
+function journal(db: Database, file: string): Finding {
+  const mode = db.pragma('journal_mode', { simple: true })
+  if (mode !== 'wal') {
+    return fail(
+      'journal',
+      `mode ${mode}`,
+      'Readers and writers would wait for each other: run `npx oncue-migrate`, or `PRAGMA journal_mode = WAL` while no process uses the file.',
+    )
+  }
+  const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const found = `WAL of ${megabytes(size)}`
+  if (size < LARGE_WAL) return ok('journal', found)
+  return warn(
+    'journal',
+    found,
+    'A reader that never ends keeps it from being folded into the file: find a process with a long read.',
+  )
+}
+
+function permissions(file: string): Finding {
+  // Beside the file lie its journal, and the locks of workers.
+  const folder = dirname(file)
+  const locked = [file, folder].filter((path) => !isWritable(path))
+  if (locked.length > 0) {
+    return fail(
+      'permissions',
+      `no right to write ${locked.join(' and ')}`,
+      'Give this user the file and the folder that it lies in.',
+    )
+  }
+  if (isPublic(file, folder)) {
+    return warn(
+      'permissions',
+      'other users of this machine may read the file, with all payloads in it',
+      `If they should not: chmod 600 ${file}*; chmod 700 ${folder}`,
+    )
+  }
+  return ok('permissions', 'file and folder can be written, and are closed to other users')
+}
+
+/** Windows keeps its rights elsewhere. */
+function isPublic(file: string, folder: string): boolean {
+  if (process.platform === 'win32') return false
+  const [fileMode, folderMode] = [statSync(file).mode, statSync(folder).mode]
+  return (fileMode & 0o044) !== 0 && (folderMode & 0o011) !== 0
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function diskSpace(file: string): Finding {
+  const { bavail, bsize } = statfsSync(dirname(file))
+  const found = `${megabytes(bavail * bsize)} free`
+  if (bavail * bsize > LITTLE_SPACE) return ok('disk space', found)
+  return warn(
+    'disk space',
+    found,
+    'Free some, or move the file: on a full disk nothing can be enqueued or settled.',
+  )
+}
+
+function freePages(db: Database, file: string): Finding {
+  const pages = Number(db.pragma('page_count', { simple: true }))
+  const free = Number(db.pragma('freelist_count', { simple: true }))
+  const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))} % of it free`
+  const wasted = free * Number(db.pragma('page_size', { simple: true }))
+  if (wasted < LITTLE_SPACE || free < pages / 2) return ok('free pages', found)
+  return warn(
+    'free pages',
+    found,
+    'They are used again before the file grows. `VACUUM` gives them back to the disk.',
+  )
+}
+
+function claimPlan(db: Database, index: string): Finding {
+  const plan = explain(db)
+  if (plan.includes(`USING INDEX ${index}`) && !plan.includes('TEMP B-TREE')) {
+    return ok('claim plan', `by the index ${index}`)
+  }
+  return fail(
+    'claim plan',
+    plan,
+    `The index ${index} is not what it should be: restore it from the migrations, then \`REINDEX\`.`,
+  )
+}
+
+/** The statement names its index, so without it there is no plan but an error that says so. */
+function explain(db: Database): string {
+  const values = Array.from(READY.matchAll(/\?/g), () => null)
+  try {
+    const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${READY}`).all(...values)
+    return steps.map(({ detail }) => detail).join('; ')
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function megabytes(bytes: number): string {
+  if (bytes >= 1_024 * MB) return `${(bytes / 1_024 / MB).toFixed(1)} GB`
+  return `${(bytes / MB).toFixed(bytes < 10 * MB ? 1 : 0)} MB`
+}

@@ -1,0 +1,44 @@
+import type { NewJob } from '@oncue/core'
+import type { Database } from 'better-sqlite3'
+import { drive } from '../../queue/transaction.ts'
+import type { EnqueueOutcome } from '../../store.ts'
+import { enqueueSteps } from '../enqueue/steps.ts'
+import { Actions } from './actions.ts'
+import { Claims } from './claim.ts'
+import { Ends } from './ends.ts'
+import { Lease } from './lease.ts'
+import { Limits } from './limits.ts'
+import { Settle } from './settle.ts'
+import { Statements } from './statements.ts'
+
+/**
+ * What the functions of prisma/postgres/migrations do there. Everything is synchronous and runs
+ * inside one `BEGIN IMMEDIATE`, so there is one writer and no need for locks, marks or snapshots.
+ */
+export class SqliteWork {
+  readonly limits: Limits
+  readonly lease: Lease
+  readonly actions: Actions
+  readonly #statements: Statements
+  readonly #settle: Settle
+  readonly #claims: Claims
+
+  constructor(db: Database) {
+    this.#statements = new Statements(db)
+    this.limits = new Limits(this.#statements)
+    const ends = new Ends(this.#statements, this.limits)
+    this.#settle = new Settle(this.#statements, ends, this.limits)
+    this.lease = new Lease(this.#statements, this.#settle, ends, this.limits)
+    this.actions = new Actions(this.#statements, ends)
+    this.#claims = new Claims(this.#statements, this.limits, this.lease)
+  }
+
+  /** Returns which jobs stand for these. */
+  enqueue(jobs: readonly NewJob[], now: number): EnqueueOutcome[] {
+    return drive(enqueueSteps(jobs, now), (step) => this.#statements.step(step))
+  }
+
+  claim: Claims['claim'] = (request, now) => this.#claims.claim(request, now)
+
+  settle: Settle['settle'] = (settlements, worker, now) => this.#settle.settle(settlements, worker, now)
+}

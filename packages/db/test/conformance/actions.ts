@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  claimOne,
+  complete,
+  type Dialect,
+  read,
+  someJobs,
+  WORKER,
+} from './harness.ts'
+
+export function describeActions(dialect: Dialect): void {
+  const fail = async (store: Store, count: number, options?: Parameters<typeof aJob>[0]) => {
+    const ids = await store.enqueue(someJobs(count, options))
+    const { jobs } = await store.claim(claiming({ limit: count }))
+    await store.settle(jobs.map((job) => ({ ...job, kind: 'fail', error: anError })))
+    return ids
+  }
+  const typesOf = async (store: Store, id: string) => (await store.events.list(id)).map((event) => event.type)
+
+  describe('cancel', () => {
+    const bench = new Bench(dialect)
+
+    it('ends what waits at once, and keeps who did it', async () => {
+      const store = await bench.open()
+      const [parent = ''] = await store.enqueue([aJob()])
+      const [blocked = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure: 'cancel' })])
+      expect(await store.cancel([parent], { by: 'on-call' })).toEqual({ done: 1, skipped: {} })
+      expect((await read(store, parent)).status).toBe('cancelled')
+      expect((await read(store, blocked)).status).toBe('cancelled')
+      expect(await store.events.list(parent)).toMatchObject([
+        { version: 1, type: 'cancelled', data: { by: 'on-call' } },
+      ])
+    })
+
+    it('asks what runs: its next heartbeat says so, and it ends itself', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob()])
+      const { id, run } = await claimOne(store)
+      const beat = () => store.heartbeat({ worker: WORKER, leaseMs: 1_000, runs: [{ id, run }] })
+      expect(await beat()).toEqual({ lost: [], cancelled: [] })
+      expect(await store.cancel([id])).toEqual({ done: 1, skipped: {} })
+      expect((await read(store, id)).status).toBe('processing')
+      expect(await beat()).toEqual({ lost: [], cancelled: [{ id, run }] })
+      await store.settle([{ id, run, kind: 'cancel' }])
+      expect((await read(store, id)).status).toBe('cancelled')
+    })
+
+    it.each(['retry', 'snooze', 'release'] as const)(
+      'a run that was asked to stop does not go on by a %s',
+      async (kind) => {
+        const store = await bench.open()
+        await store.enqueue([aJob()])
+        const { id, run } = await claimOne(store)
+        await store.cancel([id])
+        await store.settle([{ id, run, kind, delayMs: 0, error: anError }])
+        expect((await read(store, id)).status).toBe('cancelled')
+      },
+    )
+
+    it('a run that was asked to stop and crashed instead is cancelled', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue([aJob()])
+      const { id } = await claimOne(store, { leaseMs: 10 })
+      await store.cancel([id])
+      bench.clock.advance(11)
+      expect((await store.claim(claiming())).jobs).toEqual([])
+      expect(await read(store, id)).toMatchObject({ status: 'cancelled', crashes: 1 })
+    })
+
+    it('a run that completes before it hears of it has completed', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob()])
+      const job = await claimOne(store)
+      await store.cancel([job.id])
+      await store.settle([complete(job)])
+      expect(await store.cancel([job.id])).toEqual({ done: 0, skipped: { INVALID_STATE: 1 } })
+      expect((await read(store, job.id)).status).toBe('completed')
+    })
+
+    it('racing completions never waits in a circle and never loses the winner’s word', async () => {
+      const store = await bench.open()
+      for (let round = 0; round < 10; round++) {
+        const ids = await store.enqueue(someJobs(40))
+        const { jobs } = await store.claim(claiming({ limit: 20 }))
+        const [cancelled] = await Promise.all([
+          store.cancel(ids.toReversed()),
+          store.settle(jobs.map((job) => complete(job))),
+        ])
+        expect(cancelled.done + (cancelled.skipped.INVALID_STATE ?? 0) + (cancelled.skipped.BUSY ?? 0)).toBe(
+          40,
+        )
+      }
+      const { completed, cancelled, pending, processing } = await store.stats()
+      expect({ completed, cancelled, left: pending + processing }).toEqual({
+        completed: 200,
+        cancelled: 200,
+        left: 0,
+      })
+    })
+
+    it('frees the unique key of what it ends', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([aJob({ unique: { key: 'k' } })])
+      await store.cancel([id])
+      expect(await store.enqueue([aJob({ unique: { key: 'k' } })])).not.toEqual([id])
+    })
+  })
+
+  describe('delete', () => {
+    const bench = new Bench(dialect)
+
+    it('removes pending and failed jobs with all that belongs to them', async () => {
+      const store = await bench.open()
+      const [failed = ''] = await fail(store, 1, { payload: 'x'.repeat(5_000), idempotencyKey: 'k' })
+      const [pending = ''] = await store.enqueue([aJob()])
+      expect(await store.delete([failed, pending])).toEqual({ done: 2, skipped: {} })
+      expect([await store.get(failed), await store.get(pending)]).toEqual([null, null])
+      expect(await store.events.list(failed)).toEqual([])
+      expect(await store.enqueue([aJob({ idempotencyKey: 'k' })])).not.toEqual([failed])
+    })
+
+    it('leaves running and completed jobs, and those that others wait for, and says why', async () => {
+      const store = await bench.open()
+      const [running = '', completed = ''] = await store.enqueue(someJobs(2))
+      const { jobs } = await store.claim(claiming())
+      await store.settle(jobs.filter((job) => job.id === completed).map((job) => complete(job)))
+      const [parent = ''] = await store.enqueue([aJob()])
+      await store.enqueue([aJob({ after: [parent] })])
+      expect(await store.delete([running, completed, parent, aJob().id])).toEqual({
+        done: 0,
+        skipped: { INVALID_STATE: 2, HAS_DEPENDANTS: 1, JOB_NOT_FOUND: 1 },
+      })
+    })
+  })
+
+  describe('actions on all that match', () => {
+    const bench = new Bench(dialect)
+
+    it('requeue by filter touches what matched, over many batches, and keeps who did it', async () => {
+      const store = await bench.open()
+      const ids = await fail(store, 1_200, { topic: 'broken' })
+      const others = await fail(store, 3, { topic: 'other' })
+      expect(await store.requeue({ status: 'failed', topic: 'broken' }, { by: 'on-call' })).toEqual({
+        done: 1_200,
+        skipped: {},
+      })
+      expect(await store.stats()).toMatchObject({ pending: 1_200, failed: 3 })
+      expect(await typesOf(store, ids[7] ?? '')).toEqual(['run_failed', 'requeued'])
+      expect((await read(store, others[0] ?? '')).status).toBe('failed')
+    })
+
+    it('leaves alone what failed after the moment that was looked at', async () => {
+      const store = await bench.openWithClock()
+      await fail(store, 3)
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      await fail(store, 2)
+      expect(await store.requeue({ status: 'failed' }, { asOf })).toEqual({ done: 3, skipped: {} })
+      expect((await store.stats()).failed).toBe(2)
+    })
+
+    it('cancels what waited at that moment, and nothing that came later', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(4))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      await store.enqueue(someJobs(2))
+      expect(await store.cancel({ status: 'pending' }, { asOf })).toEqual({ done: 4, skipped: {} })
+      expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 4 })
+    })
+
+    it('deletes by error fingerprint', async () => {
+      const store = await bench.open()
+      await fail(store, 4)
+      expect(await store.delete({ fingerprint: 'nobody’s' })).toEqual({ done: 0, skipped: {} })
+      expect(await store.delete({ status: 'failed', fingerprint: anError.fingerprint })).toEqual({
+        done: 4,
+        skipped: {},
+      })
+    })
+
+    it.each<[string, object | null | undefined, string]>([
+      ['a variable that was not set', { topic: undefined }, 'target.topic is undefined'],
+      ['one beside another', { queue: 'default', topic: undefined }, 'target.topic is undefined'],
+      ['null', { queue: null }, 'target.queue is null'],
+      ['an empty text', { idPrefix: '' }, 'target.idPrefix is empty'],
+      ['an empty meta', { meta: {} }, 'target.meta is empty'],
+      ['a mistyped condition', { topics: 'mail' }, 'target.topics is no condition'],
+      ['no condition', {}, 'target has no condition'],
+      ['nothing', undefined, 'target has no condition'],
+      ['all, perhaps', { all: undefined }, 'target.all must be true'],
+      ['all, and something else', { all: true, topic: 'mail' }, 'target.all must be true'],
+    ])('refuses a target that would reach every job: %s', async (_, target, message) => {
+      const store = await bench.open()
+      await fail(store, 1)
+      await store.enqueue(someJobs(2))
+      for (const action of ['requeue', 'cancel', 'delete'] as const) {
+        await expect(store[action](target as never)).rejects.toMatchObject({
+          code: 'INVALID_INPUT',
+          message: expect.stringContaining(message),
+        })
+      }
+      expect(await store.stats()).toMatchObject({ pending: 2, failed: 1, cancelled: 0 })
+    })
+
+    it('reaches every job only when that is said', async () => {
+      const store = await bench.open()
+      await fail(store, 1)
+      await store.enqueue([...someJobs(2, { topic: 'mail' }), aJob({ queue: 'slow' })])
+      expect(await store.cancel({ all: true })).toEqual({ done: 3, skipped: { INVALID_STATE: 1 } })
+      expect(await store.requeue({ all: true })).toEqual({ done: 4, skipped: {} })
+      expect(await store.delete({ all: true })).toEqual({ done: 4, skipped: {} })
+    })
+
+    it('does not compile with a condition that may be undefined', () => {
+      const refused = (store: Store, topic: string | undefined) => [
+        // @ts-expect-error the variable may not be set
+        store.cancel({ topic }),
+        // @ts-expect-error nor beside another condition
+        store.delete({ queue: 'mail', topic }),
+        // @ts-expect-error no condition at all
+        store.requeue({}),
+        // @ts-expect-error not said outright
+        store.cancel({ all: topic === undefined }),
+      ]
+      expect(refused).toBeTypeOf('function')
+    })
+
+    it('by ids as of a moment, a job that changed since is skipped as CHANGED', async () => {
+      const store = await bench.openWithClock()
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      const ids = await fail(store, 1)
+      expect(await store.requeue(ids, { asOf })).toEqual({ done: 0, skipped: { CHANGED: 1 } })
+      expect(await store.delete(ids, { asOf })).toEqual({ done: 0, skipped: { CHANGED: 1 } })
+    })
+  })
+}

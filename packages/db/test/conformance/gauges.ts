@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import type { Gauge } from '../../src/portable/gauges/types.ts'
+import { Bench, type Dialect, MINUTE } from './harness.ts'
+
+const DAY = 24 * 60 * MINUTE
+const EMPTY: Gauge = { waiting: 0, running: 0, oldestMs: 0, workers: 0, slots: 0 }
+
+/** How full everything was. */
+export function describeGauges(dialect: Dialect): void {
+  describe('gauges', () => {
+    const bench = new Bench(dialect)
+    const start = new Date('2026-01-01T00:00:00Z')
+    const at = (minutes: number) => new Date(start.getTime() + minutes * MINUTE)
+    const ever = { from: new Date(0), to: new Date(start.getTime() + 100 * DAY) }
+
+    it('are what was written down, minute by minute, with those queues that had something', async () => {
+      const store = await bench.open()
+      // Longer than 32 bits of milliseconds.
+      const mail = { waiting: 3, running: 1, oldestMs: 30 * DAY, workers: 2, slots: 20 }
+      const whole = { ...mail, workers: 3, slots: 30 }
+      const looks = [
+        { minute: at(0), whole, queues: new Map([['mail', mail]]) },
+        { minute: at(1), whole: EMPTY, queues: new Map() },
+        { minute: at(3), whole: mail, queues: new Map([...['a', 'mail'].map((q) => [q, mail] as const)]) },
+      ]
+      for (const look of looks) await store.gauges.record(look)
+      expect(await store.gauges.list(ever)).toEqual(looks)
+      expect(await store.gauges.list({ from: at(1), to: at(3) })).toEqual([looks[1]])
+    })
+
+    it('can be had of one queue, with the minutes in which it was empty, or of none', async () => {
+      const store = await bench.open()
+      const busy = { ...EMPTY, waiting: 1 }
+      await store.gauges.record({ minute: at(0), whole: busy, queues: new Map([['mail', busy]]) })
+      await store.gauges.record({ minute: at(1), whole: busy, queues: new Map([['media', busy]]) })
+      const looks = await store.gauges.list({ ...ever, queue: 'mail' })
+      expect(looks.map(({ queues }) => [...queues.keys()])).toEqual([['mail'], []])
+      const whole = await store.gauges.list({ ...ever, queue: null })
+      expect(whole.map(({ queues }) => queues.size)).toEqual([0, 0])
+    })
+
+    it('of one minute are the first that came', async () => {
+      const store = await bench.open()
+      const look = (waiting: number) => ({ minute: at(0), whole: { ...EMPTY, waiting }, queues: new Map() })
+      await store.gauges.record(look(1))
+      await store.gauges.record(look(2))
+      expect(await store.gauges.list(ever)).toEqual([look(1)])
+    })
+
+    it('are kept for eight days', async () => {
+      const store = await bench.open()
+      const record = (minute: Date) => store.gauges.record({ minute, whole: EMPTY, queues: new Map() })
+      await record(at(0))
+      await record(at(1))
+      await record(new Date(at(1).getTime() + 8 * DAY))
+      const kept = await store.gauges.list(ever)
+      expect(kept.map(({ minute }) => minute)).toEqual([at(1), new Date(at(1).getTime() + 8 * DAY)])
+    })
+
+    it('may be of more queues than one statement can carry', async () => {
+      const store = await bench.open()
+      const queues = new Map(Array.from({ length: 12_000 }, (_, n) => [`q${n}`, { ...EMPTY, waiting: n }]))
+      await store.gauges.record({ minute: at(0), whole: EMPTY, queues })
+      const [look] = await store.gauges.list(ever)
+      expect(look?.queues).toEqual(queues)
+    })
+  })
+}

@@ -1,0 +1,494 @@
+import { randomUUID } from 'node:crypto'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { describe, expect, it } from 'vitest'
+import type { Control } from '../../src/control/index.ts'
+import { BATCH } from '../../src/portable/actions.ts'
+import {
+  type NewOperation,
+  OPERATION_LEAD,
+  type OperationRow,
+} from '../../src/portable/bulk-operations/types.ts'
+import type { Store } from '../../src/store.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  type Dialect,
+  MINUTE,
+  OTHER_WORKER,
+  read,
+  someJobs,
+  WORKER,
+} from './harness.ts'
+
+const DAY = 24 * 60 * MINUTE
+const ada = { id: 't1', name: 'Ada', kind: 'token' }
+
+type Both = { readonly store: Store; readonly control: Control }
+
+export function describeOperations(dialect: Dialect): void {
+  describe('operations', () => {
+    const bench = new Bench(dialect)
+
+    async function failSome(store: Store, count: number, options?: Parameters<typeof aJob>[0]) {
+      const ids = await store.enqueue(someJobs(count, options))
+      const { jobs } = await store.claim(claiming({ limit: count }))
+      await store.settle(jobs.map((job) => ({ ...job, kind: 'fail', error: anError })))
+      return ids
+    }
+
+    const anOperation = (changes: Partial<NewOperation> = {}): NewOperation => ({
+      ...{ action: 'requeue', filter: { status: 'failed' }, asOf: bench.clock.now(), spreadMs: 0 },
+      ...{ idempotencyKey: randomUUID(), actor: ada, total: 0, totalIsExact: true },
+      ...changes,
+    })
+
+    /** As the one who runs it does, until it ends. */
+    async function finish({ store, control }: Both, operation: OperationRow): Promise<OperationRow> {
+      let last = operation
+      while (last.status === 'running') {
+        const next = (await store.operations.advance(last)) ?? (await control.operations.get(last.id))
+        if (!next) throw new Error('the operation is gone')
+        last = next
+      }
+      return last
+    }
+
+    const requeuesOf = async (store: Store, ids: readonly string[]) => {
+      const streams = await Promise.all(ids.map((id) => store.events.list(id)))
+      return streams.map((events) => events.filter(({ type }) => type === 'requeued').length)
+    }
+
+    const audited = async (store: Store) => (await (await bench.openControl(store)).audit.list()).items
+
+    describe('a batch', () => {
+      it('is done and accounted for, one after the other, until the end', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, BATCH + 20)
+        await store.enqueue(someJobs(3))
+        const begun = await control.operations.create(anOperation({ total: BATCH + 20 }))
+        expect(begun).toMatchObject({ status: 'running', total: BATCH + 20, done: 0, skipped: {}, step: 0 })
+
+        bench.clock.advance(1_000)
+        const first = await store.operations.advance(begun)
+        expect(first).toMatchObject({ status: 'running', done: BATCH, step: 1, updated: bench.clock.now() })
+        expect(await control.operations.get(begun.id)).toEqual(first)
+        expect(await store.stats()).toMatchObject({ failed: 20, pending: 3 + BATCH })
+
+        const last = first && (await store.operations.advance(first))
+        expect(last).toEqual({
+          ...begun,
+          ...{ status: 'completed', done: BATCH + 20, step: 2, position: null },
+          ...{ updated: bench.clock.now(), finishedAt: bench.clock.now() },
+        })
+        expect(await control.operations.get(begun.id)).toEqual(last)
+        expect(await store.stats()).toMatchObject({ failed: 0 })
+      })
+
+      it('keeps who began it with each job, and its end in the audit', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        const [id = ''] = await failSome(store, 2)
+        const { id: operationId } = await finish(
+          { store, control },
+          await control.operations.create(anOperation()),
+        )
+        expect((await store.events.list(id)).at(-1)).toMatchObject({ type: 'requeued', data: { by: 'Ada' } })
+        const target = { id: operationId, action: 'requeue', status: 'completed', skipped: {} }
+        expect(await audited(store)).toMatchObject([
+          { actor: ada, action: 'operations.end', target, count: 2 },
+        ])
+      })
+
+      it('is done once by two that try at the same time', async () => {
+        const [one, two] = await Promise.all([bench.open(), bench.open()])
+        const ids = await failSome(one, 60)
+        const asOf = await one.now()
+        const { operations } = await bench.openControl(one)
+        let seen: OperationRow | null = await operations.create(anOperation({ asOf }))
+        while (seen?.status === 'running') {
+          const same: OperationRow = seen
+          const both: (OperationRow | null)[] = await Promise.all(
+            [one, two].map((store) => store.operations.advance(same, 10)),
+          )
+          expect(both.filter((row) => row === null)).toHaveLength(1)
+          seen = both.find((row) => row !== null) ?? null
+        }
+        expect(seen).toMatchObject({ status: 'completed', done: 60, skipped: {} })
+        expect(await requeuesOf(one, ids)).toEqual(ids.map(() => 1))
+        expect(await audited(one)).toHaveLength(1)
+      })
+
+      it('is not done by one that was paused and comes back with what it saw', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, 30)
+        const old = await control.operations.create(anOperation())
+        const newer = await store.operations.advance(old, 10)
+        expect(await store.operations.advance(old, 10)).toBeNull()
+        expect(await control.operations.get(old.id)).toEqual(newer)
+        expect(await store.stats()).toMatchObject({ failed: 20, pending: 10 })
+      })
+
+      it('takes no job for the second time that comes to match again', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        const ids = await failSome(store, 4)
+        const begun = await control.operations.create(anOperation())
+        const half = await store.operations.advance(begun, 2)
+        // Those that were put back fail once more, and are failed jobs like the others.
+        const { jobs } = await store.claim(claiming())
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'fail', error: anError })))
+        expect(half && (await finish({ store, control }, half))).toMatchObject({ done: 4, skipped: {} })
+        expect(await requeuesOf(store, ids)).toEqual([1, 1, 1, 1])
+      })
+    })
+
+    it('leaves alone what failed after its moment', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      await failSome(store, 3)
+      const operation = anOperation()
+      bench.clock.advance(1)
+      const later = await failSome(store, 2)
+      expect(await store.operations.count(operation.filter, operation.asOf)).toEqual({
+        total: 3,
+        totalIsExact: true,
+      })
+      expect(await finish({ store, control }, await control.operations.create(operation))).toMatchObject({
+        done: 3,
+      })
+      expect(await store.stats()).toMatchObject({ pending: 3, failed: 2 })
+      expect(await requeuesOf(store, later)).toEqual([0, 0])
+    })
+
+    it.each([
+      ['cancel', { cancelled: 2, failed: 1 }, { done: 2, skipped: { INVALID_STATE: 1 } }],
+      ['delete', { pending: 0, failed: 0 }, { done: 3, skipped: {} }],
+    ] as const)('can %s, and says how many it left and why', async (action, stats, report) => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      await failSome(store, 1, { topic: 'mail' })
+      await store.enqueue(someJobs(2, { topic: 'mail' }))
+      const operation = anOperation({ action, filter: { topic: 'mail' } })
+      expect(await finish({ store, control }, await control.operations.create(operation))).toMatchObject(
+        report,
+      )
+      expect(await store.stats()).toMatchObject(stats)
+    })
+
+    it.each([
+      ['cancel', { status: 'pending' }],
+      ['cancel', { fingerprint: anError.fingerprint }],
+      ['delete', { status: 'pending' }],
+      ['delete', { fingerprint: anError.fingerprint }],
+    ] as const)('to %s %j leaves alone what came to match after its moment', async (action, filter) => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const retry = async () => {
+        const { jobs } = await store.claim(claiming())
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: MINUTE, error: anError })))
+      }
+      const requeued = await failSome(store, 1)
+      const [seen] = await store.enqueue(someJobs(1))
+      await retry()
+      const retried = await store.enqueue(someJobs(1))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      await retry()
+      await store.requeue(requeued)
+      const begun = await control.operations.create(anOperation({ action, filter, asOf }))
+      expect(await finish({ store, control }, begun)).toMatchObject({ done: 1 })
+      const left = (await store.list({ status: 'pending' })).items.map(({ id }) => id)
+      expect(left.sort()).toEqual([...retried, ...requeued].sort())
+      expect(left).not.toContain(seen)
+    })
+
+    it.each([
+      ['by its error', { fingerprint: anError.fingerprint }],
+      ['by its status', { status: 'processing' }],
+    ] as const)('to cancel what runs, %s, asks no run that began after its moment', async (_, filter) => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const ids = await store.enqueue(someJobs(2, { retry: { strategy: 'fixed', baseDelay: 0, max: 5 } }))
+      const retryAndRun = async () => {
+        const { jobs } = await store.claim(claiming({ limit: 1 }))
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: 0, error: anError })))
+        return (await store.claim(claiming({ limit: 1 }))).jobs
+      }
+      const before = await retryAndRun()
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      const after = await retryAndRun()
+      bench.clock.advance(1_000)
+      const beat = { worker: WORKER, leaseMs: MINUTE, runs: [...before, ...after] }
+      await store.heartbeat(beat)
+      const begun = await control.operations.create(anOperation({ action: 'cancel', filter, asOf }))
+      expect(await finish({ store, control }, begun)).toMatchObject({ done: 1 })
+      const { cancelled } = await store.heartbeat(beat)
+      expect(cancelled.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+      expect(ids).toEqual(expect.arrayContaining(after.map(({ id }) => id)))
+    })
+
+    it('to cancel what runs leaves alone what was waiting at its moment', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      await store.enqueue(someJobs(1))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      await store.claim(claiming())
+      const filter = { status: 'processing' } as const
+      const begun = await control.operations.create(anOperation({ action: 'cancel', filter, asOf }))
+      expect(await finish({ store, control }, begun)).toMatchObject({ done: 0, skipped: {} })
+    })
+
+    it("leaves Oncue's own jobs alone, unless it names their queue or topic", async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const [own = ''] = await store.enqueue([aJob({ topic: 'oncue:notify', queue: INTERNAL_QUEUE })])
+      await store.enqueue(someJobs(2))
+      const cancel = async (filter: NewOperation['filter']) =>
+        finish({ store, control }, await control.operations.create(anOperation({ action: 'cancel', filter })))
+      const waiting = { status: 'pending' } as const
+      expect(await store.operations.count(waiting, bench.clock.now())).toMatchObject({ total: 2 })
+      expect(await cancel(waiting)).toMatchObject({ done: 2 })
+      expect(await store.cancel(waiting)).toEqual({ done: 0, skipped: {} })
+      expect(await read(store, own)).toMatchObject({ status: 'pending' })
+      expect(await cancel({ queue: INTERNAL_QUEUE })).toMatchObject({ done: 1 })
+    })
+
+    it('that matches nothing ends at once', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const begun = await control.operations.create(anOperation())
+      expect(await store.operations.advance(begun)).toMatchObject({ status: 'completed', done: 0 })
+    })
+
+    it('finds out how many there are where not all were counted', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      await failSome(store, 5)
+      const begun = await control.operations.create(anOperation({ total: 2, totalIsExact: false }))
+      const some = await store.operations.advance(begun, 4)
+      expect(some).toMatchObject({ done: 4, total: 4, totalIsExact: false })
+      expect(some && (await finish({ store, control }, some))).toMatchObject({
+        done: 5,
+        total: 5,
+        totalIsExact: true,
+      })
+    })
+
+    it('goes by all that a filter can say, from one batch to the next', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const createdFrom = bench.clock.now()
+      bench.clock.advance(1)
+      const fit = await store.enqueue(someJobs(5, { meta: { team: 'red', size: 1 }, payload: 'needle' }))
+      await store.enqueue(someJobs(5, { meta: { team: 'red', size: 1 }, payload: 'hay' }))
+      await store.enqueue(someJobs(5, { meta: { team: 'blue' }, payload: 'needle' }))
+      const createdTo = bench.clock.advance(1)
+      const filter = { createdFrom, createdTo, meta: { team: 'red', size: 1 }, payloadText: 'needle' }
+      let seen: OperationRow | null = await control.operations.create(
+        anOperation({ action: 'cancel', filter }),
+      )
+      expect(seen.filter).toEqual(filter)
+      for (let i = 0; seen?.status === 'running' && i < 10; i++)
+        seen = await store.operations.advance(seen, 2)
+      expect(seen).toMatchObject({ status: 'completed', done: 5, skipped: {} })
+      for (const id of fit) expect((await read(store, id)).status).toBe('cancelled')
+    })
+
+    it('finds a text in few of many payloads', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const createdFrom = bench.clock.now()
+      for (let i = 0; i < 5; i++) {
+        bench.clock.advance(1)
+        await store.enqueue([...someJobs(999, { payload: 'hay' }), aJob({ payload: 'needle' })])
+      }
+      const filter = { createdFrom, payloadText: 'needle' }
+      expect(await store.operations.count(filter, bench.clock.now())).toEqual({
+        total: 5,
+        totalIsExact: true,
+      })
+      const operation = await control.operations.create(anOperation({ action: 'delete', filter }))
+      expect(await finish({ store, control }, operation)).toMatchObject({ done: 5, skipped: {} })
+      expect(await store.stats()).toMatchObject({ pending: 4_995 })
+    })
+
+    describe('a key', () => {
+      it('stands for one operation, however often it is sent', async () => {
+        const control = await bench.openControl()
+        const operation = anOperation()
+        expect(await control.operations.begun(operation)).toBeNull()
+        const [first, second] = await Promise.all([
+          control.operations.create(operation),
+          control.operations.create(operation),
+        ])
+        expect(first).toEqual(second)
+        expect(await control.operations.begun({ ...operation, filter: { ...operation.filter } })).toEqual(
+          first,
+        )
+        expect((await control.operations.list()).items).toEqual([first])
+      })
+
+      it('of another is another', async () => {
+        const control = await bench.openControl()
+        const operation = anOperation()
+        const { id } = await control.operations.create(operation)
+        const other = await control.operations.create({ ...operation, actor: { ...ada, id: 't2' } })
+        expect(other.id).not.toBe(id)
+      })
+
+      it.each([
+        ['action', { action: 'delete' }],
+        ['filter', { filter: { status: 'failed', topic: 'other' } }],
+        ['moment', { asOf: new Date(0) }],
+        ['spread', { spreadMs: 1_000 }],
+      ] as const)('is refused with another %s', async (_, change) => {
+        const control = await bench.openControl()
+        const operation = anOperation()
+        await control.operations.create(operation)
+        const other = { ...operation, ...change }
+        await expect(control.operations.begun(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+        await expect(control.operations.create(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+        expect((await control.operations.list()).items).toHaveLength(1)
+      })
+    })
+
+    describe('that is stopped', () => {
+      it('does nothing more, and keeps what it did', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, 30)
+        const begun = await control.operations.create(anOperation())
+        const some = await store.operations.advance(begun, 10)
+        const now = bench.clock.advance(1_000)
+        const stopped = await control.operations.stop(begun.id, 'Grace')
+        expect(stopped).toEqual({
+          ...some,
+          ...{ status: 'stopped', stoppedBy: 'Grace', updated: now, finishedAt: now },
+        })
+        expect(some && (await store.operations.advance(some, 10))).toBeNull()
+        expect(await store.stats()).toMatchObject({ failed: 20, pending: 10 })
+        expect(await control.operations.running()).toEqual([])
+        bench.clock.advance(1)
+        expect(await control.operations.stop(begun.id, 'Ada')).toEqual(stopped)
+      })
+
+      it('waits for the batch that is under way, so that its numbers are the last ones', async () => {
+        const store = await bench.open()
+        const control = await bench.openControl(store)
+        const ids = await failSome(store, 300)
+        const begun = await control.operations.create(anOperation({ asOf: await store.now() }))
+        await Promise.all([store.operations.advance(begun, 200), control.operations.stop(begun.id, 'Grace')])
+        const { done, status } = (await control.operations.get(begun.id)) ?? {}
+        expect(status).toBe('stopped')
+        const requeued = (await requeuesOf(store, ids)).reduce((sum, count) => sum + count, 0)
+        expect(requeued).toBe(done)
+      })
+
+      it.each([randomUUID(), 'no id'])('says that there is no operation %s', async (id) => {
+        const control = await bench.openControl()
+        await expect(control.operations.stop(id, 'Ada')).rejects.toMatchObject({
+          code: 'OPERATION_NOT_FOUND',
+        })
+        expect(await control.operations.get(id)).toBeNull()
+      })
+    })
+
+    it('that cannot go on says why, and what was done', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      await failSome(store, 5)
+      const begun = await control.operations.create(anOperation())
+      const some = await store.operations.advance(begun, 2)
+      const error = { code: 'DATABASE_REFUSED', message: 'no room' }
+      expect(await store.operations.fail(begun, error)).toBeNull()
+      expect(some && (await store.operations.fail(some, error))).toMatchObject({
+        ...{ status: 'failed', error, done: 2, finishedAt: bench.clock.now() },
+      })
+      expect(await audited(store)).toMatchObject([{ target: { status: 'failed', error }, count: 2 }])
+    })
+
+    describe('a preview', () => {
+      it('says how many match, what they are and why they failed', async () => {
+        const store = await bench.openWithClock()
+        await failSome(store, 3, { topic: 'mail', payload: { secret: 'x' } })
+        bench.clock.advance(1)
+        await store.enqueue(someJobs(2, { topic: 'mail', queue: 'slow' }))
+        const preview = await store.operations.preview({ topic: 'mail' }, bench.clock.now())
+        expect(preview).toEqual({
+          total: 5,
+          totalIsExact: true,
+          byStatus: { failed: 3, pending: 2 },
+          byError: [{ class: anError.class, message: anError.message, count: 3 }],
+          sample: expect.any(Array),
+        })
+        expect(preview.sample).toHaveLength(5)
+        expect(preview.sample[0]).toEqual({
+          id: expect.any(String),
+          ...{ topic: 'mail', queue: 'slow', status: 'pending' },
+        })
+        expect(await store.operations.preview({ topic: 'none' }, bench.clock.now())).toEqual({
+          ...{ total: 0, totalIsExact: true, byStatus: {}, byError: [], sample: [] },
+        })
+      })
+
+      it('refuses what no filter can be', async () => {
+        const store = await bench.openWithClock()
+        await expect(store.operations.preview({ payloadText: 'x' }, bench.clock.now())).rejects.toMatchObject(
+          { code: 'INVALID_INPUT' },
+        )
+      })
+    })
+
+    it('are listed page by page, the newest first', async () => {
+      const control = await bench.openControl()
+      const ids: string[] = []
+      for (let i = 0; i < 5; i++) {
+        bench.clock.advance(1)
+        ids.unshift((await control.operations.create(anOperation())).id)
+      }
+      await control.operations.stop(ids[1] ?? '', 'Ada')
+      const pages: string[][] = []
+      let cursor: string | undefined
+      do {
+        const page = await control.operations.list({}, { limit: 2, cursor })
+        pages.push(page.items.map(({ id }) => id))
+        cursor = page.nextCursor ?? undefined
+      } while (cursor)
+      expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
+      expect((await control.operations.list({ status: 'stopped' })).items).toMatchObject([{ id: ids[1] }])
+      expect((await control.operations.running()).toSorted()).toEqual(
+        ids.filter((id) => id !== ids[1]).toSorted(),
+      )
+      expect([...(await control.operations.find([...ids, 'no id'])).keys()].toSorted()).toEqual(
+        ids.toSorted(),
+      )
+    })
+
+    it('that ended long ago are removed, with what their leaders left', async () => {
+      const store = await bench.openWithClock()
+      const control = await bench.openControl(store)
+      const [old, running] = [
+        await control.operations.create(anOperation()),
+        await control.operations.create(anOperation()),
+      ]
+      await store.lead(`${OPERATION_LEAD}${old.id}`, WORKER, 5_000)
+      await store.lead('maintenance', WORKER, 5_000)
+      await control.operations.stop(old.id, 'Ada')
+      const before = bench.clock.advance(DAY)
+      const recent = await control.operations.create(anOperation())
+      await control.operations.stop(recent.id, 'Ada')
+      expect(await control.operations.prune({ before })).toBe(1)
+      expect((await control.operations.list()).items.map(({ id }) => id)).toEqual([recent.id, running.id])
+      // A clock that is set back would keep it for who has it; the row is gone.
+      bench.clock.advance(-DAY)
+      expect(await store.lead(`${OPERATION_LEAD}${old.id}`, OTHER_WORKER, 5_000)).toBe(true)
+      expect(await store.lead('maintenance', OTHER_WORKER, 5_000)).toBe(false)
+    })
+  })
+}

@@ -1,0 +1,141 @@
+import { isFinished } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import type { JobFilter, Store } from '../../src/store.ts'
+import { Bench, type Dialect } from './harness.ts'
+import { type Known, Life, QUEUES, TOPICS } from './life.ts'
+import { Random } from './random.ts'
+
+const SEEDS = [1, 2, 3, 4]
+const WALKS = 8
+
+export function describePaging(dialect: Dialect): void {
+  describe('paging', () => {
+    const bench = new Bench(dialect)
+
+    it.each(SEEDS)(
+      'by cursor skips nothing and shows nothing twice while jobs come, finish, return and go (seed %i)',
+      async (seed) => {
+        const store = await bench.openWithClock()
+        const random = new Random(seed)
+        const life = new Life(store, bench.clock, random)
+        for (let i = 0; i < 60; i++) await life.step()
+        for (let walk = 0; walk < WALKS; walk++) {
+          const filter = someFilter(random, life)
+          const matching = () =>
+            new Set([...life.jobs.values()].filter((job) => matches(job, filter)).map(({ id }) => id))
+          let throughout = matching()
+          const ever = new Set(throughout)
+          const shown: Known[] = []
+          await forEachPage(store, filter, 1 + random.below(8), async (items) => {
+            shown.push(...(items as unknown as Known[]))
+            for (let i = random.below(4); i > 0; i--) await life.step()
+            const now = matching()
+            throughout = new Set([...throughout].filter((id) => now.has(id)))
+            for (const id of now) ever.add(id)
+          })
+          const ids = shown.map(({ id }) => id)
+          expect(new Set(ids).size, 'nothing twice').toBe(ids.length)
+          expect(
+            [...throughout].filter((id) => !ids.includes(id)),
+            'nothing skipped',
+          ).toEqual([])
+          expect(
+            ids.filter((id) => !ever.has(id)),
+            'nothing that never matched',
+          ).toEqual([])
+          expect(ids).toEqual(shown.toSorted(newestFirst).map(({ id }) => id))
+        }
+      },
+    )
+
+    it.each(SEEDS)(
+      'shows every job that matches, by cursor and by offset, and knows how many (seed %i)',
+      async (seed) => {
+        const store = await bench.openWithClock()
+        const random = new Random(1_000 + seed)
+        const life = new Life(store, bench.clock, random)
+        for (let i = 0; i < 80; i++) await life.step()
+        for (let walk = 0; walk < 3 * WALKS; walk++) {
+          const filter = someFilter(random, life)
+          const expected = [...life.jobs.values()].filter((job) => matches(job, filter)).sort(newestFirst)
+          const shown: string[] = []
+          const totals = new Set<number>()
+          await forEachPage(store, filter, 1 + random.below(20), async (items, total) => {
+            shown.push(...items.map(({ id }) => id))
+            totals.add(total)
+          })
+          expect(shown).toEqual(expected.map(({ id }) => id))
+          expect([...totals]).toEqual([expected.length])
+          const offset = random.below(expected.length + 2)
+          const page = await store.list(filter, { offset, limit: 5 })
+          expect(page).toMatchObject({ total: expected.length, totalIsExact: true })
+          expect(page.items.map(({ id }) => id)).toEqual(
+            expected.slice(offset, offset + 5).map(({ id }) => id),
+          )
+        }
+      },
+    )
+  })
+}
+
+async function forEachPage(
+  store: Store,
+  filter: JobFilter,
+  limit: number,
+  see: (items: { readonly id: string }[], total: number) => Promise<void>,
+): Promise<void> {
+  let cursor: string | undefined
+  do {
+    const page = await store.list(filter, { limit, cursor })
+    await see(page.items, page.total)
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined)
+}
+
+function someFilter(random: Random, life: Life): JobFilter {
+  const jobs = [...life.jobs.values()]
+  const time = () => random.pick(jobs)?.created ?? new Date()
+  const [from, to] = [time(), time()].sort((a, b) => a.getTime() - b.getTime())
+  const status = random.pick([
+    'blocked',
+    'pending',
+    'processing',
+    'completed',
+    'failed',
+    'cancelled',
+  ] as const)
+  return random.pick<JobFilter>([
+    {},
+    { status },
+    { queue: random.pick(QUEUES) },
+    { topic: random.pick(TOPICS) },
+    { queue: random.pick(QUEUES), topic: random.pick(TOPICS), status },
+    { meta: { agent: random.below(3) } },
+    { meta: { agent: random.below(3) }, status },
+    { fingerprint: random.pick(['f00d', 'beef']) },
+    { fingerprint: 'cafe', status },
+    { createdFrom: from, createdTo: to },
+    { createdFrom: from, queue: random.pick(QUEUES) },
+    { idPrefix: random.pick(jobs)?.id.slice(0, 1 + random.below(36)) ?? '' },
+    { idPrefix: random.pick(jobs)?.id.slice(0, 9 + random.below(20)) ?? '', status },
+  ])
+}
+
+function matches(job: Known, filter: JobFilter): boolean {
+  const { status, queue, topic, meta, fingerprint, createdFrom, createdTo, idPrefix = '' } = filter
+  return (
+    (status === undefined || job.status === status) &&
+    (queue === undefined || job.queue === queue) &&
+    (topic === undefined || job.topic === topic) &&
+    (meta === undefined || job.agent === meta.agent) &&
+    (fingerprint === undefined ||
+      (job.fingerprint === fingerprint && (job.status === 'failed' || !isFinished(job.status)))) &&
+    (createdFrom === undefined || job.created >= createdFrom) &&
+    (createdTo === undefined || job.created < createdTo) &&
+    job.id.startsWith(idPrefix)
+  )
+}
+
+function newestFirst(a: Known, b: Known): number {
+  return b.created.getTime() - a.created.getTime() || (a.id < b.id ? 1 : -1)
+}

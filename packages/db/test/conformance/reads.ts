@@ -1,0 +1,497 @@
+import { JOB_STATUSES, type JobSummary } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import type { JobFilter, Store } from '../../src/store.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  claimOne,
+  complete,
+  type Dialect,
+  MINUTE,
+  read,
+  someJobs,
+  WORKER,
+} from './harness.ts'
+
+export function describeReads(dialect: Dialect): void {
+  describe('reads', () => {
+    const bench = new Bench(dialect)
+    const invalid = expect.objectContaining({ code: 'INVALID_INPUT' })
+
+    it('get answers null for an id that nobody has', async () => {
+      const store = await bench.open()
+      expect(await store.get(aJob().id)).toBeNull()
+      expect(await store.get('no id at all')).toBeNull()
+      expect(await store.requeue(['no id at all'])).toEqual({ done: 0, skipped: { JOB_NOT_FOUND: 1 } })
+    })
+
+    it('glance tells of many jobs at once how far each is, live or finished, and leaves out what is no job', async () => {
+      const store = await bench.openWithClock()
+      const [first, second, third] = someJobs(3)
+      if (!first || !second || !third) return expect.unreachable()
+      await store.enqueue([first, second, third])
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      bench.clock.advance(5)
+      await store.settle([complete(jobs[0] ?? expect.unreachable(), '{"sent":3}')])
+      const ids = [first.id, second.id, third.id, first.id, aJob().id, 'no id at all']
+      const glances = await store.glance(ids)
+      expect([...glances.keys()].sort()).toEqual([first.id, second.id, third.id].sort())
+      for (const [id, seen] of glances) {
+        const { topic, status, run, runAt, progress, created, updated } = await read(store, id)
+        expect(seen).toEqual({ topic, status, run, runAt, progress, created, updated })
+      }
+      expect(new Set([...glances.values()].map(({ status }) => status))).toEqual(
+        new Set(['completed', 'processing', 'pending']),
+      )
+      expect(await store.glance([])).toEqual(new Map())
+    })
+
+    it('list shows live and finished jobs as one, the newest first, by page', async () => {
+      const store = await bench.openWithClock()
+      const ids: string[] = []
+      for (let i = 0; i < 6; i++) {
+        ids.unshift(...(await store.enqueue([aJob()])))
+        bench.clock.advance(1)
+      }
+      const { jobs } = await store.claim(claiming({ limit: 4 }))
+      const [a, b, c] = jobs
+      if (a && b && c)
+        await store.settle([complete(a), { ...b, kind: 'fail', error: anError }, { ...c, kind: 'cancel' }])
+      const page = await store.list({}, { limit: 4 })
+      const byOffset = await store.list({}, { limit: 4, offset: 4 })
+      const byCursor = await store.list({}, { limit: 4, cursor: page.nextCursor ?? '' })
+      expect([...page.items, ...byOffset.items].map((job) => job.id)).toEqual(ids)
+      expect(byCursor.items).toEqual(byOffset.items)
+      expect(byCursor.nextCursor).toBeNull()
+      expect([page.total, byOffset.total, byCursor.total]).toEqual([6, 6, 6])
+    })
+
+    it('list tells of each job what get tells, but for payload, result and events', async () => {
+      const store = await bench.openWithClock()
+      const options = {
+        meta: { agent: 'a' },
+        concurrencyKey: 'k',
+        concurrencyLimit: 2,
+        trace: '00-1-2-03',
+        retry: { max: 2 },
+      }
+      await store.enqueue(someJobs(5, options))
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      const [a, b] = jobs
+      if (!a || !b) return expect.unreachable()
+      await store.settle([{ ...a, kind: 'fail', error: anError }])
+      await store.cancel([b.id])
+      await store.enqueue([aJob({ after: [b.id] })])
+      const { items } = await store.list()
+      expect(items).toHaveLength(6)
+      for (const item of items) {
+        const { payload, result, events, ...job } = await read(store, item.id)
+        expect(item).toEqual(job)
+      }
+    })
+
+    describe('list filters', () => {
+      const matching = async (store: Store, filter: JobFilter) => {
+        const { items, total, totalIsExact } = await store.list(filter)
+        expect({ total, totalIsExact }).toEqual({ total: items.length, totalIsExact: true })
+        return items.map(({ id }) => id).sort()
+      }
+
+      it('by status, queue and topic', async () => {
+        const store = await bench.open()
+        const [a, b, c] = [aJob({ topic: 'a' }), aJob({ topic: 'b' }), aJob({ topic: 'a', queue: 'other' })]
+        await store.enqueue([a, b, c])
+        await store.settle((await store.claim(claiming({ topics: ['b'] }))).jobs.map((job) => complete(job)))
+        expect(await matching(store, { topic: 'a' })).toEqual([a.id, c.id].sort())
+        expect(await matching(store, { topic: 'a', queue: 'other' })).toEqual([c.id])
+        expect(await matching(store, { queue: 'default' })).toEqual([a.id, b.id].sort())
+        expect(await matching(store, { status: 'completed' })).toEqual([b.id])
+        expect(await matching(store, { status: 'failed' })).toEqual([])
+        expect(await matching(store, { topic: 'c' })).toEqual([])
+      })
+
+      it('by queue among those that finished, also where an index cannot tell two queues apart', async () => {
+        const store = await bench.open()
+        // The hashes of these names begin with the same byte on Postgres.
+        const [a, b] = [aJob({ queue: 'queue-22' }), aJob({ queue: 'queue-29' })]
+        await store.enqueue([a, b])
+        const queues = [a.queue, b.queue]
+        await store.settle(
+          (await store.claim(claiming({ queues, limit: 2 }))).jobs.map((job) => complete(job)),
+        )
+        expect(await matching(store, { queue: 'queue-22' })).toEqual([a.id])
+        expect(await matching(store, { queue: 'queue-29', status: 'completed' })).toEqual([b.id])
+        expect(await matching(store, { status: 'completed' })).toEqual([a.id, b.id].sort())
+        expect(
+          await store.prune({ status: 'completed', finishedBefore: new Date(Date.now() + MINUTE) }),
+        ).toBe(2)
+        expect(await matching(store, {})).toEqual([])
+      })
+
+      it('by meta: all of the values given, each of its own type', async () => {
+        const store = await bench.open()
+        const metas = [
+          { a: 1 },
+          { a: '1' },
+          { a: true },
+          { a: 1, b: 'x' },
+          { 'odd "key".[0]': 0.5 },
+          { a: [1] },
+          undefined,
+        ]
+        const jobs = metas.map((meta) => aJob(meta ? { meta } : {}))
+        await store.enqueue(jobs)
+        await store.settle((await store.claim(claiming({ limit: 4 }))).jobs.map((job) => complete(job)))
+        const idsOf = (...places: number[]) => places.map((i) => jobs[i]?.id).sort()
+        expect(await matching(store, { meta: { a: 1 } })).toEqual(idsOf(0, 3))
+        expect(await matching(store, { meta: { a: '1' } })).toEqual(idsOf(1))
+        expect(await matching(store, { meta: { a: true } })).toEqual(idsOf(2))
+        expect(await matching(store, { meta: { a: false } })).toEqual([])
+        expect(await matching(store, { meta: { a: 1, b: 'x' } })).toEqual(idsOf(3))
+        expect(await matching(store, { meta: { 'odd "key".[0]': 0.5 } })).toEqual(idsOf(4))
+        expect(await matching(store, { meta: { b: 'y' } })).toEqual([])
+        expect((await store.list({ meta: {} })).total).toBe(7)
+      })
+
+      it('by meta together with every other filter, as one that has no index would', async () => {
+        const store = await bench.openWithClock()
+        const start = bench.clock.now()
+        for (let i = 0; i < 8; i++) {
+          const topic = i % 2 ? 'odd' : 'even'
+          const queue = i % 4 < 2 ? 'default' : 'other'
+          await store.enqueue(
+            [0, 1, 2].map((agent) =>
+              aJob({ topic, queue, payload: { text: `no ${i}` }, meta: { agent, at: i } }),
+            ),
+          )
+          bench.clock.advance(1_000)
+        }
+        const { jobs } = await store.claim(claiming({ queues: ['default', 'other'], limit: 16 }))
+        await store.settle(
+          jobs.map(({ id, run }, i) =>
+            i % 3 ? complete({ id, run }) : { id, run, kind: 'fail' as const, error: anError },
+          ),
+        )
+        const { items: all } = await store.list({}, { limit: 1_000 })
+        const agent = { meta: { agent: 1 } }
+        const created = { createdFrom: new Date(start.getTime() + 2_000), createdTo: bench.clock.now() }
+        const others: [JobFilter, (job: JobSummary) => boolean][] = [
+          [{}, () => true],
+          ...JOB_STATUSES.map((status): [JobFilter, (job: JobSummary) => boolean] => [
+            { status },
+            (job) => job.status === status,
+          ]),
+          [{ queue: 'other' }, (job) => job.queue === 'other'],
+          [{ topic: 'odd', status: 'failed' }, (job) => job.topic === 'odd' && job.status === 'failed'],
+          [{ fingerprint: 'f00d' }, (job) => job.lastError?.fingerprint === 'f00d'],
+          [created, (job) => job.created >= created.createdFrom],
+          [{ ...created, payloadText: 'no 5' }, (job) => job.meta?.at === 5],
+          [{ idPrefix: all[4]?.id.slice(0, 3) ?? '' }, () => true],
+          [{ idPrefix: all[4]?.id ?? '' }, (job) => job.id === all[4]?.id],
+        ]
+        for (const [other, fits] of others) {
+          const expected = all.filter((job) => job.meta?.agent === 1 && fits(job)).map(({ id }) => id)
+          const found = await store.list({ ...other, ...agent })
+          expect(
+            found.items.map(({ id }) => id),
+            JSON.stringify(other),
+          ).toEqual(expected)
+          expect(found).toMatchObject({ total: expected.length, totalIsExact: true, nextCursor: null })
+          expect((await store.list({ ...other, meta: { agent: 3 } })).items).toEqual([])
+        }
+      })
+
+      it('by meta, however long its keys and values are', async () => {
+        const store = await bench.open()
+        const long = 'x'.repeat(3_000)
+        const jobs = ['1', '2'].map((end) => aJob({ meta: { [long]: end, text: `${long}${end}` } }))
+        await store.enqueue(jobs)
+        expect(await matching(store, { meta: { [long]: '2' } })).toEqual([jobs[1]?.id])
+        expect(await matching(store, { meta: { text: `${long}1` } })).toEqual([jobs[0]?.id])
+        expect(await matching(store, { meta: { text: long } })).toEqual([])
+      })
+
+      it('by the meta that a job has now, wherever it is, until it is gone', async () => {
+        const store = await bench.openWithClock()
+        const unique = { key: 'k', onConflict: 'replace' as const }
+        const [id = ''] = await store.enqueue([aJob({ unique, meta: { agent: 'a' } })])
+        await store.enqueue([aJob({ unique, meta: { agent: 'b' } })])
+        expect(await matching(store, { meta: { agent: 'a' } })).toEqual([])
+        const agent = { meta: { agent: 'b' } }
+        expect(await matching(store, agent)).toEqual([id])
+        await store.settle([{ ...(await claimOne(store)), kind: 'fail', error: anError }])
+        expect(await matching(store, agent)).toEqual([id])
+        await store.requeue(agent)
+        expect(await matching(store, { ...agent, status: 'pending' })).toEqual([id])
+        await store.settle([{ ...(await claimOne(store)), kind: 'fail', error: anError }])
+        const [child = ''] = await store.enqueue([aJob({ ...agent, after: [id], onParentFailure: 'stop' })])
+        expect(await matching(store, { ...agent, status: 'failed' })).toEqual([id, child].sort())
+        const [waiting = ''] = await store.enqueue([aJob(agent)])
+        expect(await store.delete([id, waiting])).toEqual({ done: 2, skipped: {} })
+        expect(await matching(store, agent)).toEqual([child])
+        bench.clock.advance(1_000)
+        await store.prune({ status: 'failed', finishedBefore: bench.clock.now() })
+        expect(await store.list(agent)).toMatchObject({ items: [], total: 0 })
+      })
+
+      it('by fingerprint: what failed with it and what is retried after it, not what got over it', async () => {
+        const store = await bench.openWithClock()
+        await store.enqueue(someJobs(4))
+        const [a, b, c, d] = (await store.claim(claiming())).jobs
+        if (!a || !b || !c || !d) return expect.unreachable()
+        const error = { ...anError, fingerprint: 'beef' }
+        await store.settle([
+          { ...a, kind: 'fail', error: anError },
+          { ...b, kind: 'fail', error },
+          { ...c, kind: 'retry', delayMs: 0, error: anError },
+          { ...d, kind: 'retry', delayMs: 0, error: anError },
+        ])
+        await store.settle((await store.claim(claiming({ limit: 1 }))).jobs.map((job) => complete(job)))
+        const retried = (await read(store, c.id)).status === 'pending' ? c : d
+        expect(await matching(store, { fingerprint: 'f00d' })).toEqual([a.id, retried.id].sort())
+        expect(await matching(store, { fingerprint: 'f00d', status: 'failed' })).toEqual([a.id])
+        expect(await matching(store, { fingerprint: 'f00d', status: 'completed' })).toEqual([])
+        expect(await matching(store, { fingerprint: 'beef', topic: 'mail_digest' })).toEqual([b.id])
+        expect(await matching(store, { fingerprint: 'none' })).toEqual([])
+      })
+
+      it('by time: from a moment on, and up to but without another', async () => {
+        const store = await bench.openWithClock()
+        const made: { id: string; at: Date }[] = []
+        for (let i = 0; i < 3; i++) {
+          const [id = ''] = await store.enqueue([aJob()])
+          made.push({ id, at: bench.clock.now() })
+          bench.clock.advance(1)
+        }
+        const [first, second, third] = made
+        if (!first || !second || !third) return expect.unreachable()
+        await store.settle([complete(await claimOne(store))])
+        expect(await matching(store, { createdFrom: second.at })).toEqual([second.id, third.id].sort())
+        expect(await matching(store, { createdTo: second.at })).toEqual([first.id])
+        expect(await matching(store, { createdFrom: second.at, createdTo: third.at })).toEqual([second.id])
+      })
+
+      it('by the beginning of the id, however long, with or without dashes', async () => {
+        const store = await bench.open()
+        const [a, b] = [aJob(), aJob()]
+        await store.enqueue([a, b])
+        await store.settle([complete(await claimOne(store))])
+        for (const length of [9, 20, 36]) {
+          const idPrefix = a.id.slice(0, length)
+          const expected = [a.id, b.id].filter((id) => id.startsWith(idPrefix))
+          expect(await matching(store, { idPrefix })).toEqual(expected.sort())
+          expect(await matching(store, { idPrefix: idPrefix.replaceAll('-', '').toUpperCase() })).toEqual(
+            expected,
+          )
+        }
+        expect(await matching(store, { idPrefix: a.id.slice(0, 3) })).toEqual([a.id, b.id].sort())
+        expect(await matching(store, { idPrefix: 'not-hex' })).toEqual([])
+      })
+
+      it('by text within the payload, of every size, within a time', async () => {
+        const store = await bench.openWithClock()
+        const since = { createdFrom: bench.clock.now() }
+        const quoted = aJob({ payload: { text: 'he said "now" \\ 50 %' } })
+        const large = aJob({ payload: { text: `${'x'.repeat(5_000)}needle` } })
+        const other = aJob({ payload: { text: 'Nothing', n: 4_711 } })
+        await store.enqueue([quoted, large, other])
+        await store.settle((await store.claim(claiming({ limit: 2 }))).jobs.map((job) => complete(job)))
+        const find = (payloadText: string) => matching(store, { ...since, payloadText })
+        expect(await find('said "now" \\ 50 %')).toEqual([quoted.id])
+        expect(await find('needle')).toEqual([large.id])
+        expect(await find('"n":4711')).toEqual([other.id])
+        expect(await find('said%now')).toEqual([])
+        expect(await matching(store, { createdFrom: bench.clock.advance(1), payloadText: 'needle' })).toEqual(
+          [],
+        )
+        await expect(store.list({ payloadText: 'needle' })).rejects.toEqual(invalid)
+      })
+    })
+
+    it('list refuses what it cannot answer', async () => {
+      const store = await bench.open()
+      for (const limit of [0, 1_001, 1.5, Number.NaN])
+        await expect(store.list({}, { limit })).rejects.toEqual(invalid)
+      for (const offset of [-1, 0.5]) await expect(store.list({}, { offset })).rejects.toEqual(invalid)
+      await expect(store.list({ status: 'done' as never })).rejects.toEqual(invalid)
+      await expect(store.list({ topic: 'a\0b' })).rejects.toEqual(invalid)
+      await expect(store.list({ createdFrom: new Date(Number.NaN) })).rejects.toEqual(invalid)
+    })
+
+    it('a cursor belongs to its filter, and cannot be made up', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(3, { topic: 'a' }))
+      const { nextCursor } = await store.list({ topic: 'a', queue: undefined }, { limit: 1 })
+      const cursor = nextCursor ?? expect.unreachable()
+      expect((await store.list({ topic: 'a' }, { limit: 5, cursor })).items).toHaveLength(2)
+      const refused = expect.objectContaining({ code: 'INVALID_CURSOR' })
+      for (const filter of [{}, { topic: 'b' }, { topic: 'a', queue: 'default' }])
+        await expect(store.list(filter, { cursor })).rejects.toEqual(refused)
+      for (const made of ['', 'abc', cursor.slice(1), Buffer.from('[1,"x","y"]').toString('base64url')])
+        await expect(store.list({ topic: 'a' }, { cursor: made })).rejects.toEqual(refused)
+      await expect(store.list({ topic: 'a' }, { cursor, offset: 1 })).rejects.toEqual(invalid)
+    })
+
+    it('get has the payload, the error and the events of a job', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([aJob({ payload: 'x'.repeat(5_000) })])
+      await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: 0, error: anError }])
+      expect(await store.get(id)).toMatchObject({
+        payload: 'x'.repeat(5_000),
+        lastError: anError,
+        events: [{ version: 1, type: 'run_failed', data: { run: 1, error: anError } }],
+      })
+    })
+
+    it('total is exact where counters know it, and at least so many where not', async () => {
+      const store = await bench.openWithClock()
+      // Few enough to be searched within the time that a search may take, on any machine.
+      for (let i = 0; i < 3; i++) await store.enqueue(someJobs(20, { meta: { n: i } }))
+      expect(await store.list({ meta: { n: 1 } })).toMatchObject({ total: 20, totalIsExact: true })
+      await store.enqueue(someJobs(10_940))
+      expect(await store.list()).toMatchObject({ total: 11_000, totalIsExact: true })
+      const all = { createdFrom: new Date(0) }
+      expect(await store.list(all)).toMatchObject({ total: 10_000, totalIsExact: false })
+      expect((await store.list(all, { offset: 10_990 })).items).toHaveLength(10)
+    })
+
+    // Large pages and totals begin with a guess of how far back they reach.
+    it.each([
+      ['evenly', 1, 1],
+      ['in a rush at last', 1, 50],
+      ['in a rush at first', 50, 1],
+    ])('large pages and totals are the same as small ones when jobs came %s', async (_, early, late) => {
+      const store = await bench.openWithClock()
+      for (let i = 0; i < 60; i++) {
+        const queue = ['default', 'other', 'rare'][i % 20 === 7 ? 2 : i % 2]
+        await store.enqueue(someJobs(10, { topic: `topic-${i % 3}`, queue }))
+        if (i % 3)
+          await store.settle(
+            (await store.claim(claiming({ queues: ['default', 'other'], limit: 10 }))).jobs.map((job) =>
+              complete(job),
+            ),
+          )
+        bench.clock.advance((i < 30 ? late : early) * MINUTE)
+      }
+      const filter = { createdFrom: new Date(0) }
+      const small: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await store.list(filter, { limit: 100, cursor })
+        expect(page).toMatchObject({ total: 600, totalIsExact: true })
+        small.push(...page.items.map(({ id }) => id))
+        cursor = page.nextCursor ?? undefined
+      } while (cursor)
+      expect(new Set(small).size).toBe(600)
+      for (const [offset, limit] of [
+        [0, 250],
+        [190, 250],
+        [390, 250],
+        [0, 1_000],
+      ] as const) {
+        const { items, total } = await store.list(filter, { limit, offset })
+        expect([total, items.map(({ id }) => id)]).toEqual([600, small.slice(offset, offset + limit)])
+      }
+    })
+
+    it('queues tell what waits, runs and is held back in each, and how each is set', async () => {
+      const store = await bench.openWithClock()
+      const start = bench.clock.now()
+      const [parent] = [aJob()]
+      await store.enqueue([parent, ...someJobs(2)])
+      await store.claim(claiming({ limit: 1 }))
+      await store.enqueue([aJob({ after: [parent.id] }), aJob({ delay: 60_000 })])
+      const keyed = { queue: 'keyed', concurrencyKey: 'k', concurrencyLimit: 1 }
+      await store.enqueue(someJobs(3, keyed))
+      await store.claim(claiming({ queues: ['keyed'] }))
+      await store.pause('idle', 'kim')
+      const { queues } = await bench.openControl(store)
+      await queues.configure('idle', { ageingMs: 5_000 })
+      await store.limit({ queue: 'limited' }, { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } })
+      bench.clock.advance(10)
+      const empty = { waiting: 0, scheduled: 0, running: 0, blocked: 0, held: 0, oldestWaiting: null }
+      const unset = { paused: null, ageingMs: null, limit: null }
+      expect(await store.queues()).toEqual([
+        {
+          queue: 'default',
+          waiting: 2,
+          scheduled: 1,
+          running: 1,
+          blocked: 1,
+          held: 0,
+          oldestWaiting: start,
+          ...unset,
+        },
+        { queue: 'idle', ...empty, paused: { at: start, by: 'kim' }, ageingMs: 5_000, limit: null },
+        { queue: 'keyed', ...empty, running: 1, held: 2, ...unset },
+        {
+          queue: 'limited',
+          ...empty,
+          ...unset,
+          limit: { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } },
+        },
+      ])
+    })
+
+    it('queues keep showing one whose jobs are all finished', async () => {
+      const store = await bench.open()
+      await store.enqueue([aJob({ queue: 'done' })])
+      await store.settle([complete(await claimOne(store, { queues: ['done'] }))])
+      expect(await store.queues()).toMatchObject([{ queue: 'done', waiting: 0, running: 0 }])
+      await store.rollUp()
+      expect(await store.queues()).toMatchObject([{ queue: 'done', waiting: 0, running: 0 }])
+    })
+
+    it('workers tell who is here and how much each runs', async () => {
+      const store = await bench.openWithClock()
+      const info = {
+        id: WORKER,
+        host: 'box',
+        pid: 42,
+        queues: ['default', 'high'],
+        concurrency: 5,
+        version: '1.2.3',
+      }
+      const start = bench.clock.now()
+      const presence = await store.attend(info)
+      await store.enqueue(someJobs(3))
+      const { jobs } = await store.claim(claiming({ limit: 2 }))
+      await store.heartbeat({ worker: WORKER, leaseMs: 1_000, runs: jobs })
+      const row = { ...info, startedAt: start, lastBeat: start, missingSince: null, running: 2 }
+      expect(await store.workers()).toEqual([row])
+      await presence.leave()
+      expect(await store.workers()).toEqual([])
+    })
+
+    it('topics tell what workers announced', async () => {
+      const store = await bench.openWithClock()
+      const [mail, sync] = ['mail', 'sync'].map((topic) => ({
+        topic,
+        input: { type: 'object', properties: { n: { type: 'number' } } },
+        output: true,
+        policy: { queue: 'high' },
+      }))
+      if (!mail || !sync) return expect.unreachable()
+      await store.announce([sync, mail])
+      const announced = bench.clock.now()
+      expect(await store.topics()).toEqual([
+        { ...mail, announced },
+        { ...sync, announced },
+      ])
+    })
+
+    it('times are whole milliseconds, in order, and by one clock', async () => {
+      const store = await bench.open()
+      const before = await store.now()
+      const [id = ''] = await store.enqueue([aJob()])
+      await store.settle((await store.claim(claiming())).jobs.map((job) => complete(job)))
+      const { created, startedAt, finishedAt } = await read(store, id)
+      const times = [before, created, startedAt, finishedAt, await store.now()].map(
+        (time) => time?.getTime() ?? 0,
+      )
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+    })
+  })
+}

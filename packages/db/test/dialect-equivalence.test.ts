@@ -1,0 +1,358 @@
+import { type EnqueueOptions, isOncueError, type JobId, type NewJob, prepareJob } from '@oncue/core'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { expect, inject, test } from 'vitest'
+import { type Control, openControl } from '../src/control/index.ts'
+import { openStore } from '../src/open.ts'
+import type { RunRef, Settlement, Store } from '../src/store.ts'
+import { sqliteFile } from '../src/url.ts'
+import { anError, MINUTE, TestClock, WORKER } from './conformance/harness.ts'
+import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
+
+/**
+ * What PL/pgSQL does on one database is written again in TypeScript for the other. So the same random
+ * life is led on both, and every answer and every row of it compared.
+ */
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'both databases lead the same life: %i',
+  { timeout: 120_000 },
+  async (seed) => {
+    const random = randomNumbers(seed)
+    const clock = new TestClock()
+    const databases = [
+      await createPostgresDatabase(inject('postgresUrl')),
+      await createSqliteDatabase(),
+    ] as const
+    const stores = await Promise.all(databases.map(({ url }) => openStore(url, { clock: clock.now })))
+    const reader = {
+      postgres: new pg.Client(databases[0].url),
+      sqlite: new Database(sqliteFile(databases[1].url)),
+    }
+    await reader.postgres.connect()
+    try {
+      const life = new Life(random, clock)
+      for (let step = 0; step < 150; step++) {
+        const { name, act } = life.next()
+        const [onPostgres, onSqlite] = await Promise.all(stores.map((store) => outcome(() => act(store))))
+        expect(onSqlite, `step ${step}: ${name}`).toEqual(onPostgres)
+        life.learn(onPostgres)
+        expect(rowsOfSqlite(reader.sqlite), `rows after step ${step}: ${name}`).toEqual(
+          await rowsOfPostgres(reader.postgres),
+        )
+      }
+    } finally {
+      for (const store of stores) await store.close()
+      await reader.postgres.end()
+      reader.sqlite.close()
+      for (const database of databases) await database.drop()
+    }
+  },
+)
+
+type Unique = NonNullable<EnqueueOptions['unique']>
+
+type Action = { readonly name: string; readonly act: (store: Store) => Promise<unknown> }
+
+/** Chooses what happens next, and remembers what came of it. */
+class Life {
+  readonly #random: (below: number) => number
+  readonly #clock: TestClock
+  readonly #ids: JobId[] = []
+  #runs: RunRef[] = []
+
+  constructor(random: (below: number) => number, clock: TestClock) {
+    this.#random = random
+    this.#clock = clock
+  }
+
+  next(): Action {
+    const pick = this.#random(100)
+    if (pick < 30) return this.#enqueue()
+    if (pick < 50) return this.#claim()
+    if (pick < 72) return this.#settle()
+    if (pick < 80) return this.#advance()
+    if (pick < 84) return { name: 'rescue', act: (store) => store.rescue() }
+    if (pick < 87) return this.#heartbeat()
+    if (pick < 89) return this.#note()
+    if (pick < 91) return this.#limit()
+    return this.#byPeople()
+  }
+
+  learn(answer: unknown): void {
+    const { jobs } = (answer ?? {}) as { jobs?: RunRef[] }
+    if (jobs) this.#runs.push(...jobs.map(({ id, run }) => ({ id, run })))
+  }
+
+  #enqueue(): Action {
+    const jobs = Array.from({ length: 1 + this.#random(4) }, () => this.#job())
+    // Now and then one waits for another of the same call, which may stand for a third.
+    const [first, ...rest] = jobs
+    const given =
+      first && this.#random(3) === 0 ? [first, ...rest.map((job) => ({ ...job, after: [first.id] }))] : jobs
+    this.#ids.push(...jobs.map((job) => job.id))
+    return { name: `enqueue ${JSON.stringify(given.map(told))}`, act: (store) => store.enqueue(given) }
+  }
+
+  #job(): NewJob {
+    const options: EnqueueOptions = {
+      queue: this.#one(['default', 'low']),
+      priority: this.#one([0, 0, 5]),
+      maxRetries: this.#random(3),
+      ...(this.#random(5) === 0 && { delay: this.#random(2) * MINUTE }),
+      ...(this.#random(3) === 0 && {
+        unique: {
+          key: this.#one(['a', 'b', 'c']),
+          ...this.#one<Partial<Unique>>([
+            { onConflict: 'existing' },
+            { onConflict: 'replace' },
+            { onConflict: 'replace', ifRunning: 'start' },
+            { onConflict: 'reject' },
+            { scope: 'all' },
+          ]),
+          ...(this.#random(2) === 0 && { within: MINUTE }),
+        },
+      }),
+      ...(this.#random(3) === 0 && { meta: { agent: this.#random(3), text: 'ä"\n', list: [1], yes: true } }),
+      ...(this.#random(6) === 0 && { idempotencyKey: this.#one(['x', 'y']) }),
+      ...(this.#random(3) === 0 && {
+        concurrencyKey: this.#one(['k1', 'k2']),
+        concurrencyLimit: 1 + this.#random(2),
+      }),
+      ...(this.#ids.length > 0 &&
+        this.#random(3) === 0 && {
+          after: [this.#one(this.#ids), this.#one(this.#ids)],
+          onParentFailure: this.#one(['wait', 'stop', 'go_on', 'cancel'] as const),
+        }),
+    }
+    const payload = this.#random(8) === 0 ? 'x'.repeat(3_000) : this.#random(1_000)
+    return prepareJob(this.#one(['mail', 'bill']), payload, options)
+  }
+
+  #claim(): Action {
+    const limit = 1 + this.#random(6)
+    const request = {
+      queues: ['default', 'low'],
+      limit,
+      start: this.#random(limit + 1),
+      worker: WORKER,
+      leaseMs: MINUTE,
+    }
+    return {
+      name: `claim ${limit}`,
+      act: async (store) => {
+        const { jobs, nextDue, now } = await store.claim(request)
+        return {
+          jobs: jobs.map(({ id, run, payload, crashes }) => ({ id, run, payload, crashes })).sort(byId),
+          nextDue,
+          now,
+        }
+      },
+    }
+  }
+
+  #settle(): Action {
+    const settlements = this.#takeRuns().map((run) => this.#outcomeOf(run))
+    return {
+      name: `settle ${JSON.stringify(settlements)}`,
+      act: async (store) => {
+        const { stale, cancelled = [], refused } = await store.settle(settlements)
+        return { stale: stale.toSorted(byId), cancelled: cancelled.toSorted(byId), refused }
+      },
+    }
+  }
+
+  #outcomeOf({ id, run }: RunRef): Settlement {
+    const delayMs = this.#random(2) * MINUTE
+    return this.#one<Settlement>([
+      { id, run, kind: 'complete', result: this.#random(5) === 0 ? `"${'r'.repeat(3_000)}"` : '1' },
+      { id, run, kind: 'complete' },
+      { id, run, kind: 'retry', delayMs, error: anError },
+      { id, run, kind: 'fail', error: anError },
+      { id, run, kind: 'snooze', delayMs },
+      { id, run, kind: 'release', interrupted: delayMs > 0 },
+      { id, run, kind: 'cancel' },
+    ])
+  }
+
+  #takeRuns(): RunRef[] {
+    const taken = this.#runs.filter(() => this.#random(2) === 0)
+    this.#runs = this.#runs.filter((run) => !taken.includes(run))
+    return taken
+  }
+
+  #heartbeat(): Action {
+    const runs = this.#runs.map((run) => ({ ...run, started: this.#random(2) === 0 }))
+    return {
+      name: 'heartbeat',
+      act: async (store) => {
+        const { lost, cancelled } = await store.heartbeat({ worker: WORKER, leaseMs: MINUTE, runs })
+        return { lost: lost.toSorted(byId), cancelled: cancelled.toSorted(byId) }
+      },
+    }
+  }
+
+  #note(): Action {
+    const notes = this.#runs.map((run) => ({
+      ...run,
+      ...(this.#random(2) === 0 && { progress: `${this.#random(100)}` }),
+      ...(this.#random(2) === 0 && { cursor: `"page ${this.#random(100)}"` }),
+      events: Array.from({ length: this.#random(3) }, (_, n) => ({ type: `told.${n}`, data: { n } })),
+    }))
+    return {
+      name: 'note',
+      act: async (store) => ({ stale: (await store.note(notes)).stale.toSorted(byId) }),
+    }
+  }
+
+  #advance(): Action {
+    const ms = this.#one([1, 1_000, MINUTE / 2, MINUTE + 1])
+    this.#clock.advance(ms)
+    return { name: `${ms} ms pass`, act: async () => undefined }
+  }
+
+  #limit(): Action {
+    const target = this.#one([{ queue: 'default' }, { queue: 'low' }, { concurrencyKey: 'k1' }])
+    const limit = this.#one([
+      null,
+      { maxRunning: 1 + this.#random(3) },
+      { maxRunning: 10, rate: { count: 1 + this.#random(2), intervalMs: 1_000 } },
+    ])
+    return { name: `limit ${JSON.stringify([target, limit])}`, act: (store) => store.limit(target, limit) }
+  }
+
+  #byPeople(): Action {
+    const ids = this.#ids.filter(() => this.#random(6) === 0)
+    const by = { by: 'on-call' }
+    const before = this.#clock.now()
+    return this.#one<Action>([
+      { name: `cancel ${ids}`, act: (store) => store.cancel(ids, by) },
+      { name: `requeue ${ids}`, act: (store) => store.requeue(ids, by) },
+      { name: `delete ${ids}`, act: (store) => store.delete(ids, by) },
+      {
+        name: 'prune',
+        act: (store) => store.prune({ status: 'completed', finishedBefore: before, limit: 3 }),
+      },
+      { name: 'pause', act: (store) => store.pause('low') },
+      { name: 'resume', act: (store) => store.resume('low') },
+      { name: 'age', act: age },
+    ])
+  }
+
+  #one<T>(choices: readonly T[]): T {
+    const choice = choices[this.#random(choices.length)]
+    if (choice === undefined) throw new Error('nothing to choose from')
+    return choice
+  }
+}
+
+/** One of each store: a Prisma client takes a while to load. */
+const controls = new WeakMap<Store, Promise<Control>>()
+
+async function age(store: Store): Promise<void> {
+  const control = controls.get(store) ?? openControl(store)
+  controls.set(store, control)
+  await (await control).queues.configure('default', { ageingMs: 1_000 })
+}
+
+const byId = (a: RunRef, b: RunRef) => (a.id < b.id ? -1 : 1)
+const told = ({ id, unique, idempotencyKey, after, onParentFailure, concurrencyKey }: NewJob) => ({
+  id,
+  unique,
+  idempotencyKey,
+  after,
+  onParentFailure,
+  concurrencyKey,
+})
+
+async function outcome(act: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!isOncueError(error)) throw error
+    return { code: error.code, ...(error.code !== 'UNKNOWN_PARENT' && { details: error.details }) }
+  }
+}
+
+/** Seeded, so that a life that went wrong can be led again. */
+function randomNumbers(seed: number): (below: number) => number {
+  let state = seed * 2_654_435_761
+  return (below) => {
+    state = (Math.imul(state ^ (state >>> 15), 2_246_822_507) + 3_266_489_909) | 0
+    return ((state ^ (state >>> 13)) >>> 0) % below
+  }
+}
+
+const TABLES: Record<string, { columns: string[]; times: string[] }> = {
+  jobs: {
+    columns: [
+      'id',
+      'status',
+      'run',
+      'retries',
+      'crashes',
+      'priority',
+      'deps_left',
+      'fingerprint',
+      'unique_key',
+      'unique_scope',
+      'replaced_by',
+      'cast(progress as text)',
+      'cast(cursor as text)',
+    ],
+    times: ['run_at', 'visible_at', 'locked_until', 'started_at', 'cancel_at'],
+  },
+  history: {
+    columns: [
+      'id',
+      'status',
+      'run',
+      'retries',
+      'crashes',
+      'fingerprint',
+      'unique_key',
+      'unique_scope',
+      'cast(progress as text)',
+      'cast(cursor as text)',
+    ],
+    times: ['run_at', 'started_at', 'finished_at'],
+  },
+  keys: { columns: ['topic', 'key', 'job_id'], times: ['until'] },
+  deps: { columns: ['job_id', 'parent_id', 'policy'], times: [] },
+  events: { columns: ['job_id', 'version', 'type'], times: ['created'] },
+  slots: { columns: ['key', 'max_running', 'rate_count', 'rate_ms'], times: [] },
+  slot_runs: { columns: ['key', 'job_id', 'run'], times: [] },
+  payloads: { columns: ['job_id', 'part'], times: [] },
+  job_meta: { columns: ['key', 'value', 'job_id'], times: ['created'] },
+}
+
+const COUNTED = ['completed', 'failed', 'cancelled', 'run_ms', 'length(waits)', 'length(runs)']
+
+function queries(
+  prefix: string,
+  time: (column: string) => string,
+  number: (sum: string) => string,
+): string[] {
+  const tables = Object.entries(TABLES).map(([table, { columns, times }]) => {
+    return `select ${[...columns, ...times.map(time)].join(', ')} from ${prefix}${table}`
+  })
+  const sums = COUNTED.map((column) => number(`sum(${column})`)).join(', ')
+  return [...tables, `select queue, topic, ${sums} from ${prefix}stat_deltas group by queue, topic`]
+}
+
+async function rowsOfPostgres(client: pg.Client): Promise<string[][]> {
+  const time = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
+  const all: string[][] = []
+  for (const text of queries('oncue.', time, (sum) => `${sum}::float8`)) {
+    const { rows } = await client.query<unknown[]>({ text, rowMode: 'array' })
+    all.push(rows.map((row) => JSON.stringify(row)).sort())
+  }
+  return all
+}
+
+function rowsOfSqlite(db: Database.Database): string[][] {
+  return queries(
+    'oncue_',
+    (column) => column,
+    (sum) => sum,
+  ).map((text) => (db.prepare(text).raw().all() as unknown[][]).map((row) => JSON.stringify(row)).sort())
+}

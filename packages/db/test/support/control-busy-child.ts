@@ -1,0 +1,20 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { loadDriver } from '../../src/sqlite/driver.ts'
+
+/**
+ * Another process that writes to a file: it holds the file until it is told to go on, then again and again for a
+ * while, until its parent lets go of it.
+ */
+const db = new (await loadDriver())(process.argv[2] ?? '', { timeout: 10_000 })
+process.on('disconnect', () => process.exit())
+db.exec('BEGIN IMMEDIATE')
+process.send?.('held')
+await once(process, 'message')
+db.exec('COMMIT')
+for (;;) {
+  db.exec('BEGIN IMMEDIATE')
+  await delay(20)
+  db.exec('COMMIT')
+  await delay(5)
+}

@@ -1,0 +1,169 @@
+import { defineJobs, job } from '@oncue/core'
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
+import { PrismaPg } from '@prisma/adapter-pg'
+import Database from 'better-sqlite3'
+import { sql } from 'drizzle-orm'
+import { drizzle as drizzleOnSqlite } from 'drizzle-orm/better-sqlite3'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
+import pg from 'pg'
+import { z } from 'zod'
+import { PrismaClient } from '../../src/generated/postgres/client.ts'
+import { PrismaClient as SqlitePrismaClient } from '../../src/generated/sqlite/client.ts'
+import { fromDrizzle, fromKysely } from '../../src/queue/query-builders.ts'
+import { createQueue, type Queue } from '../../src/queue/queue.ts'
+import type { Transaction } from '../../src/queue/transaction.ts'
+import { sqliteFile } from '../../src/url.ts'
+
+export const jobs = defineJobs({
+  check_payment: job({ input: z.object({ orderId: z.string() }), queue: 'high', retry: { max: 5 } }),
+  mail_digest: job({ input: z.object({ userId: z.string() }) }),
+})
+
+/** A service with the one connection that it has, and a queue on it. */
+export interface Service {
+  readonly queue: Queue<typeof jobs>
+  /** A transaction as the library has it, synchronous where the library is; rolled back when `end` throws. */
+  transaction(work: (tx: Transaction) => Promise<unknown>, end?: () => void): Promise<unknown>
+  close(): Promise<unknown>
+}
+
+interface Host {
+  readonly name: string
+  readonly dialect: 'postgres' | 'sqlite'
+  open(url: string, schema?: string): Service
+}
+
+/** With one connection, whoever needs a second inside a transaction waits for ever. */
+function onlyOne(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5_000 })
+  // `end()` does not wait until a connection is closed, and dropping the database cuts it.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+const connect = (url: string) => new Database(sqliteFile(url))
+
+export const hosts: readonly Host[] = [
+  {
+    name: 'Prisma',
+    dialect: 'postgres',
+    open(url, schema) {
+      const pool = onlyOne(url)
+      const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+      return {
+        queue: createQueue({ prisma, jobs, schema }),
+        transaction: (work, end) => prisma.$transaction((tx) => work(tx).then(end)),
+        close: () => prisma.$disconnect().then(() => pool.end()),
+      }
+    },
+  },
+  {
+    name: 'Prisma',
+    dialect: 'sqlite',
+    open(url, schema) {
+      const prisma = new SqlitePrismaClient({ adapter: new PrismaBetterSqlite3({ url }) })
+      return {
+        queue: createQueue({ prisma, jobs, schema }),
+        transaction: (work, end) => prisma.$transaction((tx) => work(tx).then(end)),
+        close: () => prisma.$disconnect(),
+      }
+    },
+  },
+  {
+    name: 'pg',
+    dialect: 'postgres',
+    open(url, schema) {
+      const pool = onlyOne(url)
+      return {
+        queue: createQueue({ pool, jobs, schema }),
+        async transaction(work, end) {
+          const client = await pool.connect()
+          try {
+            await client.query('begin')
+            await work(client).then(end)
+            await client.query('commit')
+          } catch (error) {
+            await client.query('rollback')
+            throw error
+          } finally {
+            client.release()
+          }
+        },
+        close: () => pool.end(),
+      }
+    },
+  },
+  {
+    name: 'better-sqlite3',
+    dialect: 'sqlite',
+    open(url, schema) {
+      const database = connect(url)
+      return {
+        queue: createQueue({ database, jobs, schema }),
+        transaction: async (work, end) =>
+          database.transaction(() => {
+            void work(database)
+            end?.()
+          })(),
+        close: async () => database.close(),
+      }
+    },
+  },
+  {
+    name: 'Drizzle',
+    dialect: 'postgres',
+    open(url, schema) {
+      const pool = onlyOne(url)
+      return {
+        queue: createQueue({ pool, jobs, schema }),
+        transaction: (work, end) =>
+          drizzle(pool).transaction((tx) => work(fromDrizzle(tx, sql)).then(() => end?.())),
+        close: () => pool.end(),
+      }
+    },
+  },
+  {
+    name: 'Drizzle',
+    dialect: 'sqlite',
+    open(url, schema) {
+      const database = connect(url)
+      return {
+        queue: createQueue({ database, jobs, schema }),
+        transaction: async (work, end) =>
+          drizzleOnSqlite(database).transaction((tx) => {
+            void work(fromDrizzle(tx, sql))
+            end?.()
+          }),
+        close: async () => database.close(),
+      }
+    },
+  },
+  {
+    name: 'Kysely',
+    dialect: 'postgres',
+    open(url, schema) {
+      const pool = onlyOne(url)
+      const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) })
+      return {
+        queue: createQueue({ pool, jobs, schema }),
+        transaction: (work, end) =>
+          db.transaction().execute((trx) => work(fromKysely(trx, CompiledQuery)).then(() => end?.())),
+        close: () => pool.end(),
+      }
+    },
+  },
+  {
+    name: 'Kysely',
+    dialect: 'sqlite',
+    open(url, schema) {
+      const database = connect(url)
+      const db = new Kysely<object>({ dialect: new SqliteDialect({ database }) })
+      return {
+        queue: createQueue({ database, jobs, schema }),
+        transaction: (work, end) =>
+          db.transaction().execute((trx) => work(fromKysely(trx, CompiledQuery)).then(() => end?.())),
+        close: async () => database.close(),
+      }
+    },
+  },
+]

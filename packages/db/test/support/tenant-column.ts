@@ -1,0 +1,12 @@
+import type { NewJob } from '@oncue/core'
+import { JOB_COLUMNS, type JobColumn } from '../../src/job-columns.ts'
+
+/** A column that a user could have asked for. Loaded first, because modules make SQL of the table while they load. */
+const tenant: JobColumn = {
+  type: 'text',
+  enqueue: (job) => (job as WithTenant<NewJob>).tenant ?? null,
+  in: ['extras', 'history', 'requeue', 'replace', 'list'],
+}
+Object.assign(JOB_COLUMNS, { tenant })
+
+export type WithTenant<T> = T & { readonly tenant?: string | null }
