@@ -470,6 +470,8 @@ describe.each(DATABASES)('on %s', (_, create) => {
 
 describe('the command line', () => {
   const NOWHERE = { DATABASE_URL: 'postgres://app:secret@127.0.0.1:1/app' }
+  /** Defaults of the options that every command has. */
+  const SHARED = ['DATABASE_URL', 'ONCUE_SCHEMA']
 
   test('a rate without a unit is refused with how to write one', async () => {
     const { stderr } = await call('queues', 'limit', 'mail', '--rate', '5')
@@ -484,7 +486,7 @@ describe('the command line', () => {
     const { stdout } = await call(command, '--help')
     const help = stdout.replace(/\s+/g, ' ')
     const found = [...help.matchAll(/default: ([^),]+)/g)].map(([, value]) => value)
-    expect(found.filter((value) => value !== 'DATABASE_URL')).toEqual(defaults)
+    expect(found.filter((value) => !SHARED.includes(value ?? ''))).toEqual(defaults)
   })
 
   test.each([
