@@ -175,8 +175,8 @@ describePostgres('a worker on a Postgres', (bench) => {
   })
 
   it.each([
-    ['a claim', 'oncue_claim_', 'before the first run'],
-    ['a settle and claim', 'oncue_settle_and_claim_', 'with its end'],
+    ['a claim', 'oncue.claim_', 'before the first run'],
+    ['a settle and claim', 'oncue.settle_and_claim_', 'with its end'],
   ] as const)(
     'that loses the answer to %s: what it took is given back uncharged, and runs',
     async (...row) => {
