@@ -45,17 +45,18 @@ describe('ARCHITECTURE.md', () => {
     const known = [...models.matchAll(/@@map\("(\w+)"\)/g)].map(([, table]) => table)
     expect(listed.sort()).toEqual(known.sort())
   })
-
-  test.each(['postgres', 'sqlite'])('lists the files of packages/db/src/%s, all and no others', (dialect) => {
-    const column = dialect === 'postgres' ? 1 : 2
-    const [section = ''] =
-      readDocument('ARCHITECTURE.md').split('## The two dialect folders')[1]?.split('\n## ') ?? []
-    const rows = section.split('\n').map((line) => line.split('|')[column]?.trim() ?? '')
-    const listed = rows.flatMap((cell) => /^`(.+\.ts)`$/.exec(cell)?.[1] ?? [])
-    const known = globSync('**/*.ts', { cwd: join(ROOT, 'packages/db/src', dialect) })
-    expect(listed.sort()).toEqual(known.filter((path) => !path.endsWith('.test.ts')).sort())
-  })
 })
+
+test.each(['postgres', 'sqlite'])(
+  'packages/db/src/%s/README.md lists the files beside it, all and no others',
+  (dialect) => {
+    const folder = `packages/db/src/${dialect}`
+    const [section = ''] = readDocument(`${folder}/README.md`).split('## Files')[1]?.split('\n## ') ?? []
+    const listed = [...section.matchAll(/^\| `([^`]+\.ts)`/gm)].map(([, path]) => path)
+    const known = globSync('**/*.ts', { cwd: join(ROOT, folder) })
+    expect(listed.sort()).toEqual(known.filter((path) => !path.endsWith('.test.ts')).sort())
+  },
+)
 
 describe('what users of npm read', () => {
   // Begins with a project of npm, and goes on with a clone of the repository; so does the page on how the app was tried.

@@ -15,8 +15,11 @@ export interface Block {
 const PATTERNS = [
   '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG}.md',
   '{prisma,bench}/README.md',
-  'packages/{core,db}/README.md',
-  'apps/{api,worker}/README.md',
+  'packages/{core,db,runtime}/README.md',
+  'packages/db/src/{portable,postgres,sqlite}/README.md',
+  'packages/sdk/src/README.md',
+  'apps/{api,worker}/{,src/}README.md',
+  'prisma/postgres/functions/README.md',
   'docs/**/*.md',
 ]
 

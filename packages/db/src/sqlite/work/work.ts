@@ -12,7 +12,7 @@ import { Settle } from './settle.ts'
 import { Statements } from './statements.ts'
 
 /**
- * What the functions of prisma/postgres/migrations do there. Everything is synchronous and runs
+ * What prisma/postgres/functions does on Postgres. Everything is synchronous and runs
  * inside one `BEGIN IMMEDIATE`, so there is one writer and no need for locks, marks or snapshots.
  */
 export class SqliteWork {
