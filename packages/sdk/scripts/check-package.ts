@@ -111,6 +111,7 @@ function checkMigrations({ home, files }: Packed): string[] {
       ['migration.sql', 'down.sql'].map((file) => `migrations/${dialect}/${name}/${file}`),
     ),
   )
+  written.push('migrations/postgres/functions.sql')
   const odd = [...written, ...packed].find((file) => !written.includes(file) || !packed.includes(file))
   return odd ? [`${odd} is not in both, prisma/ and the package: build it again`] : []
 }

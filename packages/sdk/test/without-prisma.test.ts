@@ -12,8 +12,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'oncue-without-prisma-'))
   const packages = await packAll(folder)
   const needed = {
-    producer: ['@oncue/core', '@oncue/db'],
-    worker: ['@oncue/core', '@oncue/db', '@oncue/worker'],
+    producer: ['@oncue/core', '@oncue/runtime', '@oncue/db'],
+    worker: ['@oncue/core', '@oncue/runtime', '@oncue/db', '@oncue/worker'],
   }
   for (const [name, names] of Object.entries(needed)) {
     const ours = packages.filter(({ manifest }) => names.includes(manifest.name))
