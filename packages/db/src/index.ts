@@ -9,14 +9,6 @@ export {
   rollback,
 } from './migrate/migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
-export type {
-  AuditStore,
-  NewAuditEntry,
-  PairingStore,
-  TokenKind,
-  TokenRow,
-  TokenStore,
-} from './portable/access/types.ts'
 export { toTarget } from './portable/actions.ts'
 export type {
   AlertChange,
@@ -28,7 +20,8 @@ export type {
   AlertRuleRow,
   AlertStore,
   NewAlertRule,
-} from './portable/alerts/types.ts'
+} from './portable/alerts.ts'
+export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {
   type NewOperation,
   OPERATION_LEAD,
@@ -39,21 +32,17 @@ export {
   type OperationRow,
   type OperationStatus,
   type OperationStore,
-} from './portable/bulk-operations/types.ts'
-export type {
-  Attempt,
-  ChannelChange,
-  ChannelRow,
-  ChannelStore,
-  NewChannel,
-} from './portable/channels/types.ts'
-export { encodeEvents } from './portable/events/check.ts'
-export type { EventStore, JobEvent, NewEvent } from './portable/events/types.ts'
+} from './portable/bulk-operations.ts'
+export type { Attempt, ChannelChange, ChannelRow, ChannelStore, NewChannel } from './portable/channels.ts'
+export { nextRuns } from './portable/cron.ts'
+export type { EventStore, JobEvent, NewEvent } from './portable/events/event.ts'
+export { encodeEvents } from './portable/events/event.ts'
 export type { Finding } from './portable/finding.ts'
-export type { Gauge, GaugeStore, Look, LookRange } from './portable/gauges/types.ts'
-export { nextRuns } from './portable/schedules/next-runs.ts'
-export type { Schedule, ScheduleRow, ScheduleStore } from './portable/schedules/types.ts'
-export { DURATION_BUCKETS_MS } from './portable/stats/histogram.ts'
+export type { Gauge, GaugeStore, Look, LookRange } from './portable/gauges.ts'
+export type { PairingStore } from './portable/pairings.ts'
+export type { Schedule, ScheduleRow, ScheduleStore } from './portable/schedules.ts'
+export { DURATION_BUCKETS_MS } from './portable/stats.ts'
+export type { TokenKind, TokenRow, TokenStore } from './portable/tokens.ts'
 export type { PoolHost, PrismaHost, SqliteHost } from './queue/hosts.ts'
 export {
   type DrizzleSql,

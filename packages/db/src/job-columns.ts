@@ -1,5 +1,5 @@
 import type { Job, NewJob } from '@oncue/core'
-import { isInline } from './portable/payload-storage.ts'
+import { isInline } from './portable/enqueue.ts'
 
 /** By its name on Postgres, and how SQLite declares it. There times are integer milliseconds and JSON is text. */
 export const COLUMN_TYPES = {
@@ -174,7 +174,7 @@ export function columnNames(...parts: readonly Part[]): string[] {
   return jobColumns(...parts).map(({ name }) => name)
 }
 
-export type EnqueuedColumn = NamedColumn & Required<Pick<JobColumn, 'enqueue'>>
+type EnqueuedColumn = NamedColumn & Required<Pick<JobColumn, 'enqueue'>>
 
 /** Those that a new job brings. */
 export function enqueuedColumns(...parts: readonly Part[]): EnqueuedColumn[] {

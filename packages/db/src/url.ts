@@ -27,7 +27,7 @@ export function withoutPassword(url: string): string {
     .slice(0, 200)
 }
 
-export interface DatabaseSources {
+interface DatabaseSources {
   /** What was typed after `--url`. */
   readonly typed?: string | undefined
   /** DATABASE_URL, if it is set. */

@@ -1,5 +1,5 @@
 import { assertText } from '@oncue/core/internal'
-import type { AuditFilter, AuditPage } from '../portable/access/types.ts'
+import type { AuditFilter, AuditPage } from '../portable/audit.ts'
 import { assertPageSize, decodeCursor, encodeCursor } from '../portable/reads/cursor.ts'
 import { type Context, given } from './client.ts'
 

@@ -7,8 +7,7 @@ import type {
   SqlQueryable,
 } from '@prisma/driver-adapter-utils'
 import type { Prisma, PrismaClient } from '../generated/sqlite/client.ts'
-import type { Batch, Connection, NativeResult } from '../portable/connection.ts'
-import type { Value } from '../portable/sql.ts'
+import type { Batch, Connection, NativeResult, Value } from '../portable/sql.ts'
 
 /**
  * The generated client, written against once for both dialects: SQLite's, which takes less than Postgres' does.

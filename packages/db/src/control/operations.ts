@@ -1,15 +1,14 @@
 import { newJobId, OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
 import type { Operation } from '../generated/sqlite/client.ts'
-import { clean } from '../portable/access/audit.ts'
+import { assertBy, clean } from '../portable/audit.ts'
 import {
   OPERATION_LEAD,
   type OperationControl,
   type OperationPosition,
   type OperationRequest,
   type OperationRow,
-} from '../portable/bulk-operations/types.ts'
-import { assertBy } from '../portable/by.ts'
+} from '../portable/bulk-operations.ts'
 import { assertPageSize, decodeCursor, encodeCursor, hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
 import { isUuid } from '../uuid.ts'

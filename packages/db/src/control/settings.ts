@@ -1,5 +1,5 @@
 import { encodeJson } from '@oncue/core/internal'
-import { assertBy } from '../portable/by.ts'
+import { assertBy } from '../portable/audit.ts'
 import { type Context, jsonOf } from './client.ts'
 
 export type SettingRow = {

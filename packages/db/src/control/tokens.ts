@@ -2,8 +2,14 @@ import { LIMITS, newJobId } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
 import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
 import { z } from 'zod'
-import { tokenHashSchema, tokenNameSchema, unknownToken } from '../portable/access/tokens.ts'
-import type { TokenKind, TokenRow, TokenStore } from '../portable/access/types.ts'
+import {
+  type TokenKind,
+  type TokenRow,
+  type TokenStore,
+  tokenHashSchema,
+  tokenNameSchema,
+  unknownToken,
+} from '../portable/tokens.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given, jsonOrNothing } from './client.ts'
 

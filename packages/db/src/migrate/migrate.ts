@@ -10,7 +10,7 @@ import { type Statement, splitStatements } from './statements.ts'
 
 const { version: release } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
   readonly schema?: string | undefined
   /** For tests: other migrations than ours. */
@@ -21,7 +21,7 @@ export interface MigrateOptions {
   readonly runtime?: Runtime | undefined
 }
 
-export interface RollbackOptions extends MigrateOptions {
+interface RollbackOptions extends MigrateOptions {
   /** Also while workers run: whatever they do fails from then on. */
   readonly force?: boolean | undefined
 }
@@ -34,12 +34,12 @@ export interface RollbackPreview {
   readonly liveWorkers: number
 }
 
-export interface MigrationStep {
+interface MigrationStep {
   readonly name: string
   readonly ms: number
 }
 
-export type MigrationState =
+type MigrationState =
   | 'applied'
   | 'pending'
   /** Applied, but its file is not what it was. */
@@ -56,7 +56,7 @@ export interface MigrationStatus {
   readonly functions: readonly FunctionStatus[]
 }
 
-export interface FunctionStatus {
+interface FunctionStatus {
   readonly hash: string
   /** `current`: this build calls it. `missing`: so it would, but it is not installed. `other`: another build's. */
   readonly state: 'current' | 'missing' | 'other'

@@ -1,10 +1,13 @@
-import { isOncueError, type JobId, OncueError } from '@oncue/core'
+import { FINISHED_STATUSES, isOncueError, type JobId, OncueError } from '@oncue/core'
 import type { OperationAction } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import type { ActionFilter, ActionOptions, ActionReport, JobFilter, Target } from '../store.ts'
+import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
 import { isUuid } from '../uuid.ts'
+import { counted } from './reads/counts.ts'
 import type { Place } from './reads/cursor.ts'
+import { invalid } from './reads/filter.ts'
 import type { Batch } from './reads/list.ts'
+import { q, raw, type Sql } from './sql.ts'
 
 /** How many jobs one transaction touches. */
 export const BATCH = 500
@@ -154,4 +157,28 @@ export function toTarget(filter: JobFilter): ActionFilter {
 
 function isIds(target: Target): target is readonly JobId[] {
   return Array.isArray(target)
+}
+
+/** Removes up to `limit` jobs of one queue and topic, oldest first, with all that belongs to them. */
+type PruneOne = (queue: string, topic: string, limit: number) => Promise<number>
+
+/**
+ * One batch: queue by queue and topic by topic, because that is how history is indexed. Those that hold
+ * no such job are known from the counters and not looked at.
+ */
+export async function prune(sql: Sql, rule: PruneRule, pruneOne: PruneOne): Promise<number> {
+  const { status, finishedBefore, limit = 1_000 } = rule
+  if (!FINISHED_STATUSES.includes(status)) throw invalid('status', 'must be that of a finished job')
+  if (!Number.isInteger(limit) || limit < 1) throw invalid('limit', 'must be a whole number from 1')
+  if (Number.isNaN(finishedBefore.getTime())) throw invalid('finishedBefore', 'is no valid date')
+  const pairs = await sql.all<{ queue: string; topic: string }>(
+    q`select queue, topic from ${counted(raw('1 = 1'))} c
+      group by queue, topic having sum(${raw(status)}) > 0 order by queue, topic`,
+  )
+  let pruned = 0
+  for (const { queue, topic } of pairs) {
+    if (pruned >= limit) break
+    pruned += await pruneOne(queue, topic, limit - pruned)
+  }
+  return pruned
 }

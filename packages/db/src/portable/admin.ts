@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { assertQueue, assertTopic, encodeJson } from '@oncue/core/internal'
-import type { AnnouncedBy, Store, TopicAnnouncement } from '../store.ts'
-import { assertBy } from './by.ts'
-import { createLimits } from './limits.ts'
+import { LIMITS, OncueError } from '@oncue/core'
+import { assertQueue, assertText, assertTopic, encodeJson, toInputError } from '@oncue/core/internal'
+import { limitSchema } from '@oncue/core/wire'
+import type { AnnouncedBy, Limit, LimitTarget, Store, TopicAnnouncement } from '../store.ts'
+import { assertBy } from './audit.ts'
 import type { PortableStatement, Sql } from './sql.ts'
 
 export type Admin = Pick<Store, 'pause' | 'resume' | 'limit' | 'announce'>
@@ -91,3 +92,124 @@ function sortKeys(_: string, value: unknown): unknown {
 }
 
 const toJson = (value: unknown) => encodeJson(value, 'payload')
+
+type Columns = { readonly max: number | null; readonly count: number | null; readonly ms: number | null }
+
+/**
+ * Limits are rows of `slots`, which claims lock; `slot_runs` are counted against them. A new limit
+ * replaces the old one as a whole.
+ */
+function createLimits(sql: Sql): Store['limit'] {
+  // A row that somebody is at is being ended or claimed: there is nothing to give it.
+  const skipLocked = sql.dialect === 'postgres' ? 'for update skip locked' : ''
+
+  return async (target, limit) => {
+    const columns = toColumns(limit)
+    const isLimited = columns.max !== null || columns.count !== null
+    const { queue, concurrencyKey } = readTarget(target)
+    if (queue !== undefined) await (isLimited ? limitQueue(queue, columns) : freeQueue(queue))
+    else await limitKey(concurrencyKey, columns)
+  }
+
+  async function limitQueue(queue: string, columns: Columns): Promise<void> {
+    const now = sql.clock()
+    const slot = `q:${queue}`
+    // What runs already counts. A run that ends at this moment gives its place back when the first claim finds none.
+    const count: PortableStatement = {
+      text: `insert into {slot_runs} (key, job_id, run, taken, until)
+        select 'q:' || queue, id, run, ${now.text}, ${now.text} from {jobs} where queue = ? and status = 'processing'
+        on conflict (job_id, key) do nothing`,
+      values: [...now.values, ...now.values, queue],
+    }
+    await sql.run(writeSlot(slot, columns), count)
+    if (sql.dialect === 'postgres') {
+      await sql.claimsInFlight()
+      await sql.run({ text: 'update {slots} set since = null where key = ?', values: [slot] }, count)
+    }
+  }
+
+  async function freeQueue(queue: string): Promise<void> {
+    const values = [`q:${queue}`]
+    // In this order: the slot is the lock, and no claim adds runs once it is ours.
+    await sql.run(
+      { text: 'delete from {slots} where key = ?', values },
+      { text: 'delete from {slot_runs} where key = ?', values },
+    )
+  }
+
+  /**
+   * Jobs of the key that were held back get their turn, as far as there is room. So do those that an
+   * old rate put off: the claim asks the new one. (A job that crashed waits for its own reason.)
+   */
+  async function limitKey(key: string, columns: Columns): Promise<void> {
+    const now = await sql.now()
+    const slot = `k:${key}`
+    const held = `concurrency_key = ? and status = 'pending' and visible_at is null`
+    await sql.run(
+      writeSlot(slot, columns),
+      { text: 'update {slots} set waiting = ? where key = ?', values: [true, slot] },
+      {
+        text: `with put_off as (
+            select id from {jobs} where concurrency_key = ? and status = 'pending'
+              and visible_at > ? and run_at <= ? and crashes = 0 ${skipLocked}
+          )
+          update {jobs} set visible_at = null where id in (select id from put_off)`,
+        values: [key, now, now],
+      },
+      {
+        text: `with chosen as (
+            select id from {jobs} where ${held} order by priority desc, run_at, id
+            limit (
+              select case when free < 0 then 0 else free end from (
+                select coalesce(s.max_running, j.concurrency_limit, 1)
+                  - (select count(*) from {slot_runs} r where r.key = s.key) as free
+                from {slots} s left join (
+                  select concurrency_limit from {jobs} where ${held} order by priority desc, run_at, id limit 1
+                ) j on true
+                where s.key = ?
+              ) room
+            ) ${skipLocked}
+          )
+          update {jobs} set visible_at = ? where id in (select id from chosen)`,
+        values: [key, key, slot, now],
+      },
+    )
+  }
+}
+
+function writeSlot(key: string, { max, count, ms }: Columns): PortableStatement {
+  return {
+    text: `insert into {slots} (key, max_running, rate_count, rate_ms) values (?, ?, ?, ?)
+      on conflict (key) do update set
+        max_running = excluded.max_running, rate_count = excluded.rate_count, rate_ms = excluded.rate_ms, since = null`,
+    values: [key, max, count, ms],
+  }
+}
+
+function toColumns(limit: Limit | null): Columns {
+  const parsed = limitSchema.nullable().safeParse(limit)
+  if (!parsed.success) throw toInputError(parsed.error, 'limit', limit)
+  const { maxRunning, rate } = parsed.data ?? {}
+  return { max: maxRunning ?? null, count: rate?.count ?? null, ms: rate?.intervalMs ?? null }
+}
+
+function readTarget(
+  target: LimitTarget,
+): ({ queue: string } & { concurrencyKey?: never }) | { queue?: never; concurrencyKey: string } {
+  if ('queue' in target && !('concurrencyKey' in target)) {
+    assertQueue(target.queue)
+    return { queue: target.queue }
+  }
+  const { concurrencyKey } = target
+  if (
+    'queue' in target ||
+    typeof concurrencyKey !== 'string' ||
+    concurrencyKey === '' ||
+    concurrencyKey.length > LIMITS.keyLength
+  ) {
+    const message = `A limit is for either a queue or a concurrencyKey of 1 to ${LIMITS.keyLength} characters`
+    throw new OncueError('INVALID_INPUT', message)
+  }
+  assertText(concurrencyKey, 'concurrencyKey')
+  return { concurrencyKey }
+}

@@ -53,3 +53,78 @@ export function sqliteValues(values: readonly Value[]): (string | number | null)
     return typeof value === 'boolean' ? Number(value) : value
   })
 }
+
+/** A time that is never null. */
+export function timeOf(sql: Sql, value: unknown): Date {
+  return sql.time(value) ?? new Date(0)
+}
+
+/** One statement in the dialect's own SQL. */
+export type NativeStatement = { readonly text: string; readonly values: readonly Value[] }
+
+export type NativeResult = {
+  readonly columns: readonly string[]
+  /** Column by column: JSON as text, a time as a Date or in milliseconds. */
+  readonly rows: unknown[][]
+  /** How many rows were written, or returned. */
+  readonly changes: number
+}
+
+/** Statements that are committed together. SQLite writes nothing else meanwhile, so they must follow at once. */
+export interface Batch {
+  send(statement: NativeStatement): Promise<NativeResult>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
+/** What Control's Prisma client needs of a store: its connections, retries and errors. */
+export interface Connection {
+  readonly dialect: 'postgres' | 'sqlite'
+  send(statement: NativeStatement): Promise<NativeResult>
+  begin(): Promise<Batch>
+}
+
+/** A piece of portable SQL with its values, so that statements can be put together without counting `?`. */
+export type Fragment = { readonly text: string; readonly values: readonly Value[] }
+
+export function q(strings: TemplateStringsArray, ...parts: readonly (Fragment | Value)[]): Fragment {
+  let text = strings[0] ?? ''
+  const values: Value[] = []
+  parts.forEach((part, i) => {
+    if (isFragment(part)) {
+      text += part.text
+      values.push(...part.values)
+    } else {
+      text += '?'
+      values.push(part)
+    }
+    text += strings[i + 1] ?? ''
+  })
+  return { text, values }
+}
+
+/** SQL that is ours, word for word: never anything that came from a caller. */
+export function raw(text: string): Fragment {
+  return { text, values: [] }
+}
+
+export function join(fragments: readonly Fragment[], separator: string): Fragment {
+  return {
+    text: fragments.map(({ text }) => text).join(separator),
+    values: fragments.flatMap(({ values }) => values),
+  }
+}
+
+/** All of the conditions; true when there are none. */
+export function all(conditions: readonly Fragment[]): Fragment {
+  return conditions.length ? join(conditions, ' and ') : raw('1 = 1')
+}
+
+/** The beginning of a statement that refers to these; nothing when there are none. */
+export function withCtes(ctes: readonly Fragment[]): Fragment {
+  return ctes.length ? q`with recursive ${join(ctes, ', ')}` : raw('')
+}
+
+function isFragment(part: Fragment | Value): part is Fragment {
+  return typeof part === 'object' && part !== null && 'text' in part
+}

@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
-import type { Batch, NativeResult } from '../portable/connection.ts'
+import type { Batch, NativeResult } from '../portable/sql.ts'
 import type { Row, Steps } from '../queue/transaction.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
 import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'

@@ -26,7 +26,7 @@ const PING_MS = 10_000
 const RECONNECT = { firstMs: 25, maxMs: 1_000 }
 const GOODBYE_MS = 500
 
-export type ListenerOptions = {
+type ListenerOptions = {
   readonly connectionString: string
   /** To find out whether a pooler is in between. */
   readonly pool: pg.Pool

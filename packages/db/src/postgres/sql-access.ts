@@ -1,5 +1,4 @@
-import type { Connection } from '../portable/connection.ts'
-import { type PortableStatement, type Sql, toPostgres } from '../portable/sql.ts'
+import { type Connection, type PortableStatement, type Sql, toPostgres } from '../portable/sql.ts'
 import { withRetries } from '../retry.ts'
 import { claimsInFlight } from './claims-in-flight.ts'
 import type { PostgresClient } from './client.ts'

@@ -7,7 +7,7 @@ import {
   ROLL_UP_LIMIT,
   sumUp,
   type TotalRow,
-} from '../portable/stats/sum-up.ts'
+} from '../portable/stats.ts'
 import type { PostgresClient, Send } from './client.ts'
 
 /** In the key space of two numbers, which presence does not use: the first is a table of this installation. */

@@ -1,8 +1,7 @@
 import { type JobId, type NewJob, OncueError } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type { Pool } from 'pg'
-import { dueQueues } from '../portable/due-queues.ts'
-import { idsOf } from '../portable/keys.ts'
+import { dueQueues, idsOf } from '../portable/enqueue.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from '../postgres/enqueue.ts'
 import { toOncueError as fromPostgres } from '../postgres/errors.ts'
 import { PostgresNotifier } from '../postgres/notifier.ts'
@@ -36,7 +35,7 @@ export type PoolHost = {
 export type SqliteHost = SqliteTransaction & { readonly inTransaction: boolean; exec(sql: string): unknown }
 
 /** Where a queue writes. */
-export type Home = {
+type Home = {
   /** In a transaction of its own. */
   alone(jobs: readonly NewJob[]): Promise<JobId[]>
   /** In the caller's. */

@@ -1,6 +1,13 @@
 import type { Database } from 'better-sqlite3'
-import type { Connection, NativeResult, NativeStatement } from '../portable/connection.ts'
-import { type PortableStatement, type Sql, sqliteValues, toSqlite } from '../portable/sql.ts'
+import {
+  type Connection,
+  type NativeResult,
+  type NativeStatement,
+  type PortableStatement,
+  type Sql,
+  sqliteValues,
+  toSqlite,
+} from '../portable/sql.ts'
 import type { SqliteWriter } from './client.ts'
 import { toOncueError } from './errors.ts'
 

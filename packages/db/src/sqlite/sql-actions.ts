@@ -20,7 +20,6 @@ ON CONFLICT (topic, key) DO UPDATE SET job_id = excluded.job_id, until = NULL
 WHERE job_id = excluded.job_id OR until <= ?`
 
 export const FORGET_FINISHED = `DELETE FROM oncue_history WHERE id IN (SELECT value FROM json_each(?))`
-export const FORGET_LIVE = `DELETE FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 export const FORGET_RESULTS = `DELETE FROM oncue_payloads WHERE part = 'result' AND job_id IN (SELECT value FROM json_each(?))`
 
 /** Now, now, ids. */

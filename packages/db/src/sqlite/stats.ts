@@ -7,7 +7,7 @@ import {
   type MinuteRow,
   ROLL_UP_LIMIT,
   sumUp,
-} from '../portable/stats/sum-up.ts'
+} from '../portable/stats.ts'
 
 const TAKE = `DELETE FROM oncue_stat_deltas WHERE id IN (SELECT id FROM oncue_stat_deltas LIMIT ?)
 RETURNING minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms AS runMs`

@@ -5,14 +5,12 @@ import { SQLITE } from '../capabilities.ts'
 import type { Acted, ActionBatch } from '../portable/actions.ts'
 import { createAdmin } from '../portable/admin.ts'
 import { type Cold, ColdStore } from '../portable/base-store.ts'
-import type { FencedAction } from '../portable/bulk-operations/store.ts'
-import { dueQueues } from '../portable/due-queues.ts'
+import type { FencedAction } from '../portable/bulk-operations.ts'
+import { dueQueues, idsOf } from '../portable/enqueue.ts'
+import { encodeNotes } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
-import { idsOf } from '../portable/keys.ts'
-import { encodeNotes } from '../portable/notes.ts'
 import { createReads } from '../portable/reads/reads.ts'
-import { createSchedules } from '../portable/schedules/store.ts'
-import type { ScheduleStore } from '../portable/schedules/types.ts'
+import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
 import { type PortableStatement, toSqlite } from '../portable/sql.ts'
 import { driveIn } from '../queue/transaction.ts'
@@ -47,7 +45,7 @@ import { sqliteConnection, sqliteSql } from './sql-access.ts'
 import { rollUpSqlite } from './stats.ts'
 import { SqliteWork } from './work/work.ts'
 
-export type SqliteOptions = {
+type SqliteOptions = {
   readonly driver: Driver
   readonly file: string
   readonly schema?: string | undefined

@@ -1,4 +1,4 @@
-import { bucketOf } from '../portable/stats/histogram.ts'
+import { bucketOf } from '../portable/stats.ts'
 import type { Statement } from '../queue/transaction.ts'
 
 type Finished = 'completed' | 'failed' | 'cancelled'

@@ -1,6 +1,6 @@
 import { LIMITS, newJobId } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
-import type { JobEvent } from '../../src/portable/events/types.ts'
+import type { JobEvent } from '../../src/portable/events/event.ts'
 import type { Settlement, Store } from '../../src/store.ts'
 import { aJob, anError, Bench, claimOne, complete, type Dialect, WORKER } from './harness.ts'
 import { processesOf } from './processes.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Gauge } from '../../src/portable/gauges/types.ts'
+import type { Gauge } from '../../src/portable/gauges.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 
 const DAY = 24 * 60 * MINUTE

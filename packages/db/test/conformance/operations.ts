@@ -3,11 +3,7 @@ import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import { describe, expect, it } from 'vitest'
 import type { Control } from '../../src/control/index.ts'
 import { BATCH } from '../../src/portable/actions.ts'
-import {
-  type NewOperation,
-  OPERATION_LEAD,
-  type OperationRow,
-} from '../../src/portable/bulk-operations/types.ts'
+import { type NewOperation, OPERATION_LEAD, type OperationRow } from '../../src/portable/bulk-operations.ts'
 import type { Store } from '../../src/store.ts'
 import {
   aJob,

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Control, NewToken } from '../../src/control/index.ts'
-import type { NewPairing } from '../../src/portable/access/types.ts'
+import type { NewPairing } from '../../src/portable/pairings.ts'
 import type { Store } from '../../src/store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Schedule, ScheduleStore } from '../../src/portable/schedules/types.ts'
+import type { Schedule, ScheduleStore } from '../../src/portable/schedules.ts'
 import type { Store } from '../../src/store.ts'
 import { aJob, Bench, claiming, type Dialect, MINUTE, read } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import { JOB_STATUSES } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
-import { addLetters, bucketOf, emptyHistogram, quantile } from '../../src/portable/stats/histogram.ts'
+import { addLetters, bucketOf, emptyHistogram, quantile } from '../../src/portable/stats.ts'
 import type { Durations, SeriesPoint, Store } from '../../src/store.ts'
 import {
   aJob,

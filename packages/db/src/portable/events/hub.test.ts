@@ -14,9 +14,9 @@ import { SqliteWriter } from '../../sqlite/client.ts'
 import { SqliteListener } from '../../sqlite/listener.ts'
 import { sqliteSql } from '../../sqlite/sql-access.ts'
 import type { Sql } from '../sql.ts'
+import type { JobEvent } from './event.ts'
 import type { HubOptions } from './hub.ts'
 import { type EventNews, SqlEventStore } from './store.ts'
-import type { JobEvent } from './types.ts'
 
 type Parts = { readonly sql: Sql; readonly news: EventNews; close(): Promise<void> }
 

@@ -1,6 +1,5 @@
 import type { PortableStatement, Sql } from '../sql.ts'
-import type { EncodedEvent } from './check.ts'
-import type { JobEvent } from './types.ts'
+import type { EncodedEvent, JobEvent } from './event.ts'
 
 export type EventRow = {
   readonly job_id: string

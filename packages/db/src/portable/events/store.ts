@@ -2,10 +2,17 @@ import { type JobId, OncueError } from '@oncue/core'
 import type { Subscription } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
 import type { Sql } from '../sql.ts'
-import { assertVersion, type EncodedEvent, encodeEvents, listLimit } from './check.ts'
+import {
+  assertVersion,
+  type EncodedEvent,
+  type EventStore,
+  encodeEvents,
+  type JobEvent,
+  listLimit,
+  type NewEvent,
+} from './event.ts'
 import { EventHub, type HubOptions } from './hub.ts'
 import { appended, current, type EventRow, listed, toEvent } from './sql.ts'
-import type { EventStore, JobEvent, NewEvent } from './types.ts'
 
 /** How news of appended events travels between processes. */
 export type EventNews = {

@@ -1,7 +1,5 @@
 import type { ActivityPoint } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { q, raw } from './fragment.ts'
-import { timeOf } from './summary.ts'
+import { q, raw, type Sql, timeOf } from '../sql.ts'
 
 type Row = Omit<ActivityPoint, 'minute'> & { readonly minute: unknown }
 

@@ -1,7 +1,6 @@
 import type { JobStatus } from '@oncue/core'
 import type { JobFilter, JobStats } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { all, type Fragment, q, raw } from './fragment.ts'
+import { all, type Fragment, q, raw, type Sql } from '../sql.ts'
 
 export type QueueAndTopic = Pick<JobFilter, 'queue' | 'topic'>
 

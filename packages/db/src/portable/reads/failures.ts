@@ -1,11 +1,9 @@
 import type { JobError } from '@oncue/core'
 import { TREND_PARTS } from '@oncue/core/wire'
 import type { FailureFilter, FailureGroup } from '../../store.ts'
-import type { Sql } from '../sql.ts'
+import { all, type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
 import { inQueueAndTopic } from './counts.ts'
 import { invalid } from './filter.ts'
-import { all, type Fragment, q, raw } from './fragment.ts'
-import { timeOf } from './summary.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

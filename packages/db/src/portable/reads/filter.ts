@@ -1,7 +1,6 @@
 import { isFinished, JOB_STATUSES, type JobStatus, OncueError } from '@oncue/core'
 import type { JobFilter } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { type Fragment, q, raw } from './fragment.ts'
+import { type Fragment, q, raw, type Sql } from '../sql.ts'
 
 /** Refuses what no list can answer, before a database has to. */
 export function checkFilter(filter: JobFilter): void {

@@ -1,8 +1,7 @@
 import type { JobId, JobStatus } from '@oncue/core'
 import type { JobGlance } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
-import type { PortableStatement, Sql } from '../sql.ts'
-import { timeOf } from './summary.ts'
+import { type PortableStatement, type Sql, timeOf } from '../sql.ts'
 
 type Row = {
   readonly id: string

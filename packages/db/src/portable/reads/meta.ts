@@ -1,9 +1,7 @@
 import type { JobFilter } from '../../store.ts'
-import type { Sql } from '../sql.ts'
+import { all, type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
 import type { Place } from './cursor.ts'
 import { createdWithin } from './filter.ts'
-import { all, type Fragment, q, raw } from './fragment.ts'
-import { timeOf } from './summary.ts'
 
 /** An entry of a job's meta as job_meta has it. */
 export type MetaEntry = { readonly key: string; readonly value: string }

@@ -1,6 +1,5 @@
 import type { Limit, QueueOverview } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { q } from './fragment.ts'
+import { q, type Sql } from '../sql.ts'
 
 type LiveRow = {
   readonly queue: string

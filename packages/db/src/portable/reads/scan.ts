@@ -1,5 +1,4 @@
-import type { Sql } from '../sql.ts'
-import { type Fragment, q, raw } from './fragment.ts'
+import { type Fragment, q, raw, type Sql } from '../sql.ts'
 
 type Dialect = Sql['dialect']
 

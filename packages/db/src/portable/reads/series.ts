@@ -1,10 +1,8 @@
 import type { Durations, SeriesPoint, SeriesRequest } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { addHistogram, addLetters, emptyHistogram, type Histogram, quantile } from '../stats/histogram.ts'
+import { type Fragment, q, type Sql, timeOf } from '../sql.ts'
+import { addHistogram, addLetters, emptyHistogram, type Histogram, quantile } from '../stats.ts'
 import { inQueueAndTopic } from './counts.ts'
 import { invalid } from './filter.ts'
-import { type Fragment, q } from './fragment.ts'
-import { timeOf } from './summary.ts'
 
 type Row = {
   readonly minute: unknown

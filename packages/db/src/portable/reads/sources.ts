@@ -1,10 +1,9 @@
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { JobFilter } from '../../store.ts'
-import type { Sql } from '../sql.ts'
+import { all, type Fragment, join, q, raw, type Sql } from '../sql.ts'
 import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
 import type { Place } from './cursor.ts'
 import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
-import { all, type Fragment, join, q, raw } from './fragment.ts'
 import { having, type MetaEntry } from './meta.ts'
 import { distinctEnds, distinctTopics, each, newestPlaces, ONCE, type Scan } from './scan.ts'
 

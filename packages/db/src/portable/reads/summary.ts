@@ -46,8 +46,3 @@ export const SUMMARY: Reader<JobSummary> = reader('list')
 
 /** All of a job. */
 export const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'get')
-
-/** A time that is never null. */
-export function timeOf(sql: Sql, value: unknown): Date {
-  return sql.time(value) ?? new Date(0)
-}

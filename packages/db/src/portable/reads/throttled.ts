@@ -1,6 +1,5 @@
 import type { ClaimRequest } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { type Fragment, join, q, raw } from './fragment.ts'
+import { type Fragment, join, q, raw, type Sql } from '../sql.ts'
 
 const RUNNING = raw('(select count(*) from {slot_runs} r where r.key = s.key)')
 

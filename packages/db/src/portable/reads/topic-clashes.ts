@@ -1,6 +1,5 @@
 import type { TopicClash } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { q } from './fragment.ts'
+import { q, type Sql } from '../sql.ts'
 import { LIVE_MS } from './workers.ts'
 
 type Row = {

@@ -1,11 +1,9 @@
 import type { JobFilter } from '../../store.ts'
-import type { Sql } from '../sql.ts'
+import { q, type Sql, timeOf, withCtes } from '../sql.ts'
 import type { Place } from './cursor.ts'
 import { narrowPrefix } from './filter.ts'
-import { q, withCtes } from './fragment.ts'
 import { type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
-import { timeOf } from './summary.ts'
 
 /** How many jobs the first window holds, about. */
 const FIRST_WINDOW = 200

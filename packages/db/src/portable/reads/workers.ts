@@ -1,7 +1,5 @@
 import type { TopicRow, WorkerRow } from '../../store.ts'
-import type { Sql } from '../sql.ts'
-import { q } from './fragment.ts'
-import { timeOf } from './summary.ts'
+import { q, type Sql, timeOf } from '../sql.ts'
 
 /** A worker that was seen this recently is taken to run. */
 export const LIVE_MS = 30_000

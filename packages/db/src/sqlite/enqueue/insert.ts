@@ -1,6 +1,6 @@
 import type { NewJob } from '@oncue/core'
 import { enqueuedColumns } from '../../job-columns.ts'
-import { isInline } from '../../portable/payload-storage.ts'
+import { isInline } from '../../portable/enqueue.ts'
 import type { Statement } from '../../queue/transaction.ts'
 import { NOTE_META } from '../sql-meta.ts'
 

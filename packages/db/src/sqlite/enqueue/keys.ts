@@ -1,6 +1,6 @@
 import { type JobId, LIMITS, type NewJob, OncueError } from '@oncue/core'
 import { jobColumns } from '../../job-columns.ts'
-import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../portable/keys.ts'
+import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../portable/enqueue.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 
 /** Who has a key now. */
@@ -14,7 +14,7 @@ export type Holder = {
 
 export type KeyRow = KeyName & { readonly jobId: JobId; readonly until: number | null }
 
-export type Decided = {
+type Decided = {
   /** What became of each of those given, in their order. */
   readonly outcomes: EnqueueOutcome[]
   /** Those that are new. */

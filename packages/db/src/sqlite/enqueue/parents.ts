@@ -1,5 +1,5 @@
 import { type JobError, type JobId, type NewJob, OncueError, type ParentFailurePolicy } from '@oncue/core'
-import { inOrder } from '../../portable/graph.ts'
+import { inOrder } from '../../portable/enqueue.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 import { type Draft, plainDraft } from './insert.ts'
 

@@ -1,7 +1,6 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { enqueuedColumns } from '../../job-columns.ts'
-import { isKeyed, type KeyName } from '../../portable/keys.ts'
-import { isInline } from '../../portable/payload-storage.ts'
+import { isInline, isKeyed, type KeyName } from '../../portable/enqueue.ts'
 import type { Row, Statement, Step, Steps } from '../../queue/transaction.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 import { APPEND_EVENT } from '../sql-ends.ts'

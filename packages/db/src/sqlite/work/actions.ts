@@ -1,5 +1,5 @@
 import type { JobId } from '@oncue/core'
-import { storedUniqueKey } from '../../portable/keys.ts'
+import { storedUniqueKey } from '../../portable/enqueue.ts'
 import type { ActionReport } from '../../store.ts'
 import { REMOVE } from '../sql.ts'
 import * as sql from '../sql-actions.ts'
@@ -26,7 +26,7 @@ type LiveRow = {
 }
 
 /** Whom an action is about: as of a moment, if one is given. */
-export type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
+type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
 
 /** What people do to jobs, by their ids: what requeue, cancel, delete and prune do on Postgres. */
 export class Actions {
@@ -169,7 +169,7 @@ export class Actions {
   }
 }
 
-export type PruneBatch = {
+type PruneBatch = {
   readonly queue: string
   readonly topic: string
   readonly status: 'completed' | 'failed' | 'cancelled'

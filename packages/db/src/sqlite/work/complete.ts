@@ -1,5 +1,5 @@
 import type { JobId } from '@oncue/core'
-import { isInline } from '../../portable/payload-storage.ts'
+import { isInline } from '../../portable/enqueue.ts'
 import type { RunRef, Settlement } from '../../store.ts'
 import { toOncueError } from '../errors.ts'
 import * as sql from '../sql.ts'

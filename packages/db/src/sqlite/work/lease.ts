@@ -1,6 +1,6 @@
 import type { JobId } from '@oncue/core'
 import { crashVerdict } from '@oncue/core/internal'
-import type { EncodedNote } from '../../portable/notes.ts'
+import type { EncodedNote } from '../../portable/events/event.ts'
 import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../tally.ts'

@@ -14,7 +14,7 @@ export type SlotRow = {
 }
 
 /** A job that could be claimed, as far as limits want to know it. */
-export type Candidate = {
+type Candidate = {
   readonly id: JobId
   readonly run: number
   readonly concurrency_key: string | null

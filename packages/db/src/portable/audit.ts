@@ -1,7 +1,29 @@
-import { newJobId } from '@oncue/core'
-import { cleanText } from '@oncue/core/internal'
-import type { PortableStatement, Sql, Value } from '../sql.ts'
-import type { AuditStore, NewAuditEntry } from './types.ts'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, cleanText } from '@oncue/core/internal'
+import type { AuditEntry, AuditPage, AuditRequest } from '@oncue/core/wire'
+import type { PortableStatement, Sql, Value } from './sql.ts'
+
+export type { AuditEntry, AuditPage }
+export type AuditFilter = Omit<AuditRequest, 'limit' | 'cursor'>
+
+export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'action'> & {
+  readonly [Field in 'target' | 'count' | 'ip' | 'userAgent' | 'requestId']?: AuditEntry[Field] | undefined
+}
+
+/** Who did what. Rows are appended; Control lists and prunes them, and nothing changes them. */
+export interface AuditStore {
+  /** In the order given. Texts are cut and cleaned rather than refused, so that no change goes unrecorded. */
+  record(entries: readonly NewAuditEntry[]): Promise<void>
+}
+
+/** Who did it: free text that is kept and shown. */
+export function assertBy(by: string | undefined): void {
+  if (by === undefined) return
+  if (typeof by !== 'string' || by.length > LIMITS.keyLength) {
+    throw new OncueError('INVALID_INPUT', `by must be a text of at most ${LIMITS.keyLength} characters`)
+  }
+  assertText(by, 'by')
+}
 
 /** Rows of one insert: far below the number of values that a statement may carry. */
 const CHUNK = 500

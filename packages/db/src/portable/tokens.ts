@@ -1,8 +1,33 @@
 import { LIMITS, OncueError } from '@oncue/core'
+import type { Token } from '@oncue/core/wire'
 import { z } from 'zod'
-import { isUuid } from '../../uuid.ts'
-import type { PortableStatement, Sql } from '../sql.ts'
-import type { TokenRow, TokenStore } from './types.ts'
+import { isUuid } from '../uuid.ts'
+import type { PortableStatement, Sql } from './sql.ts'
+
+export type TokenRow = Token
+export type TokenKind = Token['kind']
+
+/**
+ * Who may call the API. A token can be used until it expires, is revoked, is a device that was not used for long,
+ * or what it was made by can no longer be used: a session of a device of a device of a token ends with each of them.
+ */
+export interface TokenStore {
+  /** The admin that an installation begins with. False: it was made before, by whichever process was first. */
+  createFirstAdmin(hash: string): Promise<boolean>
+  /** Makes this the hash of an admin, whatever was before; the secret it replaces ends with all that was made by it. */
+  setAdmin(hash: string): Promise<void>
+  /** The token of this hash, if it can be used. */
+  find(hash: string): Promise<(TokenRow & { readonly hash: string }) | null>
+  /** Which of these can still be used. */
+  usable(ids: readonly string[]): Promise<Set<string>>
+  /**
+   * With all sessions and devices made by it, and by those. Returns how many devices could be used until then.
+   * TOKEN_NOT_FOUND for an id that nobody has; a second time changes nothing.
+   */
+  revoke(id: string): Promise<{ readonly devices: number }>
+  /** It is in use: written at most once a minute. A device, also by a session of it, can be idle from now on for `idleMs`. */
+  touch(id: string, idleMs?: number): Promise<void>
+}
 
 /** Fixed, so that of many processes that start together one makes it. */
 const FIRST_ADMIN = '00000000-0000-7000-8000-000000000001'

@@ -1,12 +1,61 @@
 import { createHash, randomInt } from 'node:crypto'
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
-import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
+import {
+  allowedQueuesSchema,
+  allowedTopicsSchema,
+  type DeviceRole,
+  type Pairing,
+  roleSchema,
+  type Token,
+} from '@oncue/core/wire'
 import { z } from 'zod'
-import { isUuid } from '../../uuid.ts'
-import type { Sql } from '../sql.ts'
-import { readToken, type StoredToken, toJson, tokenHashSchema, tokenNameSchema, USABLE } from './tokens.ts'
-import type { PairingStore } from './types.ts'
+import { isUuid } from '../uuid.ts'
+import type { Sql } from './sql.ts'
+import {
+  readToken,
+  type StoredToken,
+  type TokenRow,
+  toJson,
+  tokenHashSchema,
+  tokenNameSchema,
+  USABLE,
+} from './tokens.ts'
+
+export type NewPairing = {
+  /** Of the device to come. */
+  readonly role: DeviceRole
+  readonly allowedTopics?: Token['allowedTopics'] | undefined
+  readonly allowedQueues?: Token['allowedQueues'] | undefined
+  /** The token that makes it, if one does: while it cannot be used, nor can the code or the device. */
+  readonly makerId?: string | null | undefined
+  /** The end of a maker that is no token: the code and the device end then too. */
+  readonly deviceUntil?: Date | null | undefined
+  readonly createdBy: string
+  readonly validMs: number
+}
+
+type NewPairingCode = Pick<Pairing, 'id' | 'code' | 'expiresAt'>
+
+/** Codes that are typed in or scanned, and exchanged once for the token of a device. */
+export interface PairingStore {
+  /** The code can be read this once: only its hash is stored. */
+  create(pairing: NewPairing): Promise<NewPairingCode>
+  /**
+   * The new device, whose secret has this hash. PAIRING_REFUSED if the code is wrong, too old or used, or if its
+   * maker can no longer be; of two that come at once with the same code, one gets it. How a code is written
+   * (capitals, hyphens, spaces) does not matter.
+   */
+  exchange(device: {
+    readonly code: string
+    readonly name: string
+    readonly hash: string
+    /** For how long the device may be idle before it ends; absent: for ever. */
+    readonly idleMs?: number | undefined
+  }): Promise<TokenRow>
+  /** The device that it became; null as long as nobody came. */
+  deviceOf(id: string): Promise<TokenRow | null>
+}
 
 /** Without what is taken for something else when it is read aloud or typed: 0 and O, 1, I and L. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTUVWXYZ'

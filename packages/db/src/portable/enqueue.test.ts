@@ -1,5 +1,6 @@
+import { newJobId, prepareJob } from '@oncue/core'
 import { expect, test } from 'vitest'
-import { inOrder } from './graph.ts'
+import { dueQueues, inOrder } from './enqueue.ts'
 
 const node = (id: string, ...after: string[]) => ({ id, after })
 const idsOf = (nodes: readonly { id: string }[]) => nodes.map(({ id }) => id)
@@ -26,4 +27,26 @@ test.each([
 test('a chain of 100 000 jobs is no matter of the stack', () => {
   const chain = Array.from({ length: 100_000 }, (_, n) => node(`${n}`, `${n + 1}`))
   expect(inOrder(chain)[0]?.id).toBe('99999')
+})
+
+const NOW = Date.parse('2026-01-01T00:00:00.000Z')
+const job = (queue: string, options: Parameters<typeof prepareJob>[2] = {}) =>
+  prepareJob('mail_digest', {}, { ...options, queue })
+
+test('jobs that can run now wake their queues, each queue once', () => {
+  expect(dueQueues([job('a'), job('b'), job('a')], NOW)).toEqual(['a', 'b'])
+})
+
+test('a job dated back, or due within the skew of clocks, wakes its queue', () => {
+  const jobs = [job('old', { runAt: new Date(0) }), job('soon', { runAt: new Date(NOW + 900) })]
+  expect(dueQueues(jobs, NOW)).toEqual(['old', 'soon'])
+})
+
+test('jobs that are delayed or blocked wake nobody', () => {
+  const jobs = [
+    job('delayed', { delay: 1 }),
+    job('scheduled', { runAt: new Date(NOW + 60_000) }),
+    job('blocked', { after: [newJobId()] }),
+  ]
+  expect(dueQueues(jobs, NOW)).toEqual([])
 })

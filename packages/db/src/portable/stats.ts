@@ -1,4 +1,49 @@
-import { addHistogram, addLetters, emptyHistogram, type Histogram } from './histogram.ts'
+/** Durations are kept as counts per bucket: half powers of two, from 0 ms to beyond four hours. */
+const BUCKETS = 48
+const FIRST_LETTER = 48
+
+const endOf = (bucket: number) => 2 ** ((bucket + 1) / 2) - 1
+
+/** The upper end of each bucket, which is not in it. Whatever takes longer is in the last one. */
+export const DURATION_BUCKETS_MS: readonly number[] = Array.from({ length: BUCKETS }, (_, n) => endOf(n))
+
+/** One letter for a duration, as the function bucket of Postgres gives it. */
+export function bucketOf(ms: number): string {
+  const bucket = Math.floor((2 * Math.log(1 + Math.max(0, ms))) / Math.log(2))
+  return String.fromCharCode(FIRST_LETTER + Math.min(BUCKETS - 1, bucket))
+}
+
+export type Histogram = number[]
+
+export function emptyHistogram(): Histogram {
+  return Array<number>(BUCKETS).fill(0)
+}
+
+/** Adds one count for each letter. */
+export function addLetters(histogram: Histogram, letters: string): void {
+  for (let i = 0; i < letters.length; i++) {
+    const bucket = letters.charCodeAt(i) - FIRST_LETTER
+    histogram[bucket] = (histogram[bucket] ?? 0) + 1
+  }
+}
+
+export function addHistogram(histogram: Histogram, other: readonly number[]): void {
+  other.forEach((count, bucket) => {
+    histogram[bucket] = (histogram[bucket] ?? 0) + count
+  })
+}
+
+/** The upper end, in milliseconds, of the bucket in which the quantile lies; null when nothing was counted. */
+export function quantile(histogram: Histogram, q: number): number | null {
+  const total = histogram.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return null
+  let seen = 0
+  const bucket = histogram.findIndex((count) => {
+    seen += count
+    return seen >= q * total
+  })
+  return Math.round(endOf(bucket))
+}
 
 /** How many notes one roll-up takes. The transaction stays short; whoever has more calls again. */
 export const ROLL_UP_LIMIT = 5_000
@@ -50,7 +95,7 @@ export type TotalRow = {
   runMs: number
 }
 
-export type Sums = { readonly minutes: MinuteRow[]; readonly totals: TotalRow[] }
+type Sums = { readonly minutes: MinuteRow[]; readonly totals: TotalRow[] }
 
 export function sumUp(deltas: readonly Delta[]): Sums {
   const minutes = new Map<string, MinuteRow>()

@@ -1,0 +1,308 @@
+import { type JobId, OncueError } from '@oncue/core'
+import type {
+  AuditEntry,
+  FoundJobs,
+  JobFilter,
+  Operation,
+  OperationStatus,
+  Page,
+  PageRequest,
+  OperationRequest as WireRequest,
+} from '@oncue/core/wire'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
+import { insertEntries, type NewAuditEntry } from './audit.ts'
+import type { Place } from './reads/cursor.ts'
+import { byIdStatement } from './reads/glance.ts'
+import type { Batch } from './reads/list.ts'
+import type { PortableStatement, Sql } from './sql.ts'
+
+export type { OperationStatus }
+export type OperationError = NonNullable<Operation['error']>
+
+/** What is to be done to all jobs that a filter matched at a moment. */
+export type OperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
+  /** Over how long it is to be spread; 0: as fast as is good for the others. */
+  readonly spreadMs: number
+  /** Repeating `idempotencyKey` as the same actor returns the same operation. */
+  readonly actor: AuditEntry['actor']
+}
+
+type MatchCount = Pick<Operation, 'total' | 'totalIsExact'>
+export type NewOperation = OperationRequest & MatchCount
+export type OperationPreview = MatchCount & FoundJobs
+/** Newest first. */
+export type OperationPage = Page<OperationRow>
+
+export type OperationRow = Omit<Operation, 'filter' | 'spreadSeconds' | 'by'> &
+  Omit<OperationRequest, 'idempotencyKey'> & {
+    /** How many batches it took. The process that does the next one must have seen this one. */
+    readonly step: number
+    /** Null: at the beginning. */
+    readonly position: OperationPosition | null
+  }
+
+export type OperationPosition = {
+  /** The last job that the walk has passed; null: it has passed all of them. */
+  readonly next: Place | null
+  /** Jobs of the last batch that were being claimed or settled, and how often they were tried. */
+  readonly busy: readonly JobId[]
+  readonly tries: number
+}
+
+/** Under this and its id a process leads an operation (`Store.lead`). */
+export const OPERATION_LEAD = 'operation:'
+
+/** Bulk operations, as people begin, list and stop them. */
+export interface OperationControl {
+  /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
+  begun(request: OperationRequest): Promise<OperationRow | null>
+  /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
+  create(operation: NewOperation, id?: string): Promise<OperationRow>
+  get(id: string): Promise<OperationRow | null>
+  /** Ids that do not exist are left out. */
+  find(ids: readonly string[]): Promise<Map<string, OperationRow>>
+  list(
+    filter?: { readonly status?: OperationStatus | undefined },
+    page?: Pick<PageRequest, 'limit' | 'cursor'>,
+  ): Promise<OperationPage>
+  /** The ids of those that have not ended, up to 1,000. */
+  running(): Promise<string[]>
+  /** What was done stays done. One that has ended stays as it is; OPERATION_NOT_FOUND for an id that does not exist. */
+  stop(id: string, by: string): Promise<OperationRow>
+  /** Removes what ended before, the oldest first, one batch per call; returns how many. */
+  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
+}
+
+/**
+ * The steps of a bulk operation: bounded batches, which another process can continue. A batch, its counts and the audit
+ * entry of its end are one transaction: nothing is done or counted twice.
+ */
+export interface OperationStore {
+  /**
+   * How many jobs matched at that moment: exactly up to 100,000, at least that many above; `all` counts on as long as
+   * a caller can be made to wait. INVALID_INPUT for a search that takes too long.
+   */
+  count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
+  /** The same, and what they are. */
+  preview(filter: JobFilter, asOf: Date): Promise<OperationPreview>
+  /**
+   * Does the next batch, of up to `limit` jobs and never more than 500, if it is still running and has not changed since
+   * it was read. Null: it was stopped, or another process did that batch. Its end is written into the audit, under the
+   * actor that began it.
+   */
+  advance(seen: OperationRow, limit?: number): Promise<OperationRow | null>
+  /** It cannot continue. Null: it has ended, or has changed since it was read. */
+  fail(seen: OperationRow, error: OperationError): Promise<OperationRow | null>
+}
+
+/** A batch of an action, and what is written beside it, in one transaction. */
+export type FencedAction = {
+  /** Locks and changes a row; if it changes none, nothing else happens. */
+  readonly fence: PortableStatement
+  /** Null: nothing is to be done, only written down. */
+  readonly batch: ActionBatch | null
+  readonly account: (acted: readonly Acted[]) => readonly PortableStatement[]
+}
+
+type Host = {
+  readonly match: Match
+  /** False: the fence did not hold. */
+  readonly act: (action: FencedAction) => Promise<boolean>
+}
+
+/** Written once for both databases. */
+export function createOperations(sql: Sql, { match, act }: Host): OperationStore {
+  /** Does it, and writes down how the operation stands then, if this is how it stood. */
+  async function writeDown(
+    seen: OperationRow,
+    batch: ActionBatch | null,
+    afterIt: (acted: readonly Acted[]) => OperationRow,
+  ): Promise<OperationRow | null> {
+    let after = seen
+    const isMine = await act({
+      fence: {
+        text: `update {operations} set step = step + 1 where id = ? and step = ? and status = 'running'`,
+        values: [seen.id, seen.step],
+      },
+      batch,
+      account(acted) {
+        after = { ...afterIt(acted), step: seen.step + 1 }
+        const { finishedAt } = after
+        return [save(after), ...(finishedAt ? [insertEntries([endEntry(after)], finishedAt)] : [])]
+      },
+    })
+    return isMine ? after : null
+  }
+
+  return {
+    async count(filter, asOf, howMany) {
+      const { total, totalIsExact } = await countMatches(match, filter, asOf, howMany, undefined, sql.runtime)
+      return { total, totalIsExact }
+    },
+
+    async preview(filter, asOf) {
+      return describeMatches(sql, await countMatches(match, filter, asOf, 'enough', undefined, sql.runtime))
+    },
+
+    async advance(seen, limit = BATCH) {
+      const { action, filter, asOf, actor, position } = seen
+      const { ids, next } = position?.busy.length
+        ? { ids: position.busy, next: position.next }
+        : await match(filter, asOf, position?.next ?? null, Math.min(limit, BATCH))
+      const now = await sql.now()
+      const batch = ids.length > 0 ? { action, ids, asOf, by: actor.name } : null
+      return writeDown(seen, batch, (acted) => afterBatch(seen, next, acted, now))
+    },
+
+    async fail(seen, error) {
+      const now = await sql.now()
+      return writeDown(seen, null, () => ({
+        ...seen,
+        status: 'failed',
+        error,
+        updated: now,
+        finishedAt: now,
+      }))
+    },
+  }
+}
+
+function save(operation: OperationRow): PortableStatement {
+  const { id, status, done, skipped, total, totalIsExact, position, error, updated, finishedAt } = operation
+  return {
+    text: `update {operations} set status = ?, done = ?, skipped = ?, total = ?, total_is_exact = ?, position = ?,
+        error = ?, updated = ?, finished_at = ? where id = ?`,
+    values: [
+      ...[status, done, JSON.stringify(skipped), total, totalIsExact, position && JSON.stringify(position)],
+      ...[error && JSON.stringify(error), updated, finishedAt, id],
+    ],
+  }
+}
+
+/** How an operation stands after a batch. */
+function afterBatch(
+  seen: OperationRow,
+  next: Place | null,
+  acted: readonly Acted[],
+  now: Date,
+): OperationRow {
+  const tries = (seen.position?.busy.length ? seen.position.tries : 0) + 1
+  const busy = tries < BUSY_ATTEMPTS ? idsOf(acted, 'BUSY') : []
+  const skipped = { ...seen.skipped }
+  let { done } = seen
+  for (const { reason, count } of acted) {
+    if (reason === 'done') done += count
+    else if (count > 0 && !(reason === 'BUSY' && busy.length > 0))
+      skipped[reason] = (skipped[reason] ?? 0) + count
+  }
+  const handled = Object.values(skipped).reduce((sum, count) => sum + count, done)
+  const isOver = next === null && busy.length === 0
+  return {
+    ...seen,
+    done,
+    skipped,
+    // Where more matched than were counted, the walk finds out.
+    total: Math.max(seen.total, handled),
+    totalIsExact: seen.totalIsExact || isOver,
+    position: isOver ? null : { next, busy, tries },
+    updated: now,
+    ...(isOver && { status: 'completed', finishedAt: now }),
+  }
+}
+
+function idsOf(acted: readonly Acted[], wanted: string): readonly JobId[] {
+  return acted.find(({ reason }) => reason === wanted)?.ids ?? []
+}
+
+/** By nobody's request, so in the name of who began it. */
+function endEntry({ id, action, status, skipped, error, done, actor }: OperationRow): NewAuditEntry {
+  const target = { id, action, status, skipped, ...(error && { error }) }
+  return { actor, action: 'operations.end', target, count: done }
+}
+
+export type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
+
+/** So many are enough for who decides. */
+const ENOUGH = 100_000
+/** Counting goes by steps that let others in between. */
+const COUNT_STEP = 5_000
+/** Whoever is to decide waits for it. */
+const COUNT_MS = 10_000
+/** How many jobs a preview looks at, and how many of them it shows. */
+const LOOK_AT = 2_000
+const SAMPLE = 10
+const MOST_ERRORS = 20
+
+type Counted = MatchCount & { readonly newest: readonly JobId[] }
+
+/** Jobs that matched at a moment, with the newest of those that were counted. */
+export async function countMatches(
+  match: Match,
+  filter: JobFilter,
+  asOf: Date,
+  howMany: 'enough' | 'all' = 'enough',
+  withinMs = COUNT_MS,
+  runtime: Runtime = systemRuntime,
+): Promise<Counted> {
+  const deadline = runtime.monotonic() + withinMs
+  let total = 0
+  let newest: readonly JobId[] = []
+  let after: Place | null = null
+  do {
+    const { ids, next }: Batch = await match(filter, asOf, after, COUNT_STEP)
+    total += ids.length
+    newest = [...newest, ...ids].slice(-LOOK_AT)
+    if (total > ENOUGH && howMany === 'enough') return { total: ENOUGH, totalIsExact: false, newest }
+    if (next && runtime.monotonic() > deadline) {
+      if (total > ENOUGH) return { total, totalIsExact: false, newest }
+      throw tooSlow()
+    }
+    after = next
+  } while (after)
+  return { total, totalIsExact: true, newest }
+}
+
+function tooSlow(): OncueError {
+  return new OncueError('INVALID_INPUT', 'filter takes too long: it makes us read job after job', {
+    hint: 'Name a topic or a queue, or a shorter time with createdFrom and createdTo.',
+  })
+}
+
+type LookedAt = {
+  readonly id: JobId
+  readonly topic: string
+  readonly queue: string
+  readonly status: string
+  readonly class: string | null
+  readonly message: string | null
+}
+
+const COLUMNS = `n.id, n.topic, n.queue, cast(n.status as text) as status, n.last_error ->> 'class' as class,
+  n.last_error ->> 'message' as message`
+
+/** What those jobs are, without anything of their payloads. */
+async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<OperationPreview> {
+  const rows = await sql.all<LookedAt>(byIdStatement(sql.dialect, newest, COLUMNS))
+  const found = new Map(rows.map((row) => [row.id, row]))
+  const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
+  const errors = seen.filter((row) => row.class !== null)
+  return {
+    ...count,
+    byStatus: Object.fromEntries(tally(seen, ({ status }) => status).map(([{ status }, n]) => [status, n])),
+    byError: tally(errors, (row) => JSON.stringify([row.class, row.message]))
+      .slice(0, MOST_ERRORS)
+      .map(([row, n]) => ({ class: row.class ?? '', message: row.message ?? '', count: n })),
+    sample: seen.slice(0, SAMPLE).map(({ id, topic, queue, status }) => ({ id, topic, queue, status })),
+  }
+}
+
+/** One of each kind, with how many there are, the most frequent first. */
+function tally<Item>(items: readonly Item[], kindOf: (item: Item) => string): [Item, number][] {
+  const kinds = new Map<string, [Item, number]>()
+  for (const item of items) {
+    const [first, count] = kinds.get(kindOf(item)) ?? [item, 0]
+    kinds.set(kindOf(item), [first, count + 1])
+  }
+  return [...kinds.values()].sort(([, a], [, b]) => b - a)
+}

@@ -1,0 +1,145 @@
+import { isOncueError, OncueError } from '@oncue/core'
+import { Cron } from 'croner'
+import type { Schedule, ScheduleRow } from './schedules.ts'
+
+/** Far beyond real patterns, far below what a list of a million minutes takes to read. */
+const MAX_LENGTH = 256
+
+/** The moments that a pattern means in a time zone. */
+export interface Ticks {
+  /** The first tick after a moment; null when there is none any more. */
+  next(after: Date): Date | null
+}
+
+/**
+ * Reads a pattern of five fields, of six with seconds, or a nickname such as `@daily`.
+ *
+ * When clocks change: a fixed time that is skipped ticks once, at the change; a fixed time that comes
+ * twice ticks the first time only; what repeats (`*`, steps, lists of hours) follows the hands.
+ */
+export function parseCron(cron: string, timezone: string): Ticks {
+  assertShape(cron)
+  assertTimezone(timezone)
+  try {
+    const pattern = new Cron(cron, { timezone, mode: '5-or-6-parts' })
+    return { next: (after) => pattern.nextRun(after) }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.replace(/^\w+: /, '') : String(cause)
+    throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} cannot be read: ${reason}`, { cause })
+  }
+}
+
+/** Its first tick after a moment. A pattern that never ticks, such as the 31st of February, is a mistake. */
+export function firstTick(cron: string, timezone: string, after: Date): Date {
+  const tick = parseCron(cron, timezone).next(after)
+  if (tick) return tick
+  throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} never ticks`)
+}
+
+/** Croner would also take a date, which ticks once and is what `runAt` is for. */
+function assertShape(cron: string): void {
+  if (typeof cron !== 'string') throw new OncueError('INVALID_CRON', 'cron must be a string')
+  if (cron.length > MAX_LENGTH) {
+    const message = `cron has ${cron.length} characters, at most ${MAX_LENGTH} are allowed`
+    throw new OncueError('INVALID_CRON', message)
+  }
+  if (/^@[a-z]+$/i.test(cron) || /^[\x21-\x7e]+(?: +[\x21-\x7e]+){4,5}$/.test(cron)) return
+  throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} has not five or six fields`)
+}
+
+/** By name: an offset (`+02:00`) knows no summer, so whoever writes one means something else. */
+function assertTimezone(timezone: string): void {
+  try {
+    if (typeof timezone === 'string' && /^[A-Za-z]/.test(timezone) && timezone.length <= MAX_LENGTH) {
+      new Intl.DateTimeFormat('en', { timeZone: timezone })
+      return
+    }
+  } catch {
+    // Intl does not know it.
+  }
+  const given = JSON.stringify(String(timezone).slice(0, 60))
+  throw new OncueError('INVALID_CRON', `timezone ${given} is not the name of a time zone`)
+}
+
+const MANY = 3
+
+/** What is planned, which may be due by now, and the ticks after that are still to come. Of a paused schedule none. */
+export function nextRuns(
+  { cron, timezone, nextAt }: Pick<ScheduleRow, 'cron' | 'timezone' | 'nextAt'>,
+  now: Date,
+): Date[] {
+  if (!nextAt) return []
+  const runs = [nextAt]
+  let last = nextAt > now ? nextAt : now
+  try {
+    const ticks = parseCron(cron, timezone)
+    while (runs.length < MANY) {
+      const tick = ticks.next(last)
+      if (!tick) break
+      runs.push(tick)
+      last = tick
+    }
+  } catch (error) {
+    // Somebody broke it by hand: the others can be listed still.
+    if (!isOncueError(error, 'INVALID_CRON')) throw error
+  }
+  return runs
+}
+
+/** A tick that is seen this late was not missed: somebody was busy, or restarted. */
+const ON_TIME_MS = 60_000
+/** An outage of a month would otherwise become a month of jobs at once. */
+const MOST_AT_ONCE = 100
+/** Ticks are whole seconds. */
+const RESOLUTION_MS = 1_000
+
+/** Which of the ticks from `first` (due, as stored) to `now` become jobs, oldest first. */
+export function ticksToRun(ticks: Ticks, first: Date, now: Date, missed: Schedule['missed']): Date[] {
+  switch (missed) {
+    case 'skip': {
+      const from = new Date(now.getTime() - ON_TIME_MS)
+      const start = first >= from ? first : ticks.next(new Date(from.getTime() - 1))
+      return forward(ticks, start, now, MOST_AT_ONCE)
+    }
+    case 'one':
+      return [latestTick(ticks, first, now)]
+    case 'all': {
+      const all = forward(ticks, first, now, MOST_AT_ONCE + 1)
+      return all.length <= MOST_AT_ONCE ? all : latestTicks(ticks, first, now)
+    }
+  }
+}
+
+function forward(ticks: Ticks, start: Date | null, until: Date, most: number): Date[] {
+  const found: Date[] = []
+  for (let tick = start; tick && tick <= until && found.length < most; tick = ticks.next(tick))
+    found.push(tick)
+  return found
+}
+
+function latestTicks(ticks: Ticks, first: Date, until: Date): Date[] {
+  const found: Date[] = []
+  for (let end = until; found.length < MOST_AT_ONCE; ) {
+    const tick = latestTick(ticks, first, end)
+    found.unshift(tick)
+    end = new Date(tick.getTime() - 1)
+  }
+  return found
+}
+
+/**
+ * The last tick up to a moment, by halving: a pattern of every second has 2.6 million ticks in a month
+ * and this asks for about twenty of them. `first` is one.
+ */
+export function latestTick(ticks: Ticks, first: Date, until: Date): Date {
+  let latest = first
+  // There is no tick after `end`, up to `until`.
+  let end = until.getTime()
+  while (end - latest.getTime() >= RESOLUTION_MS) {
+    const middle = Math.floor((latest.getTime() + end) / 2)
+    const tick = ticks.next(new Date(middle))
+    if (tick && tick <= until) latest = tick
+    else end = middle
+  }
+  return latest
+}

@@ -1,0 +1,92 @@
+import { type JobId, LIMITS, type NewJob, OncueError } from '@oncue/core'
+import { utf8Length } from '@oncue/core/internal'
+import type { EnqueueOutcome } from '../store.ts'
+
+/** A row of `keys`, as it is named. */
+export type KeyName = { readonly topic: string; readonly key: string }
+
+/** Of keys that all topics share; no topic is empty. */
+const ALL_TOPICS = ''
+
+export function uniqueKeyOf({ topic, unique }: NewJob): KeyName | null {
+  return unique && storedUniqueKey(topic, unique.key, unique.scope)
+}
+
+export function storedUniqueKey(topic: string, key: string, scope: string | null): KeyName {
+  return { topic: scope === 'all' ? ALL_TOPICS : topic, key: `u:${key}` }
+}
+
+/** The key by which a repeated enqueue finds the job of the first. Those of Oncue itself are of a kind that no caller can name. */
+export function onceKeyOf({ topic, idempotencyKey, internalKey }: NewJob): KeyName | null {
+  if (internalKey !== null) return { topic, key: `o:${internalKey}` }
+  return idempotencyKey === null ? null : { topic, key: `i:${idempotencyKey}` }
+}
+
+/** Which jobs stand for those that were enqueued. */
+export function idsOf(outcomes: readonly EnqueueOutcome[]): JobId[] {
+  return outcomes.map(({ id }) => id)
+}
+
+export function isKeyed(job: NewJob): boolean {
+  return job.unique !== null || job.idempotencyKey !== null || job.internalKey !== null
+}
+
+export type Node = { readonly id: JobId; readonly after: readonly JobId[] }
+
+/**
+ * Jobs of one call, each behind those of them that it waits for; DEPENDENCY_CYCLE if that cannot be.
+ * Jobs outside of the call are there already and wait for nobody in it, so they close no circle.
+ */
+export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
+  const waiting = new Map(nodes.map((node) => [node.id, 0]))
+  const children = new Map<JobId, N[]>()
+  for (const node of nodes) {
+    for (const parent of node.after) {
+      if (!waiting.has(parent)) continue
+      waiting.set(node.id, (waiting.get(node.id) ?? 0) + 1)
+      const siblings = children.get(parent)
+      if (siblings) siblings.push(node)
+      else children.set(parent, [node])
+    }
+  }
+  const ordered = nodes.filter((node) => waiting.get(node.id) === 0)
+  // It grows while it is walked: whoever has waited for enough comes next.
+  for (const { id } of ordered) {
+    for (const child of children.get(id) ?? []) {
+      const left = (waiting.get(child.id) ?? 0) - 1
+      waiting.set(child.id, left)
+      if (left === 0) ordered.push(child)
+    }
+  }
+  if (ordered.length < nodes.length) throw cycle(nodes, waiting)
+  return ordered
+}
+
+function cycle(nodes: readonly Node[], waiting: ReadonlyMap<JobId, number>): OncueError {
+  const jobIds = nodes.map((node) => node.id).filter((id) => (waiting.get(id) ?? 0) > 0)
+  return new OncueError('DEPENDENCY_CYCLE', 'Some of these jobs wait for each other in a circle', {
+    details: { jobIds: jobIds.slice(0, 10) },
+  })
+}
+
+/**
+ * A client's clock may be behind the store's by this much. A wake-up that comes too early costs one
+ * claim, which then knows when to look again; one that never comes costs the rest of a poll.
+ */
+const SKEW_MS = 1_000
+
+/** The queues in which these jobs can be claimed now: those that are delayed or blocked wake nobody. */
+export function dueQueues(jobs: readonly NewJob[], nowMs: number): string[] {
+  const queues = new Set<string>()
+  for (const { queue, after, runAt, delayMs } of jobs) {
+    const waitMs = runAt ? runAt.getTime() - nowMs : delayMs
+    if (after.length === 0 && waitMs <= (runAt ? SKEW_MS : 0)) queues.add(queue)
+  }
+  return [...queues]
+}
+
+/** Over this size a payload or result is stored once, in its own table, and never written again. */
+export function isInline(json: string): boolean {
+  // A UTF-16 unit takes at most three bytes, so short texts need no count.
+  return json.length * 3 <= LIMITS.inlineBytes || utf8Length(json) <= LIMITS.inlineBytes
+}

@@ -1,0 +1,102 @@
+import { type JobId, LIMITS, OncueError } from '@oncue/core'
+import { encodeJson } from '@oncue/core/internal'
+import type { JobEvent } from '@oncue/core/wire'
+import type { RunNote, RunRef } from '../../store.ts'
+
+export type { JobEvent }
+
+export type NewEvent = { readonly type: string; readonly data?: unknown }
+
+/**
+ * The event stream of a job. Plain jobs write only what their row cannot tell: failed and crashed
+ * runs, requeues and cancellations, with who did it. A plain completion writes nothing.
+ */
+export interface EventStore {
+  /** From the first, or after a version. */
+  list(jobId: JobId, options?: { afterVersion?: number; limit?: number }): Promise<JobEvent[]>
+
+  /**
+   * Appends if the stream is at `expectedVersion`; otherwise VERSION_MISMATCH and nothing is written.
+   * Null appends wherever the stream is. Answers the new version.
+   */
+  append(jobId: JobId, expectedVersion: number | null, events: readonly NewEvent[]): Promise<number>
+
+  /**
+   * Every event after a version, those that are there and those that come, until `signal` aborts.
+   * Can be resumed from the last version seen. Many watchers share one listener and one query.
+   */
+  watch(jobId: JobId, options: { afterVersion?: number; signal: AbortSignal }): AsyncIterable<JobEvent>
+}
+
+const TYPE = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/
+
+/** The result of a step, and its name, whose characters may take six bytes each. */
+const STEP_BYTES = LIMITS.payloadBytes + 6 * LIMITS.stepNameLength + 64
+
+export type EncodedEvent = { readonly type: string; readonly data: string | null }
+
+/** What is written of them, or why it cannot be. */
+export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
+  if (events.length > LIMITS.events) {
+    const message = `${events.length} events in one append, at most ${LIMITS.events} are allowed`
+    throw new OncueError('BATCH_TOO_LARGE', message)
+  }
+  return events.map(({ type, data }) => {
+    if (typeof type !== 'string' || type.length > LIMITS.eventTypeLength || !TYPE.test(type)) {
+      throw new OncueError(
+        'INVALID_INPUT',
+        `event.type must be 1 to ${LIMITS.eventTypeLength} letters, digits and _ . : - /, got ${JSON.stringify(type)?.slice(0, 100)}`,
+      )
+    }
+    const maxBytes = type === 'step_finished' ? STEP_BYTES : LIMITS.eventBytes
+    return { type, data: data === undefined ? null : encodeJson(data, 'event', maxBytes) }
+  })
+}
+
+/** Versions are whole numbers; 0 is the stream before its first event. */
+export function assertVersion(value: number, what: string): void {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_VERSION) return
+  throw new OncueError(
+    'INVALID_INPUT',
+    `${what} must be a whole number from 0 to ${MAX_VERSION}, got ${value}`,
+  )
+}
+
+/** A Postgres integer. */
+const MAX_VERSION = 2_147_483_647
+
+const MAX_LIST = 1_000
+
+/** How many events a list may have: as many as one page. */
+export function listLimit(limit: number = MAX_LIST): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIST) return limit
+  throw new OncueError('INVALID_INPUT', `limit must be a whole number from 1 to ${MAX_LIST}, got ${limit}`)
+}
+
+/** What is written of a note. Everything in it is JSON text. */
+export type EncodedNote = RunRef & {
+  readonly progress: string | null
+  readonly cursor: string | null
+  readonly events: readonly (readonly [type: string, data: string | null])[]
+}
+
+/**
+ * One for each run, however many notes there are of it: a row that is updated twice keeps one update. By
+ * id, so that two who note of the same runs wait for each other in one order.
+ */
+export function encodeNotes(notes: readonly RunNote[]): EncodedNote[] {
+  const byRun = new Map<string, EncodedNote>()
+  for (const { id, run, progress, cursor, events = [] } of notes) {
+    const key = `${id} ${run}`
+    const before = byRun.get(key)
+    const encoded = encodeEvents(events).map(({ type, data }) => [type, data] as const)
+    byRun.set(key, {
+      id,
+      run,
+      progress: progress ?? before?.progress ?? null,
+      cursor: cursor ?? before?.cursor ?? null,
+      events: [...(before?.events ?? []), ...encoded],
+    })
+  }
+  return [...byRun.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
