@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import type { AlertControl, AlertRuleControl } from '../portable/alerts.ts'
-import type { ColdStore } from '../portable/base-store.ts'
+import type { BaseStore } from '../portable/base-store.ts'
 import type { OperationControl } from '../portable/bulk-operations.ts'
 import type { ChannelControl } from '../portable/channels.ts'
 import type { Store } from '../store.ts'
@@ -36,7 +36,7 @@ export interface Control {
 }
 
 /** By what it has, not by its class: the published API has Control in a bundle, apart from the Store. */
-function isOpened(store: Store): store is Store & Pick<ColdStore, 'connection' | 'onClose'> {
+function isOpened(store: Store): store is Store & Pick<BaseStore, 'connection' | 'onClose'> {
   return 'connection' in store && 'onClose' in store
 }
 

@@ -1,9 +1,8 @@
 import { type JobId, OncueError } from '@oncue/core'
 import type { OperationAction } from '@oncue/core/wire'
 import type { ActionOptions, ActionReport, JobDetails, PoolState, PruneRule, Target } from '../store.ts'
-import { isUuid } from '../uuid.ts'
 import { type Acted, type ActionBatch, act, prune } from './actions.ts'
-import type { Admin } from './admin.ts'
+import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
 import { type AuditStore, createAudit } from './audit.ts'
 import { createOperations, type FencedAction, type OperationStore } from './bulk-operations.ts'
@@ -11,29 +10,37 @@ import { type ChannelStore, createChannels } from './channels.ts'
 import type { EventStore } from './events/event.ts'
 import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
-import type { Reads } from './reads/reads.ts'
+import { createReads, type Reads } from './reads/reads.ts'
 import type { Connection, Sql } from './sql.ts'
 import { createTokens, type TokenStore } from './tokens.ts'
 
-export type Cold = {
-  readonly sql: Sql
-  readonly connection: Connection
-  readonly reads: Reads
-  readonly admin: Admin
+export type Access = { readonly sql: Sql; readonly connection: Connection }
+
+type Parts = ReturnType<typeof createParts>
+
+function createParts(sql: Sql, act: (action: FencedAction) => Promise<boolean>) {
+  const reads = createReads(sql)
+  return {
+    reads,
+    admin: createAdmin(sql),
+    tokens: createTokens(sql),
+    pairings: createPairings(sql),
+    audit: createAudit(sql),
+    alerts: createAlerts(sql),
+    channels: createChannels(sql),
+    gauges: createGauges(sql),
+    operations: createOperations(sql, { match: reads.matchingIds, act }),
+  }
 }
 
 /** What is the same on every database: people's actions, settings, reads, and being closed. */
-export abstract class ColdStore {
+export abstract class BaseStore {
   #closed: Promise<void> | undefined
   readonly #closers: (() => Promise<void>)[] = []
-  #alerts: AlertStore | undefined
-  #channels: ChannelStore | undefined
-  #access: { tokens: TokenStore; pairings: PairingStore; audit: AuditStore } | undefined
-  #gauges: GaugeStore | undefined
-  #operations: OperationStore | undefined
+  #made: Parts | undefined
 
   abstract readonly events: EventStore
-  protected abstract readonly cold: Cold
+  protected abstract readonly access: Access
   abstract now(): Promise<Date>
   /** One bounded batch of an action. */
   protected abstract runAction(batch: ActionBatch): Promise<Acted[]>
@@ -59,18 +66,17 @@ export abstract class ColdStore {
   }
 
   async #act(action: OperationAction, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
-    this.assertOpen()
     return act(target, options, {
       now: () => this.now(),
-      match: this.cold.reads.matchingIds,
-      runtime: this.cold.sql.runtime,
+      match: this.#parts.reads.matchingIds,
+      runtime: this.access.sql.runtime,
       run: (ids, asOf, by) => this.runAction({ action, ids, asOf, by }),
     })
   }
 
   /** For Control alone, which sends its own SQL over the connections of this store. */
   get connection(): Connection {
-    const { connection } = this.cold
+    const { connection } = this.access
     return {
       dialect: connection.dialect,
       send: async (statement) => {
@@ -84,147 +90,116 @@ export abstract class ColdStore {
     }
   }
 
-  get operations(): OperationStore {
+  /** Made at the first use; refused once the store is closed. */
+  get #parts(): Parts {
     this.assertOpen()
-    this.#operations ??= createOperations(this.cold.sql, {
-      match: this.cold.reads.matchingIds,
-      act: (action) => this.runFenced(action),
-    })
-    return this.#operations
+    this.#made ??= createParts(this.access.sql, (action) => this.runFenced(action))
+    return this.#made
+  }
+
+  get operations(): OperationStore {
+    return this.#parts.operations
   }
 
   get tokens(): TokenStore {
-    return this.#openAccess().tokens
+    return this.#parts.tokens
   }
 
   get pairings(): PairingStore {
-    return this.#openAccess().pairings
+    return this.#parts.pairings
   }
 
   get audit(): AuditStore {
-    return this.#openAccess().audit
+    return this.#parts.audit
   }
 
   get alerts(): AlertStore {
-    this.assertOpen()
-    this.#alerts ??= createAlerts(this.cold.sql)
-    return this.#alerts
+    return this.#parts.alerts
   }
 
   get channels(): ChannelStore {
-    this.assertOpen()
-    this.#channels ??= createChannels(this.cold.sql)
-    return this.#channels
-  }
-
-  #openAccess() {
-    this.assertOpen()
-    const { sql } = this.cold
-    this.#access ??= {
-      tokens: createTokens(sql),
-      pairings: createPairings(sql),
-      audit: createAudit(sql),
-    }
-    return this.#access
+    return this.#parts.channels
   }
 
   get gauges(): GaugeStore {
-    this.assertOpen()
-    this.#gauges ??= createGauges(this.cold.sql)
-    return this.#gauges
+    return this.#parts.gauges
   }
 
   async pause(...args: Parameters<Admin['pause']>) {
-    this.assertOpen()
-    return this.cold.admin.pause(...args)
+    return this.#parts.admin.pause(...args)
   }
 
   async resume(...[queue, by]: Parameters<Admin['resume']>) {
-    this.assertOpen()
-    await this.cold.admin.resume(queue, by)
+    await this.#parts.admin.resume(queue, by)
     this.wake([queue])
   }
 
   async limit(...[target, limit]: Parameters<Admin['limit']>) {
-    this.assertOpen()
-    await this.cold.admin.limit(target, limit)
+    await this.#parts.admin.limit(target, limit)
     if ('queue' in target) this.wake([target.queue])
   }
 
   async announce(...args: Parameters<Admin['announce']>) {
-    this.assertOpen()
-    return this.cold.admin.announce(...args)
+    return this.#parts.admin.announce(...args)
   }
 
   async get(id: JobId): Promise<JobDetails | null> {
-    this.assertOpen()
-    const job = isUuid(id) ? await this.cold.reads.get(id) : null
+    const job = await this.#parts.reads.get(id)
     return job && { ...job, events: await this.events.list(id) }
   }
 
   async glance(...args: Parameters<Reads['glance']>) {
-    this.assertOpen()
-    return this.cold.reads.glance(...args)
+    return this.#parts.reads.glance(...args)
   }
 
   async list(...args: Parameters<Reads['list']>) {
-    this.assertOpen()
-    return this.cold.reads.list(...args)
+    return this.#parts.reads.list(...args)
   }
 
   async stats(...args: Parameters<Reads['stats']>) {
-    this.assertOpen()
-    return this.cold.reads.stats(...args)
+    return this.#parts.reads.stats(...args)
   }
 
   async failures(...args: Parameters<Reads['failures']>) {
-    this.assertOpen()
-    return this.cold.reads.failures(...args)
+    return this.#parts.reads.failures(...args)
   }
 
   async queues() {
-    this.assertOpen()
-    return this.cold.reads.queues()
+    return this.#parts.reads.queues()
   }
 
   async throttled(...args: Parameters<Reads['throttled']>) {
-    this.assertOpen()
-    return this.cold.reads.throttled(...args)
+    return this.#parts.reads.throttled(...args)
   }
 
   async workers() {
-    this.assertOpen()
-    return this.cold.reads.workers()
+    return this.#parts.reads.workers()
   }
 
   async topics() {
-    this.assertOpen()
-    return this.cold.reads.topics()
+    return this.#parts.reads.topics()
   }
 
   async topicClashes() {
-    this.assertOpen()
-    return this.cold.reads.topicClashes()
+    return this.#parts.reads.topicClashes()
   }
 
   async series(...args: Parameters<Reads['series']>) {
-    this.assertOpen()
-    return this.cold.reads.series(...args)
+    return this.#parts.reads.series(...args)
   }
 
   async activity(...args: Parameters<Reads['activity']>) {
-    this.assertOpen()
-    return this.cold.reads.activity(...args)
+    return this.#parts.reads.activity(...args)
   }
 
   pool(): PoolState | null {
     this.assertOpen()
-    return this.cold.sql.pool()
+    return this.access.sql.pool()
   }
 
   async prune(rule: PruneRule): Promise<number> {
     this.assertOpen()
-    return prune(this.cold.sql, rule, (queue, topic, limit) => this.pruneOne(rule, queue, topic, limit))
+    return prune(this.access.sql, rule, (queue, topic, limit) => this.pruneOne(rule, queue, topic, limit))
   }
 
   close(): Promise<void> {

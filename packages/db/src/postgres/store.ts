@@ -2,13 +2,11 @@ import type { JobId, NewJob } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
 import type { Acted, ActionBatch } from '../portable/actions.ts'
-import { createAdmin } from '../portable/admin.ts'
-import { type Cold, ColdStore } from '../portable/base-store.ts'
+import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
 import { encodeNotes } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
-import { createReads } from '../portable/reads/reads.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { isPermanent, settleBisected } from '../portable/settle-bisected.ts'
 import { toPostgres } from '../portable/sql.ts'
@@ -73,11 +71,11 @@ const SETTLE_MS = 5_000
 /** How often a worker or an API tells that it uses the functions of its build. */
 const SEEN_EVERY_MS = 3_600_000
 
-export class PostgresStore extends ColdStore implements Store {
+export class PostgresStore extends BaseStore implements Store {
   readonly dialect = 'postgres'
   readonly events: SqlEventStore
   readonly schedules: ScheduleStore
-  protected readonly cold: Cold
+  protected readonly access: Access
   readonly #options: PostgresOptions
   readonly #runtime: Runtime
   readonly #client: PostgresClient
@@ -128,12 +126,7 @@ export class PostgresStore extends ColdStore implements Store {
       () => this.now(),
       () => this.#now(),
     )
-    this.cold = {
-      sql: access,
-      connection: postgresConnection(client),
-      reads: createReads(access),
-      admin: createAdmin(access),
-    }
+    this.access = { sql: access, connection: postgresConnection(client) }
     this.#listener = new PostgresListener({
       connectionString: options.url,
       pool: client.pool,

@@ -3,13 +3,11 @@ import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import { SQLITE } from '../capabilities.ts'
 import type { Acted, ActionBatch } from '../portable/actions.ts'
-import { createAdmin } from '../portable/admin.ts'
-import { type Cold, ColdStore } from '../portable/base-store.ts'
+import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
 import { encodeNotes } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
-import { createReads } from '../portable/reads/reads.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
 import { type PortableStatement, toSqlite } from '../portable/sql.ts'
@@ -89,12 +87,12 @@ function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions):
   }
 }
 
-export class SqliteStore extends ColdStore implements Store {
+export class SqliteStore extends BaseStore implements Store {
   readonly dialect = 'sqlite'
   readonly capabilities = SQLITE
   readonly events: SqlEventStore
   readonly schedules: ScheduleStore
-  protected readonly cold: Cold
+  protected readonly access: Access
   readonly #options: SqliteOptions
   readonly #runtime: Runtime
   readonly #rename: Rename
@@ -122,21 +120,16 @@ export class SqliteStore extends ColdStore implements Store {
     this.#reader = reader
     this.#writer = new SqliteWriter(this.#db, runtime)
     this.#work = new SqliteWork(this.#db)
-    const access = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
-    this.cold = {
-      sql: access,
-      connection: sqliteConnection(this.#reader, this.#db, this.#writer),
-      reads: createReads(access),
-      admin: createAdmin(access),
-    }
+    const sql = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
+    this.access = { sql, connection: sqliteConnection(this.#reader, this.#db, this.#writer) }
     this.#presenceFiles = new PresenceFiles(driver, file)
     this.#listener = new SqliteListener(driver, file, undefined, runtime)
-    this.events = new SqlEventStore(access, {
+    this.events = new SqlEventStore(sql, {
       onNews: (hear) => this.#listener.onChange(() => hear(null)),
       // The listener sees every commit to the file, our own too.
       tell: () => {},
     })
-    this.schedules = createSchedules(access, {
+    this.schedules = createSchedules(sql, {
       enqueue: (jobs) => this.enqueue(jobs),
       wake: (names) => this.wake(names),
       onWake: (names, wake) => this.onWake(names, wake),
