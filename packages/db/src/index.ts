@@ -10,30 +10,19 @@ export {
 } from './migrate/migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
 export { toTarget } from './portable/actions.ts'
-export type {
-  AlertChange,
-  AlertEpisode,
-  AlertFilter,
-  AlertPage,
-  AlertRow,
-  AlertRuleChange,
-  AlertRuleRow,
-  AlertStore,
-  NewAlertRule,
-} from './portable/alerts.ts'
+export type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow, AlertStore } from './portable/alerts.ts'
 export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {
   type NewOperation,
   OPERATION_LEAD,
   type OperationError,
-  type OperationPage,
   type OperationPreview,
   type OperationRequest,
   type OperationRow,
   type OperationStatus,
   type OperationStore,
 } from './portable/bulk-operations.ts'
-export type { Attempt, ChannelChange, ChannelRow, ChannelStore, NewChannel } from './portable/channels.ts'
+export type { ChannelRow, ChannelStore } from './portable/channels.ts'
 export { nextRuns } from './portable/cron.ts'
 export type { EventStore, JobEvent, NewEvent } from './portable/events/event.ts'
 export { encodeEvents } from './portable/events/event.ts'

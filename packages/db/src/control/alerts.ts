@@ -1,17 +1,138 @@
-import { OncueError } from '@oncue/core'
-import { assertText } from '@oncue/core/internal'
+import { LIMITS, newJobId, OncueError } from '@oncue/core'
+import { assertText, queueSchema, toInputError } from '@oncue/core/internal'
+import {
+  ALERT_KINDS,
+  DEFAULT_ALERT_RULES,
+  type Health,
+  type ListAlertsRequest,
+  type Page,
+} from '@oncue/core/wire'
+import { z } from 'zod'
 import type { Alert, Prisma } from '../generated/sqlite/client.ts'
-import type { AlertControl, AlertRow } from '../portable/alerts.ts'
+import type { AlertRow, AlertRuleRow } from '../portable/alerts.ts'
 import { assertBy } from '../portable/audit.ts'
-import { assertPageSize, decodeCursor, encodeCursor } from '../portable/reads/cursor.ts'
 import { isUuid } from '../uuid.ts'
-import type { Context } from './client.ts'
+import { type Context, given } from './client.ts'
+import { type Cursored, type Pruned, readPage } from './page.ts'
+
+export type NewAlertRule = Pick<AlertRuleRow, 'name' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
+
+export type AlertRuleChange = {
+  readonly [Field in 'name' | 'threshold' | 'forMs' | 'enabled']?: AlertRuleRow[Field] | undefined
+}
+
+const ruleSchema = z
+  .strictObject({
+    name: z.string().min(1).max(LIMITS.keyLength),
+    kind: z.enum(ALERT_KINDS),
+    queue: queueSchema.nullable(),
+    threshold: z.number().min(0).max(1e12),
+    forMs: z.int().min(0).max(86_400_000),
+    enabled: z.boolean(),
+  })
+  .refine(({ kind, threshold }) => kind !== 'failure_rate' || threshold <= 1, {
+    path: ['threshold'],
+    error: 'is a share of runs, from 0 to 1',
+  })
+
+/** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
+export type AlertRuleControl = ReturnType<typeof createAlertRules>
+
+export function createAlertRules({ client, now }: Context) {
+  async function find(id: string): Promise<AlertRuleRow> {
+    const rule = isUuid(id) ? await client.alertRule.findUnique({ where: { id } }) : null
+    if (!rule) throw new OncueError('ALERT_RULE_NOT_FOUND', `There is no rule ${JSON.stringify(id)}`)
+    return rule as AlertRuleRow
+  }
+
+  async function update(id: string, change: AlertRuleChange, by?: string): Promise<AlertRuleRow> {
+    const { name, threshold, forMs, enabled } = change
+    const { kind, queue, ...before } = await find(id)
+    check(
+      {
+        kind,
+        queue,
+        name: name ?? before.name,
+        threshold: threshold ?? before.threshold,
+        forMs: forMs ?? before.forMs,
+        enabled: enabled ?? before.enabled,
+      },
+      by,
+    )
+    // Only the given fields: another request may change the others at the same time.
+    const changed = given({ name, threshold, forMs, enabled })
+    const data = { ...changed, updated: await now(), updatedBy: by ?? null }
+    await client.alertRule.updateMany({ where: { id }, data })
+    return find(id)
+  }
+
+  return {
+    /** Creates the rules that every installation begins with. Those that exist stay as they are. */
+    async addDefaults(): Promise<void> {
+      const created = await now()
+      const rules = Object.entries(DEFAULT_ALERT_RULES).map(([builtIn, { name, threshold, forSeconds }]) =>
+        client.alertRule.upsert({
+          where: { builtIn },
+          create: {
+            id: newJobId(created.getTime()),
+            kind: builtIn,
+            name,
+            threshold,
+            forMs: forSeconds * 1_000,
+            enabled: true,
+            builtIn,
+            created,
+            updated: created,
+          },
+          // Changes nothing. Without a field, Prisma would read first and then insert, and lose races.
+          update: { builtIn },
+        }),
+      )
+      await client.$transaction(rules)
+    },
+
+    /** The built-in ones first. */
+    async list(): Promise<AlertRuleRow[]> {
+      const rules = await client.alertRule.findMany({ orderBy: [{ created: 'asc' }, { id: 'asc' }] })
+      const [builtIn, added] = [rules.filter((rule) => rule.builtIn), rules.filter((rule) => !rule.builtIn)]
+      return [...builtIn, ...added] as AlertRuleRow[]
+    },
+
+    async create(rule: NewAlertRule, by?: string): Promise<AlertRuleRow> {
+      check(rule, by)
+      const created = await now()
+      const { name, kind, queue, threshold, forMs, enabled } = rule
+      const id = newJobId(created.getTime())
+      const data = { id, name, kind, queue, threshold, forMs, enabled, created, updated: created }
+      return (await client.alertRule.create({ data: { ...data, updatedBy: by ?? null } })) as AlertRuleRow
+    },
+
+    update,
+
+    /** A built-in rule is disabled instead: the next start would create it again. */
+    async delete(id: string, by?: string): Promise<void> {
+      const { builtIn } = await find(id)
+      if (builtIn !== null) await update(id, { enabled: false }, by)
+      else await client.alertRule.deleteMany({ where: { id } })
+    },
+  }
+}
+
+function check(rule: NewAlertRule, by: string | undefined): void {
+  const parsed = ruleSchema.safeParse(rule)
+  if (!parsed.success) throw toInputError(parsed.error, 'rule', rule)
+  assertText(rule.name, 'rule.name')
+  assertBy(by)
+}
 
 const MAX_SNOOZE_MS = 7 * 86_400_000
 const UNACKED = { ackedAt: null, ackedBy: null }
 const UNSNOOZED = { snoozedUntil: null, snoozedBy: null }
 
-export function createAlerts({ client, now }: Context): AlertControl {
+/** Alerts that have fired; ALERT_NOT_FOUND for any other. */
+export type AlertControl = ReturnType<typeof createAlerts>
+
+export function createAlerts({ client, now }: Context) {
   async function get(id: string): Promise<AlertRow> {
     const where = { id, status: { not: 'pending' } }
     const alert = isUuid(id) ? await client.alert.findFirst({ where }) : null
@@ -40,30 +161,36 @@ export function createAlerts({ client, now }: Context): AlertControl {
   return {
     get,
 
-    async list({ state, queue } = {}, { limit = 50, cursor } = {}) {
-      assertPageSize(limit)
+    /** Those that fired last first. */
+    async list(
+      filter: Omit<ListAlertsRequest, keyof Cursored> = {},
+      page: Cursored = {},
+    ): Promise<Page<AlertRow>> {
+      const { state, queue } = filter
       if (queue !== undefined) assertText(queue, 'queue')
-      const filter = { state, queue }
-      const after = cursor === undefined ? null : decodeCursor(cursor, filter)
-      const rows = await client.alert.findMany({
-        where: {
-          status: state === undefined ? { not: 'pending' } : STATUS[state],
-          ...(queue !== undefined && { subject: queue }),
-          ...(after && {
-            firedAt: { lte: after.created },
-            OR: [{ firedAt: { lt: after.created } }, { id: { lt: after.id } }],
+      return readPage(
+        { state, queue },
+        page,
+        toAlert,
+        ({ firedAt }) => firedAt,
+        (after, take) =>
+          client.alert.findMany({
+            where: {
+              status: state === undefined ? { not: 'pending' } : STATUS[state],
+              ...(queue !== undefined && { subject: queue }),
+              ...(after && {
+                firedAt: { lte: after.created },
+                OR: [{ firedAt: { lt: after.created } }, { id: { lt: after.id } }],
+              }),
+            },
+            orderBy: [{ firedAt: 'desc' }, { id: 'desc' }],
+            take,
           }),
-        },
-        orderBy: [{ firedAt: 'desc' }, { id: 'desc' }],
-        take: limit + 1,
-      })
-      const items = rows.slice(0, limit).map(toAlert)
-      const last = items.at(-1)
-      const more = rows.length > limit && last?.firedAt
-      return { items, nextCursor: more ? encodeCursor({ created: more, id: last.id }, filter) : null }
+      )
     },
 
-    async counts() {
+    /** How many fire, are acknowledged, are snoozed. */
+    async counts(): Promise<Health['alerts']> {
       const time = await now()
       const select = { ackedAt: true, snoozedUntil: true }
       const open = await client.alert.findMany({ where: { status: 'firing' }, select })
@@ -72,14 +199,17 @@ export function createAlerts({ client, now }: Context): AlertControl {
       return { firing: open.length - acked - snoozed, acked, snoozed }
     },
 
-    async ack(id, by) {
+    // --- marks of people, on what fires; INVALID_STATE once it is resolved. A second time changes nothing.
+
+    async ack(id: string, by: string): Promise<AlertRow> {
       assertBy(by)
       return mark(id, { ackedAt: await now(), ackedBy: by, ...UNSNOOZED }, { ackedAt: null })
     },
 
-    unack: (id) => mark(id, UNACKED, { ackedAt: { not: null } }),
+    unack: (id: string) => mark(id, UNACKED, { ackedAt: { not: null } }),
 
-    async snooze(id, until, by) {
+    /** At most a week. A second time takes the new end. */
+    async snooze(id: string, until: Date, by: string): Promise<AlertRow> {
       assertBy(by)
       const time = (await now()).getTime()
       if (!(until.getTime() > time && until.getTime() <= time + MAX_SNOOZE_MS))
@@ -87,15 +217,19 @@ export function createAlerts({ client, now }: Context): AlertControl {
       return mark(id, { snoozedUntil: until, snoozedBy: by, ...UNACKED })
     },
 
-    unsnooze: (id) => mark(id, UNSNOOZED, { snoozedUntil: { not: null } }),
+    unsnooze: (id: string) => mark(id, UNSNOOZED, { snoozedUntil: { not: null } }),
 
-    async episodes() {
+    // --- for the evaluator
+
+    /** All that are not resolved, also those that have not fired yet. */
+    async episodes(): Promise<AlertRow[]> {
       const where = { status: { not: 'resolved' } }
       const rows = await client.alert.findMany({ where, orderBy: [{ since: 'asc' }, { id: 'asc' }] })
       return rows.map(toAlert)
     },
 
-    async untold() {
+    /** Those with transitions that were not handed over, the oldest first, up to 100. */
+    async untold(): Promise<AlertRow[]> {
       const rows = await client.alert.findMany({
         where: { notified: { lt: client.alert.fields.transitions } },
         orderBy: [{ updated: 'asc' }, { id: 'asc' }],
@@ -104,12 +238,14 @@ export function createAlerts({ client, now }: Context): AlertControl {
       return rows.map(toAlert)
     },
 
-    async told(id, transitions) {
+    /** So many of its transitions were handed over. */
+    async told(id: string, transitions: number): Promise<void> {
       const where = { id, notified: { lt: transitions } }
       await client.alert.updateMany({ where, data: { notified: transitions } })
     },
 
-    async prune({ before, limit = 1_000 }) {
+    /** Removes what was resolved before, one batch per call; returns how many. */
+    async prune({ before, limit = 1_000 }: Pruned): Promise<number> {
       const ended = await client.alert.findMany({
         where: { status: 'resolved', resolvedAt: { lt: before } },
         orderBy: { resolvedAt: 'asc' },

@@ -1,52 +1,42 @@
 import { assertText } from '@oncue/core/internal'
-import type { AuditFilter, AuditPage } from '../portable/audit.ts'
-import { assertPageSize, decodeCursor, encodeCursor } from '../portable/reads/cursor.ts'
+import type { Audit } from '../generated/sqlite/client.ts'
+import type { AuditEntry, AuditFilter, AuditPage } from '../portable/audit.ts'
 import { type Context, given } from './client.ts'
+import { type Cursored, type Pruned, readPage } from './page.ts'
 
 /** Who did what, to be read and pruned. The Store appends. */
 export type AuditControl = ReturnType<typeof createAudit>
 
 export function createAudit({ client, dialect }: Context) {
   return {
-    async list(
-      filter: AuditFilter = {},
-      page: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
-    ): Promise<AuditPage> {
-      const { limit = 50, cursor } = page
-      assertPageSize(limit)
+    async list(filter: AuditFilter = {}, page: Cursored = {}): Promise<AuditPage> {
       const { actorId, actorKind, action, from, to } = filter
       for (const [name, text] of Object.entries({ actorId, actorKind, action }))
         if (text !== undefined) assertText(text, name)
-      const last = cursor === undefined ? undefined : decodeCursor(cursor, filter)
-      const rows = await client.audit.findMany({
-        where: {
-          ...given({ actorId, actorKind }),
-          ...(action && {
-            action: action.endsWith('*') ? startingWith(dialect, action.slice(0, -1)) : action,
+      return readPage(
+        filter,
+        page,
+        toEntry,
+        ({ at }) => at,
+        (after, take) =>
+          client.audit.findMany({
+            where: {
+              ...given({ actorId, actorKind }),
+              ...(action && {
+                action: action.endsWith('*') ? startingWith(dialect, action.slice(0, -1)) : action,
+              }),
+              at: given({ gte: from, lt: to, lte: after?.created }),
+              // Of the last page's time only what comes after its last entry.
+              ...(after && { OR: [{ at: { lt: after.created } }, { id: { lt: after.id } }] }),
+            },
+            orderBy: [{ at: 'desc' }, { id: 'desc' }],
+            take,
           }),
-          at: given({ gte: from, lt: to, lte: last?.created }),
-          // Of the last page's time only what comes after its last entry.
-          ...(last && { OR: [{ at: { lt: last.created } }, { id: { lt: last.id } }] }),
-        },
-        orderBy: [{ at: 'desc' }, { id: 'desc' }],
-        take: limit + 1,
-      })
-      const items = rows.slice(0, limit).map(({ actorId: id, actorName: name, actorKind: kind, ...row }) => ({
-        ...row,
-        actor: { id, name, kind },
-      }))
-      const end = rows.length > limit ? items.at(-1) : undefined
-      return { items, nextCursor: end ? encodeCursor({ created: end.at, id: end.id }, filter) : null }
+      )
     },
 
-    /** Removes the oldest, one batch per call; returns how many. */
-    async prune(rule: {
-      readonly before: Date
-      /** Only these; all when absent. */
-      readonly actions?: readonly string[] | undefined
-      /** 1,000 */
-      readonly limit?: number | undefined
-    }): Promise<number> {
+    /** Removes the oldest, of these actions or of all, one batch per call; returns how many. */
+    async prune(rule: Pruned & { readonly actions?: readonly string[] | undefined }): Promise<number> {
       const { before, actions, limit = 1_000 } = rule
       const oldest = await client.audit.findMany({
         where: { at: { lt: before }, ...(actions && { action: { in: [...actions] } }) },
@@ -58,6 +48,10 @@ export function createAudit({ client, dialect }: Context) {
       return count
     },
   }
+}
+
+function toEntry({ actorId: id, actorName: name, actorKind: kind, ...row }: Audit): AuditEntry {
+  return { ...row, actor: { id, name, kind } }
 }
 
 /** Prisma's startsWith is LIKE, which on SQLite ignores case and has no escape. There, texts sort by their bytes. */

@@ -1,11 +1,28 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
 import { assertText, cleanText, toInputError } from '@oncue/core/internal'
+import type { CreateChannelRequest, UpdateChannelRequest } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Prisma } from '../generated/sqlite/client.ts'
-import type { ChannelControl, ChannelRow } from '../portable/channels.ts'
+import type { ChannelRow } from '../portable/channels.ts'
 import type { TokenStore } from '../portable/tokens.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given } from './client.ts'
+
+export type NewChannel = Omit<CreateChannelRequest, 'url'> & {
+  /** A URL. */
+  readonly address: string
+  readonly secret?: ChannelRow['secret'] | undefined
+  readonly createdBy?: ChannelRow['createdBy'] | undefined
+}
+
+export type ChannelChange = Omit<UpdateChannelRequest, 'id'>
+
+/** How an attempt to deliver went: null, or what was wrong. */
+export type Attempt = {
+  readonly error: string | null
+  /** Nobody is there any more: nothing is sent until somebody enables it again. */
+  readonly disable?: boolean | undefined
+}
 
 const LIST_LIMIT = 1_000
 const ERROR_LENGTH = 500
@@ -23,7 +40,10 @@ const newChannelSchema = z.strictObject({
 
 const changeSchema = z.strictObject({ name: nameSchema.optional(), enabled: z.boolean().optional() })
 
-export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']): ChannelControl {
+/** Where alerts are sent. A push channel exists as long as its device: a revoked or expired device has none. */
+export type ChannelControl = ReturnType<typeof createChannels>
+
+export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']) {
   /** A push channel has the name of its device, and is left out when the device cannot be used. */
   async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {
     const rows = await client.channel.findMany({ where, orderBy: [{ created: 'asc' }, { id: 'asc' }] })
@@ -40,6 +60,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
       .map((row) => ({ ...row, name: names.get(row.tokenId ?? '') ?? row.name }) as ChannelRow)
   }
 
+  /** Null: there is none. */
   async function get(id: string): Promise<ChannelRow | null> {
     const [channel] = isUuid(id) ? await find({ id }) : []
     return channel ?? null
@@ -53,28 +74,31 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
 
   return {
     get,
+    /** Oldest first, up to 1,000. */
     list: () => find({}),
 
-    async create(channel) {
+    async create(channel: NewChannel): Promise<ChannelRow> {
       const { secret = null, createdBy = null, ...rest } = parse(newChannelSchema, channel, 'channel')
       const created = await now()
       const data = { ...rest, secret, createdBy, id: newJobId(created.getTime()), enabled: true, created }
       return (await client.channel.create({ data })) as ChannelRow
     },
 
-    async update(id, change) {
+    /** CHANNEL_NOT_FOUND for an id that does not exist, as `remove`. */
+    async update(id: string, change: ChannelChange): Promise<ChannelRow> {
       const data = given(parse(changeSchema, change, 'change'))
       await existing(id)
       await client.channel.updateMany({ where: { id }, data })
       return existing(id)
     },
 
-    async remove(id) {
+    async remove(id: string): Promise<void> {
       await existing(id)
       await client.channel.deleteMany({ where: { id } })
     },
 
-    async record(id, { error, disable = false }) {
+    /** Does nothing for a channel that was removed meanwhile. */
+    async record(id: string, { error, disable = false }: Attempt): Promise<void> {
       if (!isUuid(id)) return
       const lastAttempt = await now()
       if (error === null) {
@@ -92,7 +116,8 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
       if (count === 0) await client.channel.updateMany({ where: { id, failingSince: { not: null } }, data })
     },
 
-    async dropPush(pushToken) {
+    /** Removes a push token that leads nowhere; a device that has a new one meanwhile keeps it. */
+    async dropPush(pushToken: string): Promise<void> {
       await client.channel.deleteMany({ where: { kind: 'push', address: pushToken } })
     },
   }

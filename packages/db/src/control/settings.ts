@@ -1,5 +1,7 @@
-import { encodeJson } from '@oncue/core/internal'
+import { OncueError } from '@oncue/core'
+import { assertQueue, encodeJson } from '@oncue/core/internal'
 import { assertBy } from '../portable/audit.ts'
+import type { QueueSettings } from '../store.ts'
 import { type Context, jsonOf } from './client.ts'
 
 export type SettingRow = {
@@ -41,6 +43,28 @@ export function createSettings({ client, now }: Context) {
           }),
         ),
       ])
+    },
+  }
+}
+
+/** The largest that its column holds: 24 days. */
+const MAX_AGEING_MS = 2_147_483_647
+
+/** Settings of queues. Pausing and limits are the Store's: workers and their command line need them. */
+export type QueueControl = ReturnType<typeof createQueues>
+
+export function createQueues({ client }: Context) {
+  return {
+    /** Changes what is given; `null` removes the setting. */
+    async configure(queue: string, { ageingMs }: QueueSettings): Promise<void> {
+      assertQueue(queue)
+      if (ageingMs === undefined) return
+      if (ageingMs !== null && !(Number.isInteger(ageingMs) && ageingMs >= 1 && ageingMs <= MAX_AGEING_MS)) {
+        const message = `ageingMs must be a whole number from 1 to ${MAX_AGEING_MS}, or null; got ${String(ageingMs)}`
+        throw new OncueError('INVALID_INPUT', message)
+      }
+      const [name, settings] = [queue, { ageingMs }]
+      await client.queue.upsert({ where: { name }, create: { name, ...settings }, update: settings })
     },
   }
 }

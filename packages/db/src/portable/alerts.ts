@@ -1,29 +1,11 @@
 import { newJobId } from '@oncue/core'
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
-import type { Alert, AlertRule, Health, ListAlertsRequest, Page } from '@oncue/core/wire'
+import type { Alert, AlertRule } from '@oncue/core/wire'
 import { type Fragment, q, type Sql } from './sql.ts'
 
 export type AlertRuleRow = Omit<AlertRule, 'forSeconds'> & {
   /** For how long it must hold before it fires. */
   readonly forMs: number
-}
-
-export type NewAlertRule = Pick<AlertRuleRow, 'name' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
-
-export type AlertRuleChange = {
-  readonly [Field in 'name' | 'threshold' | 'forMs' | 'enabled']?: AlertRuleRow[Field] | undefined
-}
-
-/** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
-export interface AlertRuleControl {
-  /** Creates the rules that every installation begins with. Those that exist stay as they are. */
-  addDefaults(): Promise<void>
-  /** The built-in ones first. */
-  list(): Promise<AlertRuleRow[]>
-  create(rule: NewAlertRule, by?: string): Promise<AlertRuleRow>
-  update(id: string, change: AlertRuleChange, by?: string): Promise<AlertRuleRow>
-  /** A built-in rule is disabled instead: the next start would create it again. */
-  delete(id: string, by?: string): Promise<void>
 }
 
 /** What an evaluation knows of an episode: from when a condition began to hold until it was resolved. */
@@ -59,38 +41,6 @@ export type AlertChange = {
   readonly endsAck?: boolean | undefined
   /** Takes the snooze of `before` away. */
   readonly endsSnooze?: boolean | undefined
-}
-
-export type AlertFilter = Omit<ListAlertsRequest, 'limit' | 'cursor'>
-
-/** Those that fired last first. */
-export type AlertPage = Page<AlertRow>
-
-/** Alerts that have fired; ALERT_NOT_FOUND for any other. */
-export interface AlertControl {
-  get(id: string): Promise<AlertRow>
-  list(filter?: AlertFilter, page?: Pick<ListAlertsRequest, 'limit' | 'cursor'>): Promise<AlertPage>
-  /** How many fire, are acknowledged, are snoozed. */
-  counts(): Promise<Health['alerts']>
-
-  // --- marks of people, on what fires; INVALID_STATE once it is resolved. A second time changes nothing.
-
-  ack(id: string, by: string): Promise<AlertRow>
-  unack(id: string): Promise<AlertRow>
-  /** At most a week. A second time takes the new end. */
-  snooze(id: string, until: Date, by: string): Promise<AlertRow>
-  unsnooze(id: string): Promise<AlertRow>
-
-  // --- for the evaluator
-
-  /** All that are not resolved, also those that have not fired yet. */
-  episodes(): Promise<AlertRow[]>
-  /** Those with transitions that were not handed over, the oldest first, up to 100. */
-  untold(): Promise<AlertRow[]>
-  /** So many of its transitions were handed over. */
-  told(id: string, transitions: number): Promise<void>
-  /** Removes what was resolved before, one batch per call; returns how many. */
-  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
 }
 
 /** The evaluator's transitions, which are one transaction, and a read of the statistics. */

@@ -5,8 +5,6 @@ import type {
   JobFilter,
   Operation,
   OperationStatus,
-  Page,
-  PageRequest,
   OperationRequest as WireRequest,
 } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
@@ -31,8 +29,6 @@ export type OperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSecond
 type MatchCount = Pick<Operation, 'total' | 'totalIsExact'>
 export type NewOperation = OperationRequest & MatchCount
 export type OperationPreview = MatchCount & FoundJobs
-/** Newest first. */
-export type OperationPage = Page<OperationRow>
 
 export type OperationRow = Omit<Operation, 'filter' | 'spreadSeconds' | 'by'> &
   Omit<OperationRequest, 'idempotencyKey'> & {
@@ -52,27 +48,6 @@ export type OperationPosition = {
 
 /** Under this and its id a process leads an operation (`Store.lead`). */
 export const OPERATION_LEAD = 'operation:'
-
-/** Bulk operations, as people begin, list and stop them. */
-export interface OperationControl {
-  /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
-  begun(request: OperationRequest): Promise<OperationRow | null>
-  /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
-  create(operation: NewOperation, id?: string): Promise<OperationRow>
-  get(id: string): Promise<OperationRow | null>
-  /** Ids that do not exist are left out. */
-  find(ids: readonly string[]): Promise<Map<string, OperationRow>>
-  list(
-    filter?: { readonly status?: OperationStatus | undefined },
-    page?: Pick<PageRequest, 'limit' | 'cursor'>,
-  ): Promise<OperationPage>
-  /** The ids of those that have not ended, up to 1,000. */
-  running(): Promise<string[]>
-  /** What was done stays done. One that has ended stays as it is; OPERATION_NOT_FOUND for an id that does not exist. */
-  stop(id: string, by: string): Promise<OperationRow>
-  /** Removes what ended before, the oldest first, one batch per call; returns how many. */
-  prune(rule: { readonly before: Date; readonly limit?: number | undefined }): Promise<number>
-}
 
 /**
  * The steps of a bulk operation: bounded batches, which another process can continue. A batch, its counts and the audit

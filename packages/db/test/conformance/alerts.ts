@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_ALERT_RULES } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
+import type { NewAlertRule } from '../../src/control/alerts.ts'
 import type { Control } from '../../src/control/index.ts'
-import type { AlertEpisode, AlertRow, NewAlertRule } from '../../src/portable/alerts.ts'
+import type { AlertEpisode, AlertRow } from '../../src/portable/alerts.ts'
 import type { Store } from '../../src/store.ts'
 import { aJob, Bench, claimOne, complete, type Dialect, MINUTE } from './harness.ts'
 

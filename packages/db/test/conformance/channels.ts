@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import type { NewChannel } from '../../src/control/channels.ts'
 import { type Control, openControl } from '../../src/control/index.ts'
-import type { NewChannel } from '../../src/portable/channels.ts'
 import type { Store } from '../../src/store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 

@@ -1,22 +1,28 @@
 import { newJobId, OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
+import type { Page } from '@oncue/core/wire'
 import type { Operation } from '../generated/sqlite/client.ts'
 import { assertBy, clean } from '../portable/audit.ts'
 import {
+  type NewOperation,
   OPERATION_LEAD,
-  type OperationControl,
   type OperationPosition,
   type OperationRequest,
   type OperationRow,
+  type OperationStatus,
 } from '../portable/bulk-operations.ts'
-import { assertPageSize, decodeCursor, encodeCursor, hashOf } from '../portable/reads/cursor.ts'
+import { hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, jsonOf } from './client.ts'
+import { type Cursored, type Pruned, readPage } from './page.ts'
 
 const RUNNING_LIMIT = 1_000
 
-export function createOperations({ client, now }: Context): OperationControl {
+/** Bulk operations, as people begin, list and stop them. */
+export type OperationControl = ReturnType<typeof createOperations>
+
+export function createOperations({ client, now }: Context) {
   async function get(id: string): Promise<OperationRow | null> {
     const row = isUuid(id) ? await client.operation.findUnique({ where: { id } }) : null
     return row && toOperation(row)
@@ -25,12 +31,14 @@ export function createOperations({ client, now }: Context): OperationControl {
   return {
     get,
 
-    async begun(asked) {
+    /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
+    async begun(asked: OperationRequest): Promise<OperationRow | null> {
       const row = await client.operation.findUnique({ where: { actorId_idempotencyKey: keyOf(asked) } })
       return row && assertSame(toOperation(row), asked)
     },
 
-    async create(operation, id) {
+    /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
+    async create(operation: NewOperation, id?: string): Promise<OperationRow> {
       const created = await now()
       const { action, filter, asOf, spreadMs, total, totalIsExact, actor } = operation
       const key = keyOf(operation)
@@ -60,31 +68,39 @@ export function createOperations({ client, now }: Context): OperationControl {
       return assertSame(toOperation(row), operation)
     },
 
-    async find(ids) {
+    /** Ids that do not exist are left out. */
+    async find(ids: readonly string[]): Promise<Map<string, OperationRow>> {
       const rows = await client.operation.findMany({ where: { id: { in: ids.filter(isUuid) } } })
       return new Map(rows.map((row) => [row.id, toOperation(row)]))
     },
 
-    async list({ status } = {}, { limit = 50, cursor } = {}) {
-      assertPageSize(limit)
-      const after = cursor === undefined ? null : decodeCursor(cursor, { status })
-      const rows = await client.operation.findMany({
-        where: {
-          ...(status && { status }),
-          ...(after && {
-            created: { lte: after.created },
-            OR: [{ created: { lt: after.created } }, { id: { lt: after.id } }],
+    /** Newest first. */
+    async list(
+      { status }: { readonly status?: OperationStatus | undefined } = {},
+      page: Cursored = {},
+    ): Promise<Page<OperationRow>> {
+      return readPage(
+        { status },
+        page,
+        toOperation,
+        ({ created }) => created,
+        (after, take) =>
+          client.operation.findMany({
+            where: {
+              ...(status && { status }),
+              ...(after && {
+                created: { lte: after.created },
+                OR: [{ created: { lt: after.created } }, { id: { lt: after.id } }],
+              }),
+            },
+            orderBy: [{ created: 'desc' }, { id: 'desc' }],
+            take,
           }),
-        },
-        orderBy: [{ created: 'desc' }, { id: 'desc' }],
-        take: limit + 1,
-      })
-      const items = rows.slice(0, limit).map(toOperation)
-      const last = items.at(-1)
-      return { items, nextCursor: last && rows.length > limit ? encodeCursor(last, { status }) : null }
+      )
     },
 
-    async running() {
+    /** The ids of those that have not ended, up to 1,000. */
+    async running(): Promise<string[]> {
       const rows = await client.operation.findMany({
         where: { status: 'running' },
         orderBy: { id: 'asc' },
@@ -94,7 +110,8 @@ export function createOperations({ client, now }: Context): OperationControl {
       return rows.map(({ id }) => id)
     },
 
-    async stop(id, by) {
+    /** What was done stays done. One that has ended stays as it is; OPERATION_NOT_FOUND for an id that does not exist. */
+    async stop(id: string, by: string): Promise<OperationRow> {
       assertBy(by)
       const time = await now()
       if (isUuid(id))
@@ -107,7 +124,8 @@ export function createOperations({ client, now }: Context): OperationControl {
       return stopped
     },
 
-    async prune({ before, limit = 1_000 }) {
+    /** Removes what ended before, the oldest first, one batch per call; returns how many. */
+    async prune({ before, limit = 1_000 }: Pruned): Promise<number> {
       // A leader that died leaves its row if nothing was left to lead.
       await client.leader.deleteMany({
         where: { name: { startsWith: OPERATION_LEAD }, until: { lt: before } },
