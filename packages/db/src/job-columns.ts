@@ -181,7 +181,8 @@ export function enqueuedColumns(...parts: readonly Part[]): EnqueuedColumn[] {
   return jobColumns(...parts).filter((column): column is EnqueuedColumn => column.enqueue !== undefined)
 }
 
-function fieldOf(name: string): string {
+/** `run_at` → `runAt` */
+export function fieldOf(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 

@@ -14,7 +14,7 @@ import { jobIdsOf } from '../uuid.ts'
 import { assertBy } from './audit.ts'
 import { firstTick, parseCron, ticksToRun } from './cron.ts'
 import { LIVE_MS } from './reads/workers.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { fieldsOf, type PortableStatement, type Sql } from './sql.ts'
 
 export type ScheduleRow = Omit<ShownSchedule, 'options' | 'nextRuns'> & { readonly options: EnqueueOptions }
 
@@ -62,7 +62,10 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     (await sql.all<StoredSchedule>(statement)).map((row) => readSchedule(sql, row))
 
   async function find(name: string): Promise<ScheduleRow> {
-    const [schedule] = await read({ text: 'select * from {schedules} where name = ?', values: [name] })
+    const [schedule] = await read({
+      text: `select ${COLUMNS} from {schedules} where name = ?`,
+      values: [name],
+    })
     if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
     return schedule
   }
@@ -146,7 +149,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
       return find(name)
     },
 
-    list: () => read({ text: 'select * from {schedules} order by name' }),
+    list: () => read({ text: `select ${COLUMNS} from {schedules} order by name` }),
 
     async remove(name) {
       const removed = await sql.run({ text: 'delete from {schedules} where name = ?', values: [name] })
@@ -195,7 +198,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     async tick() {
       const now = await sql.now()
       const due = await read({
-        text: 'select * from {schedules} where next_at <= ? and paused_at is null order by next_at, name',
+        text: `select ${COLUMNS} from {schedules} where next_at <= ? and paused_at is null order by next_at, name`,
         values: [now],
       })
       const enqueued: JobId[] = []
@@ -219,39 +222,15 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   }
 }
 
-/** A row of `schedules`, as it came. */
-type StoredSchedule = {
-  readonly name: string
-  readonly cron: string
-  readonly timezone: string
-  readonly topic: string
-  readonly payload: unknown
-  readonly options: unknown
-  readonly missed: Schedule['missed']
-  readonly source: Schedule['source']
-  readonly service: string | null
-  readonly next_at: unknown
-  readonly last_at: unknown
-  readonly paused_at: unknown
-  readonly paused_by: string | null
-}
+const COLUMNS =
+  'name, cron, timezone, topic, payload, options, missed, source, service, next_at, last_at, paused_at, paused_by'
 
-export function readSchedule(sql: Sql, row: StoredSchedule): ScheduleRow {
-  const pausedAt = sql.time(row.paused_at)
-  return {
-    name: row.name,
-    cron: row.cron,
-    timezone: row.timezone,
-    topic: row.topic,
-    payload: sql.json(row.payload),
-    options: sql.json(row.options) as Schedule['options'],
-    missed: row.missed,
-    source: row.source,
-    service: row.service,
-    nextAt: sql.time(row.next_at),
-    lastAt: sql.time(row.last_at),
-    paused: pausedAt && { at: pausedAt, by: row.paused_by },
-  }
+type StoredSchedule = { readonly paused_at: unknown; readonly paused_by: string | null }
+
+function readSchedule(sql: Sql, { paused_at, paused_by: by, ...row }: StoredSchedule): ScheduleRow {
+  const kinds = { payload: 'json', options: 'json', next_at: 'time', last_at: 'time' } as const
+  const at = sql.time(paused_at)
+  return { ...fieldsOf<Omit<ScheduleRow, 'paused'>>(sql, row, kinds), paused: at && { at, by } }
 }
 
 /** Names stand in keys and URLs, so they follow the rule of topics, whose names those in code have. Cron, topic, payload and options have checks of their own. */

@@ -1,4 +1,5 @@
 import type { Runtime } from '@oncue/runtime'
+import { fieldOf } from '../job-columns.ts'
 import type { PoolState } from '../store.ts'
 
 /** What a statement may carry. JSON travels as text. */
@@ -57,6 +58,20 @@ export function sqliteValues(values: readonly Value[]): (string | number | null)
 /** A time that is never null. */
 export function timeOf(sql: Sql, value: unknown): Date {
   return sql.time(value) ?? new Date(0)
+}
+
+/** A row by our names of its columns, with those that hold a time or JSON decoded. */
+export function fieldsOf<Fields>(
+  sql: Sql,
+  row: object,
+  kinds: { readonly [column: string]: 'time' | 'json' },
+): Fields {
+  const fields: Record<string, unknown> = {}
+  for (const [column, value] of Object.entries(row)) {
+    const kind = kinds[column]
+    fields[fieldOf(column)] = kind ? sql[kind](value) : value
+  }
+  return fields as Fields
 }
 
 /** One statement in the dialect's own SQL. */

@@ -2,7 +2,7 @@ import { LIMITS, OncueError } from '@oncue/core'
 import type { Token } from '@oncue/core/wire'
 import { z } from 'zod'
 import { isUuid } from '../uuid.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { fieldsOf, type PortableStatement, type Sql } from './sql.ts'
 
 export type TokenRow = Token
 export type TokenKind = Token['kind']
@@ -34,23 +34,6 @@ const FIRST_ADMIN = '00000000-0000-7000-8000-000000000001'
 
 const MINUTE_MS = 60_000
 
-export type StoredToken = {
-  readonly id: string
-  readonly kind: TokenRow['kind']
-  readonly name: string
-  readonly role: TokenRow['role']
-  readonly hash: string
-  readonly allowed_topics: unknown
-  readonly allowed_queues: unknown
-  readonly parent_id: string | null
-  readonly created: unknown
-  readonly created_by: string | null
-  readonly expires_at: unknown
-  readonly idle_until: unknown
-  readonly last_used: unknown
-  readonly revoked_at: unknown
-}
-
 export const tokenNameSchema = z.string().min(1).max(LIMITS.keyLength)
 export const tokenHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
 
@@ -69,22 +52,21 @@ const MADE_BY = `with recursive made as (
     select m.id from {tokens} m join made on m.parent_id = made.id)
   select id from made`
 
-export function readToken(sql: Sql, row: StoredToken): TokenRow {
-  return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    role: row.role,
-    allowedTopics: sql.json(row.allowed_topics) as TokenRow['allowedTopics'],
-    allowedQueues: sql.json(row.allowed_queues) as TokenRow['allowedQueues'],
-    parentId: row.parent_id,
-    created: sql.time(row.created) as Date,
-    createdBy: row.created_by,
-    expiresAt: sql.time(row.expires_at),
-    idleUntil: sql.time(row.idle_until),
-    lastUsed: sql.time(row.last_used),
-    revokedAt: sql.time(row.revoked_at),
-  }
+const KINDS = {
+  allowed_topics: 'json',
+  allowed_queues: 'json',
+  created: 'time',
+  expires_at: 'time',
+  idle_until: 'time',
+  last_used: 'time',
+  revoked_at: 'time',
+} as const
+
+export type StoredToken = { readonly hash: string }
+
+/** A whole row of `tokens`. The hash is for those who look a token up by it. */
+export function readToken(sql: Sql, { hash: _, ...row }: StoredToken): TokenRow {
+  return fieldsOf(sql, row, KINDS)
 }
 
 export const unknownToken = (id: string) =>

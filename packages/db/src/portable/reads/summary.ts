@@ -1,5 +1,6 @@
 import type { Job, JobSummary } from '@oncue/core'
 import { COLUMN_TYPES, type FieldIn, jobColumns, type NamedColumn, type Part } from '../../job-columns.ts'
+import type { JobGlance } from '../../store.ts'
 import type { Sql } from '../sql.ts'
 
 /** A row of the lists below: times and JSON as the dialect returns them. */
@@ -12,8 +13,12 @@ type Reader<Fields> = {
   readonly decode: (sql: Sql, row: SummaryRow) => Fields
 }
 
+/** For a part of a job's columns. */
 function reader<P extends Part>(...parts: readonly P[]): Reader<Pick<Job, FieldIn<P> & keyof Job>> {
-  const columns = jobColumns(...parts)
+  return readerOf(jobColumns(...parts))
+}
+
+function readerOf<Fields>(columns: readonly NamedColumn[]): Reader<Fields> {
   const list = (table: 'jobs' | 'history') =>
     columns.map((column) => `${expression(column, table)} as ${column.name}`).join(', ')
   const fields = columns.map(({ name, field, type }) => ({ name, field, decode: DECODERS[type] ?? asIs }))
@@ -23,7 +28,7 @@ function reader<P extends Part>(...parts: readonly P[]): Reader<Pick<Job, FieldI
     decode: (sql, row) => {
       const job: Record<string, unknown> = {}
       for (const { name, field, decode } of fields) job[field] = decode(sql, row[name])
-      return job as Pick<Job, FieldIn<P> & keyof Job>
+      return job as Fields
     },
   }
 }
@@ -43,6 +48,13 @@ const DECODERS: Partial<Record<NamedColumn['type'], typeof asIs>> = { time, json
 
 /** A job without payload and result, which may take a megabyte. */
 export const SUMMARY: Reader<JobSummary> = reader('list')
+
+const GLANCED = ['id', 'topic', 'status', 'run', 'run_at', 'progress', 'created', 'updated']
+
+/** How a job is doing. */
+export const GLANCE: Reader<JobGlance & Pick<Job, 'id'>> = readerOf(
+  jobColumns().filter(({ name }) => GLANCED.includes(name)),
+)
 
 /** All of a job. */
 export const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'get')
