@@ -1,7 +1,7 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
 import { assertText, cleanText } from '@oncue/core/internal'
 import type { AuditEntry, AuditPage, AuditRequest } from '@oncue/core/wire'
-import type { PortableStatement, Sql, Value } from './sql.ts'
+import { insertRows, type PortableStatement, type Sql } from './sql.ts'
 
 export type { AuditEntry, AuditPage }
 export type AuditFilter = Omit<AuditRequest, 'limit' | 'cursor'>
@@ -25,41 +25,33 @@ export function assertBy(by: string | undefined): void {
   assertText(by, 'by')
 }
 
-/** Rows of one insert: far below the number of values that a statement may carry. */
-const CHUNK = 500
 const TEXT_LENGTH = 255
 
 export const clean = (text: string) => cleanText(text.slice(0, TEXT_LENGTH))
 const cleanOrNull = (text: string | null | undefined) => (text ? clean(text) : null)
+
+const COLUMNS = 'id, at, actor_id, actor_name, actor_kind, action, target, count, ip, user_agent, request_id'
 
 /** Written once for both databases. */
 export function createAudit(sql: Sql): AuditStore {
   return {
     async record(entries) {
       if (entries.length === 0) return
-      const now = await sql.now()
-      const statements: PortableStatement[] = []
-      for (let from = 0; from < entries.length; from += CHUNK)
-        statements.push(insertEntries(entries.slice(from, from + CHUNK), now))
-      const [first, ...others] = statements
+      const statements = insertEntries(entries, await sql.now())
+      const [first] = statements
       // Every enqueue over the API is recorded: one round trip instead of a transaction's three.
-      if (first && others.length === 0) await sql.write({ ...first, text: `${first.text} returning id` })
+      if (first && statements.length === 1) await sql.write({ ...first, text: `${first.text} returning id` })
       else await sql.run(...statements)
     },
   }
 }
 
 /** For those who write them beside something else, in one transaction. */
-export function insertEntries(entries: readonly NewAuditEntry[], now: Date): PortableStatement {
-  const values = entries.flatMap(({ actor, action, target, count, ip, userAgent, requestId }): Value[] => [
+export function insertEntries(entries: readonly NewAuditEntry[], now: Date): PortableStatement[] {
+  const rows = entries.map(({ actor, action, target, count, ip, userAgent, requestId }) => [
     ...[newJobId(now.getTime()), now, clean(actor.id), clean(actor.name), clean(actor.kind), clean(action)],
     ...[target === undefined ? null : JSON.stringify(target), count ?? null],
     ...[cleanOrNull(ip), cleanOrNull(userAgent), cleanOrNull(requestId)],
   ])
-  return {
-    text: `insert into {audit}
-        (id, at, actor_id, actor_name, actor_kind, action, target, count, ip, user_agent, request_id)
-      values ${entries.map(() => '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
-    values,
-  }
+  return insertRows('{audit}', COLUMNS, rows)
 }

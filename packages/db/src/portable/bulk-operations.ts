@@ -104,7 +104,7 @@ export function createOperations(sql: Sql, { match, act }: Host): OperationStore
       account(acted) {
         after = { ...afterIt(acted), step: seen.step + 1 }
         const { finishedAt } = after
-        return [save(after), ...(finishedAt ? [insertEntries([endEntry(after)], finishedAt)] : [])]
+        return [save(after), ...(finishedAt ? insertEntries([endEntry(after)], finishedAt) : [])]
       },
     })
     return isMine ? after : null

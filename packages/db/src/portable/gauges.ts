@@ -1,5 +1,5 @@
 import type { Gauge } from '@oncue/core/wire'
-import { all, type PortableStatement, q, type Sql, type Value } from './sql.ts'
+import { all, insertRows, q, raw, type Sql } from './sql.ts'
 
 export type { Gauge }
 
@@ -28,8 +28,7 @@ export interface GaugeStore {
 
 const KEPT_MS = 8 * 86_400_000
 
-/** Rows of one insert: far below the number of values that a statement may carry. */
-const CHUNK = 500
+const COLUMNS = 'minute, queue, waiting, running, oldest_ms, workers, slots'
 
 /** The name under which the whole is stored: no queue has it. */
 const WHOLE = ''
@@ -48,19 +47,22 @@ type StoredGauge = {
 export function createGauges(sql: Sql): GaugeStore {
   return {
     async record({ minute, whole, queues }) {
-      const rows: [string, Gauge][] = [[WHOLE, whole], ...queues]
-      const statements: PortableStatement[] = []
-      for (let from = 0; from < rows.length; from += CHUNK)
-        statements.push(insert(minute, rows.slice(from, from + CHUNK)))
+      const gauges: [string, Gauge][] = [[WHOLE, whole], ...queues]
+      const rows = gauges.map(([queue, { waiting, running, oldestMs, workers, slots }]) => [
+        ...[minute, queue, waiting, running, oldestMs, workers, slots],
+      ])
       const tooOld = new Date(minute.getTime() - KEPT_MS)
-      await sql.run(q`delete from {gauges} where minute < ${tooOld}`, ...statements)
+      await sql.run(
+        q`delete from {gauges} where minute < ${tooOld}`,
+        ...insertRows('{gauges}', COLUMNS, rows, 'on conflict do nothing'),
+      )
     },
 
     async list({ from, to, queue }) {
       const where = [q`minute >= ${from}`, q`minute < ${to}`]
       if (queue !== undefined) where.push(q`queue in (${WHOLE}, ${queue ?? WHOLE})`)
       const rows = await sql.all<StoredGauge>(
-        q`select minute, queue, waiting, running, oldest_ms, workers, slots from {gauges}
+        q`select ${raw(COLUMNS)} from {gauges}
           where ${all(where)} order by minute, queue`,
       )
       const looks: (Look & { readonly queues: Map<string, Gauge> })[] = []
@@ -72,15 +74,5 @@ export function createGauges(sql: Sql): GaugeStore {
       }
       return looks
     },
-  }
-}
-
-function insert(minute: Date, rows: readonly (readonly [string, Gauge])[]): PortableStatement {
-  return {
-    text: `insert into {gauges} (minute, queue, waiting, running, oldest_ms, workers, slots)
-      values ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ')} on conflict do nothing`,
-    values: rows.flatMap(([queue, { waiting, running, oldestMs, workers, slots }]): Value[] => [
-      ...[minute, queue, waiting, running, oldestMs, workers, slots],
-    ]),
   }
 }

@@ -60,6 +60,28 @@ export function timeOf(sql: Sql, value: unknown): Date {
   return sql.time(value) ?? new Date(0)
 }
 
+/** Rows of one insert: far below the number of values that a statement may carry. */
+const CHUNK = 500
+
+/** Inserts of rows with these columns, in their order. `rest` follows the values. */
+export function insertRows(
+  into: string,
+  columns: string,
+  rows: readonly (readonly Value[])[],
+  rest = '',
+): PortableStatement[] {
+  const statements: PortableStatement[] = []
+  for (let from = 0; from < rows.length; from += CHUNK) {
+    const chunk = rows.slice(from, from + CHUNK)
+    const marks = chunk.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ')
+    statements.push({
+      text: `insert into ${into} (${columns}) values ${marks} ${rest}`,
+      values: chunk.flat(),
+    })
+  }
+  return statements
+}
+
 /** A row by our names of its columns, with those that hold a time or JSON decoded. */
 export function fieldsOf<Fields>(
   sql: Sql,

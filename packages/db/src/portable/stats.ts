@@ -56,44 +56,31 @@ export function keptSince(deltas: readonly Delta[]): Date {
   return new Date(Math.max(...deltas.map((delta) => delta.minute.getTime())) - KEPT_MS)
 }
 
-/** A note that a settle left, or somebody who took finished jobs away. */
-export type Delta = {
-  readonly minute: Date
-  readonly queue: string
-  readonly topic: string
-  readonly completed: number
-  readonly failed: number
-  readonly cancelled: number
-  /** Runs that failed while their jobs go on. */
-  readonly retried: number
-  readonly waits: string
-  readonly runs: string
-  readonly runMs: number
+/** What ended in one queue and topic. `retried`: runs that failed while their jobs go on. */
+type Counts = Record<'completed' | 'failed' | 'cancelled' | 'retried', number>
+type Counted = Counts & { readonly queue: string; readonly topic: string }
+
+export const noCounts = (): Counts => ({ completed: 0, failed: 0, cancelled: 0, retried: 0 })
+
+export function addCounts(counts: Counts, other: Readonly<Counts>): void {
+  counts.completed += other.completed
+  counts.failed += other.failed
+  counts.cancelled += other.cancelled
+  counts.retried += other.retried
 }
 
+/** What a settle left to be added up, or an action that took finished jobs away. Durations are letters. */
+export type Delta = Counted & { readonly minute: Date; waits: string; runs: string; runMs: number }
+
 /** What happened in one minute: requeueing or pruning a job does not unhappen it. */
-export type MinuteRow = {
+export type MinuteRow = Counted & {
   readonly minute: Date
-  readonly queue: string
-  readonly topic: string
-  completed: number
-  failed: number
-  cancelled: number
-  retried: number
   readonly waits: Histogram
   readonly runs: Histogram
 }
 
 /** What is stored now, as a change. */
-export type TotalRow = {
-  readonly queue: string
-  readonly topic: string
-  completed: number
-  failed: number
-  cancelled: number
-  runs: number
-  runMs: number
-}
+export type TotalRow = Omit<Counted, 'retried'> & { runs: number; runMs: number }
 
 type Sums = { readonly minutes: MinuteRow[]; readonly totals: TotalRow[] }
 
@@ -123,13 +110,9 @@ function addToTotal(totals: Map<string, TotalRow>, delta: Delta): void {
 function addToMinute(minutes: Map<string, MinuteRow>, delta: Delta): void {
   const { minute, queue, topic } = delta
   const row = at(minutes, [minute.getTime(), queue, topic], () => {
-    const counts = { completed: 0, failed: 0, cancelled: 0, retried: 0 }
-    return { minute, queue, topic, ...counts, waits: emptyHistogram(), runs: emptyHistogram() }
+    return { minute, queue, topic, ...noCounts(), waits: emptyHistogram(), runs: emptyHistogram() }
   })
-  row.completed += delta.completed
-  row.failed += delta.failed
-  row.cancelled += delta.cancelled
-  row.retried += delta.retried
+  addCounts(row, delta)
   addLetters(row.waits, delta.waits)
   addLetters(row.runs, delta.runs)
 }
@@ -140,10 +123,7 @@ export function addKnown(minutes: readonly MinuteRow[], known: readonly MinuteRo
   for (const old of known) {
     const row = rows.get(keyOf(old))
     if (!row) continue
-    row.completed += old.completed
-    row.failed += old.failed
-    row.cancelled += old.cancelled
-    row.retried += old.retried
+    addCounts(row, old)
     addHistogram(row.waits, old.waits)
     addHistogram(row.runs, old.runs)
   }

@@ -1,19 +1,9 @@
-import { bucketOf } from '../portable/stats.ts'
+import { bucketOf, type Delta, noCounts } from '../portable/stats.ts'
 import type { Statement } from '../queue/transaction.ts'
 
 type Finished = 'completed' | 'failed' | 'cancelled'
 
-type Delta = {
-  readonly queue: string
-  readonly topic: string
-  completed: number
-  failed: number
-  cancelled: number
-  retried: number
-  waits: string
-  runs: string
-  runMs: number
-}
+type TallyRow = Omit<Delta, 'minute'>
 
 /** Of a run that ended: what the statistics want to know. */
 export type EndedRun = {
@@ -31,8 +21,8 @@ const MINUTE_MS = 60_000
 /** What a batch changes in the statistics: one row for each queue and topic in it. */
 export class Tally {
   readonly #now: number
-  readonly #deltas = new Map<string, Delta>()
-  #last: Delta | undefined
+  readonly #deltas = new Map<string, TallyRow>()
+  #last: TallyRow | undefined
 
   constructor(now: number) {
     this.#now = now
@@ -69,14 +59,13 @@ export class Tally {
     }))
   }
 
-  #of(queue: string, topic: string): Delta {
+  #of(queue: string, topic: string): TallyRow {
     // The jobs of a batch are mostly of one kind.
     if (this.#last?.topic === topic && this.#last.queue === queue) return this.#last
     const key = `${queue} ${topic}`
     let delta = this.#deltas.get(key)
     if (!delta) {
-      const counts = { completed: 0, failed: 0, cancelled: 0, retried: 0 }
-      delta = { queue, topic, ...counts, waits: '', runs: '', runMs: 0 }
+      delta = { queue, topic, ...noCounts(), waits: '', runs: '', runMs: 0 }
       this.#deltas.set(key, delta)
     }
     this.#last = delta

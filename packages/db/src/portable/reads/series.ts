@@ -1,6 +1,14 @@
 import type { Durations, SeriesPoint, SeriesRequest } from '../../store.ts'
 import { type Fragment, q, type Sql, timeOf } from '../sql.ts'
-import { addHistogram, addLetters, emptyHistogram, type Histogram, quantile } from '../stats.ts'
+import {
+  addCounts,
+  addHistogram,
+  addLetters,
+  emptyHistogram,
+  type Histogram,
+  noCounts,
+  quantile,
+} from '../stats.ts'
 import { inQueueAndTopic } from './counts.ts'
 import { invalid } from './filter.ts'
 
@@ -19,14 +27,8 @@ type Row = {
 const MINUTE_MS = 60_000
 
 /** Histograms can be added up, percentiles cannot. */
-type Step = {
-  completed: number
-  failed: number
-  cancelled: number
-  retried: number
-  wait: Histogram
-  run: Histogram
-}
+type Step = ReturnType<typeof emptyStep>
+const emptyStep = () => ({ ...noCounts(), wait: emptyHistogram(), run: emptyHistogram() })
 
 /** From the first moment on, up to and without the last. */
 export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPoint[]> {
@@ -40,19 +42,9 @@ export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPo
   for (const row of await sql.all<Row>(seriesStatement(request))) {
     const minute = timeOf(sql, row.minute).getTime()
     const at = minute - (minute % stepMs)
-    const step = steps.get(at) ?? {
-      completed: 0,
-      failed: 0,
-      cancelled: 0,
-      retried: 0,
-      wait: emptyHistogram(),
-      run: emptyHistogram(),
-    }
+    const step = steps.get(at) ?? emptyStep()
     steps.set(at, step)
-    step.completed += row.completed
-    step.failed += row.failed
-    step.cancelled += row.cancelled
-    step.retried += row.retried
+    addCounts(step, row)
     const add = row.added ? addJson : addLetters
     add(step.wait, row.waits)
     add(step.run, row.runs)
@@ -75,16 +67,8 @@ function addJson(histogram: Histogram, json: string): void {
   addHistogram(histogram, JSON.parse(json))
 }
 
-function toPoint([at, { completed, failed, cancelled, retried, wait, run }]: [number, Step]): SeriesPoint {
-  return {
-    minute: new Date(at),
-    completed,
-    failed,
-    cancelled,
-    retried,
-    wait: durations(wait),
-    run: durations(run),
-  }
+function toPoint([at, { wait, run, ...counts }]: [number, Step]): SeriesPoint {
+  return { minute: new Date(at), ...counts, wait: durations(wait), run: durations(run) }
 }
 
 function durations(counts: Histogram): Durations {
