@@ -69,31 +69,21 @@ export class PostgresClient {
    */
   query(query: Query | (() => Query)): Promise<Rows> {
     const make = typeof query === 'function' ? query : () => query
-    return withRetries(
-      () => this.#run((client) => this.#send(client, make())),
-      toOncueError,
-      undefined,
-      this.runtime,
-    )
+    return this.#retried(() => this.#run((client) => this.#send(client, make())))
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
-    const attempt = () => this.#run((client) => this.#send(client, query))
-    return withRetries(attempt, toOncueError, wasNotWritten, this.runtime)
+    return this.#retried(() => this.#run((client) => this.#send(client, query)), wasNotWritten)
   }
 
   /** Rows as objects, for cold reads. */
   rows<Row extends object>(query: Query): Promise<Row[]> {
-    return withRetries(
-      () =>
-        this.#run(async (client) => {
-          const { rows } = await client.query<Row>({ ...this.#prepared(query), types: TYPES })
-          return rows
-        }),
-      toOncueError,
-      undefined,
-      this.runtime,
+    return this.#retried(() =>
+      this.#run(async (client) => {
+        const { rows } = await client.query<Row>({ ...this.#prepared(query), types: TYPES })
+        return rows
+      }),
     )
   }
 
@@ -112,18 +102,14 @@ export class PostgresClient {
       const send: Send = (query) => client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
       return work(send, client)
     })
-    return withRetries(() => this.#run(run), toOncueError, wasNotWritten, this.runtime)
+    return this.#retried(() => this.#run(run), wasNotWritten)
   }
 
   /** One statement of another SQL builder: a read is repeated, a write only if nothing of it was written. */
   native(query: Query): Promise<NativeResult> {
     const isRead = /^\s*select\b/i.test(query.text)
-    return withRetries(
-      () => this.#run((client) => this.#sendNative(client, query)),
-      toOncueError,
-      isRead ? undefined : wasNotWritten,
-      this.runtime,
-    )
+    const attempt = () => this.#run((client) => this.#sendNative(client, query))
+    return this.#retried(attempt, isRead ? undefined : wasNotWritten)
   }
 
   /** A transaction whose statements come one by one. It is not repeated. */
@@ -186,6 +172,10 @@ export class PostgresClient {
       return ending
     }
     return withTimeout(ending, CLOSING_MS, cut, this.runtime)
+  }
+
+  #retried<T>(attempt: () => Promise<T>, isSafe?: (error: OncueError) => boolean): Promise<T> {
+    return withRetries(attempt, toOncueError, isSafe, this.runtime)
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {

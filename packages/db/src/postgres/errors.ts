@@ -1,4 +1,5 @@
 import { type ErrorCode, isOncueError, OncueError } from '@oncue/core'
+import { describeError } from '../portable/driver-error.ts'
 
 /** SQLSTATE, or the first two characters of it (its class), to our code. */
 const BY_STATE: Record<string, ErrorCode> = {
@@ -33,7 +34,7 @@ const LOST =
 /** Every error of the driver becomes one of ours, with the driver's own as its cause. */
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
-  const { code, message, constraint } = describe(error)
+  const { code, message, constraint } = describeError(error)
   if (constraint === 'jobs_pkey') {
     return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
   }
@@ -58,22 +59,3 @@ function lookUp(code: string): ErrorCode | undefined {
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined
   return BY_STATE[code] ?? BY_STATE[code.slice(0, 3)] ?? BY_STATE[code.slice(0, 2)]
 }
-
-function describe(error: unknown): { code: string; message: string; constraint: string } {
-  // Prisma wraps the driver's error; the SQLSTATE is inside.
-  const cause = (error as PrismaError)?.meta?.driverAdapterError?.cause
-  const { code, message, constraint } = (error ?? {}) as {
-    code?: unknown
-    message?: unknown
-    constraint?: unknown
-  }
-  return {
-    code: String(cause?.originalCode ?? code ?? ''),
-    message: String(cause?.originalMessage ?? message ?? error),
-    constraint: String(constraint ?? ''),
-  }
-}
-
-type PrismaError = {
-  meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } }
-} | null

@@ -164,10 +164,7 @@ const RESCUE = preparedCall('rescue', 6)
 const TEND = { ...WORK, ...prepared('tend', `select ${fn('tend')}($1)`) }
 
 export function claim(request: ClaimRequest, marks: Marks, now: Date | null): Query {
-  return {
-    ...CLAIM,
-    values: [now, ...claimValues(request, marks)],
-  }
+  return { ...CLAIM, values: [now, ...claimValues(request, marks)] }
 }
 
 export function settle(
@@ -175,10 +172,7 @@ export function settle(
   now: Date | null,
   worker: string | null = null,
 ): Query {
-  return {
-    ...SETTLE,
-    values: [now, ...settleValues(settlements), worker],
-  }
+  return { ...SETTLE, values: [now, ...settleValues(settlements), worker] }
 }
 
 export function settleAndClaim(
@@ -187,10 +181,7 @@ export function settleAndClaim(
   marks: Marks,
   now: Date | null,
 ): Query {
-  return {
-    ...SETTLE_AND_CLAIM,
-    values: [now, ...settleValues(settlements), ...claimValues(request, marks)],
-  }
+  return { ...SETTLE_AND_CLAIM, values: [now, ...settleValues(settlements), ...claimValues(request, marks)] }
 }
 
 function claimValues(request: ClaimRequest, marks: Marks): unknown[] {
@@ -283,10 +274,7 @@ export function held(worker: string): Query {
 }
 
 export function note(notes: readonly EncodedNote[], now: Date | null, worker: string | null = null): Query {
-  return {
-    ...NOTE,
-    values: [now, JSON.stringify(notes), worker],
-  }
+  return { ...NOTE, values: [now, JSON.stringify(notes), worker] }
 }
 
 /** How patient to be, in milliseconds, before others are declared dead: see rescue.sql. */
@@ -299,10 +287,7 @@ export type Patience = {
 
 export function rescue(patience: Patience, worker: string | null, now: Date | null): Query {
   const { gone, most, settle, grace } = patience
-  return {
-    ...RESCUE,
-    values: [now, gone, most, settle, grace, worker],
-  }
+  return { ...RESCUE, values: [now, gone, most, settle, grace, worker] }
 }
 
 export function tend(now: Date | null): Query {

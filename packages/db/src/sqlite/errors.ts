@@ -1,4 +1,5 @@
 import { type ErrorCode, isOncueError, OncueError } from '@oncue/core'
+import { describeError } from '../portable/driver-error.ts'
 
 const BY_CODE: [prefix: string, code: ErrorCode][] = [
   ['SQLITE_BUSY', 'DATABASE_BUSY'],
@@ -15,7 +16,7 @@ const BY_CODE: [prefix: string, code: ErrorCode][] = [
 /** Every error of the driver becomes one of ours, with the driver's own as its cause. */
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
-  const { code, message } = describe(error)
+  const { code, message } = describeError(error)
   if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' && /_jobs\.id\b/.test(message)) {
     return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
   }
@@ -24,17 +25,3 @@ export function toOncueError(error: unknown): OncueError {
     (/no such (table|column)/.test(message) ? 'MIGRATION_NEEDED' : 'DATABASE_ERROR')
   return new OncueError(ours, `SQLite: ${message}`, { cause: error, ...(code && { details: { code } }) })
 }
-
-function describe(error: unknown): { code: string; message: string } {
-  // Prisma wraps the driver's error; its code is inside.
-  const cause = (error as PrismaError)?.meta?.driverAdapterError?.cause
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  return {
-    code: String(cause?.originalCode ?? code ?? ''),
-    message: String(cause?.originalMessage ?? message ?? error),
-  }
-}
-
-type PrismaError = {
-  meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } }
-} | null
