@@ -11,7 +11,7 @@ import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
 import type { Place } from './reads/cursor.ts'
-import { byIdStatement } from './reads/glance.ts'
+import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
 import type { PortableStatement, Sql } from './sql.ts'
 

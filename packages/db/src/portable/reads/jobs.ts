@@ -1,8 +1,64 @@
-import type { Job, JobId } from '@oncue/core'
+import type { Job, JobId, JobSummary } from '@oncue/core'
+import { COLUMN_TYPES, type FieldIn, jobColumns, type NamedColumn, type Part } from '../../job-columns.ts'
+import type { JobGlance } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
-import type { Sql } from '../sql.ts'
-import { byIdStatement } from './glance.ts'
-import { type SummaryRow, WHOLE_JOB } from './summary.ts'
+import type { PortableStatement, Sql } from '../sql.ts'
+
+/** A row of the lists below: times and JSON as the dialect returns them. */
+export type SummaryRow = Readonly<Record<string, unknown>> & { readonly id: string }
+
+type Reader<Fields> = {
+  /** What to select of a live or a finished job `n`: the same names, so that the two can be united. */
+  readonly live: string
+  readonly finished: string
+  readonly decode: (sql: Sql, row: SummaryRow) => Fields
+}
+
+/** For a part of a job's columns. */
+function reader<P extends Part>(...parts: readonly P[]): Reader<Pick<Job, FieldIn<P> & keyof Job>> {
+  return readerOf(jobColumns(...parts))
+}
+
+function readerOf<Fields>(columns: readonly NamedColumn[]): Reader<Fields> {
+  const list = (table: 'jobs' | 'history') =>
+    columns.map((column) => `${expression(column, table)} as ${column.name}`).join(', ')
+  const fields = columns.map(({ name, field, type }) => ({ name, field, decode: DECODERS[type] ?? asIs }))
+  return {
+    live: list('jobs'),
+    finished: list('history'),
+    decode: (sql, row) => {
+      const job: Record<string, unknown> = {}
+      for (const { name, field, decode } of fields) job[field] = decode(sql, row[name])
+      return job as Fields
+    },
+  }
+}
+
+function expression({ name, type, only, big, finished }: NamedColumn, table: 'jobs' | 'history'): string {
+  if (finished && table === 'history') return finished
+  if (only && only !== table) return `cast(null as ${COLUMN_TYPES[type].postgres})`
+  if (big)
+    return `coalesce(n.${name}, (select p.data from {payloads} p where p.job_id = n.id and p.part = '${big}'))`
+  return type === 'status' ? `cast(n.${name} as text)` : `n.${name}`
+}
+
+const time = (sql: Sql, value: unknown) => sql.time(value)
+const json = (sql: Sql, value: unknown) => sql.json(value)
+const asIs = (_: Sql, value: unknown) => value
+const DECODERS: Partial<Record<NamedColumn['type'], typeof asIs>> = { time, json, jsonb: json }
+
+/** A job without payload and result, which may take a megabyte. */
+export const SUMMARY: Reader<JobSummary> = reader('list')
+
+const GLANCED = ['id', 'topic', 'status', 'run', 'run_at', 'progress', 'created', 'updated']
+
+/** How a job is doing. */
+const GLANCE: Reader<JobGlance & Pick<Job, 'id'>> = readerOf(
+  jobColumns().filter(({ name }) => GLANCED.includes(name)),
+)
+
+/** All of a job. */
+const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'get')
 
 /** One job, wherever it is, with its payload and result. In one statement, which misses no job that moves meanwhile. */
 export async function get(sql: Sql, id: JobId): Promise<Job | null> {
@@ -12,4 +68,47 @@ export async function get(sql: Sql, id: JobId): Promise<Job | null> {
   const jobs = rows.map((row) => decode(sql, row))
   // One that was enqueued again after it had finished is in both tables.
   return jobs.find((job) => job.finishedAt === null) ?? jobs[0] ?? null
+}
+
+/** One statement, so that a job on its way from one table to the other is seen in one of them. */
+export async function glance(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId, JobGlance>> {
+  const asked = [...new Set(ids)].filter(isUuid)
+  if (asked.length === 0) return new Map()
+  const rows = await sql.all<SummaryRow>(glanceStatement(sql.dialect, asked))
+  return new Map(
+    rows.map((row) => {
+      const { id, ...job } = GLANCE.decode(sql, row)
+      return [id, job]
+    }),
+  )
+}
+
+export function glanceStatement(dialect: Sql['dialect'], ids: readonly JobId[]): PortableStatement {
+  return byIdStatement(dialect, ids, GLANCE.live, GLANCE.finished)
+}
+
+/** The rows of these jobs, wherever they are; columns of `n`. */
+export function byIdStatement(
+  dialect: Sql['dialect'],
+  ids: readonly JobId[],
+  live: string,
+  finished = live,
+): PortableStatement {
+  const list = JSON.stringify(ids)
+  if (dialect === 'postgres') {
+    // Lateral, so that no plan can read a whole table.
+    return {
+      text: `select n.* from json_array_elements_text(?::json) as w(id) cross join lateral (
+        select ${live} from {jobs} n where n.id = w.id::uuid
+        union all
+        select ${finished} from {history} n where n.id = w.id::uuid) n`,
+      values: [list],
+    }
+  }
+  return {
+    text: `select ${live} from json_each(?) w cross join {jobs} n where n.id = w.value
+      union all
+      select ${finished} from json_each(?) w cross join {history} n where n.id = w.value`,
+    values: [list, list],
+  }
 }

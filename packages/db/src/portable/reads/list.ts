@@ -1,14 +1,13 @@
+import { JOB_STATUSES, type JobStatus } from '@oncue/core'
 import type { JobFilter, JobPage, PageRequest } from '../../store.ts'
 import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
-import { byMeta } from './by-meta.ts'
+import { countJobs } from './counts.ts'
 import { decodeCursor, encodeCursor, type Place } from './cursor.ts'
 import { checkFilter, invalid } from './filter.ts'
+import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
-import { search, type Wanted, windowsOf } from './search.ts'
+import { byMeta, firstPlaces, MOST_AT_ONCE, search, sinceWhen, type Wanted, windowsOf } from './search.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
-import { SUMMARY, type SummaryRow } from './summary.ts'
-import { countedTotal, countMatches, LOOK_UP_TO, type Total } from './total.ts'
-import { firstPlaces, sinceWhen } from './windows.ts'
 
 /**
  * How long a search may take before it answers with what it has. A SQLite file is read in this process,
@@ -145,4 +144,89 @@ export async function matchingIds(
 export function idsStatement(sources: Sources, limit: number): Fragment {
   return q`${withCtes(sources.ctes)}
     select created, id from (${sources.found}) f order by created, id limit ${limit}`
+}
+
+/** How many payloads one call reads on Postgres, and those of all jobs that were made in the same millisecond as the last. */
+const READ_AT_MOST = 2_000
+const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/**
+ * `matchingIds` in bounded steps, also for a text in payloads: to find five hundred jobs by it, millions may have
+ * to be read, and on SQLite nothing else happens in this process meanwhile. So it goes stretch by stretch. A
+ * batch may be empty and still have a next one.
+ */
+export async function matching(
+  sql: Sql,
+  filter: JobFilter,
+  asOf: Date,
+  after: Place | null,
+  limit: number,
+): Promise<Batch> {
+  checkFilter(filter)
+  const { payloadText, ...others } = filter
+  if (payloadText === undefined) return matchingIds(sql, filter, asOf, after, limit)
+  const most = MOST_AT_ONCE[sql.dialect] ?? READ_AT_MOST
+  const { next: end } = await matchingIds(sql, others, asOf, after, most)
+  if (!end) return matchingIds(sql, filter, asOf, after, limit)
+  const createdTo = new Date(end.created.getTime() + 1)
+  const found = await matchingIds(sql, { ...filter, createdTo }, asOf, after, limit)
+  return { ids: found.ids, next: found.next ?? { created: end.created, id: HIGHEST_ID } }
+}
+
+type Total = Pick<JobPage, 'total' | 'totalIsExact'>
+
+/** Where no counter knows the total, counting stops here. */
+const COUNT_UP_TO = 10_000
+
+/** So many jobs are looked up by their meta in one go: each may be on a page of its own. */
+const LOOK_UP_TO = 2_000
+
+/** How long the rest of a search may be counted. People wait for a page, hardly ever for its total. */
+const COUNT_MS = 20
+
+/** Counters know queue, topic and status, and nothing else: then null. */
+async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> {
+  const { status, queue, topic, ...others } = filter
+  if (Object.values(others).some((value) => value !== undefined)) return null
+  const counts = await countJobs(sql, { queue, topic })
+  const statuses: readonly JobStatus[] = status ? [status] : JOB_STATUSES
+  return { total: statuses.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
+}
+
+/** `page` is of the list that is counted. */
+export async function countMatches(
+  sql: Sql,
+  { filter, way, windowsFrom }: Wanted,
+  page: readonly Place[],
+  countMs = COUNT_MS,
+): Promise<Total> {
+  if (way?.isAll) return { total: way.count, totalIsExact: way.isFew }
+  const by = way?.entry
+  let n = 0
+  const count = async (part: { readonly filter: JobFilter; readonly after?: Place | undefined }) => {
+    const statement = countStatement(sql.dialect, { ...part, by })
+    const [row] = statement ? await sql.walk<{ n: number }>(statement) : []
+    n += row?.n ?? 0
+    return n <= COUNT_UP_TO
+  }
+  const upTo = (isAll: boolean) => ({
+    total: Math.min(n, COUNT_UP_TO),
+    totalIsExact: isAll && n <= COUNT_UP_TO,
+  })
+  if (windowsFrom) return upTo(!(await search(windowsFrom(undefined), filter, countMs, count, sql.runtime)))
+  // Jobs of a short time are neighbours on the disk, of whatever topic. Ten thousand of one topic are not.
+  const since = sinceWhen(filter, page, COUNT_UP_TO)
+  const isNotEnough = since ? await count({ filter: { ...filter, createdFrom: since } }) : true
+  if (isNotEnough) await count({ filter: since ? { ...filter, createdTo: since } : filter })
+  return upTo(true)
+}
+
+export function countStatement(
+  dialect: Sql['dialect'],
+  selection: Omit<Selection, 'direction' | 'limit'>,
+): Fragment | null {
+  const limit = COUNT_UP_TO + 1
+  const sources = sourcesOf(dialect, { ...selection, direction: 'desc', limit })
+  if (!sources) return null
+  return q`${withCtes(sources.ctes)} select count(*) as n from (select 1 from (${sources.found}) f limit ${limit}) c`
 }

@@ -1,19 +1,14 @@
 import type { JobId } from '@oncue/core'
 import type { FailureFilter, JobFilter, PageRequest, SeriesRequest } from '../../store.ts'
 import type { Sql } from '../sql.ts'
-import { activity } from './activity.ts'
 import { type QueueAndTopic, stats } from './counts.ts'
 import type { Place } from './cursor.ts'
 import { failures } from './failures.ts'
-import { glance } from './glance.ts'
-import { get } from './jobs.ts'
-import { list } from './list.ts'
-import { matching } from './matching.ts'
-import { queues } from './queues.ts'
-import { series } from './series.ts'
-import { throttled } from './throttled.ts'
-import { topicClashes } from './topic-clashes.ts'
-import { topics, workers } from './workers.ts'
+import { get, glance } from './jobs.ts'
+import { list, matching } from './list.ts'
+import { queues, throttled } from './queues.ts'
+import { activity, series } from './series.ts'
+import { topicClashes, topics, workers } from './workers.ts'
 
 export type Reads = ReturnType<typeof createReads>
 
@@ -32,7 +27,7 @@ export function createReads(sql: Sql) {
     topicClashes: () => topicClashes(sql),
     series: (request: SeriesRequest) => series(sql, request),
     activity: (range: Parameters<typeof activity>[1]) => activity(sql, range),
-    /** For actions on many jobs: see reads/matching.ts. */
+    /** For actions on many jobs: see `matching` in reads/list.ts. */
     matchingIds: (filter: JobFilter, asOf: Date, after: Place | null, limit: number) =>
       matching(sql, filter, asOf, after, limit),
   }
