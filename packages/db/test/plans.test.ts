@@ -267,8 +267,8 @@ describe('the plans of the hot path on Postgres', () => {
     const finish = async (count: number) => {
       await store.enqueue(batch(count))
       const { jobs, now: at } = await store.claim(request)
-      const places = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
-      lowWater.learn(request, places, at, 100)
+      const positions = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
+      lowWater.learn(request, positions, at, 100)
       await store.settle(jobs.map((job) => complete(job)))
       bench.clock.advance(1_000)
     }
@@ -334,8 +334,8 @@ describe('the plans of the hot path on Postgres', () => {
     try {
       for (let left = 5_000; left > 0; left -= request.limit) {
         const { jobs, now: at } = await store.claim(request)
-        const places = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
-        lowWater.learn(request, places, at, 10)
+        const positions = jobs.map((job) => ({ ...job, visibleAt: job.runAt }))
+        lowWater.learn(request, positions, at, 10)
         marks = lowWater.marks(request, 20)
         await store.settle(jobs.map((job) => complete(job)))
       }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import type { Place } from '../src/portable/reads/cursor.ts'
+import type { ListPosition } from '../src/portable/reads/cursor.ts'
 import { glanceStatement } from '../src/portable/reads/jobs.ts'
 import { countStatement, idsStatement, list, matching, pageStatement } from '../src/portable/reads/list.ts'
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
@@ -297,7 +297,7 @@ describe('a text of payloads on SQLite', () => {
     expect(reads).toBeGreaterThanOrEqual(JOBS_MADE / AT_ONCE)
 
     reads = 0
-    let after: Place | null = null
+    let after: ListPosition | null = null
     do after = (await matching(sql, filter, bench.clock.now(), after, 1_000)).next
     while (after)
     expect(reads).toBeGreaterThanOrEqual(JOBS_MADE / AT_ONCE)

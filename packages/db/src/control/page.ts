@@ -1,5 +1,5 @@
 import type { Page } from '@oncue/core/wire'
-import { assertPageSize, decodeCursor, encodeCursor, type Place } from '../portable/reads/cursor.ts'
+import { assertPageSize, decodeCursor, encodeCursor, type ListPosition } from '../portable/reads/cursor.ts'
 
 /** What is removed by one batch. */
 export type Pruned = {
@@ -16,7 +16,7 @@ export async function readPage<Row extends { readonly id: string }, Item>(
   { limit = 50, cursor }: Cursored,
   toItem: (row: Row) => Item,
   timeOf: (row: Row) => Date | null,
-  find: (after: Place | null, take: number) => Promise<Row[]>,
+  find: (after: ListPosition | null, take: number) => Promise<Row[]>,
 ): Promise<Page<Item>> {
   assertPageSize(limit)
   // One more than asked for tells whether there is another page.

@@ -4,7 +4,7 @@ import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import { counted } from './reads/counts.ts'
-import type { Place } from './reads/cursor.ts'
+import type { ListPosition } from './reads/cursor.ts'
 import { invalid } from './reads/filter.ts'
 import type { Batch } from './reads/list.ts'
 import { q, raw, type Sql } from './sql.ts'
@@ -26,7 +26,7 @@ export type ActionBatch = {
 export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
 
 type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
-type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
+type Match = (filter: JobFilter, asOf: Date, after: ListPosition | null, limit: number) => Promise<Batch>
 
 type ActionAccess = {
   readonly now: () => Promise<Date>
@@ -77,7 +77,7 @@ async function* batches(target: Target, asOf: Date | undefined, now: () => Promi
   }
   const filter = 'all' in target ? {} : target
   const moment = asOf ?? (await now())
-  let after: Place | null = null
+  let after: ListPosition | null = null
   do {
     const found: Batch = await match(filter, moment, after, BATCH)
     yield { ids: found.ids, asOf: moment }

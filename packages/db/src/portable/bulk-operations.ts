@@ -10,7 +10,7 @@ import type {
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
-import type { Place } from './reads/cursor.ts'
+import type { ListPosition } from './reads/cursor.ts'
 import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
 import type { PortableStatement, Sql } from './sql.ts'
@@ -40,7 +40,7 @@ export type OperationRow = Omit<Operation, 'filter' | 'spreadSeconds' | 'by'> &
 
 export type OperationPosition = {
   /** The last job that the walk has passed; null: it has passed all of them. */
-  readonly next: Place | null
+  readonly next: ListPosition | null
   /** Jobs of the last batch that were being claimed or settled, and how often they were tried. */
   readonly busy: readonly JobId[]
   readonly tries: number
@@ -158,7 +158,7 @@ function save(operation: OperationRow): PortableStatement {
 /** How an operation stands after a batch. */
 function afterBatch(
   seen: OperationRow,
-  next: Place | null,
+  next: ListPosition | null,
   acted: readonly Acted[],
   now: Date,
 ): OperationRow {
@@ -196,7 +196,12 @@ function endEntry({ id, action, status, skipped, error, done, actor }: Operation
   return { actor, action: 'operations.end', target, count: done }
 }
 
-export type Match = (filter: JobFilter, asOf: Date, after: Place | null, limit: number) => Promise<Batch>
+export type Match = (
+  filter: JobFilter,
+  asOf: Date,
+  after: ListPosition | null,
+  limit: number,
+) => Promise<Batch>
 
 /** So many are enough for who decides. */
 const ENOUGH = 100_000
@@ -223,7 +228,7 @@ export async function countMatches(
   const deadline = runtime.monotonic() + withinMs
   let total = 0
   let newest: readonly JobId[] = []
-  let after: Place | null = null
+  let after: ListPosition | null = null
   do {
     const { ids, next }: Batch = await match(filter, asOf, after, COUNT_STEP)
     total += ids.length

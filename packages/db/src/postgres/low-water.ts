@@ -11,7 +11,7 @@ export type Marks = {
 type Mark = { readonly at: Date | '-infinity'; readonly id: string }
 /** What one process knows of one queue, as seen through one choice of topics. */
 type Scope = { readonly marks: Map<number, Mark>; sweptAt: number; sweepTook: number; isSweep: boolean }
-type Place = ClaimedJob & { readonly visibleAt: Date }
+type IndexPosition = ClaimedJob & { readonly visibleAt: Date }
 
 /** Queues of which a claim has not seen all that is due. */
 export type Unseen = {
@@ -60,7 +60,7 @@ export class LowWater {
   /** Learns from what a claim found, in claim order. */
   learn(
     request: ClaimRequest,
-    jobs: readonly Place[],
+    jobs: readonly IndexPosition[],
     now: Date,
     elapsedMs: number,
     unseen: Unseen = ALL_SEEN,
@@ -95,19 +95,19 @@ export class LowWater {
   }
 }
 
-function learnAll(marks: Scope['marks'], found: readonly Place[], seen: Mark): void {
+function learnAll(marks: Scope['marks'], found: readonly IndexPosition[], seen: Mark): void {
   for (const { priority } of found) marks.set(priority, seen)
   for (const priority of marks.keys()) marks.set(priority, seen)
 }
 
 /** What lies below the last one has not been looked at. */
-function learnUpTo(marks: Scope['marks'], found: readonly Place[], seen: Mark & { at: Date }): void {
+function learnUpTo(marks: Scope['marks'], found: readonly IndexPosition[], seen: Mark & { at: Date }): void {
   const last = found.at(-1)
   if (!last) return
-  const place = { at: last.visibleAt, id: last.id }
+  const position = { at: last.visibleAt, id: last.id }
   for (const { priority } of found) marks.set(priority, seen)
   for (const priority of marks.keys()) if (priority > last.priority) marks.set(priority, seen)
-  marks.set(last.priority, isBefore(place, seen) ? place : seen)
+  marks.set(last.priority, isBefore(position, seen) ? position : seen)
 }
 
 function add(marks: Marks, queue: string, priority: number, { at, id }: Mark): void {

@@ -3,7 +3,7 @@ import { Loop, type Timer } from '@oncue/runtime'
 import type { Subscription } from '../../store.ts'
 import type { Sql } from '../sql.ts'
 import type { JobEvent } from './event.ts'
-import { type EventRow, listedAfter, type Place, toEvent } from './sql.ts'
+import { type EventRow, listedAfter, type StreamPosition, toEvent } from './sql.ts'
 
 export type HubOptions = {
   /** How often everything is looked at, for those events that nobody is told of; 1 s. */
@@ -15,9 +15,9 @@ export type HubOptions = {
 }
 
 /** In one statement. */
-const MAX_PLACES = 500
+const MAX_POSITIONS = 500
 
-type PlacedRow = EventRow & { readonly after: number }
+type PositionedRow = EventRow & { readonly after: number }
 
 /**
  * One for all watchers of a store: one subscription to the news, and one query for all that may
@@ -116,25 +116,25 @@ export class EventHub {
   async #look(): Promise<number> {
     await this.#sql.runtime.sleep(0)
     const watchers = new Map<string, Watcher[]>()
-    const places = new Map<string, Place>()
+    const positions = new Map<string, StreamPosition>()
     for (const watcher of this.#wanting()) {
-      const place = { jobId: watcher.jobId, after: watcher.version }
-      const key = keyOf(place.jobId, place.after)
-      if (!places.has(key) && places.size === MAX_PLACES) break
-      places.set(key, place)
+      const position = { jobId: watcher.jobId, after: watcher.version }
+      const key = keyOf(position.jobId, position.after)
+      if (!positions.has(key) && positions.size === MAX_POSITIONS) break
+      positions.set(key, position)
       watchers.set(key, [...(watchers.get(key) ?? []), watcher])
       // What comes while the query is under way makes it stale again.
       watcher.isStale = false
     }
-    if (places.size > 0) await this.#read([...places.values()], watchers)
+    if (positions.size > 0) await this.#read([...positions.values()], watchers)
     this.wanted()
     return Number.POSITIVE_INFINITY
   }
 
-  async #read(places: Place[], watchers: Map<string, Watcher[]>): Promise<void> {
+  async #read(positions: StreamPosition[], watchers: Map<string, Watcher[]>): Promise<void> {
     const found = new Map<string, JobEvent[]>()
     try {
-      const rows = await this.#sql.all<PlacedRow>(listedAfter(this.#sql.dialect, places, this.#page))
+      const rows = await this.#sql.all<PositionedRow>(listedAfter(this.#sql.dialect, positions, this.#page))
       for (const row of rows) {
         const key = keyOf(row.job_id, row.after)
         const events = found.get(key) ?? []

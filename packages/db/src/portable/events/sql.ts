@@ -22,16 +22,16 @@ export function listed(jobId: string, afterVersion: number, limit: number): Port
   }
 }
 
-/** A place in a stream: everything after that version. */
-export type Place = { readonly jobId: string; readonly after: number }
+/** A position in a stream: everything after that version. */
+export type StreamPosition = { readonly jobId: string; readonly after: number }
 
-/** Up to `page` events of each place, in one statement. */
+/** Up to `page` events of each position, in one statement. */
 export function listedAfter(
   dialect: Sql['dialect'],
-  places: readonly Place[],
+  positions: readonly StreamPosition[],
   page: number,
 ): PortableStatement {
-  const values = [JSON.stringify(places), page]
+  const values = [JSON.stringify(positions), page]
   // Lateral, so that no plan can read the whole table.
   if (dialect === 'postgres') {
     return {

@@ -3,14 +3,14 @@ import { OncueError } from '@oncue/core'
 import { isUuid } from '../../uuid.ts'
 
 /** Where a job stands in every list. It never changes, whatever becomes of the job. */
-export type Place = { readonly created: Date; readonly id: string }
+export type ListPosition = { readonly created: Date; readonly id: string }
 
-/** Opaque to callers: the place of the last job that was shown, and which filter it was shown for. */
-export function encodeCursor({ created, id }: Place, filter: object): string {
+/** Opaque to callers: the position of the last job that was shown, and which filter it was shown for. */
+export function encodeCursor({ created, id }: ListPosition, filter: object): string {
   return Buffer.from(JSON.stringify([created.getTime(), id, hashOf(filter)])).toString('base64url')
 }
 
-export function decodeCursor(cursor: string, filter: object): Place {
+export function decodeCursor(cursor: string, filter: object): ListPosition {
   const [ms, id, hash] = parse(cursor)
   if (!Number.isSafeInteger(ms) || typeof id !== 'string' || !isUuid(id))
     throw new OncueError('INVALID_CURSOR', 'This is no cursor of a list')

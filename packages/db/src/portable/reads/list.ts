@@ -2,11 +2,11 @@ import { JOB_STATUSES, type JobStatus } from '@oncue/core'
 import type { JobFilter, JobPage, PageRequest } from '../../store.ts'
 import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { countJobs } from './counts.ts'
-import { decodeCursor, encodeCursor, type Place } from './cursor.ts'
+import { decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
 import { checkFilter, invalid } from './filter.ts'
 import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
-import { byMeta, firstPlaces, MOST_AT_ONCE, search, sinceWhen, type Wanted, windowsOf } from './search.ts'
+import { byMeta, firstPositions, MOST_AT_ONCE, search, sinceWhen, type Wanted, windowsOf } from './search.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
 
 /**
@@ -57,7 +57,7 @@ export async function list(
   return { items, nextCursor: next ? encodeCursor(next, filter) : null, ...(await total()) }
 }
 
-type Page = { readonly after: Place | undefined; readonly limit: number; readonly offset: number }
+type Page = { readonly after: ListPosition | undefined; readonly limit: number; readonly offset: number }
 
 /** One row more than asked for, which tells whether there is another page; and where a search stopped early. */
 async function rowsOf(
@@ -65,7 +65,7 @@ async function rowsOf(
   { filter, way, windowsFrom }: Wanted,
   { after, limit, offset }: Page,
   searchMs = way && !filter.payloadText ? META_SEARCH_MS : SEARCH_MS[sql.dialect],
-): Promise<{ rows: SummaryRow[]; rest: Place | null }> {
+): Promise<{ rows: SummaryRow[]; rest: ListPosition | null }> {
   const by = way?.entry
   const read = async (selection: Selection, skip: number) => {
     const statement = pageStatement(sql.dialect, selection, skip)
@@ -76,12 +76,12 @@ async function rowsOf(
     const readOnce = (part: JobFilter) =>
       read({ filter: part, by, after, direction: 'desc', limit: enough }, offset)
     const since =
-      !by && enough > MANY && sinceWhen(filter, await firstPlaces(sql, filter, after, SAMPLE), enough)
+      !by && enough > MANY && sinceWhen(filter, await firstPositions(sql, filter, after, SAMPLE), enough)
     const rows = since ? await readOnce({ ...filter, createdFrom: since }) : []
     return { rows: rows.length > limit ? rows : await readOnce(filter), rest: null }
   }
   const rows: SummaryRow[] = []
-  const look = async (part: { readonly filter: JobFilter; readonly after: Place | undefined }) => {
+  const look = async (part: { readonly filter: JobFilter; readonly after: ListPosition | undefined }) => {
     rows.push(...(await read({ ...part, by, direction: 'desc', limit: enough - rows.length }, 0)))
     return rows.length < enough
   }
@@ -89,7 +89,7 @@ async function rowsOf(
   return { rows: rows.slice(offset), rest }
 }
 
-/** First the places, which are narrow, from all sources; then the rows of those that are on the page. */
+/** First the positions, which are narrow, from all sources; then the rows of those that are on the page. */
 export function pageStatement(
   dialect: Sql['dialect'],
   selection: Selection,
@@ -114,8 +114,8 @@ export function pageStatement(
     order by created desc, id desc`
 }
 
-/** Ids in the order of their places, and from where to go on. */
-export type Batch = { readonly ids: string[]; readonly next: Place | null }
+/** Ids in the order of their positions, and from where to go on. */
+export type Batch = { readonly ids: string[]; readonly next: ListPosition | null }
 
 /**
  * The jobs that matched at a moment, oldest first, one bounded batch after the other: for what people
@@ -125,7 +125,7 @@ export async function matchingIds(
   sql: Sql,
   filter: JobFilter,
   asOf: Date,
-  after: Place | null,
+  after: ListPosition | null,
   limit: number,
 ): Promise<Batch> {
   checkFilter(filter)
@@ -159,7 +159,7 @@ export async function matching(
   sql: Sql,
   filter: JobFilter,
   asOf: Date,
-  after: Place | null,
+  after: ListPosition | null,
   limit: number,
 ): Promise<Batch> {
   checkFilter(filter)
@@ -197,13 +197,13 @@ async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> 
 export async function countMatches(
   sql: Sql,
   { filter, way, windowsFrom }: Wanted,
-  page: readonly Place[],
+  page: readonly ListPosition[],
   countMs = COUNT_MS,
 ): Promise<Total> {
   if (way?.isAll) return { total: way.count, totalIsExact: way.isFew }
   const by = way?.entry
   let n = 0
-  const count = async (part: { readonly filter: JobFilter; readonly after?: Place | undefined }) => {
+  const count = async (part: { readonly filter: JobFilter; readonly after?: ListPosition | undefined }) => {
     const statement = countStatement(sql.dialect, { ...part, by })
     const [row] = statement ? await sql.walk<{ n: number }>(statement) : []
     n += row?.n ?? 0

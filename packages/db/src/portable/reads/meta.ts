@@ -1,6 +1,6 @@
 import type { JobFilter } from '../../store.ts'
 import { all, type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
-import type { Place } from './cursor.ts'
+import type { ListPosition } from './cursor.ts'
 import { createdWithin } from './filter.ts'
 
 /** An entry of a job's meta as job_meta has it. */
@@ -35,11 +35,11 @@ export function entriesStatement(
     from ${entries} w`
 }
 
-/** Conditions on a row `m` of job_meta: it is of this entry, in the time of a filter, behind a place. */
+/** Conditions on a row `m` of job_meta: it is of this entry, in the time of a filter, behind a position. */
 export function having(
   { key, value }: MetaEntry,
   filter: JobFilter,
-  after: Place | undefined,
+  after: ListPosition | undefined,
   direction: 'desc' | 'asc',
 ): Fragment {
   const beyond = raw(direction === 'desc' ? '<' : '>')
@@ -50,12 +50,12 @@ export function having(
   ])
 }
 
-/** The moment of the nth job behind a place that has an entry; null when there are not so many. */
+/** The moment of the nth job behind a position that has an entry; null when there are not so many. */
 export async function momentOf(
   sql: Sql,
   entry: MetaEntry,
   filter: JobFilter,
-  after: Place | undefined,
+  after: ListPosition | undefined,
   nth: number,
 ): Promise<Date | null> {
   const where = having(entry, filter, after, 'desc')

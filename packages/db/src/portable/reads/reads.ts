@@ -2,7 +2,7 @@ import type { JobId } from '@oncue/core'
 import type { FailureFilter, JobFilter, PageRequest, SeriesRequest } from '../../store.ts'
 import type { Sql } from '../sql.ts'
 import { type QueueAndTopic, stats } from './counts.ts'
-import type { Place } from './cursor.ts'
+import type { ListPosition } from './cursor.ts'
 import { failures } from './failures.ts'
 import { get, glance } from './jobs.ts'
 import { list, matching } from './list.ts'
@@ -28,7 +28,7 @@ export function createReads(sql: Sql) {
     series: (request: SeriesRequest) => series(sql, request),
     activity: (range: Parameters<typeof activity>[1]) => activity(sql, range),
     /** For actions on many jobs: see `matching` in reads/list.ts. */
-    matchingIds: (filter: JobFilter, asOf: Date, after: Place | null, limit: number) =>
+    matchingIds: (filter: JobFilter, asOf: Date, after: ListPosition | null, limit: number) =>
       matching(sql, filter, asOf, after, limit),
   }
 }

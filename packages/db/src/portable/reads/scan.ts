@@ -35,11 +35,11 @@ export function each(
 }
 
 /**
- * The same on SQLite for the newest places alone, `n.created` and `n.id`, where the index knows all that is
+ * The same on SQLite for the newest positions alone, `n.created` and `n.id`, where the index knows all that is
  * asked for: no row of the table is looked up. Whatever shares the last moment comes too. There must be one
  * lower bound on `created` and no other, or the walk could begin at that one.
  */
-export function newestPlaces(
+export function newestPositions(
   outer: Fragment,
   { table, index, where, order, limit }: Scan,
   since = new Date(0),

@@ -1,7 +1,7 @@
 import type { Runtime } from '@oncue/runtime'
 import type { JobFilter } from '../../store.ts'
 import { q, type Sql, timeOf, withCtes } from '../sql.ts'
-import type { Place } from './cursor.ts'
+import type { ListPosition } from './cursor.ts'
 import { narrowPrefix } from './filter.ts'
 import { entriesStatement, type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
@@ -11,7 +11,7 @@ export type Wanted = {
   readonly filter: JobFilter
   readonly way: ByMeta | null
   /** Of a search. Null: indexes answer it in one go. */
-  readonly windowsFrom: ((start: Place | undefined) => AsyncGenerator<Window>) | null
+  readonly windowsFrom: ((start: ListPosition | undefined) => AsyncGenerator<Window>) | null
 }
 
 export function windowsOf(
@@ -33,9 +33,9 @@ export async function search(
   windows: AsyncGenerator<Window>,
   filter: JobFilter,
   searchMs: number,
-  look: (part: { readonly filter: JobFilter; readonly after: Place | undefined }) => Promise<boolean>,
+  look: (part: { readonly filter: JobFilter; readonly after: ListPosition | undefined }) => Promise<boolean>,
   runtime: Runtime,
-): Promise<Place | null> {
+): Promise<ListPosition | null> {
   const deadline = runtime.monotonic() + searchMs
   let begun = runtime.monotonic()
   for await (const { after, from } of windows) {
@@ -56,8 +56,8 @@ const FIRST_WINDOW = 200
 export const MOST_AT_ONCE = { postgres: null, sqlite: 500 }
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** A stretch of the list, from behind one place down to a moment; null: to the end. */
-type Window = { readonly after: Place | undefined; readonly from: Date | null }
+/** A stretch of the list, from behind one position down to a moment; null: to the end. */
+type Window = { readonly after: ListPosition | undefined; readonly from: Date | null }
 
 /** No index knows payloads, short prefixes, or meta together with something else: jobs have to be looked at, one by one. */
 export function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
@@ -69,26 +69,30 @@ export function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
  * piece, each topic would be walked until it had a full page by itself, which for a rare value is to
  * its very end; and nobody could stop it. Whoever has enough, or has waited enough, leaves the loop.
  */
-async function* windows(sql: Sql, filter: JobFilter, after: Place | undefined): AsyncGenerator<Window> {
+async function* windows(
+  sql: Sql,
+  filter: JobFilter,
+  after: ListPosition | undefined,
+): AsyncGenerator<Window> {
   const { meta, payloadText, idPrefix, ...indexed } = filter
   const start = after?.created ?? filter.createdTo ?? (await sql.now())
-  const last = (await firstPlaces(sql, indexed, after, FIRST_WINDOW))[FIRST_WINDOW - 1]
+  const last = (await firstPositions(sql, indexed, after, FIRST_WINDOW))[FIRST_WINDOW - 1]
   const oldest = filter.createdFrom?.getTime() ?? 0
   let from = last?.created.getTime() ?? oldest
-  let place = after
+  let position = after
   for (let top = start.getTime(); ; ) {
     const within = from > oldest ? { ...indexed, createdFrom: new Date(from) } : indexed
     const most = MOST_AT_ONCE[sql.dialect]
-    const full = most && (await firstPlaces(sql, within, place, most))[most - 1]
+    const full = most && (await firstPositions(sql, within, position, most))[most - 1]
     if (full) from = full.created.getTime()
     else if (from <= oldest) break
-    yield { after: place, from: new Date(from) }
-    place = behind(new Date(from))
+    yield { after: position, from: new Date(from) }
+    position = behind(new Date(from))
     const span = 2 * Math.max(1, top - from)
     top = from
     from -= span
   }
-  yield { after: place, from: null }
+  yield { after: position, from: null }
 }
 
 /** The same along an entry of the meta: so many of those that have it at a time. */
@@ -96,30 +100,30 @@ async function* windowsAlong(
   sql: Sql,
   entry: MetaEntry,
   filter: JobFilter,
-  after: Place | undefined,
+  after: ListPosition | undefined,
   size: number,
 ): AsyncGenerator<Window> {
-  let place = after
+  let position = after
   for (;;) {
-    const from = await momentOf(sql, entry, filter, place, size)
-    yield { after: place, from }
+    const from = await momentOf(sql, entry, filter, position, size)
+    yield { after: position, from }
     if (!from) return
-    place = behind(from)
+    position = behind(from)
   }
 }
 
 /** Where the list goes on after everything of this moment. */
-export function behind(moment: Date): Place {
+export function behind(moment: Date): ListPosition {
   return { created: moment, id: LOWEST_ID }
 }
 
-/** The first n jobs of a list behind a place, for a filter that indexes answer. */
-export async function firstPlaces(
+/** The first n jobs of a list behind a position, for a filter that indexes answer. */
+export async function firstPositions(
   sql: Sql,
   filter: JobFilter,
-  after: Place | undefined,
+  after: ListPosition | undefined,
   n: number,
-): Promise<Place[]> {
+): Promise<ListPosition[]> {
   const sources = sourcesOf(sql.dialect, { filter, after, direction: 'desc', limit: n })
   if (!sources) return []
   const rows = await sql.walk<{ created: unknown; id: string }>(
@@ -132,7 +136,7 @@ export async function firstPlaces(
  * Since when there are probably n jobs, if others come as often as those of a page; null when the page does not
  * tell, or when that is before the time of the filter.
  */
-export function sinceWhen({ createdFrom }: JobFilter, page: readonly Place[], n: number): Date | null {
+export function sinceWhen({ createdFrom }: JobFilter, page: readonly ListPosition[], n: number): Date | null {
   const [first, last] = [page[0]?.created.getTime(), page.at(-1)?.created.getTime()]
   if (first === undefined || last === undefined) return null
   const since = last - ((first - last) * 2 * n) / page.length
@@ -174,7 +178,7 @@ export async function byMeta(sql: Sql, filter: JobFilter, few: number): Promise<
   const isAlone = Object.values(indexed).every((value) => value === undefined)
   if (isAlone || way.isFew) return way
   const others = { ...indexed, createdFrom, createdTo }
-  const last = (await firstPlaces(sql, others, undefined, SAMPLE))[SAMPLE - 1]
+  const last = (await firstPositions(sql, others, undefined, SAMPLE))[SAMPLE - 1]
   return last && last.created.getTime() >= since ? way : null
 }
 

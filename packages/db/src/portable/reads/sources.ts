@@ -2,16 +2,16 @@ import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { JobFilter } from '../../store.ts'
 import { all, type Fragment, join, q, raw, type Sql } from '../sql.ts'
 import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
-import type { Place } from './cursor.ts'
+import type { ListPosition } from './cursor.ts'
 import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
 import { having, type MetaEntry } from './meta.ts'
-import { distinctEnds, distinctTopics, each, newestPlaces, ONCE, type Scan } from './scan.ts'
+import { distinctEnds, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
   readonly filter: JobFilter
   readonly direction: 'desc' | 'asc'
-  /** Only what comes after this place, in that direction. */
-  readonly after?: Place | undefined
+  /** Only what comes after this position, in that direction. */
+  readonly after?: ListPosition | undefined
   /** Only what had ended, or was there, at that moment. */
   readonly asOf?: Date | undefined
   /** By this entry of their meta, and not topic by topic. */
@@ -20,7 +20,7 @@ export type Selection = {
   readonly limit: number
 }
 
-/** A query for the places of matching jobs, and the CTEs that it refers to. */
+/** A query for the positions of matching jobs, and the CTEs that it refers to. */
 export type Sources = { readonly ctes: readonly Fragment[]; readonly found: Fragment }
 
 /**
@@ -187,14 +187,15 @@ class Builder {
     return ended
   }
 
-  /** `known`: what the index tells of a job beside its place. */
+  /** `known`: what the index tells of a job beside its position. */
   #walk(outer: Fragment, scan: Omit<Scan, 'order' | 'limit'>, known: readonly (keyof JobFilter)[]): Fragment {
     const { direction, limit, asOf } = this.#selection
     const bounded = { ...scan, order: this.#order, limit }
     const asked = Object.entries(this.#filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
     const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix']
     const isCovered = direction === 'desc' && !asOf && asked.every((name) => knows.includes(name))
-    if (this.#dialect === 'sqlite' && isCovered) return newestPlaces(outer, bounded, this.#filter.createdFrom)
+    if (this.#dialect === 'sqlite' && isCovered)
+      return newestPositions(outer, bounded, this.#filter.createdFrom)
     return each(this.#dialect, outer, { ...bounded, where: all([scan.where, ...this.#since]) })
   }
 
