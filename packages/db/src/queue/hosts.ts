@@ -6,7 +6,7 @@ import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from '../post
 import { toOncueError as fromPostgres } from '../postgres/errors.ts'
 import { PostgresNotifier } from '../postgres/notifier.ts'
 import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
-import { enqueueSteps } from '../sqlite/enqueue/steps.ts'
+import { enqueueSteps } from '../sqlite/enqueue.ts'
 import { toOncueError as fromSqlite } from '../sqlite/errors.ts'
 import type { EnqueueOutcome, Store } from '../store.ts'
 import type { DialectName } from '../url.ts'

@@ -5,9 +5,8 @@ import type { AppliedMigration, Ledger, MigrationDatabase } from '../migrate/led
 import { LIVE_MS } from '../portable/reads/workers.ts'
 import { type Rename, renameTo } from '../schema.ts'
 import { whenFree as waitUntilFree } from './client.ts'
-import { driverFor, loadDriver } from './driver.ts'
+import { driverFor, loadDriver, makePrivateFile } from './driver.ts'
 import { toOncueError } from './errors.ts'
-import { makePrivateFile } from './private-file.ts'
 
 const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
   "name"       TEXT NOT NULL PRIMARY KEY,

@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Driver } from './driver.ts'
-import { makePrivateFile } from './private-file.ts'
+import { type Driver, makePrivateFile } from './driver.ts'
 
 /**
  * How workers on one machine see each other die: each holds an exclusive lock on a small file of

@@ -1,8 +1,9 @@
-import { columnNames, jobColumns } from '../job-columns.ts'
+import { columnNames, enqueuedColumns, jobColumns } from '../job-columns.ts'
+import { META_ROW } from '../portable/reads/meta.ts'
 
 /**
- * The statements of the hot path. Values go by position: a named one costs 0.1 µs more each.
- * Those of rarer things are in enqueue/sql.ts, sql-limits.ts, sql-ends.ts and sql-actions.ts.
+ * Every statement of the writer. Values go by position: a named one costs 0.1 µs more each. Lists of ids are JSON
+ * arrays.
  */
 
 // --- claim
@@ -52,7 +53,7 @@ const KEPT_VALUES = jobColumns('history')
   .join(', ')
 
 /** A row of jobs as a row of history, but for what its end says of it. */
-export const keepJob = (columns: string, values: string) =>
+const keepJob = (columns: string, values: string) =>
   `INSERT INTO oncue_history (${KEPT}, ${columns}) SELECT ${KEPT_VALUES}, ${values}`
 
 /*
@@ -143,3 +144,224 @@ export const STEP_DOWN_DEAD = `DELETE FROM oncue_leaders WHERE held_by = ?`
 
 export const ANY_DEPS = `SELECT 1 AS yes FROM oncue_deps LIMIT 1`
 export const ANY_SLOT_RUNS = `SELECT 1 AS yes FROM oncue_slot_runs LIMIT 1`
+
+// --- what follows when a job ends: its dependants, its keys, its events
+
+const MET = `d.parent_id IN (SELECT value FROM json_each(?)) AND (? OR d.policy = 'go_on')`
+
+/** However many they are, without a statement each. Now, now, parents, completed. */
+export const RELEASE = `UPDATE oncue_jobs AS j SET deps_left = j.deps_left - c.met, updated = ?,
+  status = CASE WHEN j.deps_left = c.met THEN 'pending' ELSE j.status END,
+  visible_at = CASE WHEN j.deps_left = c.met THEN max(j.run_at, ?) END
+FROM (SELECT d.job_id, count(*) AS met FROM oncue_deps d WHERE ${MET} GROUP BY d.job_id) AS c
+WHERE j.id = c.job_id AND j.status = 'blocked'`
+
+/** Parents, completed. */
+export const DROP_MET = `DELETE FROM oncue_deps AS d WHERE ${MET}`
+
+export const ENDED_BY_PARENTS = `SELECT DISTINCT job_id, policy FROM oncue_deps
+WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'cancel')`
+
+export const WAITING_JOBS = `SELECT id, queue, topic FROM oncue_jobs
+WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('blocked', 'pending')`
+
+/** Now, status, error, fingerprint, id. */
+export const END_WAITING = `${keepJob(
+  'crashes, finished_at, status, last_error, fingerprint',
+  'crashes, ?, ?, coalesce(?, last_error), coalesce(?, fingerprint)',
+)} FROM oncue_jobs WHERE id = ?
+ON CONFLICT (id) DO NOTHING`
+
+export const DROP_EDGES_OF = `DELETE FROM oncue_deps WHERE job_id IN (SELECT value FROM json_each(?))`
+
+/** A job that waited for the run that it replaces gives the key back: that run holds it until it ends. */
+export const GIVE_KEYS_BACK = `UPDATE oncue_keys SET job_id = r.id
+FROM (SELECT d.job_id, j.id FROM json_each(?) AS w CROSS JOIN oncue_deps d ON d.job_id = w.value
+  CROSS JOIN oncue_jobs j ON j.id = d.parent_id AND j.replaced_by = d.job_id) AS r
+WHERE oncue_keys.job_id = r.job_id AND oncue_keys.key LIKE 'u:%'`
+
+/** Keys that go with their job. */
+export const DROP_KEYS_OF = `DELETE FROM oncue_keys WHERE job_id IN (SELECT value FROM json_each(?)) AND until IS NULL`
+
+/** Type, data, now, job. Up to 1 000 events of a job: one that snoozes for ever does not fill its stream. */
+export const APPEND_FEW = `INSERT INTO oncue_events (job_id, version, type, data, created)
+SELECT v.id, v.version + 1, ?, ?, ?
+FROM (SELECT e.id, coalesce((SELECT max(version) FROM oncue_events WHERE job_id = e.id), 0) AS version
+  FROM (SELECT ? AS id) e) v
+WHERE v.version < 1000`
+
+/** Job, job, type, data, now. */
+export const APPEND_EVENT = `INSERT INTO oncue_events (job_id, version, type, data, created)
+SELECT ?, 1 + coalesce((SELECT max(version) FROM oncue_events WHERE job_id = ?), 0), ?, ?, ?`
+
+// --- slots: one row for each limited queue ('q:…') or concurrency key ('k:…'), and one for each run that has one
+
+export const SLOT = `SELECT key, max_running, rate_count, rate_ms, starts, waiting FROM oncue_slots WHERE key = ?`
+export const MAKE_SLOT = `INSERT INTO oncue_slots (key) VALUES (?) ON CONFLICT DO NOTHING`
+export const RUNNING = `SELECT count(*) AS running FROM oncue_slot_runs WHERE key = ?`
+
+/** Key, job, run, now, until. */
+export const TAKE_SLOT = `INSERT INTO oncue_slot_runs (key, job_id, run, taken, until) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (job_id, key) DO UPDATE SET run = excluded.run, taken = excluded.taken, until = excluded.until`
+export const SET_STARTS = `UPDATE oncue_slots SET starts = ? WHERE key = ?`
+export const SET_WAITING = `UPDATE oncue_slots SET waiting = 1 WHERE key = ? AND NOT waiting`
+
+/** JSON array of ids. */
+export const FREE_SLOTS = `DELETE FROM oncue_slot_runs WHERE job_id IN (SELECT value FROM json_each(?)) RETURNING key`
+
+export const HOLD_BACK = `UPDATE oncue_jobs SET visible_at = NULL WHERE id = ?`
+
+/** Others of a full key that stand behind those in hand: each is moved once, however many there are. Concurrency key, from, now, those taken. */
+export const HOLD_BACK_OTHERS = `UPDATE oncue_jobs SET visible_at = NULL WHERE id IN (
+  SELECT h.id FROM oncue_jobs h INDEXED BY oncue_jobs_keyed
+  WHERE h.concurrency_key = ? AND h.visible_at BETWEEN ? AND ? AND h.status = 'pending'
+    AND h.id NOT IN (SELECT value FROM json_each(?)) LIMIT 1000)`
+
+/** Gives the next held jobs of a key their turn, then or when they are due. When, concurrency key, how many. */
+export const PROMOTE = `UPDATE oncue_jobs SET visible_at = max(?, run_at) WHERE id IN (
+  SELECT h.id FROM oncue_jobs h INDEXED BY oncue_jobs_held
+  WHERE h.concurrency_key = ? AND h.visible_at IS NULL AND h.status = 'pending'
+  ORDER BY h.priority DESC, h.run_at, h.id LIMIT ?)`
+
+/** Slot key, concurrency key. */
+export const NOBODY_WAITS = `UPDATE oncue_slots SET waiting = 0 WHERE key = ? AND waiting AND NOT EXISTS (
+  SELECT 1 FROM oncue_jobs h INDEXED BY oncue_jobs_held
+  WHERE h.concurrency_key = ? AND h.visible_at IS NULL AND h.status = 'pending')`
+
+/**
+ * Runs of a slot whose leases would be over, had nobody extended them, and until when that is; null if the run is over,
+ * however that happened. Key, now.
+ */
+export const OVERDUE = `SELECT r.job_id AS id, r.run, j.locked_until FROM oncue_slot_runs r INDEXED BY oncue_slot_runs_key
+LEFT JOIN oncue_jobs j ON j.id = r.job_id AND j.run = r.run AND j.status = 'processing'
+WHERE r.key = ? AND r.until < ? LIMIT 100`
+/** Until, job, key. */
+export const RENEW = `UPDATE oncue_slot_runs SET until = ? WHERE job_id = ? AND key = ?`
+export const DROP_RUN = `DELETE FROM oncue_slot_runs WHERE job_id = ? AND key = ?`
+
+/** After, how many. */
+export const WAITING_SLOTS = `SELECT key, max_running, rate_count, rate_ms, starts, waiting
+FROM oncue_slots INDEXED BY oncue_slots_waiting WHERE waiting AND key > ? ORDER BY key LIMIT ?`
+export const LIMIT_OF = `SELECT concurrency_limit FROM oncue_jobs INDEXED BY oncue_jobs_held
+WHERE concurrency_key = ? AND visible_at IS NULL AND status = 'pending' LIMIT 1`
+
+export const ANY_SLOTS = `SELECT 1 AS yes FROM oncue_slots LIMIT 1`
+
+/** After, how many. */
+export const NEXT_SLOTS = `SELECT key FROM oncue_slots WHERE key > ? ORDER BY key LIMIT ?`
+
+/** Keys come and go with users and orders; a slot that nobody uses and nobody set is made anew when needed. JSON array of keys. */
+export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT value FROM json_each(?))
+  AND key >= 'k:' AND key < 'k;' AND NOT waiting AND max_running IS NULL AND rate_count IS NULL
+  AND NOT EXISTS (SELECT 1 FROM oncue_slot_runs r INDEXED BY oncue_slot_runs_key WHERE r.key = oncue_slots.key)`
+
+// --- what people do to jobs
+
+/** As of: the job has not changed since. */
+export const FINISHED = `SELECT id, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
+WHERE id IN (SELECT value FROM json_each(?))`
+
+export const LIVE = `SELECT id, queue, topic, status, created FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
+
+const MOVED = columnNames('requeue').join(', ')
+
+/** The run number is kept, so that an old run stays stale. Now, now, now, id. */
+export const REQUEUE = `INSERT INTO oncue_jobs (updated, status, run_at, visible_at, ${MOVED})
+SELECT ?, 'pending', ?, ?, ${MOVED} FROM oncue_history WHERE id = ?`
+
+/** Takes the unique key again, unless another job has it. Topic, key, id, now. */
+export const TAKE_KEY_AGAIN = `INSERT INTO oncue_keys (topic, key, job_id, until) VALUES (?, ?, ?, NULL)
+ON CONFLICT (topic, key) DO UPDATE SET job_id = excluded.job_id, until = NULL
+WHERE job_id = excluded.job_id OR until <= ?`
+
+export const FORGET_FINISHED = `DELETE FROM oncue_history WHERE id IN (SELECT value FROM json_each(?))`
+export const FORGET_RESULTS = `DELETE FROM oncue_payloads WHERE part = 'result' AND job_id IN (SELECT value FROM json_each(?))`
+
+/** Now, now, ids. */
+export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
+
+export const WAITED_FOR = `SELECT DISTINCT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))`
+
+/** All that belongs to jobs that are gone. */
+export const FORGET_PARTS = ['events', 'payloads', 'keys', 'deps'].map(
+  (table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`,
+)
+
+const PRUNABLE = `created < ? AND finished_at < ? AND NOT EXISTS (SELECT 1 FROM oncue_deps d WHERE d.parent_id = h.id)
+ORDER BY created, id LIMIT ?`
+
+/** Topic, queue, before, before, limit. Two texts, because a partial index is used only where its condition is written out. */
+export const PRUNABLE_COMPLETED = `SELECT h.id FROM oncue_history h INDEXED BY oncue_history_completed
+WHERE h.status = 'completed' AND h.topic = ? AND h.queue = ? AND ${PRUNABLE}`
+
+/** Topic, queue, status, before, before, limit. */
+export const PRUNABLE_UNSUCCESSFUL = `SELECT h.id FROM oncue_history h INDEXED BY oncue_history_unsuccessful
+WHERE h.status <> 'completed' AND h.topic = ? AND h.queue = ? AND h.status = ? AND ${PRUNABLE}`
+
+// --- enqueue: keys, parents and edges
+
+/** Keys that are held at this moment, and how their jobs are. JSON array of [topic, key], now. */
+export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status,
+  coalesce(j.queue, (SELECT h.queue FROM oncue_history h WHERE h.id = k.job_id)) AS queue FROM json_each(?) AS w
+CROSS JOIN oncue_keys k ON k.topic = w.value ->> 0 AND k.key = w.value ->> 1 LEFT JOIN oncue_jobs j ON j.id = k.job_id
+WHERE k.until IS NULL OR k.until > ?`
+
+/** How the parents are. A job that is both live and finished was enqueued again: its first end counts. */
+export const PARENTS = `SELECT w.value AS id, coalesce(h.status, 'live') AS status FROM json_each(?) AS w
+LEFT JOIN oncue_history h ON h.id = w.value LEFT JOIN oncue_jobs j ON j.id = w.value
+WHERE h.id IS NOT NULL OR j.id IS NOT NULL`
+
+/**
+ * `checked` from the start: on Postgres an edge may be written while its parent ends, and is looked
+ * at once more; here there is one writer at a time.
+ */
+export const INSERT_EDGES = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
+SELECT value ->> 0, value ->> 1, value ->> 2, 1 FROM json_each(?)`
+
+/** JSON array of [topic, key, job, until]. */
+export const INSERT_KEYS = `INSERT INTO oncue_keys (topic, key, job_id, until)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?) WHERE true
+ON CONFLICT (topic, key) DO UPDATE SET job_id = excluded.job_id, until = excluded.until`
+
+/** JSON array of [topic, key]. */
+export const DROP_KEYS = `DELETE FROM oncue_keys WHERE (topic, key) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`
+
+/** This run is its last, however it ends. New job, now, running job. */
+export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHERE id = ?`
+
+const REPLACED_NAMES = enqueuedColumns('replace').map(({ name }) => name)
+
+/**
+ * A job that is blocked stays so. One that is held back by a full concurrency key stays so only if it is due: whoever
+ * frees a slot does not look. The columns that are replaced, due, now, due, now, due, id.
+ */
+export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED_NAMES.map((name) => `${name} = ?`).join(', ')}, run_at = ?, updated = ?,
+  visible_at = CASE WHEN status = 'blocked' OR visible_at IS NULL AND ? <= ? THEN NULL ELSE ? END
+WHERE id = ?`
+export const DROP_PAYLOAD = `DELETE FROM oncue_payloads WHERE job_id = ? AND part = 'payload'`
+
+const ENQUEUED_NAMES = enqueuedColumns().map(({ name }) => name)
+
+/** The columns of a new job, run_at, created, finished_at, status, error, fingerprint. */
+export const INSERT_ENDED = `INSERT INTO oncue_history (${ENQUEUED_NAMES.join(', ')}, run_at, created, finished_at, status, last_error,
+  fingerprint, run, retries, crashes)
+VALUES (${ENQUEUED_NAMES.map(() => '?').join(', ')}, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+ON CONFLICT (id) DO NOTHING`
+
+// --- who has which value in its meta
+
+const metaRowsOf = (table: string) => `SELECT ${META_ROW.key}, ${META_ROW.value}, j.created, j.id
+FROM json_each(?) AS i CROSS JOIN ${table} j ON j.id = i.value CROSS JOIN json_each(j.meta) AS e WHERE ${META_ROW.where}`
+
+const noteMeta = (table: string) =>
+  `INSERT OR IGNORE INTO oncue_job_meta (key, value, created, job_id) ${metaRowsOf(table)}`
+
+export const NOTE_META = noteMeta('oncue_jobs')
+export const NOTE_META_OF_ENDED = noteMeta('oncue_history')
+
+/** For jobs that are about to go or to change: their meta tells which rows are theirs. */
+const forgetMeta = (table: string) =>
+  `DELETE FROM oncue_job_meta WHERE (key, value, created, job_id) IN (${metaRowsOf(table)})`
+
+export const FORGET_META = forgetMeta('oncue_jobs')
+export const FORGET_META_OF_ENDED = forgetMeta('oncue_history')

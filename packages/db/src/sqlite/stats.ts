@@ -1,13 +1,16 @@
 import type { Database } from 'better-sqlite3'
 import {
   addKnown,
+  bucketOf,
   type Delta,
   histogramJson,
   keptSince,
   type MinuteRow,
+  noCounts,
   ROLL_UP_LIMIT,
   sumUp,
 } from '../portable/stats.ts'
+import type { Statement } from '../queue/transaction.ts'
 
 const TAKE = `DELETE FROM oncue_stat_deltas WHERE id IN (SELECT id FROM oncue_stat_deltas LIMIT ?)
 RETURNING minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms AS runMs`
@@ -57,5 +60,77 @@ export function rollUpSqlite(db: Database, limit = ROLL_UP_LIMIT): number {
     return rows.map(({ waits, runs, ...counts }) => {
       return { minute, queue, topic, ...counts, waits: JSON.parse(waits), runs: JSON.parse(runs) }
     })
+  }
+}
+
+type Finished = 'completed' | 'failed' | 'cancelled'
+
+type TallyRow = Omit<Delta, 'minute'>
+
+/** Of a run that ended: what the statistics want to know. */
+export type EndedRun = {
+  readonly queue: string
+  readonly topic: string
+  readonly run_at: number
+  readonly started_at: number | null
+}
+
+const INSERT_DELTA = `INSERT INTO oncue_stat_deltas (id, minute, queue, topic, completed, failed, cancelled, retried, waits, runs, run_ms)
+VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const MINUTE_MS = 60_000
+
+/** What a batch changes in the statistics: one row for each queue and topic in it. */
+export class Tally {
+  readonly #now: number
+  readonly #deltas = new Map<string, TallyRow>()
+  #last: TallyRow | undefined
+
+  constructor(now: number) {
+    this.#now = now
+  }
+
+  /** Jobs that came to this state without a run, or left it: then the count is negative. */
+  count(queue: string, topic: string, status: Finished, count: number): void {
+    this.#of(queue, topic)[status] += count
+  }
+
+  /** A run that failed while its job goes on. */
+  retry({ queue, topic }: EndedRun): void {
+    this.#of(queue, topic).retried += 1
+  }
+
+  /** A run that ended: also how long its job waited, and how long it took. */
+  run({ queue, topic, run_at, started_at }: EndedRun, status: Finished): void {
+    const delta = this.#of(queue, topic)
+    const started = started_at ?? this.#now
+    delta[status] += 1
+    delta.waits += bucketOf(started - run_at)
+    delta.runs += bucketOf(this.#now - started)
+    delta.runMs += this.#now - started
+  }
+
+  statements(): Statement[] {
+    const minute = this.#now - (this.#now % MINUTE_MS)
+    return [...this.#deltas.values()].map((delta) => ({
+      text: INSERT_DELTA,
+      values: [
+        ...[minute, delta.queue, delta.topic, delta.completed, delta.failed, delta.cancelled],
+        ...[delta.retried, delta.waits, delta.runs, delta.runMs],
+      ],
+    }))
+  }
+
+  #of(queue: string, topic: string): TallyRow {
+    // The jobs of a batch are mostly of one kind.
+    if (this.#last?.topic === topic && this.#last.queue === queue) return this.#last
+    const key = `${queue} ${topic}`
+    let delta = this.#deltas.get(key)
+    if (!delta) {
+      delta = { queue, topic, ...noCounts(), waits: '', runs: '', runMs: 0 }
+      this.#deltas.set(key, delta)
+    }
+    this.#last = delta
+    return delta
   }
 }

@@ -35,7 +35,7 @@ import type {
 import { assertWorkerId } from '../uuid.ts'
 import { SqliteWriter, whenFree } from './client.ts'
 import { type Driver, driverFor } from './driver.ts'
-import { enqueueSteps } from './enqueue/steps.ts'
+import { enqueueSteps } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'

@@ -1,12 +1,9 @@
 import type { JobId } from '@oncue/core'
 import { storedUniqueKey } from '../../portable/enqueue.ts'
 import type { ActionReport } from '../../store.ts'
-import { REMOVE } from '../sql.ts'
-import * as sql from '../sql-actions.ts'
-import { FORGET_META, FORGET_META_OF_ENDED } from '../sql-meta.ts'
-import { Tally } from '../tally.ts'
-import type { Ends } from './ends.ts'
-import { appendEvent } from './events.ts'
+import * as sql from '../sql.ts'
+import { Tally } from '../stats.ts'
+import { appendEvent, type Ends } from './ends.ts'
 import type { Statements } from './statements.ts'
 
 type FinishedRow = {
@@ -156,14 +153,14 @@ export class Actions {
   }
 
   #removeLive(id: JobId): void {
-    this.#statements.run(FORGET_META, JSON.stringify([id]))
-    this.#statements.run(REMOVE, id)
+    this.#statements.run(sql.FORGET_META, JSON.stringify([id]))
+    this.#statements.run(sql.REMOVE, id)
   }
 
   #forget(ids: readonly JobId[]): void {
     if (ids.length === 0) return
     const json = JSON.stringify(ids)
-    this.#statements.run(FORGET_META_OF_ENDED, json)
+    this.#statements.run(sql.FORGET_META_OF_ENDED, json)
     this.#statements.run(sql.FORGET_FINISHED, json)
     for (const text of sql.FORGET_PARTS) this.#statements.run(text, json)
   }

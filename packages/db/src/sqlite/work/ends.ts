@@ -1,9 +1,8 @@
 import type { JobError, JobId } from '@oncue/core'
-import { PARENT_FAILED } from '../enqueue/parents.ts'
-import { ANY_DEPS, REMOVE } from '../sql.ts'
-import * as sql from '../sql-ends.ts'
-import { Tally } from '../tally.ts'
+import * as sql from '../sql.ts'
+import { Tally } from '../stats.ts'
 import type { Limits } from './limits.ts'
+import { PARENT_FAILED } from './parents.ts'
 import type { Statements } from './statements.ts'
 
 type Ending = {
@@ -45,7 +44,7 @@ export class Ends {
 
   /** Answers who ends because of it. */
   #tell(parents: readonly JobId[], completed: boolean, now: number): Ending[] {
-    if (!this.#statements.get(ANY_DEPS)) return []
+    if (!this.#statements.get(sql.ANY_DEPS)) return []
     const ids = JSON.stringify(parents)
     const done = completed ? 1 : 0
     this.#statements.run(sql.RELEASE, now, now, ids, done)
@@ -72,7 +71,7 @@ export class Ends {
     for (const { id, queue, topic } of jobs) {
       const kept = this.#statements.run(sql.END_WAITING, now, status, text, error?.fingerprint ?? null, id)
       tally.count(queue, topic, status, kept)
-      this.#statements.run(REMOVE, id)
+      this.#statements.run(sql.REMOVE, id)
     }
     this.#statements.write(tally.statements())
     const ended = jobs.map((job) => job.id)
@@ -85,4 +84,43 @@ export class Ends {
   #freeKeys(ids: readonly JobId[]): void {
     if (ids.length > 0) this.#statements.run(sql.DROP_KEYS_OF, JSON.stringify(ids))
   }
+}
+
+/** Appends to the stream of a job what its row cannot tell. */
+export function appendEvent(
+  statements: Statements,
+  jobId: JobId,
+  type: string,
+  data: object,
+  now: number,
+): void {
+  appendText(statements, jobId, type, JSON.stringify(data), now)
+}
+
+/** The same with data that is JSON text already. */
+export function appendText(
+  statements: Statements,
+  jobId: JobId,
+  type: string,
+  data: string | null,
+  now: number,
+): void {
+  statements.run(sql.APPEND_EVENT, jobId, jobId, type, data, now)
+}
+
+/** For what may happen to a job any number of times. */
+export function appendFew(
+  statements: Statements,
+  jobId: JobId,
+  type: string,
+  data: object,
+  now: number,
+): void {
+  statements.run(sql.APPEND_FEW, type, JSON.stringify(data), now, jobId)
+}
+
+/** Of a run that is over and whose job goes on. */
+export function runData(run: { run: number; locked_by: string; started_at: number | null }) {
+  const startedAt = run.started_at === null ? null : new Date(run.started_at).toISOString()
+  return { run: run.run, worker: run.locked_by, startedAt }
 }

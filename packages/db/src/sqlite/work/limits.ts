@@ -1,7 +1,6 @@
 import type { JobId } from '@oncue/core'
 import type { RunRef } from '../../store.ts'
-import { ANY_SLOT_RUNS } from '../sql.ts'
-import * as sql from '../sql-limits.ts'
+import * as sql from '../sql.ts'
 import type { Statements } from './statements.ts'
 
 export type SlotRow = {
@@ -109,7 +108,7 @@ export class Limits {
 
   /** Gives back the slots of runs that ended. Nothing to do where nothing is limited. */
   freeSlots(ids: readonly JobId[], now: number): void {
-    if (ids.length === 0 || !this.#statements.get(ANY_SLOT_RUNS)) return
+    if (ids.length === 0 || !this.#statements.get(sql.ANY_SLOT_RUNS)) return
     const freed = new Map<string, number>()
     for (const { key } of this.#statements.all<{ key: string }>(sql.FREE_SLOTS, JSON.stringify(ids))) {
       if (key.startsWith('k:')) freed.set(key.slice(2), (freed.get(key.slice(2)) ?? 0) + 1)
@@ -136,7 +135,7 @@ export class Limits {
 
   /** Whether tendSlots() has something to look at. */
   needTending(): boolean {
-    return Boolean(this.#statements.get(ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
+    return Boolean(this.#statements.get(sql.ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
   }
 
   /**

@@ -1,14 +1,13 @@
 import type { JobId, NewJob } from '@oncue/core'
-import { enqueuedColumns } from '../../job-columns.ts'
-import { isInline, isKeyed, type KeyName } from '../../portable/enqueue.ts'
-import type { Row, Statement, Step, Steps } from '../../queue/transaction.ts'
-import type { EnqueueOutcome } from '../../store.ts'
-import { APPEND_EVENT } from '../sql-ends.ts'
-import { FORGET_META, NOTE_META, NOTE_META_OF_ENDED } from '../sql-meta.ts'
-import { Tally } from '../tally.ts'
-import { insertJobs, insertPayload, plainDraft } from './insert.ts'
-import { decideKeys, type Holder, type KeyRow, keysOf, nameOf } from './keys.ts'
+import { enqueuedColumns } from '../job-columns.ts'
+import { isInline, isKeyed, type KeyName } from '../portable/enqueue.ts'
+import type { Row, Statement, Step, Steps } from '../queue/transaction.ts'
+import type { EnqueueOutcome } from '../store.ts'
+import * as sql from './sql.ts'
+import { Tally } from './stats.ts'
+import { decideKeys, type Holder, type KeyRow, keysOf, nameOf } from './work/keys.ts'
 import {
+  type Draft,
   type Edge,
   type Ended,
   meantParents,
@@ -16,8 +15,8 @@ import {
   PARENT_FAILED,
   type ParentStatus,
   place,
-} from './parents.ts'
-import * as sql from './sql.ts'
+  plainDraft,
+} from './work/parents.ts'
 
 /**
  * Everything an enqueue does, for our own connection and for the caller's: it reads what it needs,
@@ -68,7 +67,7 @@ function givenBack(key: KeyRow, replacedRuns: ReadonlyMap<JobId, JobId>): KeyRow
 }
 
 function appendReplaced(id: JobId, data: object | null, now: number): Statement {
-  return { text: APPEND_EVENT, values: [id, id, 'replaced', data && JSON.stringify(data), now] }
+  return { text: sql.APPEND_EVENT, values: [id, id, 'replaced', data && JSON.stringify(data), now] }
 }
 
 function* holders(keys: readonly KeyName[], now: number): Steps<Map<string, Holder>> {
@@ -123,12 +122,12 @@ function replace(id: JobId, job: NewJob, now: number): Statement[] {
   const { runAt } = plainDraft(job, now)
   const ids = JSON.stringify([id])
   return [
-    { text: FORGET_META, values: [ids] },
+    { text: sql.FORGET_META, values: [ids] },
     {
       text: sql.REPLACE,
       values: [...REPLACED.map(({ enqueue }) => enqueue(job)), runAt, now, runAt, now, runAt, id],
     },
-    { text: NOTE_META, values: [ids] },
+    { text: sql.NOTE_META, values: [ids] },
     { text: sql.DROP_PAYLOAD, values: [id] },
     ...(isInline(job.payload) ? [] : [insertPayload(id, job.payload)]),
   ]
@@ -156,5 +155,88 @@ function insertEnded(ended: readonly Ended[], now: number): Statement[] {
     return isInline(job.payload) ? [insert] : [insert, insertPayload(job.id, job.payload)]
   })
   const ids = JSON.stringify(ended.map(({ draft }) => draft.job.id))
-  return [...statements, { text: NOTE_META_OF_ENDED, values: [ids] }, ...tally.statements()]
+  return [...statements, { text: sql.NOTE_META_OF_ENDED, values: [ids] }, ...tally.statements()]
+}
+
+/** How many jobs one insert carries: up to 32 values each, of SQLite's 32,766. */
+const ENQUEUE_CHUNK = 1_000
+
+type Column = { readonly name: string; readonly of: (draft: Draft) => string | number | null }
+
+const COLUMNS: readonly Column[] = [
+  { name: 'status', of: (draft) => draft.status },
+  { name: 'run_at', of: (draft) => draft.runAt },
+  { name: 'visible_at', of: (draft) => draft.visibleAt },
+  { name: 'deps_left', of: (draft) => draft.depsLeft },
+  ...enqueuedColumns().map(({ name, enqueue }): Column => ({ name, of: ({ job }) => enqueue(job) })),
+]
+
+/** The inserts for any number of jobs, for those of their payloads that are not kept inline, and for their meta. */
+export function insertJobs(drafts: readonly Draft[], now: number): Statement[] {
+  const statements: Statement[] = []
+  for (let i = 0; i < drafts.length; i += ENQUEUE_CHUNK) {
+    const chunk = drafts.length <= ENQUEUE_CHUNK ? drafts : drafts.slice(i, i + ENQUEUE_CHUNK)
+    statements.push(insertChunk(chunk, now))
+    const big = chunk.filter(({ job }) => !isInline(job.payload))
+    for (const { job } of big) statements.push(insertPayload(job.id, job.payload))
+    const withMeta = chunk.filter(({ job }) => job.meta !== null).map(({ job }) => job.id)
+    if (withMeta.length > 0) statements.push({ text: sql.NOTE_META, values: [JSON.stringify(withMeta)] })
+  }
+  return statements
+}
+
+function insertPayload(id: string, payload: string): Statement {
+  return { text: INSERT_PAYLOAD, values: [id, payload] }
+}
+
+const INSERT_PAYLOAD = `INSERT INTO oncue_payloads (job_id, part, data) VALUES (?, 'payload', ?)`
+
+/**
+ * Binding a value costs about as much as storing it. So a column that is null in every row is left
+ * out, and one in which all rows agree (queue, topic, times …) is bound once.
+ */
+function insertChunk(drafts: readonly Draft[], now: number): Statement {
+  const [first] = drafts
+  const shared: string[] = ['created', 'updated']
+  const values: unknown[] = [now, now]
+  const varying: Column[] = []
+  for (const column of COLUMNS) {
+    const value = first ? column.of(first) : null
+    if (drafts.some((draft) => column.of(draft) !== value)) varying.push(column)
+    else if (value !== null) {
+      shared.push(column.name)
+      values.push(value)
+    }
+  }
+  for (const draft of drafts) for (const { of } of varying) values.push(of(draft))
+  const names = varying.map((column) => column.name)
+  return { text: insertText(shared, names, drafts.length), values }
+}
+
+/** The text of a thousand rows takes longer to write than to look up. */
+const texts = new Map<string, string>()
+
+function insertText(shared: readonly string[], varying: readonly string[], rows: number): string {
+  const shape = `${shared.join()} ${varying.join()} ${rows}`
+  let text = texts.get(shape)
+  if (text === undefined) {
+    text = writeInsert(shared, varying, rows)
+    if (texts.size > 100) texts.clear()
+    texts.set(shape, text)
+  }
+  return text
+}
+
+function writeInsert(shared: readonly string[], varying: readonly string[], rows: number): string {
+  const into = `INSERT INTO oncue_jobs (${[...shared, ...varying].join(', ')})`
+  // One job: everything is shared.
+  if (varying.length === 0) return `${into} VALUES (${marks(shared.length)})`
+  const source = `(SELECT ${shared.map((name) => `? AS ${name}`).join(', ')}) AS c`
+  const row = `(${marks(varying.length)})`
+  const columns = [...shared.map((name) => `c.${name}`), ...varying.map((_, i) => `v.column${i + 1}`)]
+  return `${into} SELECT ${columns.join(', ')} FROM ${source}, (VALUES ${Array(rows).fill(row).join(', ')}) AS v`
+}
+
+function marks(count: number): string {
+  return Array(count).fill('?').join(', ')
 }

@@ -1,7 +1,21 @@
 import { type JobError, type JobId, type NewJob, OncueError, type ParentFailurePolicy } from '@oncue/core'
 import { inOrder } from '../../portable/enqueue.ts'
 import type { EnqueueOutcome } from '../../store.ts'
-import { type Draft, plainDraft } from './insert.ts'
+
+/** A job as it enters the live table. */
+export type Draft = {
+  readonly job: NewJob
+  readonly status: 'pending' | 'blocked'
+  readonly runAt: number
+  readonly visibleAt: number | null
+  readonly depsLeft: number
+}
+
+/** A job that nothing holds back. */
+export function plainDraft(job: NewJob, now: number): Draft {
+  const runAt = job.runAt?.getTime() ?? now + job.delayMs
+  return { job, status: 'pending', runAt, visibleAt: runAt, depsLeft: 0 }
+}
 
 export type ParentStatus = 'live' | 'completed' | 'failed' | 'cancelled'
 
