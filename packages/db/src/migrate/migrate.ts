@@ -3,10 +3,9 @@ import { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { DEFAULT_SCHEMA, toSchema } from '../schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from '../url.ts'
-import { type Migration, migrationsFolder, readMigrations } from './files.ts'
+import { type Migration, migrationsFolder, readMigrations, type Statement, splitStatements } from './files.ts'
 import { type FunctionSet, installable, readFunctions } from './functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
-import { type Statement, splitStatements } from './statements.ts'
 
 const { version: release } = createRequire(import.meta.url)('../../package.json') as { version: string }
 

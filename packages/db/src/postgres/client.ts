@@ -5,10 +5,9 @@ import type { Batch, NativeResult } from '../portable/sql.ts'
 import type { Row, Steps } from '../queue/transaction.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
 import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'
-import { cancelStatement } from './cancel.ts'
 import { NATIVE_TYPES, TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
+import { CONNECT_TIMEOUT_MS, cancelStatement, prepareSession } from './session.ts'
 import type { Query } from './sql.ts'
 
 type Rows = unknown[][]

@@ -2,8 +2,7 @@ import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import { type Check, type Finding, fail, lookAll, ok, warn } from '../portable/finding.ts'
 import { toOncueError } from './errors.ts'
-import { hasSessions } from './pooler.ts'
-import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from './session.ts'
+import { CONNECT_TIMEOUT_MS, clientFor, hasSessions, prepareSession } from './session.ts'
 
 /** SQL-standard function bodies came with 14. */
 const OLDEST_VERSION = 140_000

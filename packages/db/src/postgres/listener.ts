@@ -4,8 +4,7 @@ import { backoff, type Runtime, systemRuntime, type Timer, withTimeout } from '@
 import pg from 'pg'
 import { DEFAULT_SCHEMA } from '../schema.ts'
 import type { Subscription } from '../store.ts'
-import { isPooled, serverOf } from './pooler.ts'
-import { CONNECT_TIMEOUT_MS } from './session.ts'
+import { CONNECT_TIMEOUT_MS, isPooled, serverOf } from './session.ts'
 
 /** `oncue`: a queue's name. `oncue.events`: a job's id. */
 export type Channel = 'oncue' | 'oncue.events'

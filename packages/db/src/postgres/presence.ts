@@ -1,8 +1,7 @@
 import { Loop, type Runtime } from '@oncue/runtime'
 import pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
-import { isPooled, serverOf } from './pooler.ts'
-import { CONNECT_TIMEOUT_MS, prepareSession } from './session.ts'
+import { CONNECT_TIMEOUT_MS, isPooled, prepareSession, serverOf } from './session.ts'
 import type { Query } from './sql.ts'
 
 const PING_MS = 10_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { splitStatements } from './statements.ts'
+import { splitStatements } from './files.ts'
 
 const texts = (sql: string) => splitStatements(sql).map(({ text }) => text)
 
