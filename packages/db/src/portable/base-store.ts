@@ -1,6 +1,17 @@
 import { type JobId, OncueError } from '@oncue/core'
 import type { OperationAction } from '@oncue/core/wire'
-import type { ActionOptions, ActionReport, JobDetails, PoolState, PruneRule, Target } from '../store.ts'
+import type {
+  ActionOptions,
+  ActionReport,
+  FailureFilter,
+  JobDetails,
+  JobFilter,
+  PageRequest,
+  PoolState,
+  PruneRule,
+  SeriesRequest,
+  Target,
+} from '../store.ts'
 import { type Acted, type ActionBatch, act, prune } from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
@@ -10,7 +21,14 @@ import { type ChannelStore, createChannels } from './channels.ts'
 import type { EventStore } from './events/event.ts'
 import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
-import { createReads, type Reads } from './reads/reads.ts'
+import { type QueueAndTopic, stats } from './reads/counts.ts'
+import type { ListPosition } from './reads/cursor.ts'
+import { failures } from './reads/failures.ts'
+import { get, glance } from './reads/jobs.ts'
+import { list, matching } from './reads/list.ts'
+import { queues, throttled } from './reads/queues.ts'
+import { activity, series } from './reads/series.ts'
+import { topicClashes, topics, workers } from './reads/workers.ts'
 import type { Connection, Sql } from './sql.ts'
 import { createTokens, type TokenStore } from './tokens.ts'
 
@@ -19,9 +37,10 @@ export type Access = { readonly sql: Sql; readonly connection: Connection }
 type Parts = ReturnType<typeof createParts>
 
 function createParts(sql: Sql, act: (action: FencedAction) => Promise<boolean>) {
-  const reads = createReads(sql)
+  const match = (filter: JobFilter, asOf: Date, after: ListPosition | null, limit: number) =>
+    matching(sql, filter, asOf, after, limit)
   return {
-    reads,
+    match,
     admin: createAdmin(sql),
     tokens: createTokens(sql),
     pairings: createPairings(sql),
@@ -29,7 +48,7 @@ function createParts(sql: Sql, act: (action: FencedAction) => Promise<boolean>) 
     alerts: createAlerts(sql),
     channels: createChannels(sql),
     gauges: createGauges(sql),
-    operations: createOperations(sql, { match: reads.matchingIds, act }),
+    operations: createOperations(sql, { match, act }),
   }
 }
 
@@ -68,7 +87,7 @@ export abstract class BaseStore {
   async #act(action: OperationAction, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
     return act(target, options, {
       now: () => this.now(),
-      match: this.#parts.reads.matchingIds,
+      match: this.#parts.match,
       runtime: this.access.sql.runtime,
       run: (ids, asOf, by) => this.runAction({ action, ids, asOf, by }),
     })
@@ -143,63 +162,67 @@ export abstract class BaseStore {
     return this.#parts.admin.announce(...args)
   }
 
+  /** Refused once the store is closed. */
+  get #sql(): Sql {
+    this.assertOpen()
+    return this.access.sql
+  }
+
   async get(id: JobId): Promise<JobDetails | null> {
-    const job = await this.#parts.reads.get(id)
+    const job = await get(this.#sql, id)
     return job && { ...job, events: await this.events.list(id) }
   }
 
-  async glance(...args: Parameters<Reads['glance']>) {
-    return this.#parts.reads.glance(...args)
+  async glance(ids: readonly JobId[]) {
+    return glance(this.#sql, ids)
   }
 
-  async list(...args: Parameters<Reads['list']>) {
-    return this.#parts.reads.list(...args)
+  async list(filter: JobFilter = {}, page: PageRequest = {}) {
+    return list(this.#sql, filter, page)
   }
 
-  async stats(...args: Parameters<Reads['stats']>) {
-    return this.#parts.reads.stats(...args)
+  async stats(filter: QueueAndTopic = {}) {
+    return stats(this.#sql, filter)
   }
 
-  async failures(...args: Parameters<Reads['failures']>) {
-    return this.#parts.reads.failures(...args)
+  async failures(filter: FailureFilter = {}) {
+    return failures(this.#sql, filter)
   }
 
   async queues() {
-    return this.#parts.reads.queues()
+    return queues(this.#sql)
   }
 
-  async throttled(...args: Parameters<Reads['throttled']>) {
-    return this.#parts.reads.throttled(...args)
+  async throttled(request: Parameters<typeof throttled>[1]) {
+    return throttled(this.#sql, request)
   }
 
   async workers() {
-    return this.#parts.reads.workers()
+    return workers(this.#sql)
   }
 
   async topics() {
-    return this.#parts.reads.topics()
+    return topics(this.#sql)
   }
 
   async topicClashes() {
-    return this.#parts.reads.topicClashes()
+    return topicClashes(this.#sql)
   }
 
-  async series(...args: Parameters<Reads['series']>) {
-    return this.#parts.reads.series(...args)
+  async series(request: SeriesRequest) {
+    return series(this.#sql, request)
   }
 
-  async activity(...args: Parameters<Reads['activity']>) {
-    return this.#parts.reads.activity(...args)
+  async activity(range: Parameters<typeof activity>[1]) {
+    return activity(this.#sql, range)
   }
 
   pool(): PoolState | null {
-    this.assertOpen()
-    return this.access.sql.pool()
+    return this.#sql.pool()
   }
 
   async prune(rule: PruneRule): Promise<number> {
-    this.assertOpen()
-    return prune(this.access.sql, rule, (queue, topic, limit) => this.pruneOne(rule, queue, topic, limit))
+    return prune(this.#sql, rule, (queue, topic, limit) => this.pruneOne(rule, queue, topic, limit))
   }
 
   close(): Promise<void> {
