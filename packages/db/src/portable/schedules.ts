@@ -264,7 +264,7 @@ function checkSchedule(schedule: Schedule): { readonly payload: string; readonly
   return { payload, options: JSON.stringify(schedule.options) }
 }
 
-export function toJob({ topic, payload, options }: Schedule, newId?: () => JobId): NewJob {
+function toJob({ topic, payload, options }: Schedule, newId?: () => JobId): NewJob {
   return prepareJob(topic, payload, options, undefined, newId)
 }
 

@@ -65,7 +65,7 @@ const LOOK_EVERY_MS = 5
  * Every look at a table leaves a lock on it until the end of its transaction, so they can be seen.
  * Locking them out instead would stop all claims behind whoever holds the table longest.
  */
-export async function claimsInFlight(client: PostgresClient): Promise<void> {
+async function claimsInFlight(client: PostgresClient): Promise<void> {
   const { runtime } = client
   const deadline = runtime.monotonic() + PATIENCE_MS
   let waitingFor = await lookers(client)

@@ -162,7 +162,7 @@ function closed(): OncueError {
 }
 
 /** What a watcher needs of the hub. */
-export type Watched = {
+type Watched = {
   enter(watcher: Watcher): void
   leave(watcher: Watcher): void
   wanted(): void

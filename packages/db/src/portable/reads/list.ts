@@ -121,7 +121,7 @@ export type Batch = { readonly ids: string[]; readonly next: ListPosition | null
  * The jobs that matched at a moment, oldest first, one bounded batch after the other: for what people
  * do to many jobs at once. What was done to earlier batches does not move the later ones.
  */
-export async function matchingIds(
+async function matchingIds(
   sql: Sql,
   filter: JobFilter,
   asOf: Date,
@@ -194,7 +194,7 @@ async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> 
 }
 
 /** `page` is of the list that is counted. */
-export async function countMatches(
+async function countMatches(
   sql: Sql,
   { filter, way, windowsFrom }: Wanted,
   page: readonly ListPosition[],

@@ -60,7 +60,7 @@ const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 type Window = { readonly after: ListPosition | undefined; readonly from: Date | null }
 
 /** No index knows payloads, short prefixes, or meta together with something else: jobs have to be looked at, one by one. */
-export function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
+function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
   return Object.keys(meta ?? {}).length > 0 || !!payloadText || (!!idPrefix && !narrowPrefix(idPrefix))
 }
 
@@ -113,7 +113,7 @@ async function* windowsAlong(
 }
 
 /** Where the list goes on after everything of this moment. */
-export function behind(moment: Date): ListPosition {
+function behind(moment: Date): ListPosition {
   return { created: moment, id: LOWEST_ID }
 }
 
