@@ -30,6 +30,7 @@ import type { EventStore, NewEvent } from './portable/events/event.ts'
 import type { GaugeStore } from './portable/gauges.ts'
 import type { PairingStore } from './portable/pairings.ts'
 import type { ScheduleStore } from './portable/schedules.ts'
+import type { SettingStore } from './portable/settings.ts'
 import type { TokenStore } from './portable/tokens.ts'
 import type { Transaction } from './queue/transaction.ts'
 
@@ -53,6 +54,7 @@ export interface Store {
   readonly pairings: PairingStore
   readonly operations: OperationStore
   readonly audit: AuditStore
+  readonly settings: SettingStore
   readonly alerts: AlertStore
   readonly channels: ChannelStore
   readonly gauges: GaugeStore

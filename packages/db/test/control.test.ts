@@ -9,7 +9,6 @@ import { PostgresStore } from '../src/postgres/store.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import type { Store } from '../src/store.ts'
 import { sqliteFile } from '../src/url.ts'
-import { aJob } from './conformance/harness.ts'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 const DATABASES = {
@@ -45,33 +44,34 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     })
   })
 
-  it('writes a batch whole or not at all, and goes on after one that failed', async () => {
-    await client.setting.create({ data: setting('a') })
-    const failing = client.$transaction([
-      client.setting.deleteMany(),
-      client.setting.create({ data: setting('b') }),
-      client.setting.create({ data: setting('b') }),
-    ])
-    await expect(failing).rejects.toMatchObject({ code: 'DATABASE_REFUSED' })
+  it('changes settings whole or not at all, also when others change them in another order', async () => {
+    const { settings } = await openControl(store)
+    await settings.change({ set: { a: 1 } })
+    await expect(settings.change({ set: { b: 2, c: 1n }, reset: ['a'] })).rejects.toMatchObject({
+      code: 'UNSAFE_NUMBER',
+    })
     expect(await keys()).toEqual(['a'])
-    await client.$transaction([
-      client.setting.deleteMany(),
-      client.setting.createMany({ data: ['c', 'd'].map(setting) }),
-    ])
-    expect(await keys()).toEqual(['c', 'd'])
+    const orders = [
+      ['a', 'b', 'c'],
+      ['c', 'b', 'a'],
+    ]
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        settings.change({ set: Object.fromEntries((orders[n % 2] ?? []).map((key) => [key, n])) }),
+      ),
+    )
+    const values = (await settings.all()).map(({ value }) => value)
+    expect(new Set(values).size).toBe(1)
   })
 
-  it('writes batches and jobs at once, each of them whole', async () => {
-    const batches = Array.from({ length: 20 }, (_, n) =>
-      client.$transaction([
-        client.setting.create({ data: setting(`a${n}`) }),
-        client.setting.create({ data: setting(`b${n}`) }),
-      ]),
-    )
-    const enqueued = Array.from({ length: 20 }, () => store.enqueue([aJob()]))
-    await Promise.all([...batches, ...enqueued])
-    expect(await keys()).toHaveLength(40)
-    expect(await store.stats()).toMatchObject({ pending: 20 })
+  it('finds a row by its id whatever is asked for beside it', async () => {
+    const { tokens } = await openControl(store)
+    const create = (n: number) =>
+      tokens.create({ kind: 'token', name: `t${n}`, role: 'viewer', hash: String(n).repeat(64) })
+    const ids = [(await create(1)).id, (await create(2)).id]
+    const alone = await tokens.get(ids[0]?.toUpperCase() ?? '')
+    const [beside] = await Promise.all([tokens.get(ids[0]?.toUpperCase() ?? ''), tokens.get(ids[1] ?? '')])
+    expect(beside).toEqual(alone)
   })
 
   it('refuses when the store is closed', async () => {

@@ -70,6 +70,11 @@ describe('a set of functions is built', () => {
   })
 })
 
+test('a SQLite file that is not there has no functions to remove', async () => {
+  const url = `file:${join(tmpdir(), crypto.randomUUID())}.db`
+  await expect(removeFunctions(url, '00000000')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
 describe('on a database', () => {
   let database: TestDatabase
   let admin: pg.Client

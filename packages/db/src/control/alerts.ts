@@ -40,7 +40,7 @@ export type AlertRuleControl = ReturnType<typeof createAlertRules>
 
 export function createAlertRules({ client, now }: Context) {
   async function find(id: string): Promise<AlertRuleRow> {
-    const rule = isUuid(id) ? await client.alertRule.findUnique({ where: { id } }) : null
+    const rule = isUuid(id) ? await client.alertRule.findFirst({ where: { id } }) : null
     if (!rule) throw new OncueError('ALERT_RULE_NOT_FOUND', `There is no rule ${JSON.stringify(id)}`)
     return rule as AlertRuleRow
   }
@@ -70,8 +70,8 @@ export function createAlertRules({ client, now }: Context) {
     /** Creates the rules that every installation begins with. Those that exist stay as they are. */
     async addDefaults(): Promise<void> {
       const created = await now()
-      const rules = Object.entries(DEFAULT_ALERT_RULES).map(([builtIn, { name, threshold, forSeconds }]) =>
-        client.alertRule.upsert({
+      for (const [builtIn, { name, threshold, forSeconds }] of Object.entries(DEFAULT_ALERT_RULES)) {
+        await client.alertRule.upsert({
           where: { builtIn },
           create: {
             id: newJobId(created.getTime()),
@@ -86,9 +86,8 @@ export function createAlertRules({ client, now }: Context) {
           },
           // Changes nothing. Without a field, Prisma would read first and then insert, and lose races.
           update: { builtIn },
-        }),
-      )
-      await client.$transaction(rules)
+        })
+      }
     },
 
     /** The built-in ones first. */

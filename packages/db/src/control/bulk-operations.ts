@@ -24,7 +24,7 @@ export type OperationControl = ReturnType<typeof createOperations>
 
 export function createOperations({ client, now }: Context) {
   async function get(id: string): Promise<OperationRow | null> {
-    const row = isUuid(id) ? await client.operation.findUnique({ where: { id } }) : null
+    const row = isUuid(id) ? await client.operation.findFirst({ where: { id } }) : null
     return row && toOperation(row)
   }
 

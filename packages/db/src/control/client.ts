@@ -1,22 +1,14 @@
 import { isOncueError, OncueError } from '@oncue/core'
 import { DbNull, type InputJsonValue, JsonNull } from '@prisma/client/runtime/client'
-import type {
-  ColumnTypeEnum,
-  SqlDriverAdapterFactory,
-  SqlQuery,
-  SqlQueryable,
-} from '@prisma/driver-adapter-utils'
-import type { Prisma, PrismaClient } from '../generated/sqlite/client.ts'
-import type { Batch, Connection, NativeResult, Value } from '../portable/sql.ts'
+import type { ColumnTypeEnum, SqlDriverAdapterFactory, SqlQuery } from '@prisma/driver-adapter-utils'
+import type { PrismaClient } from '../generated/sqlite/client.ts'
+import type { Connection, NativeResult, Value } from '../portable/sql.ts'
 
 /**
- * The generated client, written against once for both dialects: SQLite's, which takes less than Postgres' does.
- * Of transactions there are only batches, in which no code of ours runs between two statements.
+ * The generated client, written against once for both dialects: SQLite's, which takes less than Postgres' does. Without
+ * transactions: what must be one belongs to the Store.
  */
-export type Client = Omit<PrismaClient, `$${string}`> & {
-  $transaction(batch: Prisma.PrismaPromise<unknown>[]): Promise<unknown>
-  $disconnect(): Promise<void>
-}
+export type Client = Omit<PrismaClient, `$${string}`> & Pick<PrismaClient, '$disconnect'>
 
 /** What each part of Control works with. */
 export type Context = {
@@ -43,15 +35,12 @@ export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJs
   return value ?? DbNull
 }
 
-/** Longer than a writer waits for other processes (sqlite/client.ts). */
-const MAX_WAIT_MS = 15_000
-
 /** Postgres' has models and types of columns more, which Control does not use. */
 type Generated = typeof import('../generated/sqlite/client.ts')
 
 /** A Prisma client over the store's own connections, whose errors are ours. */
 export async function openClient(connection: Connection): Promise<Client> {
-  const options = { adapter: adapterFor(connection), transactionOptions: { maxWait: MAX_WAIT_MS } }
+  const options = { adapter: adapterFor(connection) }
   const { PrismaClient } =
     connection.dialect === 'postgres'
       ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
@@ -61,40 +50,26 @@ export async function openClient(connection: Connection): Promise<Client> {
   }) as unknown as Client
 }
 
-function throwOurs(error: Error & { readonly code?: string }): never {
+function throwOurs(error: Error): never {
   if (isOncueError(error.cause)) throw error.cause
-  // P2028: a batch took longer than Prisma allows, and was rolled back.
-  const code = error.code === 'P2028' ? 'DATABASE_BUSY' : 'DATABASE_ERROR'
-  throw new OncueError(code, `Prisma: ${error.message}`, { cause: error })
+  throw new OncueError('DATABASE_ERROR', `Prisma: ${error.message}`, { cause: error })
 }
 
 const TEXT: typeof ColumnTypeEnum.Text = 7
 
 function adapterFor(connection: Connection): SqlDriverAdapterFactory {
   const about = { provider: connection.dialect, adapterName: 'oncue' } as const
-  const queryable = (target: Pick<Batch, 'send'>): SqlQueryable => ({
-    ...about,
-    async queryRaw(query) {
-      const { columns, rows } = await send(target, query)
-      // Prisma looks at the types of columns only for raw queries, which Control has not.
-      return { columnNames: [...columns], columnTypes: columns.map(() => TEXT), rows }
-    },
-    executeRaw: async (query) => (await send(target, query)).changes,
-  })
   return {
     ...about,
     connect: async () => ({
-      ...queryable(connection),
-      async startTransaction() {
-        const batch = await connection.begin().catch(throwForPrisma)
-        return {
-          ...queryable(batch),
-          // Prisma leaves the statements `COMMIT` and `ROLLBACK` to us.
-          options: { usePhantomQuery: true },
-          commit: () => batch.commit().catch(throwForPrisma),
-          rollback: () => batch.rollback().catch(throwForPrisma),
-        }
+      ...about,
+      async queryRaw(query) {
+        const { columns, rows } = await send(connection, query)
+        // Prisma looks at the types of columns only for raw queries, which Control has not.
+        return { columnNames: [...columns], columnTypes: columns.map(() => TEXT), rows }
       },
+      executeRaw: async (query) => (await send(connection, query)).changes,
+      startTransaction: () => Promise.reject(new Error('Control has no transactions: use the Store')),
       executeScript: () => Promise.reject(new Error('Control runs no scripts')),
       // Both databases take 32,766 values, Postgres twice as many.
       getConnectionInfo: () => ({ supportsRelationJoins: false, maxBindValues: 32_766 }),
@@ -104,14 +79,14 @@ function adapterFor(connection: Connection): SqlDriverAdapterFactory {
   }
 }
 
-function send(target: Pick<Batch, 'send'>, { sql, args, argTypes }: SqlQuery): Promise<NativeResult> {
+function send(connection: Connection, { sql, args, argTypes }: SqlQuery): Promise<NativeResult> {
   const values = args.map((arg, i): Value => {
     const type = argTypes[i]?.scalarType
     if (typeof arg !== 'string') return arg as Value
     if (type === 'datetime') return new Date(arg)
     return type === 'int' || type === 'bigint' || type === 'float' ? Number(arg) : arg
   })
-  return target.send({ text: sql, values }).catch(throwForPrisma)
+  return connection.send({ text: sql, values }).catch(throwForPrisma)
 }
 
 /** Prisma keeps an error as it is only if it has no `code`. */

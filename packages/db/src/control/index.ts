@@ -48,7 +48,7 @@ export async function openControl(store: Store): Promise<Control> {
   return {
     tokens: createTokens(context, usable),
     audit: createAudit(context),
-    settings: createSettings(context),
+    settings: createSettings(context, async (change) => store.settings.change(change)),
     alertRules: createAlertRules(context),
     alerts: createAlerts(context),
     channels: createChannels(context, usable),

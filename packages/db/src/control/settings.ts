@@ -1,8 +1,8 @@
 import { OncueError } from '@oncue/core'
-import { assertQueue, encodeJson } from '@oncue/core/internal'
-import { assertBy } from '../portable/audit.ts'
+import { assertQueue } from '@oncue/core/internal'
+import type { SettingStore } from '../portable/settings.ts'
 import type { QueueSettings } from '../store.ts'
-import { type Context, jsonOf } from './client.ts'
+import type { Context } from './client.ts'
 
 export type SettingRow = {
   readonly key: string
@@ -11,40 +11,11 @@ export type SettingRow = {
   readonly updatedBy: string | null
 }
 
-type SettingChange = {
-  readonly set?: Readonly<Record<string, unknown>> | undefined
-  readonly reset?: readonly string[] | undefined
-  readonly by?: string | undefined
-}
+export type SettingControl = SettingStore & { all(): Promise<SettingRow[]> }
 
-/** What an admin changed at run time. What the keys and values mean is the API's business. */
-export type SettingControl = ReturnType<typeof createSettings>
-
-export function createSettings({ client, now }: Context) {
-  return {
-    all: (): Promise<SettingRow[]> => client.setting.findMany({ orderBy: { key: 'asc' } }),
-
-    /** All of it, or nothing. `reset` takes keys away. */
-    async change(change: SettingChange): Promise<void> {
-      const { set = {}, reset = [], by } = change
-      assertBy(by)
-      const given = Object.entries(set).map(([key, value]) => ({
-        key,
-        value: jsonOf(encodeJson(value, 'payload')),
-      }))
-      const written = { updated: await now(), updatedBy: by ?? null }
-      await client.$transaction([
-        client.setting.deleteMany({ where: { key: { in: [...reset] } } }),
-        ...given.map(({ key, value }) =>
-          client.setting.upsert({
-            where: { key },
-            create: { key, value, ...written },
-            update: { value, ...written },
-          }),
-        ),
-      ])
-    },
-  }
+/** A change is one transaction, which the Store writes. */
+export function createSettings({ client }: Context, change: SettingStore['change']): SettingControl {
+  return { change, all: () => client.setting.findMany({ orderBy: { key: 'asc' } }) }
 }
 
 /** The largest that its column holds: 24 days. */

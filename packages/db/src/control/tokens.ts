@@ -72,7 +72,7 @@ export function createTokens({ client, now }: Context, usable: TokenStore['usabl
     /** Also one that ended; null: there is none with this id. */
     async get(id: string): Promise<TokenRow | null> {
       if (!isUuid(id)) return null
-      return (await client.token.findUnique({ where: { id }, omit })) as TokenRow | null
+      return (await client.token.findFirst({ where: { id }, omit })) as TokenRow | null
     },
 
     /** Those of these that there are, also ones that ended. */

@@ -161,14 +161,11 @@ export async function removeFunctions(
   }
   if (hash === ours?.hash)
     refuse(`This version of Oncue calls the functions ${hash}`, 'Remove the sets of others.')
-  await using(openExisting(url, options), (database) =>
-    (database as MigrationDatabase).alone(async (ledger) => {
+  await using(openExisting(url, options), async (database) => {
+    if (!database) throw unknownFunctions(hash)
+    await database.alone(async (ledger) => {
       const set = (await ledger.functionSets()).find((installed) => installed.hash === hash)
-      if (!set) {
-        throw new OncueError('NOT_FOUND', `There are no functions ${hash} in this database`, {
-          hint: '`oncue-migrate --status` lists those that are installed.',
-        })
-      }
+      if (!set) throw unknownFunctions(hash)
       if (set.inUse) {
         const seen = `${set.lastSeen.toISOString().slice(0, 19)}Z`
         refuse(
@@ -178,8 +175,14 @@ export async function removeFunctions(
       }
       await ledger.dropFunctions(hash)
       if (ours) await ledger.pointApi(ours)
-    }),
-  )
+    })
+  })
+}
+
+function unknownFunctions(hash: string): OncueError {
+  return new OncueError('NOT_FOUND', `There are no functions ${hash} in this database`, {
+    hint: '`oncue-migrate --status` lists those that are installed.',
+  })
 }
 
 /**

@@ -29,6 +29,7 @@ import { list, matching } from './reads/list.ts'
 import { queues, throttled } from './reads/queues.ts'
 import { activity, series } from './reads/series.ts'
 import { topicClashes, topics, workers } from './reads/workers.ts'
+import { createSettings, type SettingStore } from './settings.ts'
 import type { Connection, Sql } from './sql.ts'
 import { createTokens, type TokenStore } from './tokens.ts'
 
@@ -42,6 +43,7 @@ function createParts(sql: Sql, act: (action: FencedAction) => Promise<boolean>) 
   return {
     match,
     admin: createAdmin(sql),
+    settings: createSettings(sql),
     tokens: createTokens(sql),
     pairings: createPairings(sql),
     audit: createAudit(sql),
@@ -102,10 +104,6 @@ export abstract class BaseStore {
         this.assertOpen()
         return connection.send(statement)
       },
-      begin: async () => {
-        this.assertOpen()
-        return connection.begin()
-      },
     }
   }
 
@@ -118,6 +116,10 @@ export abstract class BaseStore {
 
   get operations(): OperationStore {
     return this.#parts.operations
+  }
+
+  get settings(): SettingStore {
+    return this.#parts.settings
   }
 
   get tokens(): TokenStore {
@@ -226,7 +228,7 @@ export abstract class BaseStore {
   }
 
   close(): Promise<void> {
-    this.#closed ??= Promise.all(this.#closers.map((close) => close())).then(() => this.shutDown())
+    this.#closed ??= Promise.allSettled(this.#closers.map((close) => close())).then(() => this.shutDown())
     return this.#closed
   }
 

@@ -107,18 +107,10 @@ export type NativeResult = {
   readonly changes: number
 }
 
-/** Statements that are committed together. SQLite writes nothing else meanwhile, so they must follow at once. */
-export interface Batch {
-  send(statement: NativeStatement): Promise<NativeResult>
-  commit(): Promise<void>
-  rollback(): Promise<void>
-}
-
 /** What Control's Prisma client needs of a store: its connections, retries and errors. */
 export interface Connection {
   readonly dialect: 'postgres' | 'sqlite'
   send(statement: NativeStatement): Promise<NativeResult>
-  begin(): Promise<Batch>
 }
 
 /** A piece of portable SQL with its values, so that statements can be put together without counting `?`. */

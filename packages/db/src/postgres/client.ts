@@ -1,7 +1,7 @@
-import { OncueError } from '@oncue/core'
+import type { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
-import type { Batch, NativeResult } from '../portable/sql.ts'
+import type { NativeResult } from '../portable/sql.ts'
 import type { Row, Steps } from '../queue/transaction.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
 import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'
@@ -97,10 +97,19 @@ export class PostgresClient {
 
   /** For work that looks at what it got before it writes on. Repeated only when it was rolled back. */
   inTransaction<T>(work: (send: Send, client: pg.ClientBase) => Promise<T>): Promise<T> {
-    const run = transact((client) => {
-      const send: Send = (query) => client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
-      return work(send, client)
-    })
+    const run = async (client: pg.PoolClient) => {
+      await client.query('begin isolation level read committed')
+      try {
+        const send: Send = (query) =>
+          client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
+        const result = await work(send, client)
+        await client.query('commit')
+        return result
+      } catch (error) {
+        await client.query('rollback').catch(() => {})
+        throw error
+      }
+    }
     return this.#retried(() => this.#run(run), wasNotWritten)
   }
 
@@ -109,39 +118,6 @@ export class PostgresClient {
     const isRead = /^\s*select\b/i.test(query.text)
     const attempt = () => this.#run((client) => this.#sendNative(client, query))
     return this.#retried(attempt, isRead ? undefined : wasNotWritten)
-  }
-
-  /** A transaction whose statements come one by one. It is not repeated. */
-  begin(): Promise<Batch> {
-    return new Promise((resolve, reject) => {
-      let isGiven = false
-      let failure: unknown = new OncueError('DATABASE_CONFLICT', 'Postgres: the transaction was rolled back')
-      const over = this.#run(
-        transact((client) => {
-          // What is repeated for a connection that has become useless has no caller any more.
-          if (isGiven) throw failure
-          isGiven = true
-          return new Promise<void>((commit, rollBack) => {
-            resolve({
-              send: ({ text, values }) =>
-                this.#sendNative(client, { text, values: [...values] }).catch((error) => {
-                  failure = error
-                  throw toOncueError(error)
-                }),
-              commit: () => {
-                commit()
-                return over.catch((error) => Promise.reject(toOncueError(error)))
-              },
-              rollback: () => {
-                rollBack(failure)
-                return over.catch(() => {})
-              },
-            })
-          })
-        }),
-      )
-      over.catch((error) => reject(toOncueError(error)))
-    })
   }
 
   /** Steps as one transaction. Repeated from the first when it was rolled back. */
@@ -256,20 +232,6 @@ export class PostgresClient {
     return isNamed
       ? { ...query, name: this.rename(name), text: this.rename(text) }
       : { ...query, text: this.rename(text) }
-  }
-}
-
-function transact<T>(work: (client: pg.PoolClient) => Promise<T>): (client: pg.PoolClient) => Promise<T> {
-  return async (client) => {
-    await client.query('begin isolation level read committed')
-    try {
-      const result = await work(client)
-      await client.query('commit')
-      return result
-    } catch (error) {
-      await client.query('rollback').catch(() => {})
-      throw error
-    }
   }
 }
 

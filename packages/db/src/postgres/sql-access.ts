@@ -50,7 +50,6 @@ export function postgresConnection(client: PostgresClient): Connection {
   return {
     dialect: 'postgres',
     send: (statement) => client.native({ text: statement.text, values: [...statement.values] }),
-    begin: () => client.begin(),
   }
 }
 

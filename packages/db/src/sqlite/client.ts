@@ -8,7 +8,6 @@ type Task = {
   readonly resolve: (value: never) => void
   readonly reject: (e: unknown) => void
 }
-type EndHold = (end: 'COMMIT' | 'ROLLBACK') => void
 type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** For how long another process may hold the file before a write gives up. */
@@ -59,11 +58,6 @@ export class SqliteWriter {
   /** Whether the next turn gives each task a savepoint. */
   #apart = false
   #busySince: number | undefined
-  #holders: { resolve(end: EndHold): void; reject(e: unknown): void }[] = []
-  /** A transaction is open across turns of the event loop. */
-  #isHeld = false
-  /** Tasks and holders take turns, so that neither keeps the other waiting. */
-  #isHoldersTurn = false
 
   constructor(db: Database, runtime: Runtime = systemRuntime) {
     this.runtime = runtime
@@ -79,33 +73,9 @@ export class SqliteWriter {
     })
   }
 
-  /**
-   * Opens a transaction for statements that come one by one; other writes wait until the returned function ends
-   * it. Only for statements that follow each other at once: every process that uses the file waits meanwhile.
-   */
-  hold(): Promise<EndHold> {
-    return new Promise((resolve, reject) => {
-      this.#holders.push({ resolve, reject })
-      this.#schedule()
-    })
-  }
-
-  #release(end: 'COMMIT' | 'ROLLBACK'): void {
-    try {
-      // After some errors, such as a full disk, SQLite has rolled back by itself.
-      if (end === 'COMMIT' || this.#db.inTransaction) this.#db.exec(end)
-    } catch (error) {
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
-      throw toOncueError(error)
-    } finally {
-      this.#isHeld = false
-      this.#scheduleRest()
-    }
-  }
-
   /** Resolves when everything that waits has been written or refused. */
   async idle(): Promise<void> {
-    if (this.#waiting.length > 0 || this.#isHeld) await this.write(() => undefined)
+    if (this.#waiting.length > 0) await this.write(() => undefined)
   }
 
   #schedule(delayMs = 0): void {
@@ -119,7 +89,6 @@ export class SqliteWriter {
   }
 
   #flush(): void {
-    if (this.#isHeld) return
     try {
       this.#begin.run()
     } catch (error) {
@@ -127,13 +96,6 @@ export class SqliteWriter {
       return
     }
     this.#busySince = undefined
-    const holder = this.#isHoldersTurn || this.#waiting.length === 0 ? this.#holders.shift() : undefined
-    this.#isHoldersTurn = !holder
-    if (holder) {
-      this.#isHeld = true
-      holder.resolve((end) => this.#release(end))
-      return
-    }
     const tasks = this.#waiting
     const apart = this.#apart
     this.#waiting = []
@@ -159,11 +121,7 @@ export class SqliteWriter {
         this.#flush()
       }
     }
-    this.#scheduleRest()
-  }
-
-  #scheduleRest(): void {
-    if (this.#waiting.length > 0 || this.#holders.length > 0) this.#schedule()
+    if (this.#waiting.length > 0) this.#schedule()
   }
 
   #runApart(task: Task): Outcome {
@@ -183,7 +141,7 @@ export class SqliteWriter {
     this.#busySince ??= this.runtime.monotonic()
     if (error.code !== 'DATABASE_BUSY' || this.runtime.monotonic() - this.#busySince > BUSY_LIMIT_MS) {
       this.#busySince = undefined
-      for (const task of [...this.#waiting.splice(0), ...this.#holders.splice(0)]) task.reject(error)
+      for (const task of this.#waiting.splice(0)) task.reject(error)
       return
     }
     this.#schedule(backoff(0, BUSY_WRITER, this.runtime))

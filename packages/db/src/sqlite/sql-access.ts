@@ -71,20 +71,6 @@ export function sqliteConnection(reader: Database, writerDb: Database, writer: S
         throw toOncueError(error)
       }
     },
-    async begin() {
-      const end = await writer.hold()
-      return {
-        async send(statement) {
-          try {
-            return send(writerDb, statement)
-          } catch (error) {
-            throw toOncueError(error)
-          }
-        },
-        commit: async () => end('COMMIT'),
-        rollback: async () => end('ROLLBACK'),
-      }
-    },
   }
 }
 

@@ -1,0 +1,44 @@
+import { encodeJson } from '@oncue/core/internal'
+import { assertBy } from './audit.ts'
+import type { PortableStatement, Sql } from './sql.ts'
+
+type SettingChange = {
+  readonly set?: Readonly<Record<string, unknown>> | undefined
+  /** Keys to take away. */
+  readonly reset?: readonly string[] | undefined
+  readonly by?: string | undefined
+}
+
+/** What an admin changed at run time. What the keys and values mean is the API's business. */
+export interface SettingStore {
+  /** All of it, or nothing. */
+  change(change: SettingChange): Promise<void>
+}
+
+/** One transaction, so it belongs to the Store; Control lists what is set. */
+export function createSettings(sql: Sql): SettingStore {
+  return {
+    async change({ set = {}, reset = [], by }) {
+      assertBy(by)
+      const now = await sql.now()
+      const changes: [string, PortableStatement][] = [
+        ...reset.map((key): [string, PortableStatement] => [
+          key,
+          { text: 'delete from {settings} where key = ?', values: [key] },
+        ]),
+        ...Object.entries(set).map(([key, value]): [string, PortableStatement] => [
+          key,
+          {
+            text: `insert into {settings} (key, value, updated, updated_by) values (?, ?, ?, ?)
+              on conflict (key) do update set
+                value = excluded.value, updated = excluded.updated, updated_by = excluded.updated_by`,
+            values: [key, encodeJson(value, 'payload'), now, by ?? null],
+          },
+        ]),
+      ]
+      // In one order, so that two changes do not wait for each other.
+      const statements = changes.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, statement]) => statement)
+      if (statements.length > 0) await sql.run(...statements)
+    },
+  }
+}
