@@ -5,14 +5,14 @@ import { Bench, type Dialect } from './harness.ts'
 import { type Known, Life, QUEUES, TOPICS } from './life.ts'
 import { Random } from './random.ts'
 
-const SEEDS = [1, 2, 3, 4]
+const ROUNDS = [1, 2, 3, 4]
 const WALKS = 8
 
 export function describePaging(dialect: Dialect): void {
   describe('paging', () => {
     const bench = new Bench(dialect)
 
-    it.each(SEEDS)(
+    it.each(ROUNDS)(
       'by cursor skips nothing and shows nothing twice while jobs come, finish, return and go (seed %i)',
       async (seed) => {
         const store = await bench.openWithClock()
@@ -48,7 +48,7 @@ export function describePaging(dialect: Dialect): void {
       },
     )
 
-    it.each(SEEDS)(
+    it.each(ROUNDS)(
       'shows every job that matches, by cursor and by offset, and knows how many (seed %i)',
       async (seed) => {
         const store = await bench.openWithClock()
