@@ -100,7 +100,7 @@ function stoppedQueues(queues: readonly QueueOverview[]): Finding {
   const stopped = queues.filter(({ paused, limit }) => paused || limit?.maxRunning === 0)
   if (stopped.length === 0) return ok('paused', 'no queue is')
   const names = stopped.map(({ queue, waiting, paused }) => {
-    const why = paused ? `by ${plain(paused.by ?? 'somebody')}` : 'none may start'
+    const why = paused ? `by ${plain(paused.by ?? 'unknown')}` : 'none may start'
     const alerts =
       queue === INTERNAL_QUEUE ? `; no alert is sent while it is ${paused ? 'paused' : 'limited to 0'}` : ''
     return `${plain(queue)} (${why}, ${waiting} waiting${alerts})`

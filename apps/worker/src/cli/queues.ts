@@ -81,7 +81,7 @@ const TITLES = ['QUEUE', '>WAITING', '>SCHEDULED', '>RUNNING', '>BLOCKED', '>HEL
 
 function toRow(row: QueueOverview, now: Date): string[] {
   const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.held]
-  const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'somebody')}`)
+  const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}`)
   return [
     plain(row.queue),
     ...numbers.map((number) => number.toLocaleString('en-US')),

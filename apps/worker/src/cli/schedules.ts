@@ -112,7 +112,7 @@ function toRow(row: ScheduleRow, now: Date): string[] {
     row.cron,
     row.timezone,
     plain(row.topic),
-    row.paused ? styled('yellow', `paused by ${plain(row.paused.by ?? 'somebody')}`) : next,
+    row.paused ? styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}`) : next,
     formatTime(row.lastAt),
     row.missed,
     row.service === null ? row.source : `${row.source} of ${plain(row.service)}`,
