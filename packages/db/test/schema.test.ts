@@ -196,6 +196,10 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
   test('and each has its own ledger: what is not installed is not there', async () => {
     await migrate(database.url, { schema: 'billing' })
     await expect(openStore(database.url)).rejects.toMatchObject({ code: 'MIGRATION_NEEDED' })
+    await expect(openStore(database.url, { schema: 'missing' })).rejects.toMatchObject({
+      code: 'MIGRATION_NEEDED',
+      hint: 'Run `npx oncue-migrate --schema missing` against this database.',
+    })
     const { migrations } = await migrationStatus(database.url)
     expect(migrations.every(({ state }) => state === 'pending')).toBe(true)
     const store = await open('billing', { migrate: false })

@@ -198,8 +198,14 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
     const schema = toSchema(options.schema)
-    const where = schema === DEFAULT_SCHEMA ? 'The database' : `The schema ${schema}`
-    throw new OncueError('MIGRATION_NEEDED', `${where} lacks ${list(pending)}`, { details: { pending } })
+    const message = `lacks ${list(pending)}`
+    const details = { pending }
+    if (schema === DEFAULT_SCHEMA)
+      throw new OncueError('MIGRATION_NEEDED', `The database ${message}`, { details })
+    throw new OncueError('MIGRATION_NEEDED', `The schema ${schema} ${message}`, {
+      details,
+      hint: `Run \`npx oncue-migrate --schema ${schema}\` against this database.`,
+    })
   }
   return named('newer')
 }
