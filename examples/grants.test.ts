@@ -4,11 +4,11 @@ import { createQueue, openStore, type Store } from '@oncue/db'
 import {
   connectPostgres,
   createPostgresDatabase,
+  openPool,
   type PostgresSession,
   type TestDatabase,
 } from '@oncue/db/testing'
 import { silentLogger, startWorker } from '@oncue/worker'
-import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { blocksOf } from './markdown.ts'
@@ -67,7 +67,7 @@ describe('the grants of docs/guides/production.md', () => {
     }))
 
   test('are enough for a producer: keys that are free, held or replaced, and parents', async () => {
-    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const pool = openPool({ connectionString: as('oncue_producer'), max: 1 })
     const queue = createQueue({ pool, jobs })
     const unique = { key: 'a', onConflict: 'replace' } as const
     const big = 'x'.repeat(5_000)
@@ -94,7 +94,7 @@ describe('the grants of docs/guides/production.md', () => {
       const error = { class: 'Error', message: 'no', fingerprint: 'no' }
       await store.settle(claimed.map(({ id, run }) => ({ id, run, kind: 'fail', error })))
     })
-    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const pool = openPool({ connectionString: as('oncue_producer'), max: 1 })
     const queue = createQueue({ pool, jobs })
     const big = 'x'.repeat(5_000)
     const children: string[] = []
@@ -117,7 +117,7 @@ describe('the grants of docs/guides/production.md', () => {
   })
 
   test('are enough for a producer that enqueues by SQL', async () => {
-    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const pool = openPool({ connectionString: as('oncue_producer'), max: 1 })
     const enqueue = 'select oncue.enqueue($1, $2, $3) as id'
     const options = { unique: { key: 'a', onConflict: 'replace' }, idempotencyKey: 'i', meta: { a: 1 } }
     const first = await pool.query(enqueue, ['report', JSON.stringify('x'.repeat(5_000)), options])
@@ -134,7 +134,7 @@ describe('the grants of docs/guides/production.md', () => {
     await owner.query(`revoke all on all tables in schema oncue from ${role}`)
     await owner.query(`grant insert on oncue.jobs, oncue.payloads, oncue.job_meta to ${role}`)
     await owner.query(`grant select on oncue.jobs to ${role}`)
-    const pool = new pg.Pool({ connectionString: as('oncue_producer'), max: 1 })
+    const pool = openPool({ connectionString: as('oncue_producer'), max: 1 })
     const queue = createQueue({ pool, jobs })
     await queue.enqueue('report', 'x'.repeat(5_000), { meta: { a: 1 }, concurrencyKey: 'k' })
     await queue.enqueue('report', null)

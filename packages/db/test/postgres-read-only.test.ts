@@ -1,9 +1,9 @@
-import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { aJob, claiming, newWorkerId } from './conformance/harness.ts'
 import { type PostgresServer, startPostgres } from './support/index.ts'
+import { openPool } from './support/postgres-pool.ts'
 import { withClient } from './support/postgres-transactions.ts'
 
 const POLL = { timeout: 30_000 }
@@ -57,9 +57,7 @@ describe('connections to a server that has become read-only', () => {
   })
 
   it('are replaced one by one in a pool of the caller', async () => {
-    const pool = new pg.Pool({ connectionString: server.url, max: 2 })
-    // The pool may still be closing its connections when the server stops.
-    pool.on('connect', (connection) => connection.on('error', () => {}))
+    const pool = openPool({ connectionString: server.url, max: 2 })
     const client = new PostgresClient(pool)
     const ask = { text: 'select 1', values: [] }
     await Promise.all([client.query(ask), client.query(ask)])

@@ -1,6 +1,5 @@
 import { defineJobs, job } from '@oncue/core'
 import { PrismaPg } from '@prisma/adapter-pg'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { PrismaClient } from '../src/generated/postgres/client.ts'
@@ -8,6 +7,7 @@ import { openStore } from '../src/open.ts'
 import { createQueue } from '../src/queue/queue.ts'
 import { describeStore } from './conformance/index.ts'
 import { borrowPostgresDatabase, type PostgresServer, startPostgres } from './support/index.ts'
+import { openPool } from './support/postgres-pool.ts'
 import { transactions, withClient } from './support/postgres-transactions.ts'
 
 /** Everything that changes what comes back, or how transactions see each other, is set to something unusual. */
@@ -33,7 +33,7 @@ describe('on a server with another time zone, date style and isolation', () => {
 
   it('a job that came through a pool or a Prisma of the caller is due when it says', async () => {
     const database = await borrowPostgresDatabase(server.url)
-    const pool = new pg.Pool({ connectionString: database.url })
+    const pool = openPool({ connectionString: database.url })
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
     const store = await openStore(database.url)
     const jobs = defineJobs({ mail: job({ input: z.object({}) }) })

@@ -20,6 +20,7 @@ import {
   createSqliteDatabase,
   type TestDatabase,
 } from './support/index.ts'
+import { openPool } from './support/postgres-pool.ts'
 import { hosts, jobs, type Service } from './support/queue-hosts.ts'
 
 class Rollback extends Error {}
@@ -156,7 +157,7 @@ describe('on Postgres', () => {
   let pool: pg.Pool
   beforeEach(async () => {
     database = await createPostgresDatabase(inject('postgresUrl'))
-    pool = new pg.Pool({ connectionString: database.url, max: 1 })
+    pool = openPool({ connectionString: database.url, max: 1 })
   })
   afterEach(async () => {
     await pool.end()
@@ -324,7 +325,7 @@ describe('createQueue with a client of pg as its pool', () => {
   })
 
   test('is refused at once: a client of a pool', async () => {
-    const pool = new pg.Pool({ connectionString: inject('postgresUrl') })
+    const pool = openPool({ connectionString: inject('postgresUrl') })
     const client = await pool.connect()
     try {
       // @ts-expect-error a client is no pool

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isOncueError } from '@oncue/core'
 import Database from 'better-sqlite3'
-import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { openControl } from '../src/control/index.ts'
 import { diagnose } from '../src/diagnose.ts'
@@ -20,6 +19,7 @@ import {
   describeCatalog,
   type TestDatabase,
 } from './support/index.ts'
+import { openPool } from './support/postgres-pool.ts'
 import { withClient } from './support/postgres-transactions.ts'
 import { hosts, jobs } from './support/queue-hosts.ts'
 
@@ -376,8 +376,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
 describe('one pool for two installations on Postgres', () => {
   test('prepares the statements of both', async () => {
     const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
-    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
-    pool.on('connect', (client) => client.on('error', () => {}))
+    const pool = openPool({ connectionString: database.url, max: 1 })
     try {
       const ids: string[] = []
       for (const schema of ['oncue', 'billing']) {

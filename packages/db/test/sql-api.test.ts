@@ -8,6 +8,7 @@ import { openStore } from '../src/open.ts'
 import { createQueue } from '../src/queue/queue.ts'
 import type { Store } from '../src/store.ts'
 import { createEmptyPostgresDatabase, createPostgresDatabase, type TestDatabase } from './support/index.ts'
+import { openPool } from './support/postgres-pool.ts'
 
 let database: TestDatabase
 let client: pg.Client
@@ -297,7 +298,7 @@ describe('with several builds installed', () => {
     await migrate(empty.url, {
       functions: buildFunctions({ ...sources, tend: `${sources.tend}-- Another.\n` }),
     })
-    const pool = new pg.Pool({ connectionString: empty.url, max: 1 })
+    const pool = openPool({ connectionString: empty.url, max: 1 })
     const queue = createQueue({ pool, jobs: defineJobs({ report: job({ input: z.null() }) }) })
     const first = await queue.enqueue('report', null, { unique: { key: 'a' }, meta: { a: 1 } })
     expect(await queue.enqueue('report', null, { unique: { key: 'a' } })).toBe(first)

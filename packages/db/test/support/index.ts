@@ -9,6 +9,7 @@ export {
   createPostgresDatabase,
 } from './postgres-database.ts'
 export { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
+export { openPool } from './postgres-pool.ts'
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts'
 export { connectPostgres, type PostgresSession } from './postgres-session.ts'
 export { createEmptySqliteDatabase, createSqliteDatabase } from './sqlite-database.ts'

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { PrismaClient } from '../../src/generated/postgres/client.ts'
 import { fromDrizzle, fromKysely } from '../../src/queue/query-builders.ts'
 import type { TransactionKind } from '../conformance/index.ts'
+import { openPool } from './postgres-pool.ts'
 
 export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(url)
@@ -49,7 +50,7 @@ export const transactions: TransactionKind[] = [
   {
     name: 'Kysely',
     async run(url, body) {
-      const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) })
+      const dialect = new PostgresDialect({ pool: openPool({ connectionString: url }) })
       await using db = new Kysely<object>({ dialect, plugins: [new CamelCasePlugin()] })
       await db.transaction().execute((trx) => body(fromKysely(trx, CompiledQuery)))
     },

@@ -6,7 +6,6 @@ import { sql } from 'drizzle-orm'
 import { drizzle as drizzleOnSqlite } from 'drizzle-orm/better-sqlite3'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
-import pg from 'pg'
 import { z } from 'zod'
 import { PrismaClient } from '../../src/generated/postgres/client.ts'
 import { PrismaClient as SqlitePrismaClient } from '../../src/generated/sqlite/client.ts'
@@ -14,6 +13,7 @@ import { fromDrizzle, fromKysely } from '../../src/queue/query-builders.ts'
 import { createQueue, type Queue } from '../../src/queue/queue.ts'
 import type { Transaction } from '../../src/queue/transaction.ts'
 import { sqliteFile } from '../../src/url.ts'
+import { openPool } from './postgres-pool.ts'
 
 export const jobs = defineJobs({
   check_payment: job({ input: z.object({ orderId: z.string() }), queue: 'high', retry: { max: 5 } }),
@@ -35,12 +35,7 @@ interface Host {
 }
 
 /** With one connection, whoever needs a second inside a transaction waits for ever. */
-function onlyOne(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5_000 })
-  // `end()` does not wait until a connection is closed, and dropping the database cuts it.
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
-}
+const onlyOne = (url: string) => openPool({ connectionString: url, max: 1, connectionTimeoutMillis: 5_000 })
 const connect = (url: string) => new Database(sqliteFile(url))
 
 export const hosts: readonly Host[] = [
