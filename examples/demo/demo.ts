@@ -8,7 +8,7 @@ import {
   type WorkerOptions,
 } from '@oncue/worker'
 import { readLoad } from '../../apps/api/src/health/facts.ts'
-import { lookAt } from '../../apps/api/src/health/looks.ts'
+import { lookAt } from '../../apps/api/src/health/gauge-samples.ts'
 import { fastForward, type Pace, realTime } from './pace.ts'
 import { Services } from './services.ts'
 import { SLOTS, sendTraffic } from './traffic.ts'

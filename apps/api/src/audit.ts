@@ -1,7 +1,7 @@
 import type { NewAuditEntry, Store } from '@oncue/db'
-import { Batcher } from './batcher.ts'
 import type { ApiContext } from './context.ts'
-import type { Note } from './operation.ts'
+import { Batcher } from './enqueue/batcher.ts'
+import type { Note } from './procedures/procedure.ts'
 
 /** Who did what, from where. Written before the caller has its answer; those of one moment in one insert. */
 export class Audit {

@@ -6,11 +6,11 @@ import type { Auth, Principal } from './auth/principal.ts'
 import type { LiveSettings } from './auth/settings.ts'
 import type { BulkRunner } from './bulk/runner.ts'
 import type { Delivery } from './delivery/delivery.ts'
-import type { Enqueuer } from './enqueuer.ts'
+import type { Enqueuer } from './enqueue/enqueuer.ts'
+import type { PayloadValidation } from './enqueue/payload-validation.ts'
 import type { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
-import type { PayloadValidation } from './payload-validation.ts'
-import type { SearchBudget } from './search-budget.ts'
+import type { SearchBudget } from './procedures/search-budget.ts'
 
 /** What lives as long as the process. */
 export interface Services {

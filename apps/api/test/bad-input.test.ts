@@ -1,8 +1,6 @@
 import type { ErrorCode } from '@oncue/core'
 import superjson from 'superjson'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PROCEDURE_CALLS } from './calls.ts'
-import { DIALECTS } from './harness.ts'
 import {
   accessRows,
   anotherType,
@@ -15,8 +13,10 @@ import {
   TRICKS,
   WRONG_FIELD,
   WRONG_TEXT,
-} from './refusals.ts'
-import { PROCEDURES, type Sending, World } from './world.ts'
+} from './bad-input-cases.ts'
+import { PROCEDURE_CALLS } from './calls.ts'
+import { DIALECTS } from './harness.ts'
+import { PROCEDURES, type Sending, World } from './test-server.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,8 +1,8 @@
 import superjson from 'superjson'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectRefused, type Row, TRICKS } from './bad-input-cases.ts'
 import { DIALECTS } from './harness.ts'
-import { expectRefused, type Row, TRICKS } from './refusals.ts'
-import { type Answer, type Sending, World } from './world.ts'
+import { type Answer, type Sending, World } from './test-server.ts'
 
 describe.each(DIALECTS)('bad payloads and pages on %s', (dialect) => {
   let world: World

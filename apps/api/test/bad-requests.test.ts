@@ -1,9 +1,7 @@
 import { newJobId } from '@oncue/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROUTES } from '../src/rest/routes.ts'
-import { createServer } from '../src/server.ts'
-import { ROUTE_CALLS } from './calls.ts'
-import { DIALECTS } from './harness.ts'
+import { ROUTES } from '../src/http/rest/routes.ts'
+import { createServer } from '../src/http/server.ts'
 import {
   accessRows,
   anotherType,
@@ -15,8 +13,10 @@ import {
   TRICKS,
   WRONG_FIELD,
   WRONG_TEXT,
-} from './refusals.ts'
-import { World } from './world.ts'
+} from './bad-input-cases.ts'
+import { ROUTE_CALLS } from './calls.ts'
+import { DIALECTS } from './harness.ts'
+import { World } from './test-server.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Access } from '../src/operation.ts'
-import type { World } from './world.ts'
+import type { Access } from '../src/procedures/procedure.ts'
+import type { World } from './test-server.ts'
 
 export interface ProcedureCall {
   readonly access: Access

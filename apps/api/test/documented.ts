@@ -1,8 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'vitest'
-import { openApiDocument } from '../src/rest/openapi.ts'
-import type { Answer } from './world.ts'
+import { openApiDocument } from '../src/http/rest/openapi.ts'
+import type { Answer } from './test-server.ts'
 
 interface Documented {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>

@@ -1,11 +1,11 @@
 import { request as httpRequest } from 'node:http'
 import { encodeDates } from '@oncue/core/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROUTES } from '../src/rest/routes.ts'
+import { ROUTES } from '../src/http/rest/routes.ts'
+import { fieldsOf, replaced, TRICKS } from './bad-input-cases.ts'
 import { PROCEDURE_CALLS, ROUTE_CALLS } from './calls.ts'
 import { DIALECTS } from './harness.ts'
-import { fieldsOf, replaced, TRICKS } from './refusals.ts'
-import { PEOPLE, type Person, PROCEDURES, World } from './world.ts'
+import { PEOPLE, type Person, PROCEDURES, World } from './test-server.ts'
 
 /** The same requests each time; another start value finds others. */
 const START = 20_260_108

@@ -1,11 +1,11 @@
 import type { AccessRule } from '@oncue/core/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LiveSettings } from '../src/auth/settings.ts'
-import { ROUTES } from '../src/rest/routes.ts'
+import { ROUTES } from '../src/http/rest/routes.ts'
+import { WRONG_FIELD } from './bad-input-cases.ts'
 import { PROCEDURE_CALLS, ROUTE_CALLS } from './calls.ts'
 import { DIALECTS } from './harness.ts'
-import { WRONG_FIELD } from './refusals.ts'
-import { type Answer, OPEN, PEOPLE, type Person, PROCEDURES, World } from './world.ts'
+import { type Answer, OPEN, PEOPLE, type Person, PROCEDURES, World } from './test-server.ts'
 
 /** Who may do what while nobody has changed a rule. Written out here, so that it cannot follow a mistake in the code. */
 const MAY: Record<string, readonly Person[]> = {

@@ -1,8 +1,8 @@
 import { newJobId } from '@oncue/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROUTES } from '../src/rest/routes.ts'
+import { ROUTES } from '../src/http/rest/routes.ts'
 import { ROUTE_CALLS } from './calls.ts'
-import { type Answer, type Sending, World } from './world.ts'
+import { type Answer, type Sending, World } from './test-server.ts'
 
 /** `World.send` compares every answer with the document; this is what makes each route give many of them. */
 describe('answers of REST are as the document says', () => {

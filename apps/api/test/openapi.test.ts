@@ -1,8 +1,8 @@
 import { ERRORS } from '@oncue/core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
-import { openApiDocument } from '../src/rest/openapi.ts'
-import { ROUTES } from '../src/rest/routes.ts'
+import { openApiDocument } from '../src/http/rest/openapi.ts'
+import { ROUTES } from '../src/http/rest/routes.ts'
 
 const document = openApiDocument()
 

@@ -2,10 +2,10 @@ import { newJobId, prepareJob } from '@oncue/core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openApiDocument } from '../src/rest/openapi.ts'
+import { openApiDocument } from '../src/http/rest/openapi.ts'
 import { ROUTE_CALLS } from './calls.ts'
 import { DIALECTS } from './harness.ts'
-import { type Answer, type Sending, World } from './world.ts'
+import { type Answer, type Sending, World } from './test-server.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import superjson from 'superjson'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createServer } from '../src/server.ts'
-import { transformer } from '../src/transformer.ts'
-import { OPEN, PROCEDURES, World } from './world.ts'
+import { createServer } from '../src/http/server.ts'
+import { transformer } from '../src/http/transformer.ts'
+import { OPEN, PROCEDURES, World } from './test-server.ts'
 
 /** Values marked as each of the types that superjson knows; those that are refused, whoever sends them. */
 const STRANGE: Readonly<Record<string, { json: unknown; meta: object }>> = {

@@ -4,8 +4,8 @@ import { openStore, type Store } from '@oncue/db'
 import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
+import { createPayloadValidation, type PayloadValidation } from '../src/enqueue/payload-validation.ts'
 import { silentLogger } from '../src/log.ts'
-import { createPayloadValidation, type PayloadValidation } from '../src/payload-validation.ts'
 
 const input = z.strictObject({
   userId: z.string().min(2),

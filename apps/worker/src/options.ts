@@ -15,9 +15,9 @@ import {
 } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement, Store } from '@oncue/db'
 import { z } from 'zod'
-import { createLogger, type Logger } from './log.ts'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
-import type { Middleware } from './middleware.ts'
+import { createLogger, type Logger } from './observability/log.ts'
+import type { Middleware } from './run/middleware.ts'
 import { defaultService, serviceSchema } from './service.ts'
 
 /**

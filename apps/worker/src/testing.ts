@@ -13,10 +13,10 @@ import {
 } from '@oncue/core'
 import { parseResult, type Registry, unknownTopic } from '@oncue/core/internal'
 import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
-import { createExecutor, type Executor } from './executor.ts'
-import { type Logger, silentLogger } from './log.ts'
+import { type Logger, silentLogger } from './observability/log.ts'
+import { asWritten, reportEnd } from './observability/report.ts'
 import { toSettings, type WorkerOptions } from './options.ts'
-import { asWritten, reportEnd } from './report.ts'
+import { createExecutor, type Executor } from './run/executor.ts'
 
 /** Long enough for any test; its clock moves only when it is told to. */
 const LEASE_MS = 86_400_000

@@ -2,8 +2,8 @@ import { defineJobs, defineWorkers, type JobContext, job, OncueError, Snooze } f
 import type { JobEvent, Store } from '@oncue/db'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import type { Run } from '../src/executor.ts'
-import type { Logger } from '../src/log.ts'
+import type { Logger } from '../src/observability/log.ts'
+import type { Run } from '../src/run/executor.ts'
 import { Execution } from './execution.ts'
 import { describeBoth, Gate, until } from './harness.ts'
 

@@ -3,7 +3,7 @@ import { type EnqueueOptions, type PlainWorkers, prepareJob, type Workers } from
 import { toRegistry } from '@oncue/core/internal'
 import type { JobDetails, Store } from '@oncue/db'
 import { onTestFinished } from 'vitest'
-import { createExecutor, type Executor, type ExecutorOptions, type Run } from '../src/executor.ts'
+import { createExecutor, type Executor, type ExecutorOptions, type Run } from '../src/run/executor.ts'
 import { type Bench, TestLog } from './harness.ts'
 
 export const START = Date.UTC(2026, 0, 1)

@@ -2,7 +2,7 @@ import { defineJobs, defineWorkers, isOncueError, job, type OncueError, Permanen
 import type { JobDetails } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Middleware } from '../src/middleware.ts'
+import type { Middleware } from '../src/run/middleware.ts'
 import { Execution } from './execution.ts'
 import { describeBoth, Gate, until } from './harness.ts'
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
 import { toRegistry } from '@oncue/core/internal'
 import { openStore } from '@oncue/db'
-import { createExecutor } from '../src/executor.ts'
-import { silentLogger } from '../src/log.ts'
+import { silentLogger } from '../src/observability/log.ts'
+import { createExecutor } from '../src/run/executor.ts'
 import { workers } from './isolated-jobs.ts'
 
 // A process with an isolated run that never ends. Tells the id of the child process.

@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 import type { JobContext } from '@oncue/core'
 import { connectPostgres } from '@oncue/db/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { ENDED, GONE, LeaseLedger, RUNNING, WAITING } from '../src/lease-ledger.ts'
-import { Watchdog } from '../src/watchdog.ts'
+import { ENDED, GONE, LeaseLedger, RUNNING, WAITING } from '../src/lease/ledger.ts'
+import { Watchdog } from '../src/lease/watchdog.ts'
 import { describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
 
 describeBoth('a lease', (bench) => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 /** In a process of its own: the log writes to file descriptor 1. */
 async function printed(options: object): Promise<string> {
   const program = `
-    import { createLogger } from ${JSON.stringify(new URL('../src/log.ts', import.meta.url).href)}
+    import { createLogger } from ${JSON.stringify(new URL('../src/observability/log.ts', import.meta.url).href)}
     const log = createLogger(${JSON.stringify(options)}).child({ worker: 'w1' })
     log.debug({}, 'details')
     log.info({ job: 'j1' }, 'started')

@@ -1,6 +1,6 @@
 /** Loads the modules of its arguments from the folder in the first, and prints what came of it. */
 import { toRegistry } from '@oncue/core/internal'
-import { loadModules } from '../src/modules.ts'
+import { loadModules } from '../src/run/modules.ts'
 
 const [folder = '', ...specifiers] = process.argv.slice(2)
 try {

@@ -13,7 +13,7 @@ import { openStore, type Store } from '@oncue/db'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest'
 import { z } from 'zod'
-import type { AbortReason } from '../src/executor.ts'
+import type { AbortReason } from '../src/run/executor.ts'
 import { Execution, START } from './execution.ts'
 import { describeBoth } from './harness.ts'
 

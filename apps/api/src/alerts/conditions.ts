@@ -1,6 +1,6 @@
 import { type AlertKind, FAILURE_MIN_RUNS, FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
 import type { AlertRuleRow } from '@oncue/db'
-import { counted, inPercent, inWords } from '../health/words.ts'
+import { counted, inPercent, inWords } from '../health/format.ts'
 import type { Facts, QueueFacts, Staffing } from './facts.ts'
 
 /**

@@ -2,7 +2,7 @@ import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
 import type { AlertRuleRow, QueueOverview, Store } from '@oncue/db'
 import { Ended, minuteOf } from '../health/ended.ts'
 import { readLoad } from '../health/facts.ts'
-import { Workforce } from '../health/workforce.ts'
+import { Workforce } from '../health/worker-capacity.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { isOncueError } from '@oncue/core'
 import type { ApiContext } from '../context.ts'
-import { networkOf } from '../server/address.ts'
+import { networkOf } from '../http/address.ts'
 
 const WINDOW_MS = 60_000
 /** In a minute, of all addresses together: strangers must not be able to fill the database, or the log. */

@@ -7,7 +7,7 @@ import {
   settingsSchema,
 } from '@oncue/core/wire'
 import type { Control, SettingRow } from '@oncue/db/control'
-import { Remembered } from './remember.ts'
+import { Remembered } from '../ttl-cache.ts'
 
 /** Other processes see a change within this time. */
 const KEEP_MS = 1_000

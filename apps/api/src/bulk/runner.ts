@@ -4,7 +4,7 @@ import { OPERATION_LEAD, type OperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { isOurFault, toOncueError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { paceOf } from './pace.ts'
+import { paceOf } from './batch-rate.ts'
 
 /** How often a process looks for operations that nobody leads. */
 const POLL_MS = 2_000

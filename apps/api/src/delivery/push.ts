@@ -1,7 +1,7 @@
 import { Expo, type ExpoPushMessage } from 'expo-server-sdk'
-import { Batcher } from '../batcher.ts'
+import { Batcher } from '../enqueue/batcher.ts'
+import type { Sent } from './alert-message.ts'
 import { type ExpoOptions, ExpoRefusal, ExpoService, type Fault, type Receipt, type Ticket } from './expo.ts'
-import type { Sent } from './letter.ts'
 import { isLater, type Outcome, outcomeOfSilence } from './outcome.ts'
 
 type Item<What> = { readonly what: What; readonly signal: AbortSignal }

@@ -1,7 +1,7 @@
 import type { ChannelRow, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import type { AddressGuard } from './addresses.ts'
-import type { Letter } from './letter.ts'
+import type { Letter } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
 import type { Push } from './push.ts'
 import { sendToUrl } from './webhook.ts'

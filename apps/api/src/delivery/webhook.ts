@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { ChannelRow } from '@oncue/db'
 import type { AddressGuard } from './addresses.ts'
-import type { Sent } from './letter.ts'
+import type { Sent } from './alert-message.ts'
 import { type Outcome, outcomeOf, outcomeOfSilence } from './outcome.ts'
 import { post } from './post.ts'
 

@@ -10,7 +10,7 @@ import type {
   WorkerRow,
 } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { Remembered } from '../auth/remember.ts'
+import { Remembered } from '../ttl-cache.ts'
 import { lastHour, minuteOf } from './ended.ts'
 
 const MINUTE_MS = 60_000

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Store } from '@oncue/db'
 import type { Logger } from '../log.ts'
 import { readLoad } from './facts.ts'
-import { lookAt } from './looks.ts'
+import { lookAt } from './gauge-samples.ts'
 
 const MINUTE_MS = 60_000
 /** Shorter than the time to the next look: a leader that dies is not missed there. */

@@ -8,11 +8,11 @@ import {
 import type { FailureGroup, QueueOverview } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'
-import { gaugeIn, lookAt, type Spark, sparkOf } from './looks.ts'
+import { gaugeIn, lookAt, type Spark, sparkOf } from './gauge-samples.ts'
 import { FAILURE_MINUTES, stateOf, THROUGHPUT_MINUTES } from './queue-state.ts'
 import { summarize } from './summary.ts'
 import { thresholdsOf } from './thresholds.ts'
-import { Workforce } from './workforce.ts'
+import { Workforce } from './worker-capacity.ts'
 
 const TOP_FAILURES = 5
 /** Enough to recognise it; the group has all of it. */

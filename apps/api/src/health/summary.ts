@@ -1,6 +1,6 @@
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Health, QueueHealth, QueueState } from '@oncue/core/wire'
-import { counted, inPercent, inWords } from './words.ts'
+import { counted, inPercent, inWords } from './format.ts'
 
 export interface Situation {
   readonly now: Date

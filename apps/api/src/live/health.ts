@@ -3,7 +3,7 @@ import type { Services } from '../context.ts'
 import { FactReader } from '../health/facts.ts'
 import { measure } from '../health/measure.ts'
 import { VERSION } from '../version.ts'
-import { Board } from './board.ts'
+import { Board } from './polled-value.ts'
 
 /** The numbers of everything. */
 export class HealthBoard extends Board<Health> {

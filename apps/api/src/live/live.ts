@@ -1,9 +1,9 @@
 import { OncueError } from '@oncue/core'
 import type { OperationRow } from '@oncue/db'
-import { alertBoard, type OpenAlerts } from '../alerts/board.ts'
 import type { Services } from '../context.ts'
-import type { Board } from './board.ts'
+import { alertBoard, type OpenAlerts } from './alerts.ts'
 import { HealthBoard } from './health.ts'
+import type { Board } from './polled-value.ts'
 import { StateHub } from './states.ts'
 
 /** Streams and waits of one caller: far more than a team has screens, far fewer than a loop opens. */

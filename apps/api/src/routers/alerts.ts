@@ -1,5 +1,5 @@
-import * as alerts from '../operations/alerts.ts'
-import { mutation, query, router, subscription } from '../trpc.ts'
+import { mutation, query, router, subscription } from '../http/trpc.ts'
+import * as alerts from '../procedures/alerts.ts'
 
 export const alertsRouter = router({
   list: query(alerts.list),

@@ -1,4 +1,4 @@
-import * as audit from '../operations/audit.ts'
-import { query, router } from '../trpc.ts'
+import { query, router } from '../http/trpc.ts'
+import * as audit from '../procedures/audit.ts'
 
 export const auditRouter = router({ list: query(audit.list) })

@@ -1,5 +1,5 @@
-import * as channels from '../operations/channels.ts'
-import { mutation, query, router } from '../trpc.ts'
+import { mutation, query, router } from '../http/trpc.ts'
+import * as channels from '../procedures/channels.ts'
 
 export const channelsRouter = router({
   list: query(channels.list),

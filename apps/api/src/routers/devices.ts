@@ -1,6 +1,6 @@
-import * as devices from '../operations/devices.ts'
-import { registerPush, testPush } from '../operations/push.ts'
-import { mutation, query, router } from '../trpc.ts'
+import { mutation, query, router } from '../http/trpc.ts'
+import * as devices from '../procedures/devices.ts'
+import { registerPush, testPush } from '../procedures/push.ts'
 
 export const devicesRouter = router({
   list: query(devices.list),

@@ -1,4 +1,4 @@
-import * as health from '../operations/health.ts'
-import { query, router, subscription } from '../trpc.ts'
+import { query, router, subscription } from '../http/trpc.ts'
+import * as health from '../procedures/health.ts'
 
 export const healthRouter = router({ get: query(health.get), watch: subscription(health.watch) })

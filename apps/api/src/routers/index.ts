@@ -1,4 +1,4 @@
-import { router } from '../trpc.ts'
+import { router } from '../http/trpc.ts'
 import { alertsRouter } from './alerts.ts'
 import { auditRouter } from './audit.ts'
 import { channelsRouter } from './channels.ts'

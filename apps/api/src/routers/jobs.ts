@@ -1,5 +1,5 @@
-import * as jobs from '../operations/jobs.ts'
-import { mutation, query, router, subscription } from '../trpc.ts'
+import { mutation, query, router, subscription } from '../http/trpc.ts'
+import * as jobs from '../procedures/jobs.ts'
 
 export const jobsRouter = router({
   enqueue: mutation(jobs.enqueue),

@@ -1,5 +1,5 @@
-import * as bulk from '../operations/bulk.ts'
-import { mutation, query, router, subscription } from '../trpc.ts'
+import { mutation, query, router, subscription } from '../http/trpc.ts'
+import * as bulk from '../procedures/bulk-operations.ts'
 
 export const operationsRouter = router({
   preview: query(bulk.preview),

@@ -1,5 +1,5 @@
-import * as pairings from '../operations/pairings.ts'
-import { mutation, router } from '../trpc.ts'
+import { mutation, router } from '../http/trpc.ts'
+import * as pairings from '../procedures/pairings.ts'
 
 export const pairingsRouter = router({
   create: mutation(pairings.create),

@@ -1,5 +1,5 @@
-import * as queues from '../operations/queues.ts'
-import { mutation, query, router } from '../trpc.ts'
+import { mutation, query, router } from '../http/trpc.ts'
+import * as queues from '../procedures/queues.ts'
 
 export const queuesRouter = router({
   list: query(queues.list),

@@ -1,5 +1,5 @@
-import * as schedules from '../operations/schedules.ts'
-import { mutation, query, router } from '../trpc.ts'
+import { mutation, query, router } from '../http/trpc.ts'
+import * as schedules from '../procedures/schedules.ts'
 
 export const schedulesRouter = router({
   list: query(schedules.list),

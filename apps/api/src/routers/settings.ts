@@ -1,4 +1,4 @@
-import * as settings from '../operations/settings.ts'
-import { mutation, query, router } from '../trpc.ts'
+import { mutation, query, router } from '../http/trpc.ts'
+import * as settings from '../procedures/settings.ts'
 
 export const settingsRouter = router({ get: query(settings.get), set: mutation(settings.set) })

@@ -1,5 +1,5 @@
-import * as tokens from '../operations/tokens.ts'
-import { mutation, query, router } from '../trpc.ts'
+import { mutation, query, router } from '../http/trpc.ts'
+import * as tokens from '../procedures/tokens.ts'
 
 export const tokensRouter = router({
   list: query(tokens.list),

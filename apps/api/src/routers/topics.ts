@@ -1,4 +1,4 @@
-import * as topics from '../operations/topics.ts'
-import { query, router } from '../trpc.ts'
+import { query, router } from '../http/trpc.ts'
+import * as topics from '../procedures/topics.ts'
 
 export const topicsRouter = router({ list: query(topics.list) })

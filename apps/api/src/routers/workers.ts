@@ -1,4 +1,4 @@
-import * as workers from '../operations/workers.ts'
-import { query, router } from '../trpc.ts'
+import { query, router } from '../http/trpc.ts'
+import * as workers from '../procedures/workers.ts'
 
 export const workersRouter = router({ list: query(workers.list) })

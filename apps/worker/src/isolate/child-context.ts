@@ -1,8 +1,8 @@
 import type { JobContext, JobLog, OncueError, RunningJob } from '@oncue/core'
 import { encodeJson } from '@oncue/core/internal'
 import { forgettable } from '../forgettable.ts'
-import { createJobLog } from '../job-log.ts'
-import { createSteps } from '../steps.ts'
+import { createJobLog } from '../run/job-log.ts'
+import { createSteps } from '../run/steps.ts'
 import type { Called, Calls, Told } from './messages.ts'
 import { packError } from './packed-error.ts'
 

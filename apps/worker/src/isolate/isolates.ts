@@ -1,6 +1,6 @@
 import type { Isolation } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
-import type { RunContext } from '../context.ts'
+import type { RunContext } from '../run/context.ts'
 import { IsolateProcess } from './isolate-process.ts'
 
 /** An isolated run. */

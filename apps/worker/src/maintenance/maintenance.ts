@@ -1,6 +1,6 @@
 import type { Store } from '@oncue/db'
 import { Leader, type Service } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observability/log.ts'
 import { createPruner, type Retention } from './pruner.ts'
 import { createRollUp } from './roll-up.ts'
 import { createTicker } from './schedules.ts'

@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
 import type { PruneRule, Store } from '@oncue/db'
 import { Loop } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observability/log.ts'
 
 /** For how long finished jobs are kept, in milliseconds. `Infinity`: for ever. */
 export interface Retention {

@@ -1,6 +1,6 @@
 import type { Store } from '@oncue/db'
 import { Loop } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observability/log.ts'
 
 /** So many notes in one go mean that more are waiting. */
 const MANY = 1_000

@@ -2,7 +2,7 @@ import type { EnqueueOptions } from '@oncue/core'
 import type { Registry, TopicDescription } from '@oncue/core/internal'
 import type { Schedule, Store, Subscription } from '@oncue/db'
 import { Loop, type Service } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observability/log.ts'
 import { UNNAMED_SERVICE } from '../service.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Store, TopicClash } from '@oncue/db'
 import { Loop, type Service } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observability/log.ts'
 
 /** A worker that started earlier learns of a clash within this time. */
 const EVERY_MS = 60_000

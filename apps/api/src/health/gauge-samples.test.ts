@@ -1,0 +1,72 @@
+import { SPARK_MINUTES } from '@oncue/core/wire'
+import type { Gauge, Look } from '@oncue/db'
+import { describe, expect, it } from 'vitest'
+import { gaugeIn, pointsOf, sparkOf } from './gauge-samples.ts'
+
+const MINUTE = 60_000
+const START = Date.parse('2026-01-01T12:00:00Z')
+const at = (minute: number) => new Date(START + minute * MINUTE)
+const gauge = (waiting: number, workers = 1): Gauge => ({
+  ...{ waiting, running: 0, oldestMs: waiting * 1_000, workers, slots: workers * 10 },
+})
+const look = (minute: number, waiting: number, queues: Record<string, Gauge> = {}, workers = 1): Look => ({
+  minute: at(minute),
+  whole: gauge(waiting, workers),
+  queues: new Map(Object.entries(queues)),
+})
+
+describe('a sparkline', () => {
+  const waitingOf = ({ whole }: Look) => whole.waiting
+
+  it('shows the last minutes, the last of them as it is now', () => {
+    const looks = Array.from({ length: 60 }, (_, n) => look(n, n))
+    const spark = sparkOf(look(59, 1_000), looks)(waitingOf)
+    expect(spark).toHaveLength(SPARK_MINUTES)
+    expect(spark).toEqual([...Array.from({ length: SPARK_MINUTES - 1 }, (_, n) => 30 + n), 1_000])
+  })
+
+  it('goes on with what was known last where nobody looked, and begins with nothing', () => {
+    const spark = sparkOf(look(29, 9), [look(2, 5), look(5, 7)])(waitingOf)
+    expect(spark.slice(0, 8)).toEqual([0, 0, 5, 5, 5, 7, 7, 7])
+    expect(spark.slice(-2)).toEqual([7, 9])
+  })
+
+  it('of a queue is empty where a look has nothing of it', () => {
+    const looks = [look(27, 5, { mail: gauge(5) }), look(28, 5, { media: gauge(5) })]
+    const spark = sparkOf(look(29, 9), looks)((seen) => gaugeIn(seen, 'mail').waiting)
+    expect(spark.slice(-3)).toEqual([5, 0, 0])
+  })
+})
+
+describe('the points of a chart', () => {
+  it('are the minutes themselves, those without a look left out', () => {
+    const points = pointsOf([look(0, 1), look(2, 3)], null, 1)
+    expect(points).toEqual([
+      { minute: at(0), ...gauge(1) },
+      { minute: at(2), ...gauge(3) },
+    ])
+  })
+
+  it('of several minutes are the worst of each: most that waits, fewest workers', () => {
+    const looks = [look(4, 1, {}, 2), look(5, 1, {}, 3), look(6, 9, {}, 3), look(7, 2, {}, 1), look(10, 4)]
+    expect(pointsOf(looks, null, 5)).toEqual([
+      { minute: at(0), ...gauge(1, 2) },
+      { minute: at(5), ...gauge(9, 1) },
+      { minute: at(10), ...gauge(4) },
+    ])
+  })
+
+  it('of a queue do not know its workers while it was empty', () => {
+    const looks = [look(0, 1, { mail: gauge(1, 4) }), look(1, 1), look(2, 1)]
+    const empty = { waiting: 0, running: 0, oldestMs: 0, workers: null, slots: null }
+    expect(pointsOf(looks, 'mail', 1)).toEqual([
+      { minute: at(0), ...gauge(1, 4) },
+      { minute: at(1), ...empty },
+      { minute: at(2), ...empty },
+    ])
+    expect(pointsOf(looks, 'mail', 2)).toEqual([
+      { minute: at(0), ...gauge(1, 4) },
+      { minute: at(2), ...empty },
+    ])
+  })
+})

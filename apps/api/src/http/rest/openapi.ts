@@ -1,0 +1,230 @@
+import { ERRORS, type ErrorCode, jobIdSchema } from '@oncue/core'
+import { errorResponseSchema, exchangePairingRequestSchema, signInRequestSchema } from '@oncue/core/wire'
+import { z } from 'zod'
+import type { Access } from '../../procedures/procedure.ts'
+import type { Route } from './route.ts'
+import { ROUTES } from './routes.ts'
+import { restSignedInSchema } from './shapes.ts'
+
+type Json = Record<string, unknown>
+
+/** What any route may answer with. */
+const COMMON: readonly ErrorCode[] = [
+  'INVALID_INPUT',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'HTTP_DISABLED',
+  'RATE_LIMITED',
+  'JWKS_UNAVAILABLE',
+  'DATABASE_UNAVAILABLE',
+  'DATABASE_BUSY',
+  'INTERNAL',
+]
+/** Also where no body is wanted: one may come all the same. */
+const CHANGE: readonly ErrorCode[] = [
+  'INVALID_JSON',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'PAYLOAD_TOO_LARGE',
+  'DATABASE_FULL',
+]
+
+/** The OpenAPI document: made from the table of routes, so that there is nothing in it that is not so. */
+export function openApiDocument(): Json {
+  const paths: Record<string, Json> = {}
+  for (const route of ROUTES) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+  }
+  paths['/api/session'] = sessionOperations()
+  paths['/api/session/pair'] = {
+    post: signIn('postSessionPair', 'Pair this browser', exchangePairingRequestSchema, ['PAIRING_REFUSED']),
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Oncue',
+      version: '1',
+      description:
+        'A job queue. Requests take camelCase and snake_case names, answers are snake_case. ' +
+        'TypeScript programs use the SDK instead.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }, { session: [] }],
+    tags: [
+      { name: 'jobs', description: 'Jobs of any topic' },
+      { name: 'commands', description: 'Jobs whose topic is `app:command`, by the words of command queues' },
+      { name: 'session', description: 'For browsers: a token becomes a cookie that no script can read' },
+    ],
+    paths,
+    components: {
+      schemas: { Error: toJsonSchema(errorResponseSchema, 'output') },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A token of Oncue, or a JWT' },
+        session: {
+          ...{ type: 'apiKey', in: 'cookie', name: '__Host-oncue_session' },
+          description: 'Over http its name is oncue_session',
+        },
+      },
+    },
+  }
+}
+
+const RIGHTS: Readonly<Record<Access, string>> = {
+  enqueue: 'Needs the right to enqueue.',
+  read: 'Needs the right to read.',
+  act: 'Needs the right to act.',
+  admin: 'Needs the right to admin.',
+  own: 'Needs the right to read; or to enqueue, for a job of a topic and in a queue that the token may enqueue.',
+  anyone: 'Needs no right.',
+}
+
+function operationOf(route: Route): Json {
+  const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
+  return {
+    operationId: operationIdOf(route),
+    summary: route.summary,
+    description: RIGHTS[route.operation.access],
+    tags: [route.path.startsWith('/api/commands') ? 'commands' : 'jobs'],
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': { schema: toJsonSchema(route.body, 'input'), example: route.example },
+        },
+      },
+    }),
+    responses: {
+      ...answersOf(route.responses),
+      ...errorsOf([...COMMON, ...(route.method === 'GET' ? [] : CHANGE), ...route.errors]),
+    },
+  }
+}
+
+/** `postJobsIdRequeue` */
+function operationIdOf({ method, path }: Route): string {
+  const words = path.split(/\W+/).filter((word) => word !== '' && word !== 'api')
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
+/** The only routes that are not in the table: they set cookies. */
+function sessionOperations(): Json {
+  return {
+    post: signIn('postSession', 'Sign in', signInRequestSchema, []),
+    delete: {
+      operationId: 'deleteSession',
+      summary: 'Sign out',
+      tags: ['session'],
+      responses: { ...answersOf({ 204: null }), ...errorsOf([...COMMON, ...CHANGE]) },
+    },
+  }
+}
+
+function signIn(operationId: string, summary: string, body: z.ZodType, errors: readonly ErrorCode[]): Json {
+  return {
+    ...{ operationId, summary, tags: ['session'], security: [] },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: toJsonSchema(body, 'input') } },
+    },
+    responses: {
+      ...answersOf({ 201: restSignedInSchema }),
+      ...errorsOf([...COMMON, ...CHANGE, ...errors]),
+    },
+  }
+}
+
+const pathParameters = ({ path }: Route): Json[] =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: toJsonSchema(jobIdSchema, 'input'),
+  }))
+
+const queryParameters = ({ query }: Route): Json[] =>
+  Object.entries(query).map(([name, field]) => {
+    if (name === 'meta') return META
+    const { description, ...schema } = toJsonSchema(field, 'output')
+    return { name, in: 'query', ...(description !== undefined && { description }), schema }
+  })
+
+/** `?meta.agent_id=a1`: names of its own, which OpenAPI can only say as the fields of an object. */
+const META: Json = {
+  name: 'meta',
+  in: 'query',
+  description:
+    'Fields of the meta of a job, as `meta.<name>=<value>`. 5 and true are a number and a boolean; "5" is a text.',
+  style: 'form',
+  explode: true,
+  schema: {
+    type: 'object',
+    patternProperties: { '^meta\\.': { type: 'string' } },
+    additionalProperties: false,
+  },
+}
+
+const headerParameters = ({ idempotent }: Route): Json[] =>
+  idempotent
+    ? [
+        {
+          name: 'Idempotency-Key',
+          in: 'header',
+          description:
+            'A repeated call within a day answers the job of the first. The same as idempotencyKey.',
+          schema: { type: 'string', minLength: 1, maxLength: 255 },
+        },
+      ]
+    : []
+
+function answersOf(responses: Route['responses']): Json {
+  const answers = Object.entries(responses).map(([status, schema]) => [
+    status,
+    {
+      description: DESCRIPTIONS[status] ?? 'Done',
+      ...(schema && { content: { 'application/json': { schema: toJsonSchema(schema, 'output') } } }),
+    },
+  ])
+  return Object.fromEntries(answers)
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  201: 'Stored',
+  202: 'Accepted',
+  204: 'Done; nothing to tell',
+  207: 'Some of them were refused',
+}
+
+/** One answer for each status, which names the codes that it may bring. */
+function errorsOf(errors: readonly ErrorCode[]): Json {
+  const byStatus = new Map<number, Set<ErrorCode>>()
+  for (const code of errors) {
+    const { http } = ERRORS[code]
+    byStatus.set(http, (byStatus.get(http) ?? new Set()).add(code))
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: [...codes].join(', '),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    ]),
+  )
+}
+
+/** As JSON: dates are texts. */
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema._zod.def.type === 'date')
+        Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
+      // Says nothing that the format does not, at great length.
+      if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+    },
+  })
+  return json
+}

@@ -1,0 +1,132 @@
+import { ERRORS, OncueError } from '@oncue/core'
+import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ApiContext, Services } from '../context.ts'
+import { toPublicError } from '../errors.ts'
+import { authorize, type Operation, perform } from '../procedures/procedure.ts'
+import { appRouter } from '../routers/index.ts'
+import { limitBody, readBodies } from './body.ts'
+import { answerError, logError } from './errors.ts'
+import { type Meta, readInput, toErrorBody, toResultBody } from './trpc.ts'
+
+/** Calls in one request. */
+const MAX_CALLS = 50
+
+interface TrpcRoute {
+  Params: { path: string }
+  Querystring: { batch?: string; input?: string }
+}
+
+/** By path. tRPC keeps this table, and calls its types nested. */
+const PROCEDURES = appRouter._def.procedures as unknown as Readonly<
+  Record<string, { _def: { type: keyof typeof METHODS; meta?: Meta } }>
+>
+const METHODS = { mutation: 'POST', query: 'GET', subscription: 'GET' } as const
+
+interface Call {
+  readonly path: string
+  /** None: a subscription. */
+  readonly operation?: Operation | undefined
+  /** Why it will not be done. */
+  readonly refusal?: unknown
+}
+
+/** What tRPC will run, and whether this caller may: known before anything of the input is read. */
+async function callOf(api: ApiContext, path: string, method: string): Promise<Call> {
+  const known = Object.hasOwn(PROCEDURES, path) ? PROCEDURES[path]?._def : undefined
+  if (!known) return { path, refusal: new OncueError('NOT_FOUND', `No procedure found on path "${path}"`) }
+  const { type, meta } = known
+  if (METHODS[type] !== method) {
+    const message = `Unsupported ${method}-request to ${type} procedure at path "${path}"`
+    return { path, refusal: new OncueError('METHOD_NOT_ALLOWED', message) }
+  }
+  // A subscription is refused in its stream: an EventSource tells its page nothing about any other answer.
+  if (!meta?.operation) return { path }
+  const { operation } = meta
+  return authorize(api, operation.access).then(
+    () => ({ path, operation }),
+    (refusal: unknown) => ({ path, refusal }),
+  )
+}
+
+/**
+ * tRPC's adapter makes a Request, a Response and their streams for each call, which takes longer than an enqueue.
+ * So a single call, as most are, is answered here in the same words. Batches, subscriptions and whatever is odd
+ * go to the adapter.
+ */
+export async function serveTrpc(app: FastifyInstance, { log }: Services): Promise<void> {
+  app.setErrorHandler<Error, TrpcRoute>((error, request, reply) => {
+    const known = answerError(log, error, request as FastifyRequest, reply)
+    return reply.send(toErrorBody(known, request.params.path))
+  })
+  // The adapter reads the text, and so do we: what is in it is no business of fastify's.
+  readBodies(app, (_, text, done) => done(null, text))
+  app.decorateRequest('calls')
+
+  app.all<TrpcRoute>('/trpc/:path', {
+    async onRequest(request, reply) {
+      const { api, method, params, query } = request
+      if (method === 'HEAD') return
+      const paths = query.batch === undefined ? [params.path] : params.path.split(',')
+      if (paths.length > MAX_CALLS)
+        throw new OncueError('INVALID_INPUT', `A batch has ${paths.length} calls, more than ${MAX_CALLS}`)
+      const calls = await Promise.all(paths.map((path) => callOf(api, path, method)))
+      const refused = calls.filter(({ refusal }) => refusal !== undefined)
+      if (refused.length === calls.length) {
+        if (query.batch === undefined) throw calls[0]?.refusal
+        const known = refused.map(({ path, refusal }) => {
+          logError(log, refusal, request as FastifyRequest)
+          return { path, error: toPublicError(refusal, request.id) }
+        })
+        const statuses = new Set(known.map(({ error }) => ERRORS[error.code].http))
+        const [status = 207] = statuses.size === 1 ? statuses : []
+        return reply.status(status).send(known.map(({ error, path }) => toErrorBody(error, path)))
+      }
+      limitBody(
+        request as FastifyRequest,
+        calls.flatMap(({ operation }) => operation ?? []),
+      )
+      request.calls = calls
+    },
+    async handler(request, reply) {
+      const { path } = request.params
+      const [{ operation } = {}] = request.calls ?? []
+      if (operation && request.query.batch === undefined) {
+        // A call without input has an empty body.
+        const text = request.method === 'GET' ? request.query.input : (request.body as string) || undefined
+        const output = await perform(request.api, operation, parseInput(text))
+        return reply.type('application/json').send(toResultBody(output))
+      }
+      return fastifyRequestHandler({
+        router: appRouter,
+        maxBatchSize: MAX_CALLS,
+        createContext: () => request.api,
+        // Beside what tRPC says itself about a stream.
+        responseMeta: () => ({ headers: new Headers({ 'cache-control': 'no-store' }) }),
+        onError: ({ error }) => logError(log, error, request as FastifyRequest),
+        req: request,
+        res: reply,
+        // The adapter decodes once more, and would find commas that were not counted.
+        path: encodeURIComponent(path),
+      })
+    },
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of tRPC, in the order of the path. */
+    calls: readonly Call[]
+  }
+}
+
+function parseInput(text: string | undefined): unknown {
+  if (text === undefined) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new OncueError('INVALID_JSON', `The input is no JSON: ${(cause as Error).message}`, { cause })
+  }
+  return readInput(value)
+}

@@ -1,0 +1,76 @@
+import cors from '@fastify/cors'
+import rateLimit from '@fastify/rate-limit'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { registerSession } from '../auth/session-routes.ts'
+import type { Services } from '../context.ts'
+import { serveMetrics } from '../health/metrics.ts'
+import { readBodies } from './body.ts'
+import { answerClientError, answerError } from './errors.ts'
+import { identifyRequests, type RateLimits } from './identify.ts'
+import { answerProbes } from './probes.ts'
+import { requestIdOf } from './request-id.ts'
+import { registerRest } from './rest/index.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+import { serveTrpc } from './serve-trpc.ts'
+import { serveApp } from './static-app.ts'
+
+export interface ServerOptions {
+  /** Where the app's web build is, or would be. */
+  readonly appDir: string
+  readonly corsOrigins: readonly string[]
+  /** How many proxies, or their addresses. */
+  readonly trustProxy: number | string[] | false
+  readonly limits: RateLimits
+}
+
+/** How long a request may take to arrive. */
+const REQUEST_MS = 60_000
+/** Longer than proxies keep theirs, or they would send a request into a connection that is being closed. */
+const KEEP_ALIVE_MS = 75_000
+/** The names of a whole batch stand in the path. */
+const MAX_PATH = 5_000
+
+/** Everything but listening. */
+export async function createServer(services: Services, options: ServerOptions): Promise<FastifyInstance> {
+  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
+  const { trustProxy } = options
+  const app = fastify({
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
+    genReqId: requestIdOf,
+    // A path that cannot be decoded has no route, and so no error handler.
+    frameworkErrors: (error, request, reply) =>
+      void sendError(error, request as FastifyRequest, reply as FastifyReply),
+    clientErrorHandler: answerClientError,
+    routerOptions: { maxParamLength: MAX_PATH },
+  })
+  app.setErrorHandler(sendError)
+  // What has no route is answered without its body being read.
+  app.removeAllContentTypeParsers()
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    done()
+  })
+  if (options.corsOrigins.length > 0)
+    await app.register(cors, {
+      origin: [...options.corsOrigins],
+      methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+      exposedHeaders: ['x-request-id', 'retry-after'],
+    })
+  await app.register(rateLimit, { global: false })
+
+  answerProbes(app, services)
+  await app.register(async (scope) => {
+    identifyRequests(scope, services, options.limits)
+    readBodies(scope, scope.getDefaultJsonParser('error', 'error'))
+    serveMetrics(scope, services)
+    registerSession(scope, services)
+    await registerRest(scope, services)
+    await scope.register(serveTrpc, services)
+  })
+  await serveApp(app, options.appDir)
+  return app
+}

@@ -1,0 +1,69 @@
+import { OncueError } from '@oncue/core'
+import type { JobFilter } from '@oncue/db'
+import type { ApiContext } from '../context.ts'
+import { createMask, MASK, type Mask, maskNothing } from './masking.ts'
+
+let latest: { readonly keys: readonly string[]; readonly mask: Mask } | undefined
+
+/** Admins see everything, and so does everybody where no key is masked. */
+export async function maskerOf(ctx: ApiContext): Promise<Mask> {
+  return ctx.principal.role === 'admin' ? maskNothing : maskOfOthers(ctx)
+}
+
+/** Made anew only when the setting changes. */
+async function maskOfOthers({ settings }: ApiContext): Promise<Mask> {
+  const { maskedKeys: keys } = await settings.get()
+  if (latest?.keys !== keys) latest = { keys, mask: keys.length > 0 ? createMask(keys) : maskNothing }
+  return latest.mask
+}
+
+/**
+ * Somebody who was shown a masked payload and sends it back would store the mask instead of the secret. Takes
+ * the payload's text as well, because most of them need no further look.
+ */
+export async function unmaskedChecker(
+  ctx: ApiContext,
+): Promise<(payload: unknown, text: string, meta?: unknown) => void> {
+  const mask = await maskOfOthers(ctx)
+  return (payload, text, meta) => {
+    if (!text.includes(MASK) && meta === undefined) return
+    const [path] = mask({ payload, meta }, ['payload', 'meta']).copied
+    if (path === undefined) return
+    throw new OncueError('INVALID_PAYLOAD', `${path}: is the mask, and not the value behind it`, {
+      hint: 'Send the value itself. Only an admin can read it here; or ask whoever made it.',
+      details: { path },
+    })
+  }
+}
+
+/**
+ * A caller who may not see a value may not find it out either, by asking which jobs have it, or how many. Any
+ * answer to a search in payloads tells something: what was found, how many, where the next page begins, how long it took.
+ */
+export async function assertMayFilterBy(
+  ctx: ApiContext,
+  { meta, payloadText }: Pick<JobFilter, 'meta' | 'payloadText'>,
+): Promise<void> {
+  const mask = await maskerOf(ctx)
+  if (mask === maskNothing) return
+  if (payloadText !== undefined)
+    throw new OncueError(
+      'FORBIDDEN',
+      'Only an admin may search in payloads: some of their values are masked',
+      {
+        hint: 'Filter by topic, queue, time or meta, and read the jobs; or ask an admin.',
+      },
+    )
+  const [path] = meta ? mask({ meta }, ['meta']).masked : []
+  if (path === undefined) return
+  throw new OncueError('FORBIDDEN', `Only an admin may filter by ${path}: its values are masked`, {
+    hint: 'Filter by another key, or ask an admin to take this one out of maskedKeys.',
+  })
+}
+
+/** A filter as it is shown: what an admin searched payloads for may be a masked value itself. */
+export function maskFilter(mask: Mask, given: object): Record<string, unknown> {
+  const filter: Record<string, unknown> = { ...mask({ given }, ['given']).value.given }
+  const isHidden = mask !== maskNothing && filter.payloadText !== undefined
+  return isHidden ? { ...filter, payloadText: MASK } : filter
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { OncueError } from '@oncue/core'
+import {
+  type Channel,
+  channelSchema,
+  createChannelRequestSchema,
+  createdChannelSchema,
+  deliverySchema,
+  idRequestSchema,
+  updateChannelRequestSchema,
+} from '@oncue/core/wire'
+import type { ChannelRow } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
+import { z } from 'zod'
+import { actorOf } from './actor.ts'
+import { changing, reading } from './procedure.ts'
+
+export const list = reading({
+  name: 'channels.list',
+  access: 'read',
+  input: z.undefined(),
+  output: z.array(channelSchema),
+  run: async ({ control }) => (await control.channels.list()).map(show),
+})
+
+export const create = changing({
+  name: 'channels.create',
+  access: 'admin',
+  input: createChannelRequestSchema,
+  output: createdChannelSchema,
+  async run(ctx, { kind, name, url }) {
+    const address = new URL(url)
+    await ctx.delivery.guard.assertAllowed(address)
+    const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
+    const channel = { kind, name, address: address.href, secret, createdBy: actorOf(ctx) }
+    return { ...show(await ctx.control.channels.create(channel)), secret }
+  },
+  note: ({ kind, name }, { id }) => ({ target: { id, kind, name }, count: 1 }),
+})
+
+export const update = changing({
+  name: 'channels.update',
+  access: 'admin',
+  input: updateChannelRequestSchema,
+  output: channelSchema,
+  async run({ control }, { id, ...change }) {
+    if (change.name !== undefined && (await existing(control, id)).kind === 'push') {
+      const hint = 'Change the name of the device: devices.rename.'
+      throw new OncueError('INVALID_INPUT', 'input.name: the channel of a device has its name', { hint })
+    }
+    return show(await control.channels.update(id, change))
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const remove = changing({
+  name: 'channels.delete',
+  access: 'admin',
+  input: idRequestSchema,
+  output: z.null(),
+  async run({ control }, { id }) {
+    await control.channels.remove(id)
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const test = changing({
+  name: 'channels.test',
+  access: 'act',
+  input: idRequestSchema,
+  output: deliverySchema,
+  run: async ({ control, delivery }, { id }) => delivery.test(await existing(control, id)),
+  note: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),
+})
+
+async function existing(control: Control, id: string): Promise<ChannelRow> {
+  const channel = await control.channels.get(id)
+  if (channel) return channel
+  throw new OncueError('CHANNEL_NOT_FOUND', `There is no channel ${id}`)
+}
+
+function show({ tokenId, address, secret: _, ...channel }: ChannelRow): Channel {
+  return { ...channel, address: beginningOf(channel.kind, address), deviceId: tokenId }
+}
+
+/** Whoever knows the whole of it can send what they like: many services have their key in the path. */
+function beginningOf(kind: Channel['kind'], address: string): string {
+  return kind === 'push' ? `${address.slice(0, address.indexOf('[') + 5)}…` : `${new URL(address).origin}/…`
+}

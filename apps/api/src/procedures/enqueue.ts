@@ -1,0 +1,202 @@
+import { isOncueError, type NewJob, OncueError, prepareJob } from '@oncue/core'
+import { toInputError } from '@oncue/core/internal'
+import {
+  type Enqueued,
+  type ErrorResponse,
+  enqueuedSchema,
+  enqueueItemSchema,
+  enqueueManyRequestSchema,
+  enqueueManyResponseSchema,
+  enqueueRequestSchema,
+  MAX_BATCH,
+} from '@oncue/core/wire'
+import type { z } from 'zod'
+import type { ApiContext } from '../context.ts'
+import type { Stored } from '../enqueue/enqueuer.ts'
+import { toPublicError } from '../errors.ts'
+import { unmaskedChecker } from '../masking/masker.ts'
+import { noteJobs } from './notes.ts'
+import { queueChecker } from './own-queue.ts'
+import { changing } from './procedure.ts'
+
+type Request = z.output<typeof enqueueRequestSchema>
+type Item = z.output<typeof enqueueItemSchema>
+
+export const enqueue = changing({
+  name: 'jobs.enqueue',
+  access: 'enqueue',
+  input: enqueueRequestSchema,
+  output: enqueuedSchema,
+  async run(ctx, request) {
+    const [stored] = await ctx.enqueuer.storeEach([await prepare(ctx, request)])
+    if (stored === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
+    if (isOncueError(stored)) throw stored
+    return stored
+  },
+  note: ({ topic }, enqueued) => noteJobs({ topic, ids: [enqueued.id] }, hasChanged(enqueued) ? 1 : 0),
+})
+
+export const enqueueMany = changing({
+  name: 'jobs.enqueueMany',
+  access: 'enqueue',
+  input: enqueueManyRequestSchema,
+  output: enqueueManyResponseSchema,
+  async run(ctx, { jobs: requests, atomic }) {
+    if (requests.length > MAX_BATCH) {
+      const message = `input.jobs has ${requests.length} items, more than ${MAX_BATCH}`
+      throw new OncueError('BATCH_TOO_LARGE', message)
+    }
+    const prepared = await prepareEach(ctx, requests, atomic)
+    const jobs = prepared.filter((item): item is NewJob => !isOncueError(item))
+    const fault = prepared.find((item) => isOncueError(item))
+    if (atomic && fault) throw fault
+    const stored = atomic ? await ctx.enqueuer.storeAll(jobs) : await ctx.enqueuer.storeEach(jobs)
+    const [first] = stored
+    // None of them, and it was not their fault.
+    if (isOncueError(first) && first.retryable && stored.every((item) => isOncueError(item))) throw first
+    return toResponse(ctx, prepared, stored)
+  },
+  note: (_, { results }) => {
+    const enqueued = results.filter((result): result is Enqueued => 'id' in result)
+    return noteJobs({ ids: enqueued.map(({ id }) => id) }, enqueued.filter(hasChanged).length)
+  },
+})
+
+/** A job was made, or got another payload. */
+function hasChanged({ created, replaced }: Enqueued): boolean {
+  return created || replaced
+}
+
+/** Cheap checks first: what a token may enqueue, then the payload's form, then the schema of its topic. */
+async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
+  await ctx.auth.assertTopic(ctx.principal, request.topic)
+  if (sharesKey(request)) await ctx.auth.assertAllTopics(ctx.principal)
+  return toJob(request, await checksFor(ctx))
+}
+
+/** Each job, or what is wrong with it. Whatever has to be asked for is asked for once. */
+async function prepareEach(
+  ctx: ApiContext,
+  items: readonly unknown[],
+  atomic: boolean,
+): Promise<(NewJob | OncueError)[]> {
+  const checks = await checksFor(ctx)
+  const requests = items.map((item, index) => attempt(() => parseItem(item, index, items.length, atomic)))
+  const topics = new Set(requests.flatMap((request) => (isOncueError(request) ? [] : request.topic)))
+  const refusals = new Map<string, OncueError>()
+  for (const topic of topics) {
+    const refusal = await ctx.auth.assertTopic(ctx.principal, topic).catch(refused)
+    if (refusal) refusals.set(topic, refusal)
+  }
+  const isShared = requests.some((request) => !isOncueError(request) && sharesKey(request))
+  const unshared = isShared ? await ctx.auth.assertAllTopics(ctx.principal).catch(refused) : undefined
+  const prepared = requests.map((request) => {
+    if (isOncueError(request)) return request
+    const refusal = refusals.get(request.topic) ?? (sharesKey(request) ? unshared : undefined)
+    return refusal ?? attempt(() => toJob(withoutItems(request), checks))
+  })
+  return prepared.map((job, index) =>
+    isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
+  )
+}
+
+/** By a key that all topics share one would see jobs of the others, and could keep them out. */
+export function sharesKey({ unique }: Pick<Request, 'unique'>): boolean {
+  return unique?.scope === 'all'
+}
+
+const withoutItems = ({ afterItems: _, ...request }: Item): Request => request
+
+/** The ids of the jobs that it waits for, now that they have some. */
+function afterItems(
+  job: NewJob,
+  request: Item | OncueError | undefined,
+  prepared: readonly (NewJob | OncueError)[],
+): NewJob {
+  if (!request || isOncueError(request) || !request.afterItems) return job
+  const parents = request.afterItems.flatMap((index) => {
+    const parent = prepared[index]
+    return parent && !isOncueError(parent) ? [parent.id] : []
+  })
+  return { ...job, after: [...new Set([...job.after, ...parents])] }
+}
+
+interface Checks {
+  /** Keys belong to topics, so they could lead into queues that are not the caller's. */
+  readonly sameQueue: boolean
+  readonly assertQueue: (queue?: string) => void
+  readonly assertPayload: (topic: string, payload: unknown, text: string) => void
+}
+
+async function checksFor(ctx: ApiContext): Promise<Checks> {
+  const { payloadValidation } = await ctx.settings.get()
+  const assertValid = await ctx.payloads.checker(payloadValidation)
+  const assertUnmasked = await unmaskedChecker(ctx)
+  return {
+    sameQueue: !(await ctx.auth.allowsEveryQueue(ctx.principal)),
+    assertQueue: await queueChecker(ctx),
+    assertPayload(topic, payload, text) {
+      assertUnmasked(payload, text)
+      assertValid(topic, payload)
+    },
+  }
+}
+
+function toJob(request: Request, { sameQueue, assertQueue, assertPayload }: Checks): NewJob {
+  const { topic, payload = null, ...options } = request
+  assertQueue(options.queue)
+  // Without options it need not look at them again.
+  const job = prepareJob(topic, payload, Object.keys(options).length > 0 ? options : undefined)
+  assertPayload(topic, payload, job.payload)
+  return sameQueue ? { ...job, sameQueue } : job
+}
+
+function parseItem(item: unknown, index: number, count: number, atomic: boolean): Item {
+  // REST, whose items look otherwise, has found out already.
+  if (isOncueError(item)) throw item
+  const parsed = enqueueItemSchema.safeParse(item)
+  if (!parsed.success) throw toInputError(parsed.error, `input.jobs[${index}]`, item)
+  const { afterItems } = parsed.data
+  if (!afterItems) return parsed.data
+  const at = `input.jobs[${index}].afterItems`
+  // Otherwise one that is refused would have to take with it whoever waits for it.
+  if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
+  const unknown = afterItems.find((parent) => parent >= count)
+  if (unknown === undefined) return parsed.data
+  throw new OncueError('INVALID_INPUT', `${at}: there is no item ${unknown}, only ${count} of them`)
+}
+
+function attempt<Value>(work: () => Value): Value | OncueError {
+  try {
+    return work()
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** The caller's fault, which concerns one item. Whatever else it is concerns them all. */
+function refused(error: unknown): OncueError {
+  if (isOncueError(error) && !error.retryable) return error
+  throw error
+}
+
+function withIndex({ code, message, hint, details }: OncueError, index: number): OncueError {
+  return new OncueError(code, message, { hint, details: { ...details, index } })
+}
+
+/** The answers in the order of the request: each job that could be stored takes the next of `stored`. */
+function toResponse(
+  { request }: ApiContext,
+  prepared: readonly (NewJob | OncueError)[],
+  stored: readonly Stored[],
+) {
+  const left = stored.values()
+  const results = prepared.map((item, index): Enqueued | ErrorResponse => {
+    const result = isOncueError(item) ? item : left.next().value
+    if (result === undefined) throw new OncueError('INTERNAL', 'The enqueue answered too few ids')
+    if (!isOncueError(result)) return result
+    return { error: withIndex(toPublicError(result, request.id), index).toJSON() }
+  })
+  const refused = results.filter((result) => 'error' in result).length
+  return { stored: results.length - refused, refused, results }
+}

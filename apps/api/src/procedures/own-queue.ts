@@ -1,0 +1,58 @@
+import { DEFAULTS, isOncueError, type JobId, OncueError } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import type { OperationAction } from '@oncue/core/wire'
+import type { JobFilter } from '@oncue/db'
+import type { ApiContext } from '../context.ts'
+import { authorize } from './procedure.ts'
+
+/** Refuses a queue into which the caller may not enqueue. */
+export async function queueChecker({ auth, principal }: ApiContext): Promise<(queue?: string) => void> {
+  const assertAllowed = await auth.queueChecker(principal)
+  return (queue = DEFAULTS.queue) => {
+    assertOtherQueue(queue)
+    assertAllowed(queue)
+  }
+}
+
+/** What waits there nobody would see: health, alerts and people's actions leave it out. */
+function assertOtherQueue(queue: string): void {
+  if (queue !== INTERNAL_QUEUE) return
+  throw new OncueError('INVALID_QUEUE', `queue: "${INTERNAL_QUEUE}" is where Oncue's own jobs wait`, {
+    hint: 'Use another name.',
+  })
+}
+
+/** From our own queue all alerts are sent: only admins may stop it. To let them be sent again everybody may who acts. */
+export async function assertMayChange(ctx: ApiContext, verb: string, queue: string): Promise<void> {
+  if (queue !== INTERNAL_QUEUE) return
+  try {
+    await authorize(ctx, 'admin')
+  } catch (error) {
+    if (!isOncueError(error, 'FORBIDDEN')) throw error
+    throw new OncueError('FORBIDDEN', `Only an admin may ${verb} the queue of the alerts`)
+  }
+}
+
+/** The same for its jobs. A filter that names neither their queue nor their topic does not reach them. */
+export async function assertMayAct(
+  ctx: ApiContext,
+  action: OperationAction,
+  { queue, topic }: Pick<JobFilter, 'queue' | 'topic'>,
+): Promise<void> {
+  if (action === 'requeue') return
+  if (queue === INTERNAL_QUEUE || (topic !== undefined && isOwn(topic))) await authorize(ctx, 'admin')
+}
+
+/** Those of the ids on which the caller may act. */
+export async function actedIds(
+  ctx: ApiContext,
+  action: OperationAction,
+  ids: readonly JobId[],
+): Promise<JobId[]> {
+  const given = [...new Set(ids)]
+  if (action === 'requeue' || ctx.principal.role === 'admin') return given
+  const jobs = await ctx.store.glance(given)
+  return given.filter((id) => !isOwn(jobs.get(id)?.topic ?? ''))
+}
+
+const isOwn = (topic: string) => topic.startsWith(INTERNAL_TOPIC_PREFIX)

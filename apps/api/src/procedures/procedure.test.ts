@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { ANONYMOUS } from '../auth/principal.ts'
+import type { ApiContext } from '../context.ts'
+import { stream, watching } from './procedure.ts'
+
+describe('a stream', () => {
+  it('that has endlessly much to tell lets others have their turn', async () => {
+    const flood = watching({
+      name: 'flood',
+      access: 'anyone',
+      input: z.undefined(),
+      output: z.number(),
+      async *watch() {
+        for (let n = 0; ; n++) yield { id: String(n), message: n }
+      },
+    })
+    const never = new AbortController().signal
+    const ctx = {
+      principal: ANONYMOUS,
+      auth: { whileValid: () => ({ signal: never, release() {} }) },
+      live: { closing: never, enter: () => () => {} },
+      request: { ip: '127.0.0.1' },
+    } as unknown as ApiContext
+    let hadTurn = false
+    setImmediate(() => {
+      hadTurn = true
+    })
+    let told = 0
+    for await (const _ of stream(ctx, flood, undefined, never)) {
+      told += 1
+      if (hadTurn || told === 1_000) break
+    }
+    expect(told).toBeLessThan(10)
+  })
+})

@@ -1,0 +1,107 @@
+import { jobIdSchema, OncueError, prepareJob } from '@oncue/core'
+import { scheduleNameSchema, scheduleRequestSchema, scheduleSchema } from '@oncue/core/wire'
+import { nextRuns, type ScheduleRow } from '@oncue/db'
+import { z } from 'zod'
+import type { ApiContext } from '../context.ts'
+import { maskerOf, unmaskedChecker } from '../masking/masker.ts'
+import { actorOf } from './actor.ts'
+import { sharesKey } from './enqueue.ts'
+import { queueChecker } from './own-queue.ts'
+import { authorize, changing, reading } from './procedure.ts'
+
+export const list = reading({
+  name: 'schedules.list',
+  access: 'read',
+  input: z.undefined(),
+  output: z.array(scheduleSchema),
+  async run(ctx) {
+    const schedules = await ctx.store.schedules.list()
+    const now = await ctx.store.now()
+    return Promise.all(schedules.map((schedule) => show(ctx, schedule, now)))
+  },
+})
+
+/** A schedule enqueues again and again, so it takes what an enqueue takes: the right, the topic and the payload are checked alike. */
+export const save = changing({
+  name: 'schedules.save',
+  access: 'act',
+  input: scheduleRequestSchema,
+  output: scheduleSchema,
+  async run(ctx, { payload = null, ...schedule }) {
+    const { auth, payloads, principal, settings, store } = ctx
+    await authorize(ctx, 'enqueue')
+    await auth.assertTopic(principal, schedule.topic)
+    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+    const assertQueue = await queueChecker(ctx)
+    assertQueue(schedule.options.queue)
+    const assertUnmasked = await unmaskedChecker(ctx)
+    assertUnmasked(payload, prepareJob(schedule.topic, payload).payload, schedule.options.meta)
+    const { payloadValidation } = await settings.get()
+    await payloads.check(schedule.topic, payload, payloadValidation)
+    const saved = await store.schedules.save({ ...schedule, payload, source: 'database' })
+    return show(ctx, saved, await store.now())
+  },
+  note: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
+})
+
+export const remove = changing({
+  name: 'schedules.remove',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.null(),
+  async run({ store }, { name }) {
+    await store.schedules.remove(name)
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const pause = changing({
+  name: 'schedules.pause',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.null(),
+  async run(ctx, { name }) {
+    await ctx.store.schedules.pause(name, actorOf(ctx))
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const resume = changing({
+  name: 'schedules.resume',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.null(),
+  async run(ctx, { name }) {
+    await ctx.store.schedules.resume(name, actorOf(ctx))
+    return null
+  },
+  note: (target) => ({ target, count: 1 }),
+})
+
+export const runNow = changing({
+  name: 'schedules.runNow',
+  access: 'act',
+  input: scheduleNameSchema,
+  output: z.object({ id: jobIdSchema }),
+  async run(ctx, { name }) {
+    const { auth, principal, store } = ctx
+    await authorize(ctx, 'enqueue')
+    const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
+    if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
+    await auth.assertTopic(principal, schedule.topic)
+    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+    const assertQueue = await queueChecker(ctx)
+    assertQueue(schedule.options.queue)
+    return { id: await store.schedules.runNow(name) }
+  },
+  note: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
+})
+
+async function show(ctx: ApiContext, schedule: ScheduleRow, now: Date) {
+  const mask = await maskerOf(ctx)
+  const { value } = mask(schedule, ['payload'])
+  const options = mask(schedule.options, ['meta']).value
+  return { ...value, options: { ...options }, nextRuns: nextRuns(schedule, now) }
+}

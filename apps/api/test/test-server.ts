@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto'
+import { type JobError, newJobId, prepareJob } from '@oncue/core'
+import type { AlertEpisode, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
+import type { TestDatabase } from '@oncue/db/testing'
+import superjson from 'superjson'
+import { hashSecret, newSecret } from '../src/auth/secret.ts'
+import { readConfig } from '../src/config.ts'
+import type { Meta } from '../src/http/trpc.ts'
+import { silentLogger } from '../src/log.ts'
+import { appRouter } from '../src/routers/index.ts'
+import { type Api, startApi } from '../src/start.ts'
+import { expectDocumented } from './documented.ts'
+import { createDatabase, type Dialect } from './harness.ts'
+
+export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
+/** `narrow` is an operator who may enqueue nothing but `allowed.*`; `nobody` shows no token at all. */
+export type Person = (typeof PEOPLE)[number] | 'narrow' | 'expired' | 'revoked' | 'wrong' | 'nobody'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: unknown
+  /** Of an error, in whichever shape it came. */
+  readonly error:
+    | { code: string; message: string; hint: string; details?: Record<string, unknown> }
+    | undefined
+}
+
+export interface Sending {
+  readonly as?: Person
+  readonly headers?: Record<string, string>
+  /** JSON; a text is sent as it is. */
+  readonly body?: unknown
+}
+
+type ProcedureType = 'query' | 'mutation' | 'subscription'
+
+const TABLE = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, { _def: { type: ProcedureType; meta?: Meta } }>,
+).map(([name, { _def }]) => ({ name, type: _def.type, access: _def.meta?.operation?.access }))
+
+/** Every procedure there is, from the router itself. */
+export const PROCEDURES = TABLE.map(({ name, type }) => ({ name, type }))
+
+/** Those that look for themselves who asks, and are refused by no rule. */
+export const OPEN = TABLE.flatMap(({ name, access }) => (access === 'anyone' ? name : []))
+
+const ERROR: JobError = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+const WORKER = '01900000-0000-7000-8000-00000000000a'
+
+/** A server over a real database, people with tokens, and jobs in every state. */
+export class World {
+  readonly #api: Api
+  readonly #database: TestDatabase
+  readonly #tokens: ReadonlyMap<Person, string>
+  /** What the server logged as its own fault. */
+  readonly faults: unknown[]
+
+  private constructor(api: Api, database: TestDatabase, tokens: Map<Person, string>, faults: unknown[]) {
+    this.#api = api
+    this.#database = database
+    this.#tokens = tokens
+    this.faults = faults
+  }
+
+  static async open(dialect: Dialect): Promise<World> {
+    const database = await createDatabase(dialect)
+    const admin = newSecret()
+    const faults: unknown[] = []
+    const log = { ...silentLogger, error: (fields: object) => faults.push(fields) }
+    const config = readConfig({
+      DATABASE_URL: database.url,
+      ONCUE_PORT: '0',
+      ONCUE_ADMIN_TOKEN: admin,
+      ONCUE_RATE_LIMIT: '1000000000',
+      ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
+      ONCUE_RATE_LIMIT_SEARCH: '1000000000',
+    })
+    // Nothing changes by itself while others look.
+    const api = await startApi(config, log, { background: false })
+    const tokens = new Map<Person, string>([
+      ['admin', admin],
+      ['wrong', newSecret()],
+    ])
+    const world = new World(api, database, tokens, faults)
+    for (const role of ['producer', 'viewer', 'operator'] as const) tokens.set(role, await world.secret(role))
+    tokens.set('narrow', await world.secret('operator', { allowedTopics: ['allowed.*'] }))
+    tokens.set('expired', await world.secret('admin', { expiresAt: new Date(Date.now() - 1_000) }))
+    const revoked = newSecret()
+    await world.store.tokens.revoke((await world.newToken('admin', {}, revoked)).id)
+    tokens.set('revoked', revoked)
+    await world.store.announce([
+      { topic: 'mail', input: { type: 'object', required: ['userId'] }, output: {}, policy: {} },
+      { topic: 'app:embed', input: {}, output: {}, policy: {} },
+    ])
+    return world
+  }
+
+  get url(): string {
+    return this.#api.url
+  }
+
+  tokenOf(person: Person): string | undefined {
+    return this.#tokens.get(person)
+  }
+
+  get databaseUrl(): string {
+    return this.#database.url
+  }
+
+  get store(): Store {
+    return this.#api.services.store
+  }
+
+  get control(): Control {
+    return this.#api.services.control
+  }
+
+  get services(): Api['services'] {
+    return this.#api.services
+  }
+
+  async close(): Promise<void> {
+    await this.#api.close()
+    await this.#database.drop()
+  }
+
+  newToken(role: (typeof PEOPLE)[number], options: object = {}, secret = newSecret()) {
+    return this.control.tokens.create({
+      ...{ kind: 'token', name: `the ${role}`, role, hash: hashSecret(secret), allowedTopics: null },
+      ...{ createdBy: 'test', expiresAt: null, ...options },
+    })
+  }
+
+  /** A new token of this role. */
+  async secret(role: (typeof PEOPLE)[number], options?: object): Promise<string> {
+    const secret = newSecret()
+    await this.newToken(role, options, secret)
+    return secret
+  }
+
+  /** In a queue of its own, so that nobody else takes it. */
+  async job(
+    state: 'pending' | 'processing' | 'completed' | 'failed',
+    queue = `q${randomUUID()}`,
+  ): Promise<string> {
+    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, { queue })])
+    if (state === 'pending') return id
+    const claimed = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 600_000 })
+    const { run = 0 } = claimed.jobs[0] ?? {}
+    if (state === 'completed') await this.store.settle([{ id, run, kind: 'complete', result: '{"sent":1}' }])
+    if (state === 'failed') await this.store.settle([{ id, run, kind: 'fail', error: ERROR }])
+    return id
+  }
+
+  async pairingCode(): Promise<string> {
+    const { code } = await this.store.pairings.create({
+      ...{ role: 'viewer', createdBy: 'test', validMs: 60_000 },
+    })
+    return code
+  }
+
+  /** A device that everybody who acts may change. */
+  async device(): Promise<string> {
+    const code = await this.pairingCode()
+    const { id } = await this.store.pairings.exchange({ code, name: 'phone', hash: hashSecret(newSecret()) })
+    return id
+  }
+
+  /** Nothing is ever sent there: it is no public address. */
+  async channel(): Promise<string> {
+    const { id } = await this.control.channels.create({
+      ...{ kind: 'webhook', name: 'pager', address: 'https://127.0.0.1/hook' },
+    })
+    return id
+  }
+
+  /** One that is over: nothing changes by itself while others look. */
+  async operation(): Promise<string> {
+    const { id } = await this.control.operations.create({
+      ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
+      ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
+      ...{ total: 0, totalIsExact: true },
+    })
+    await this.control.operations.stop(id, 'Ada')
+    return id
+  }
+
+  async alertRule(): Promise<string> {
+    const { id } = await this.control.alertRules.create({
+      ...{ name: 'paused', kind: 'paused', queue: null, threshold: 0, forMs: 0, enabled: true },
+    })
+    return id
+  }
+
+  /** One that fires. */
+  async alert(): Promise<string> {
+    const now = await this.store.now()
+    const queue = `q${randomUUID()}`
+    const after: AlertEpisode = {
+      ...{ ruleId: await this.alertRule(), kind: 'paused', queue, status: 'firing', value: 60, threshold: 0 },
+      ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, heldFor: [queue], since: now, firedAt: now },
+      ...{ calmSince: null, resolvedAt: null, transitions: 1 },
+    }
+    await this.store.alerts.record(now, [{ before: null, after }])
+    const { items } = await this.control.alerts.list({ queue })
+    return items[0]?.id ?? ''
+  }
+
+  async schedule(): Promise<string> {
+    const name = `s${randomUUID()}`
+    await this.store.schedules.save({
+      ...{ name, cron: '0 9 * * *', timezone: 'UTC', topic: 'mail', payload: { userId: '1' } },
+      ...{ options: {}, missed: 'skip', source: 'database' },
+    })
+    return name
+  }
+
+  async send(
+    method: string,
+    path: string,
+    { as = 'admin', headers = {}, body }: Sending = {},
+  ): Promise<Answer> {
+    const token = this.#tokens.get(as)
+    const response = await fetch(new URL(path, this.url), {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined || typeof body === 'string' ? (body ?? null) : JSON.stringify(body),
+    })
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+    const text = isStream ? await firstMessage(response) : await response.text()
+    const answer = toAnswer(response, text)
+    expectDocumented(method, path, answer)
+    return answer
+  }
+
+  /** Calls a procedure as a client does, but over plain HTTP: what is wrong must reach the server. */
+  call(name: string, input: unknown, sending: Sending = {}): Promise<Answer> {
+    const type = PROCEDURES.find((procedure) => procedure.name === name)?.type
+    const text = input === undefined ? undefined : superjson.stringify(input)
+    return this.callRaw(name, type ?? 'query', text, sending)
+  }
+
+  callRaw(
+    name: string,
+    type: ProcedureType,
+    text: string | undefined,
+    sending: Sending = {},
+  ): Promise<Answer> {
+    if (type === 'mutation') return this.send('POST', `/trpc/${name}`, { ...sending, body: text })
+    const query = text === undefined ? '' : `?input=${encodeURIComponent(text)}`
+    return this.send('GET', `/trpc/${name}${query}`, sending)
+  }
+}
+
+/** A stream goes on: its first message, or its error, is the answer. */
+async function firstMessage(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    for (const message of text.split('\n\n').slice(0, -1)) {
+      const data = /^data: (.*)$/m.exec(message)?.[1]
+      if (data === undefined || /^event: (connected|ping)$/m.test(message)) continue
+      return /^event: serialized-error$/m.test(message) ? `{"error":${data}}` : data
+    }
+  }
+  return ''
+}
+
+function toAnswer({ status, headers }: Response, text: string): Answer {
+  const isJson =
+    headers.get('content-type')?.includes('json') || headers.get('content-type')?.includes('event-stream')
+  const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
+  const { error } = (body ?? {}) as {
+    error?: { json?: { data?: { oncue?: Answer['error'] } } } & Answer['error']
+  }
+  const oncue = error?.json?.data?.oncue ?? (error as Answer['error'])
+  return { status, headers, text, body, error: oncue }
+}

@@ -1,0 +1,429 @@
+import { isOncueError } from '@oncue/core'
+import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
+import { Outage } from '@oncue/runtime'
+import type { HeldRun } from '../lease/owned-runs.ts'
+import { asWritten, reportEnd } from '../observability/report.ts'
+import type { OnFailed } from '../options.ts'
+import { type Batch, Settler } from './settler.ts'
+import { Slots, type SlotsOptions } from './slots.ts'
+
+/** Exchanges with the database that may be under way: while one is answered, the other's jobs run. */
+const IN_FLIGHT = 2
+/** Jobs in one claim, and ends in one settle. */
+const BATCH = 500
+/** Ends that are not written yet, beyond which nothing is claimed: the database is too slow for more. */
+export const MOST_UNSETTLED = 2_000
+/** How long an end waits for company. */
+const FLUSH_MS = 4
+/** After a claim that found some, but not as many as it wanted: it did not say when the next is due. */
+const NEXT_LOOK_MS = 100
+/** Claims in a row that found nothing, after which a worker that can be woken asks half as often. */
+const IDLE_CLAIMS = 3
+/** How long stop() goes on trying to write what has ended. */
+const LAST_WRITES_MS = 10_000
+const REFUSED = 'the database refused the result of this run: its job failed'
+const REFUSED_WHOLLY =
+  'the database refused the end of this run, and that its job failed: the job runs again when its lease ends'
+
+export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChange'> {
+  readonly queues: readonly string[]
+  readonly topics: readonly string[]
+  readonly pollMs: number
+  /** Has the leases of these kept, before any of them starts. */
+  readonly keep: (held: readonly HeldRun[]) => void
+  /** Hears of every end that was written, as it was written. */
+  readonly onSettled: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
+  readonly onFailed: OnFailed | undefined
+}
+
+export interface WorkerStats {
+  /** How many handlers may run at once. */
+  readonly slots: number
+  /** Handlers that run now. */
+  readonly running: number
+  /** Claimed, and waiting for a slot. */
+  readonly prefetched: number
+  /** Ended, and not written yet. */
+  readonly unsettled: number
+  /** Statements that asked for jobs, and the jobs they brought. */
+  readonly claims: number
+  readonly claimed: number
+  /** Ends that were written, by what they were. */
+  readonly settled: Readonly<Record<Settlement['kind'], number>>
+  /** Ends that were refused, because the run had been taken over. */
+  readonly stale: number
+  /** Runs that were taken over while they ran or waited. */
+  readonly lost: number
+  /** Handlers that ignored their signal. */
+  readonly abandoned: number
+}
+
+/**
+ * When to settle and when to claim. One function, #turn, looks at how things stand and sends what is
+ * due; everything that happens only notes it down and takes another turn.
+ *
+ * Invariants: never more is asked for than there is room in slots, prefetch and ledger, claims under way
+ * included; what was claimed is in `runs` until its end is written.
+ */
+export class Dispatcher {
+  readonly slots: Slots
+  readonly #options: DispatcherOptions
+  readonly #settler: Settler
+  readonly #outage: Outage
+  #turnSoon = false
+  #inFlight = 0
+  /** Asked for and not answered yet, and how many of them would start at once. */
+  #claiming = 0
+  #starting = 0
+
+  /** There may be something new to claim. */
+  #hungry = true
+  /** The last claim brought all it asked for: there is more. */
+  #backlog = false
+  #emptyClaims = 0
+  #look: NodeJS.Timeout | undefined
+  /** Ends have waited long enough for company. */
+  #flushNow = false
+  #flush: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
+  /** The answer to a claim was lost: the database may count runs as ours that we do not know of. */
+  #unsure = false
+
+  /** What is due waits for a rate: drainers ask again with the next look. */
+  #throttled = false
+  #drainers: { asked: boolean; readonly resolve: () => void }[] = []
+  #stopping: Promise<void> | undefined
+  #stopped: (() => void) | undefined
+  #graceEndsAt = Number.POSITIVE_INFINITY
+  #graceEnds: NodeJS.Timeout | undefined
+  #givesUp: NodeJS.Timeout | undefined
+  #gaveUp = false
+  #isOver = false
+
+  #claims = 0
+  #claimed = 0
+  readonly #settled = { complete: 0, retry: 0, fail: 0, snooze: 0, release: 0, cancel: 0 }
+  #stale = 0
+  /** Hooks that have not ended. */
+  readonly #telling = new Set<Promise<unknown>>()
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    this.#settler = new Settler(options.runs)
+    this.#outage = new Outage({ log: options.log, what: 'claiming and settling jobs' })
+    this.slots = new Slots({
+      ...options,
+      onEnd: (held, settlement) => {
+        this.#settler.add(held, settlement)
+        this.#turnLater()
+      },
+      onChange: () => this.#turnLater(),
+    })
+  }
+
+  stats(): WorkerStats {
+    return {
+      slots: this.#options.concurrency,
+      running: this.slots.running,
+      prefetched: this.slots.prefetched,
+      unsettled: this.#settler.unsettled,
+      claims: this.#claims,
+      claimed: this.#claimed,
+      settled: { ...this.#settled },
+      stale: this.#stale,
+      lost: this.slots.lostRuns,
+      abandoned: this.slots.abandonedRuns,
+    }
+  }
+
+  start(): void {
+    this.#turn()
+  }
+
+  /** There may be something new. */
+  wake(): void {
+    this.#hungry = true
+    this.#throttled = false
+    this.#turnLater()
+  }
+
+  drain(): Promise<void> {
+    if (this.#stopping) return this.#stopping
+    return new Promise((resolve) => {
+      this.#drainers.push({ asked: false, resolve })
+      this.#turnLater()
+    })
+  }
+
+  /** Idempotent; a second call can only shorten the wait of the first. */
+  stop(graceMs: number): Promise<void> {
+    this.#stopping ??= new Promise((resolve) => {
+      this.#stopped = resolve
+    })
+    const endsAt = performance.now() + graceMs
+    if (this.#isOver || endsAt >= this.#graceEndsAt) return this.#stopping
+    this.#graceEndsAt = endsAt
+    clearTimeout(this.#graceEnds)
+    this.#graceEnds = setTimeout(() => this.slots.abortAll(), graceMs)
+    clearTimeout(this.#look)
+    this.slots.close()
+    return this.#stopping
+  }
+
+  get #isQuiet(): boolean {
+    return this.slots.running + this.slots.prefetched + this.#inFlight + this.#settler.unsettled === 0
+  }
+
+  #turnLater(): void {
+    if (this.#turnSoon) return
+    this.#turnSoon = true
+    setImmediate(() => {
+      this.#turnSoon = false
+      this.#turn()
+    })
+  }
+
+  #turn(): void {
+    if (this.#isOver) return
+    this.slots.fill()
+    if (this.#drainers.length > 0) this.#askForDrainers()
+    while (this.#inFlight < (this.#outage.isOn ? 1 : IN_FLIGHT) && this.#sendNext()) {}
+    const waits = this.#settler.waiting > 0 && !this.#flushNow
+    if (waits) this.#flush ??= setTimeout(() => this.#flushDue(), FLUSH_MS)
+    if (this.#stopping) this.#endStop()
+  }
+
+  // --- what is due
+
+  /** Sends one exchange if one is due. */
+  #sendNext(): boolean {
+    if (this.#retry) return false
+    if (this.#unsure) return this.#inFlight === 0 && this.#send(() => this.#releaseUnknown())
+    const limit = Math.min(this.#room(), BATCH)
+    const claims = limit > 0 && this.#isWorthAClaim(limit)
+    const settles = this.#settler.waiting > 0 && (claims || this.#isWorthASettle())
+    if (!claims && !settles) return false
+    const batch = this.#settler.take(settles ? BATCH : 0)
+    return this.#send(() => this.#exchange(batch, limit))
+  }
+
+  #room(): number {
+    if (this.#stopping || this.#settler.unsettled > MOST_UNSETTLED) return 0
+    return Math.min(this.slots.free + this.slots.ahead, this.#options.runs.room) - this.#claiming
+  }
+
+  /** There may be something, and a slot would be idle without it, or it is a batch. */
+  #isWorthAClaim(limit: number): boolean {
+    // Something new may be in the answer to the claim under way; only where more is known to be, two ask at once.
+    if (!this.#backlog && (!this.#hungry || this.#claiming > 0)) return false
+    return this.slots.free > this.#claiming || limit >= Math.min(BATCH, this.slots.ahead / 2)
+  }
+
+  /** A batch, or nothing else could come along with it, or it has waited for that. */
+  #isWorthASettle(): boolean {
+    const { running, prefetched } = this.slots
+    return this.#flushNow || this.#settler.waiting >= BATCH || running + prefetched === 0
+  }
+
+  #flushDue(): void {
+    this.#flush = undefined
+    this.#flushNow = true
+    this.#turn()
+  }
+
+  /** When to look again, by the database's clock where it says when something is due. */
+  #lookAfter({ jobs, nextDue, now }: Claimed): void {
+    this.#emptyClaims = jobs.length > 0 ? 0 : this.#emptyClaims + 1
+    const { pollMs, store } = this.#options
+    const isIdle = this.#emptyClaims > IDLE_CLAIMS && store.capabilities.sessions
+    const poll = pollMs * (1 + Math.random() / 5) * (isIdle ? 2 : 1)
+    const next = jobs.length > 0 ? NEXT_LOOK_MS : dueIn(nextDue, now, this.#emptyClaims)
+    clearTimeout(this.#look)
+    if (!this.#stopping) this.#look = setTimeout(() => this.wake(), Math.min(poll, next))
+  }
+
+  // --- exchanges
+
+  #send(exchange: () => Promise<void>): true {
+    this.#inFlight += 1
+    exchange()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#inFlight -= 1
+        this.#turn()
+      })
+    return true
+  }
+
+  async #exchange(batch: Batch, limit: number): Promise<void> {
+    const { store, worker, queues, topics, leaseMs } = this.#options
+    this.#flushNow = false
+    clearTimeout(this.#flush)
+    this.#flush = undefined
+    if (limit <= 0) {
+      await this.#settling(batch, () => store.settle(batch.settlements, worker))
+      return
+    }
+    const start = Math.max(0, Math.min(limit, this.slots.free - this.#starting))
+    const thorough = this.#drainers.some(({ asked }) => asked)
+    const request = { worker, queues, topics, leaseMs, limit, start, thorough }
+    this.#hungry = false
+    this.#claims += 1
+    this.#claiming += limit
+    this.#starting += start
+    let claimed: Claimed
+    try {
+      claimed = await this.#settling(batch, async () => {
+        // A poll releases jobs whose parents ended while their edges were being committed.
+        if (thorough) await store.rescue(worker)
+        return store.settleAndClaim(batch.settlements, request)
+      })
+    } catch (error) {
+      this.#hungry = true
+      this.#unsure = true
+      throw error
+    } finally {
+      this.#claiming -= limit
+      this.#starting -= start
+    }
+    this.#received(claimed, limit, start)
+    // A claim whose answer was lost may have found something.
+    const isEmpty = claimed.jobs.length === 0 && !claimed.unanswered
+    this.#throttled = thorough && isEmpty && (await store.throttled({ queues, topics }))
+    this.#answerDrainers(isEmpty && !this.#throttled)
+  }
+
+  async #settling<Answer extends Settled>(batch: Batch, send: () => Promise<Answer>): Promise<Answer> {
+    const { mark } = this.#outage
+    let answer: Answer
+    try {
+      answer = await send()
+    } catch (error) {
+      this.#settler.putBack(batch)
+      throw error
+    }
+    this.#outage.worked(mark)
+    this.#settler.written(batch)
+    batch.settlements.forEach((settlement, n) => {
+      const { job } = batch.held[n] as HeldRun
+      const written = asWritten(job, settlement, answer)
+      if (written) this.#tell(job, written)
+    })
+    this.#report(answer)
+    return answer
+  }
+
+  #tell(job: ClaimedJob, settlement: Settlement): void {
+    const { log, onSettled, onFailed } = this.#options
+    this.#settled[settlement.kind] += 1
+    reportEnd(log, job, settlement)
+    try {
+      onSettled?.(job, settlement)
+    } catch (err) {
+      log.error({ err, job: job.id }, 'onSettled threw; it must not')
+    }
+    if (!onFailed || settlement.kind !== 'fail') return
+    const { error } = settlement
+    const told = Promise.resolve()
+      .then(() => onFailed(job, error))
+      .catch((err: unknown) => log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed'))
+      .finally(() => this.#telling.delete(told))
+    this.#telling.add(told)
+  }
+
+  /** Resolves when the hooks that were called have ended. */
+  async told(): Promise<void> {
+    await Promise.all(this.#telling)
+  }
+
+  #report({ stale, refused }: Settled): void {
+    const { log } = this.#options
+    this.#stale += stale.length
+    for (const { id, run } of stale) {
+      log.warn(
+        { job: id, run },
+        'the end of this run was refused: the job was taken over or has ended already',
+      )
+    }
+    for (const { id, run, reason, error } of refused) {
+      log.error({ job: id, run, reason }, error ? REFUSED : REFUSED_WHOLLY)
+    }
+  }
+
+  #received(claimed: Claimed, limit: number, start: number): void {
+    const { jobs } = claimed
+    if (claimed.unanswered) this.#unsure = true
+    this.#backlog = jobs.length === limit
+    if (!this.#backlog) this.#lookAfter(claimed)
+    if (jobs.length === 0) return
+    this.#claimed += jobs.length
+    const held = jobs.map((job, n) => this.#options.runs.hold(job, n < start))
+    this.#options.keep(held)
+    this.slots.add(held)
+  }
+
+  #failed(error: unknown): void {
+    const wait = this.#outage.failed(error)
+    if (isOncueError(error, 'STORE_CLOSED')) this.#gaveUp = true
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined
+      this.#turn()
+    }, wait)
+    for (const drainer of this.#drainers) drainer.asked = false
+  }
+
+  async #releaseUnknown(): Promise<void> {
+    const { store, worker, runs, log } = this.#options
+    const unknown = runs.unknown(await store.held(worker))
+    if (unknown.length > 0) {
+      const released = unknown.map((run) => ({ ...run, kind: 'release' as const }))
+      await store.settle(released, worker)
+      log.warn({ count: unknown.length }, 'gave back jobs that were claimed by a call whose answer was lost')
+    }
+    this.#unsure = false
+  }
+
+  // --- drain and stop
+
+  /** Nothing is left here: whether something is left there is known by a claim that is sent from now on. */
+  #askForDrainers(): void {
+    if (this.#throttled || !this.#isQuiet || this.#drainers.every(({ asked }) => asked)) return
+    for (const drainer of this.#drainers) drainer.asked = true
+    this.#hungry = true
+  }
+
+  #answerDrainers(isEmpty: boolean): void {
+    const asked = this.#drainers.filter((drainer) => drainer.asked)
+    if (isEmpty) this.#drainers = this.#drainers.filter((drainer) => !drainer.asked)
+    for (const drainer of asked) {
+      if (isEmpty) drainer.resolve()
+      else drainer.asked = false
+    }
+  }
+
+  #endStop(): void {
+    if (this.slots.running > 0) return
+    this.#givesUp ??= setTimeout(() => {
+      this.#gaveUp = true
+      this.#turn()
+    }, LAST_WRITES_MS)
+    const isDone = this.#isQuiet && !this.#unsure
+    if (!isDone && !this.#gaveUp) return
+    if (!isDone) {
+      const { unsettled } = this.#settler
+      this.#options.log.error({ unsettled }, 'stopped without having written how these runs ended')
+    }
+    this.#isOver = true
+    const timers = [this.#look, this.#flush, this.#retry, this.#graceEnds, this.#givesUp]
+    for (const timer of timers) clearTimeout(timer)
+    for (const { resolve } of this.#drainers.splice(0)) resolve()
+    this.#stopped?.()
+  }
+}
+
+/** A job that is due and still not claimed is another's, or over a limit: wait longer each time. */
+function dueIn(nextDue: Date | null, now: Date, attempts: number): number {
+  if (nextDue === null) return Number.POSITIVE_INFINITY
+  const ms = nextDue.getTime() - now.getTime()
+  return ms > 0 ? ms : 2 ** Math.min(attempts, 12)
+}

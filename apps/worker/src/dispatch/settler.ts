@@ -1,0 +1,84 @@
+import type { Settlement } from '@oncue/db'
+import type { HeldRun, HeldRuns } from '../lease/owned-runs.ts'
+
+/** Ends of runs on their way to the database. */
+export interface Batch {
+  readonly held: readonly HeldRun[]
+  readonly settlements: readonly Settlement[]
+}
+
+const NOTHING: Batch = { held: [], settlements: [] }
+
+/** Of results in a batch: one that takes longer to send than an answer is waited for would never get there. */
+const MOST_BYTES = 8 * 2 ** 20
+
+/**
+ * Ends that wait to be written. They are kept until they are: a batch that failed goes back to the
+ * front, and its runs stay in the ledger and are beaten for meanwhile.
+ */
+export class Settler {
+  readonly #runs: HeldRuns
+  #held: HeldRun[] = []
+  #settlements: Settlement[] = []
+  #sent = 0
+
+  constructor(runs: HeldRuns) {
+    this.#runs = runs
+  }
+
+  /** How many are not on their way yet. */
+  get waiting(): number {
+    return this.#settlements.length
+  }
+
+  /** How many are not written yet. */
+  get unsettled(): number {
+    return this.#settlements.length + this.#sent
+  }
+
+  add(held: HeldRun, settlement: Settlement): void {
+    this.#runs.end(held)
+    this.#held.push(held)
+    this.#settlements.push(settlement)
+  }
+
+  take(limit: number): Batch {
+    if (this.#settlements.length === 0) return NOTHING
+    let batch = { held: this.#held, settlements: this.#settlements }
+    const count = this.#fitting(limit)
+    if (count === this.#settlements.length) {
+      this.#held = []
+      this.#settlements = []
+    } else {
+      batch = { held: this.#held.splice(0, count), settlements: this.#settlements.splice(0, count) }
+    }
+    this.#sent += batch.settlements.length
+    return batch
+  }
+
+  written(batch: Batch): void {
+    this.#sent -= batch.settlements.length
+    for (const held of batch.held) this.#runs.drop(held)
+  }
+
+  putBack(batch: Batch): void {
+    this.#sent -= batch.settlements.length
+    this.#held = [...batch.held, ...this.#held]
+    this.#settlements = [...batch.settlements, ...this.#settlements]
+  }
+
+  /** How many fit into a batch: one in any case, however large. */
+  #fitting(limit: number): number {
+    const most = Math.min(limit, this.#settlements.length)
+    let bytes = 0
+    for (let n = 0; n < most; n++) {
+      bytes += sizeOf(this.#settlements[n])
+      if (bytes > MOST_BYTES) return Math.max(n, 1)
+    }
+    return most
+  }
+}
+
+function sizeOf(settlement: Settlement | undefined): number {
+  return settlement?.kind === 'complete' ? (settlement.result?.length ?? 0) : 0
+}

@@ -1,0 +1,203 @@
+import type { ClaimedJob, RunRef, Settlement, Store } from '@oncue/db'
+import { RUNNING, WAITING } from '../lease/ledger.ts'
+import type { HeldRun, HeldRuns } from '../lease/owned-runs.ts'
+import type { Logger } from '../observability/log.ts'
+import type { Ending, Executor } from '../run/executor.ts'
+import { Pace } from './prefetch.ts'
+
+/** For how long handlers that never wait may run on before the event loop gets its turn. */
+const BURST_MS = 5
+/** How long prefetched jobs wait for a slot before they are given back to others. */
+const STALLED_MS = 1_000
+
+export interface SlotsOptions {
+  readonly store: Store
+  /** Id of the worker. */
+  readonly worker: string
+  readonly leaseMs: number
+  readonly concurrency: number
+  readonly log: Logger
+  readonly executor: Executor
+  readonly runs: HeldRuns
+  /** Takes the end of a run, to be written. */
+  readonly onEnd: (held: HeldRun, settlement: Settlement) => void
+  /** Something has changed: a slot is free, or fewer wait. */
+  readonly onChange: () => void
+}
+
+/** What runs, and what has been claimed ahead and waits for a slot. */
+export class Slots {
+  readonly #options: SlotsOptions
+  readonly #pace = new Pace()
+  #waiting: HeldRun[] = []
+  #nextWaiting = 0
+  #running = 0
+  #started = 0
+  #filledAt = 0
+  #isClosed = false
+  #stallCheck: NodeJS.Timeout | undefined
+  #lost = 0
+  #abandoned = 0
+
+  constructor(options: SlotsOptions) {
+    this.#options = options
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get prefetched(): number {
+    return this.#waiting.length - this.#nextWaiting
+  }
+
+  /** Slots for which there is no job, not even a waiting one; below zero when more wait. */
+  get free(): number {
+    return this.#options.concurrency - this.#running - this.prefetched
+  }
+
+  /** How many jobs should wait, at the pace at which jobs end. */
+  get ahead(): number {
+    return this.#pace.prefetch(this.#options.concurrency)
+  }
+
+  /** Runs that were taken over while they ran or waited. */
+  get lostRuns(): number {
+    return this.#lost
+  }
+
+  get abandonedRuns(): number {
+    return this.#abandoned
+  }
+
+  add(held: readonly HeldRun[]): void {
+    this.#waiting = [...this.#waiting.slice(this.#nextWaiting), ...held]
+    this.#nextWaiting = 0
+    this.#pace.weigh(held.map(({ job }) => job.payload))
+    if (this.#isClosed) this.#giveBack()
+  }
+
+  /** Starts what waits. To be called once in each turn of the event loop in which something changed. */
+  fill(): void {
+    this.#filledAt = performance.now()
+    this.#startWaiting(this.#filledAt)
+    if (this.prefetched > 0) this.#watchForStall()
+  }
+
+  /** This run was taken over: its handler is to end, and whatever it does is not written. */
+  lost(held: HeldRun): void {
+    // Of one that has ended, the settle itself tells.
+    if (held.state !== RUNNING && held.state !== WAITING) return
+    const { runs, log } = this.#options
+    this.#lost += 1
+    const { id, topic, run } = held.job
+    log.warn({ job: id, topic, run }, 'this run was taken over: its lease ended before a heartbeat came')
+    if (held.state === RUNNING) held.run?.abort('lost')
+    else runs.drop(held)
+  }
+
+  /** Somebody asked this run to stop. */
+  cancelled(held: HeldRun): void {
+    if (held.state === RUNNING) held.run?.abort('cancelled')
+    else if (held.state === WAITING) this.#options.onEnd(held, { ...ref(held.job), kind: 'cancel' })
+  }
+
+  /** From now on nothing starts: what waits is given back, and what is added too. */
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#stallCheck)
+    this.#giveBack()
+  }
+
+  abortAll(): void {
+    for (const { state, run } of this.#options.runs.all()) {
+      if (state === RUNNING) run?.abort('shutdown')
+    }
+  }
+
+  #startWaiting(now: number): void {
+    const { concurrency } = this.#options
+    while (this.#running < concurrency && this.#nextWaiting < this.#waiting.length) {
+      const held = this.#waiting[this.#nextWaiting] as HeldRun
+      this.#nextWaiting += 1
+      // Lost or cancelled while it waited.
+      if (held.state !== WAITING) continue
+      this.#running += 1
+      this.#started += 1
+      if (held.charged || !hasEndedUncharged(held.job)) this.#start(held, now)
+      else void this.#charge(held).then(() => this.#startCharged(held))
+    }
+  }
+
+  /**
+   * A prefetched run is charged by its first heartbeat, a second after its start. A job that kills the
+   * worker sooner would never be: so one of which a run ended uncharged is charged before it starts.
+   */
+  async #charge({ job }: HeldRun): Promise<void> {
+    const { store, worker, leaseMs } = this.#options
+    // Where this fails, its end cannot be written either, and that is reported.
+    await store.heartbeat({ worker, leaseMs, runs: [ref(job)] }).catch(() => {})
+  }
+
+  #startCharged(held: HeldRun): void {
+    if (held.state === WAITING && !this.#isClosed) {
+      this.#start(held, performance.now())
+      return
+    }
+    this.#running -= 1
+    if (held.state === WAITING) this.#options.onEnd(held, { ...ref(held.job), kind: 'release' })
+    this.#options.onChange()
+  }
+
+  #start(held: HeldRun, now: number): void {
+    const { runs, executor } = this.#options
+    runs.start(held, now)
+    const run = executor.start(held.job)
+    held.run = run
+    void run.ended.then((ending) => this.#ended(held, ending))
+  }
+
+  #ended(held: HeldRun, { settlement, abandoned }: Ending): void {
+    const now = performance.now()
+    this.#running -= 1
+    this.#pace.learn(now - held.startedAt)
+    if (abandoned) this.#abandoned += 1
+    if (settlement) this.#options.onEnd(held, settlement)
+    else this.#options.runs.drop(held)
+    if (now - this.#filledAt < BURST_MS) this.#startWaiting(now)
+    this.#options.onChange()
+  }
+
+  #giveBack(): void {
+    const waiting = this.#waiting.slice(this.#nextWaiting)
+    this.#waiting = []
+    this.#nextWaiting = 0
+    for (const held of waiting) {
+      if (held.state === WAITING) this.#options.onEnd(held, { ...ref(held.job), kind: 'release' })
+    }
+    this.#options.onChange()
+  }
+
+  /** Short jobs were expected and long ones came: others may have free slots for what waits here. */
+  #watchForStall(): void {
+    if (this.#stallCheck) return
+    const started = this.#started
+    this.#stallCheck = setTimeout(() => {
+      this.#stallCheck = undefined
+      if (this.#started === started && this.prefetched > 0) {
+        this.#pace.forget()
+        this.#giveBack()
+      }
+      this.#options.onChange()
+    }, STALLED_MS)
+  }
+}
+
+/** Given back, snoozed, requeued, or its worker died before it was charged. */
+function hasEndedUncharged({ run, retries, crashes }: ClaimedJob): boolean {
+  return run - 1 > retries + crashes
+}
+
+function ref({ id, run }: ClaimedJob): RunRef {
+  return { id, run }
+}

@@ -1,0 +1,144 @@
+import type { FinishedStatus } from '@oncue/core'
+import type { ClaimedJob, Settlement } from '@oncue/db'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { WorkerStats } from '../dispatch/dispatcher.ts'
+import type { Middleware } from '../run/middleware.ts'
+import type { RunningWorker } from '../worker.ts'
+
+const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
+
+export interface Metrics {
+  readonly registry: Registry
+  /** Measures runs: for the `use` of a worker. */
+  readonly middleware: Middleware
+  /** Counts ends: for the `onSettled` of a worker. */
+  readonly onSettled: (job: ClaimedJob, settlement: Settlement) => void
+  /** Reads the gauges and counts of this worker from now on. */
+  watch(worker: Pick<RunningWorker, 'stats'>): void
+}
+
+/** What Prometheus is told about one worker, in a registry of its own. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'oncue_worker_' })
+  const by = { labelNames: ['topic', 'queue'] as const, registers: [registry] }
+  const settled = new Counter({
+    name: 'oncue_jobs_settled_total',
+    help: 'Runs whose end was written, by what it was',
+    labelNames: ['topic', 'queue', 'outcome'],
+    registers: [registry],
+  })
+  const run = new Histogram({
+    name: 'oncue_job_run_seconds',
+    help: 'How long handlers take',
+    buckets: SECONDS,
+    ...by,
+  })
+  const wait = new Histogram({
+    name: 'oncue_job_wait_seconds',
+    help: 'From when a job was due to when its handler started, by the clock of this host',
+    buckets: SECONDS,
+    ...by,
+  })
+
+  return {
+    registry,
+    async middleware({ topic, queue, runAt }, _ctx, next) {
+      wait.observe({ topic, queue }, Math.max(0, Date.now() - runAt.getTime()) / 1_000)
+      const startedAt = performance.now()
+      try {
+        return await next()
+      } finally {
+        run.observe({ topic, queue }, (performance.now() - startedAt) / 1_000)
+      }
+    },
+    onSettled(job, settlement) {
+      settled.inc({ topic: job.topic, queue: job.queue, outcome: OUTCOMES[settlement.kind] })
+    },
+    watch(worker) {
+      for (const { type, name, help, of } of READ)
+        addReading(registry, type, name, help, () => of(worker.stats()))
+    },
+  }
+}
+
+/** Ends for good are called as the API's metrics and the status of a job call them. */
+const OUTCOMES = {
+  complete: 'completed',
+  fail: 'failed',
+  cancel: 'cancelled',
+  retry: 'retried',
+  snooze: 'snoozed',
+  release: 'released',
+} as const satisfies Record<Settlement['kind'], FinishedStatus | 'retried' | 'snoozed' | 'released'>
+
+type Reading = {
+  readonly type: 'gauge' | 'counter'
+  readonly name: string
+  readonly help: string
+  readonly of: (stats: WorkerStats) => number
+}
+
+const READ: readonly Reading[] = [
+  { type: 'gauge', name: 'slots', help: 'How many jobs may run at once', of: (stats) => stats.slots },
+  { type: 'gauge', name: 'running', help: 'Handlers that run now', of: (stats) => stats.running },
+  {
+    type: 'gauge',
+    name: 'prefetched',
+    help: 'Claimed, and waiting for a slot',
+    of: (stats) => stats.prefetched,
+  },
+  { type: 'gauge', name: 'unsettled', help: 'Ended, and not written yet', of: (stats) => stats.unsettled },
+  {
+    type: 'counter',
+    name: 'claims_total',
+    help: 'Statements that asked for jobs',
+    of: (stats) => stats.claims,
+  },
+  {
+    type: 'counter',
+    name: 'claimed_jobs_total',
+    help: 'Jobs that they brought',
+    of: (stats) => stats.claimed,
+  },
+  { type: 'counter', name: 'lost_runs_total', help: 'Runs that others took over', of: (stats) => stats.lost },
+  {
+    type: 'counter',
+    name: 'stale_runs_total',
+    help: 'Ends that were refused for that',
+    of: (stats) => stats.stale,
+  },
+  {
+    type: 'counter',
+    name: 'abandoned_runs_total',
+    help: 'Handlers that ignored their signal',
+    of: (stats) => stats.abandoned,
+  },
+]
+
+/** Read when somebody asks, so that it costs nothing otherwise. */
+function addReading(
+  registry: Registry,
+  type: Reading['type'],
+  name: string,
+  help: string,
+  read: () => number,
+): void {
+  const config = { name: `oncue_worker_${name}`, help, registers: [registry] }
+  if (type === 'gauge') {
+    new Gauge({
+      ...config,
+      collect() {
+        this.set(read())
+      },
+    })
+    return
+  }
+  new Counter({
+    ...config,
+    collect() {
+      this.reset()
+      this.inc(read())
+    },
+  })
+}

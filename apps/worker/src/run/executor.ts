@@ -1,0 +1,73 @@
+import { OncueError, type RetryPolicy } from '@oncue/core'
+import type { Registry } from '@oncue/core/internal'
+import type { ClaimedJob, Store } from '@oncue/db'
+import { Isolates } from '../isolate/isolates.ts'
+import type { Logger } from '../observability/log.ts'
+import { Notes } from './job-events.ts'
+import { compose, type Middleware } from './middleware.ts'
+import { JobRun, type Run } from './run.ts'
+
+export type { AbortReason } from './abort.ts'
+export type { Ending, Run } from './run.ts'
+
+export interface Executor {
+  /** Starts a job now. Cheap: tens of thousands a second. */
+  start(job: ClaimedJob): Run
+  /** Waits for notes that are not written yet, ends child processes. */
+  close(): Promise<void>
+}
+
+export interface ExecutorOptions {
+  readonly store: Store
+  /** Id of the worker whose runs these are, which fences what they write. */
+  readonly worker?: string | undefined
+  readonly registry: Registry
+  readonly log: Logger
+  readonly middleware: readonly Middleware[]
+  /** For jobs whose own policy and topic say nothing (ONCUE_RETRY_*). */
+  readonly retry: RetryPolicy | null
+  readonly abandonMs: number
+  /** URLs of the modules that hold the handlers, for isolate: true. */
+  readonly modules: readonly string[]
+  /** Runs isolated topics in this process too, for tests. */
+  readonly inline?: boolean | undefined
+}
+
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { store, registry, log, middleware } = options
+  const notes = new Notes(store, log, options.worker)
+  const isolates = options.inline ? undefined : createIsolates(registry, options.modules)
+  const surroundings = { ...options, notes, isolates, call: compose(middleware) }
+  return {
+    start(job) {
+      const worker = registry.get(job.topic)
+      if (!worker) return unknownTopic(job, log)
+      return new JobRun(job, worker, surroundings)
+    },
+    async close() {
+      await Promise.all([notes.close(), isolates?.close()])
+    },
+  }
+}
+
+function createIsolates(registry: Registry, modules: readonly string[]): Isolates | undefined {
+  const isolated = registry.topics().find((topic) => registry.get(topic)?.definition.isolate)
+  if (!isolated) return undefined
+  if (modules.length === 0) {
+    throw new OncueError('INVALID_INPUT', `the topic "${isolated}" is isolated, but no modules are given`, {
+      hint: 'Pass `modules`: the URLs of the modules that export its handler, so that a child process can load them.',
+    })
+  }
+  return new Isolates(modules)
+}
+
+/** Cannot happen, since claims name their topics; if it does, somebody else may know the topic. */
+function unknownTopic(job: ClaimedJob, log: Logger): Run {
+  const { id, run, topic } = job
+  log.error({ job: id, topic, run }, 'there is no handler for this topic: the job is given back')
+  return {
+    job,
+    abort() {},
+    ended: Promise.resolve({ settlement: { id, run, kind: 'release' }, abandoned: false }),
+  }
+}

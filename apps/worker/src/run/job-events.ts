@@ -1,0 +1,234 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isOncueError, LIMITS, OncueError } from '@oncue/core'
+import type { NewEvent, RunNote, RunRef, Store } from '@oncue/db'
+import { backoff, systemRuntime } from '@oncue/runtime'
+import type { Logger } from '../observability/log.ts'
+
+/** How long something may wait that nobody waits for. */
+const SOON_MS = 1_000
+const MAX_RUNS = 500
+const BACKOFF = { firstMs: 100, maxMs: 5_000 }
+/** Of finished steps in one call: what takes longer to send than a call may take would never get there. */
+const MAX_STEP_BYTES = 8 * 2 ** 20
+
+type Waiting = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
+
+/** What one run has to tell the store before it ends. */
+export class RunNotes {
+  readonly #notes: Notes
+  readonly #ref: RunRef
+  readonly #onStale: () => void
+  #progress: string | undefined
+  #cursor: string | undefined
+  #events: NewEvent[] = []
+  #waiting: Waiting[] = []
+  #onTheirWay = 0
+
+  constructor(notes: Notes, ref: RunRef, onStale: () => void) {
+    this.#notes = notes
+    this.#ref = { id: ref.id, run: ref.run }
+    this.#onStale = onStale
+  }
+
+  /** Nothing waits to be written, and nothing is on its way. */
+  get isSettled(): boolean {
+    return this.isEmpty && this.#onTheirWay === 0
+  }
+
+  get isEmpty(): boolean {
+    return this.#progress === undefined && this.#cursor === undefined && this.#events.length === 0
+  }
+
+  /** JSON text. The last one stays, and is written within a second. */
+  progress(text: string): void {
+    this.#progress = text
+    this.#notes.soon(this)
+  }
+
+  /** Written within a second. */
+  event(event: NewEvent): void {
+    this.#events.push(event)
+    this.#notes.soon(this)
+  }
+
+  /** JSON text. */
+  cursor(text: string): Promise<void> {
+    this.#cursor = text
+    return this.written()
+  }
+
+  /** Writes all of it now. Fails with STALE_RUN when the run is lost. */
+  written(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+      this.#notes.now(this)
+    })
+  }
+
+  /** As much as one call may carry; `rest` says that there is more. */
+  take(): Taken {
+    const events = this.#events.splice(0, fitting(this.#events))
+    const note: RunNote = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
+    this.#progress = undefined
+    this.#cursor = undefined
+    const rest = this.#events.length > 0
+    const waiting = rest ? [] : this.#waiting.splice(0)
+    this.#onTheirWay += 1
+    return {
+      note,
+      rest,
+      written: () => {
+        this.#onTheirWay -= 1
+        for (const { resolve } of waiting) resolve()
+      },
+      refused: (error) => {
+        this.#onTheirWay -= 1
+        if (isOncueError(error, 'STALE_RUN')) this.#onStale()
+        for (const { reject } of waiting) reject(error)
+      },
+    }
+  }
+}
+
+type Taken = {
+  readonly note: RunNote
+  readonly rest: boolean
+  written(): void
+  refused(error: unknown): void
+}
+
+/** How many events fit into a call: one in any case, however large. */
+function fitting(events: readonly NewEvent[]): number {
+  let bytes = 0
+  for (let n = 0; n < Math.min(events.length, LIMITS.events); n++) {
+    bytes += sizeOf(events[n])
+    if (bytes > MAX_STEP_BYTES) return Math.max(n, 1)
+  }
+  return Math.min(events.length, LIMITS.events)
+}
+
+/** Only a finished step may be large enough to count. */
+function sizeOf(event: NewEvent | undefined): number {
+  return event?.type === 'step_finished' ? JSON.stringify(event.data).length : 0
+}
+
+/** Writes the notes of all runs: one call at a time, for many runs at once, again until it succeeds. */
+export class Notes {
+  readonly #store: Store
+  readonly #log: Logger
+  readonly #worker: string | undefined
+  readonly #soon = new Set<RunNotes>()
+  readonly #now = new Set<RunNotes>()
+  readonly #closing = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> | undefined
+
+  constructor(store: Store, log: Logger, worker?: string) {
+    this.#store = store
+    this.#log = log
+    this.#worker = worker
+  }
+
+  of(ref: RunRef, onStale: () => void): RunNotes {
+    return new RunNotes(this, ref, onStale)
+  }
+
+  soon(notes: RunNotes): void {
+    this.#soon.add(notes)
+    this.#timer ??= setTimeout(() => this.#hurry(), SOON_MS)
+  }
+
+  now(notes: RunNotes): void {
+    this.#soon.delete(notes)
+    this.#now.add(notes)
+    this.#writing ??= this.#writeAll()
+  }
+
+  /** Waits for what is not written yet. From now on a database that does not answer is not asked again. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#hurry()
+    await this.#writing
+  }
+
+  #hurry(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const notes of this.#soon) if (!notes.isEmpty) this.now(notes)
+    this.#soon.clear()
+  }
+
+  async #writeAll(): Promise<void> {
+    // What is told in one turn of the event loop travels together.
+    await nextTurn()
+    while (this.#now.size > 0) {
+      const batch = this.#nextBatch()
+      if (batch.length > 0) await this.#send(batch)
+    }
+    this.#writing = undefined
+  }
+
+  #nextBatch(): Taken[] {
+    const batch: Taken[] = []
+    let room: number = LIMITS.events
+    let bytes = 0
+    for (const notes of this.#now) {
+      const isEmpty = notes.isEmpty
+      const taken = notes.take()
+      if (isEmpty) taken.written()
+      else batch.push(taken)
+      if (!taken.rest) this.#now.delete(notes)
+      const events = taken.note.events ?? []
+      room -= events.length
+      for (const event of events) bytes += sizeOf(event)
+      if (room <= 0 || bytes >= MAX_STEP_BYTES || batch.length === MAX_RUNS) break
+    }
+    return batch
+  }
+
+  async #send(batch: readonly Taken[]): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const notes = batch.map(({ note }) => note)
+        const { stale } = await this.#store.note(notes, this.#worker)
+        for (const taken of batch) {
+          const { id, run } = taken.note
+          const isLost = stale.some((ref) => ref.id === id && ref.run === run)
+          if (isLost) taken.refused(staleRun(taken.note))
+          else taken.written()
+        }
+        return
+      } catch (error) {
+        const isAway = isOncueError(error) && error.retryable
+        if (isAway && this.#closing.signal.aborted) return this.#giveUp(batch, error)
+        if (!isAway) return this.#sendEach(batch, error)
+        if (attempt === 1)
+          this.#log.warn({ err: error, runs: batch.length }, 'notes of runs cannot be written')
+        await this.#pause(attempt)
+      }
+    }
+  }
+
+  /** One entry that the database refuses must not take the others with it. */
+  async #sendEach(batch: readonly Taken[], error: unknown): Promise<void> {
+    if (batch.length === 1) this.#giveUp(batch, error)
+    else for (const taken of batch) await this.#send([taken])
+  }
+
+  #giveUp(batch: readonly Taken[], error: unknown): void {
+    for (const { note, refused } of batch) {
+      this.#log.error({ err: error, job: note.id, run: note.run }, 'notes of a run are lost')
+      refused(error)
+    }
+  }
+
+  async #pause(attempt: number): Promise<void> {
+    // When the worker closes, waiting is over.
+    const { signal } = this.#closing
+    await systemRuntime.sleep(backoff(attempt, BACKOFF, systemRuntime), { signal })
+  }
+}
+
+function staleRun({ id, run }: RunRef): OncueError {
+  return new OncueError('STALE_RUN', `run ${run} of job ${id} no longer owns the job: nothing was written`)
+}

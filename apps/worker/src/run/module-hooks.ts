@@ -1,0 +1,64 @@
+import { OncueError } from '@oncue/core'
+import type { Logger } from '../observability/log.ts'
+import type { OnFailed } from '../options.ts'
+
+/** What a module may export beside `workers` and `middleware`. */
+export interface ModuleHooks {
+  /** Runs once before the first job, in the order of the modules. If it fails, the worker does not start. */
+  readonly setup?: (() => unknown) | undefined
+  /** Runs once after the last job, in the opposite order, if `setup` was reached. */
+  readonly close?: (() => unknown) | undefined
+  readonly onFailed?: OnFailed | undefined
+}
+
+export interface NamedHooks extends ModuleHooks {
+  /** Of the module, for errors. */
+  readonly module: string
+}
+
+const NAMES = ['setup', 'close', 'onFailed'] as const
+
+export function readHooks(from: (name: string) => unknown, module: string): NamedHooks {
+  for (const name of NAMES) {
+    const hook = from(name)
+    if (hook !== undefined && typeof hook !== 'function')
+      throw new OncueError('INVALID_MODULE', `${module}: \`${name}\` must be a function`)
+  }
+  const [setup, close, onFailed] = NAMES.map(from) as [ModuleHooks['setup'], ModuleHooks['close'], OnFailed?]
+  return { module, setup, close, onFailed }
+}
+
+/** Sets up all modules. When one fails, those before it are closed again. */
+export async function setUpModules(hooks: readonly NamedHooks[], log: Pick<Logger, 'error'>): Promise<void> {
+  for (const [n, { module, setup }] of hooks.entries()) {
+    try {
+      await setup?.()
+    } catch (cause) {
+      await closeModules(hooks.slice(0, n), log)
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new OncueError('INVALID_MODULE', `${module}: setup failed: ${why}`, { cause })
+    }
+  }
+}
+
+/** One that fails does not keep the others from closing. */
+export async function closeModules(hooks: readonly NamedHooks[], log: Pick<Logger, 'error'>): Promise<void> {
+  for (const { module, close } of hooks.toReversed()) {
+    try {
+      await close?.()
+    } catch (err) {
+      log.error({ err, module }, 'close of a module failed')
+    }
+  }
+}
+
+/** Tells every module that has such a hook. */
+export function toOnFailed(hooks: readonly NamedHooks[]): OnFailed | undefined {
+  const all = hooks.flatMap(({ onFailed }) => (onFailed ? [onFailed] : []))
+  if (all.length === 0) return undefined
+  return async (job, error) => {
+    const told = await Promise.allSettled(all.map(async (onFailed) => onFailed(job, error)))
+    const reasons = told.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    if (reasons.length > 0) throw reasons[0]
+  }
+}

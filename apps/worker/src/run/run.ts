@@ -1,0 +1,184 @@
+import type { JobContext, OncueError, RetryPolicy, RunningJob, Worker } from '@oncue/core'
+import { parsePayload } from '@oncue/core/internal'
+import type { ClaimedJob, Settlement } from '@oncue/db'
+import type { Isolated, Isolates } from '../isolate/isolates.ts'
+import { fieldsOf } from '../observability/report.ts'
+import { type AbortReason, toAbortError } from './abort.ts'
+import { RunContext, type RunView, type Surroundings } from './context.ts'
+import { type End, settlementOf } from './outcome.ts'
+import { toRunningJob } from './running-job.ts'
+
+/** One job from its claim to its outcome. */
+export interface Run {
+  readonly job: ClaimedJob
+  /** Asks the handler to end through ctx.signal. The first reason counts, but a lost run is lost. */
+  abort(reason: AbortReason): void
+  /** Resolves once, never rejects. */
+  readonly ended: Promise<Ending>
+}
+
+export interface Ending {
+  /** Null: the run was lost, nothing may be written. */
+  readonly settlement: Settlement | null
+  /** The handler ignored its signal for abandonMs: it may still be running, but its run is over. */
+  readonly abandoned: boolean
+}
+
+/** What all runs of an executor share. */
+export interface RunSurroundings extends Surroundings {
+  /** The handler within the middleware. */
+  readonly call: (job: RunningJob, ctx: JobContext, handler: () => unknown) => Promise<unknown>
+  readonly retry: RetryPolicy | null
+  readonly abandonMs: number
+  /** Undefined: every topic runs in this process. */
+  readonly isolates: Isolates | undefined
+}
+
+/** Starts when it is made. */
+export class JobRun implements Run, RunView {
+  readonly job: ClaimedJob
+  readonly ended: Promise<Ending>
+  readonly #worker: Worker
+  readonly #around: RunSurroundings
+  readonly #context: RunContext
+  readonly #timeout: NodeJS.Timeout
+  #resolve: (ending: Ending) => void = () => {}
+  #isolated: Isolated | undefined
+  #giveUp: NodeJS.Timeout | undefined
+  #controller: AbortController | undefined
+  #aborted: AbortReason | null = null
+  #unstored: OncueError | null = null
+  /** The handler ended or was given up. */
+  #isOver = false
+  /** While it waits, after its end, for its notes to be written. */
+  #goOn: (() => void) | undefined
+  #isHurried = false
+
+  constructor(job: ClaimedJob, worker: Worker, around: RunSurroundings) {
+    this.job = job
+    this.#worker = worker
+    this.#around = around
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    this.#timeout = setTimeout(timeOut, job.timeoutMs, this)
+
+    let payload = job.payload
+    let unfit: { readonly error: unknown } | undefined
+    try {
+      payload = parsePayload(worker.definition.input, payload, job.topic)
+    } catch (error) {
+      unfit = { error }
+    }
+    const running = toRunningJob(job, payload)
+    const context = new RunContext(running, this, around)
+    this.#context = context
+    const handle = () => {
+      // Thrown here, so that middleware sees it as any other failure.
+      if (unfit) throw unfit.error
+      const { isolate } = worker.definition
+      if (!isolate || !around.isolates) return worker.handler(running, context)
+      this.#isolated = around.isolates.start(job, context, isolate)
+      return this.#isolated.result
+    }
+    around.call(running, context, handle).then(
+      (value) => this.#end({ how: 'returned', value }),
+      (error) => this.#end({ how: unfit && unfit.error === error ? 'unfit' : 'threw', error }),
+    )
+  }
+
+  /** Made only for handlers that look at it. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(toAbortError(this.#aborted, this.job))
+    }
+    return this.#controller.signal
+  }
+
+  get isOver(): boolean {
+    return this.#isOver || this.#aborted === 'lost'
+  }
+
+  abort(reason: AbortReason): void {
+    if (reason === 'shutdown') this.#hurry()
+    if (this.#isOver && reason !== 'lost') return
+    const isFirst = this.#aborted === null
+    if (isFirst || reason === 'lost') this.#aborted = reason
+    if (!isFirst || this.#isOver) return
+    this.#giveUp = setTimeout(giveUp, this.#around.abandonMs, this)
+    // Last, because what listens to the signal runs within this call and may end the run.
+    this.#controller?.abort(toAbortError(reason, this.job))
+  }
+
+  lose(): void {
+    this.abort('lost')
+  }
+
+  refuseRepeat(error: OncueError): void {
+    this.#unstored ??= error
+  }
+
+  giveUp(): void {
+    const { log, abandonMs } = this.#around
+    const what = this.#isolated ? 'killed' : 'abandoned'
+    log.warn(
+      { ...fieldsOf(this.job), reason: this.#aborted },
+      `the handler ignores its signal: it is ${what}`,
+    )
+    this.#isolated?.kill()
+    this.#end({
+      how: 'ignored',
+      note: `; its handler ignored ctx.signal for ${abandonMs} ms and was ${what}`,
+    })
+  }
+
+  #end(end: End): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timeout)
+    clearTimeout(this.#giveUp)
+    const notes = this.#context.unwritten
+    if (!notes) {
+      this.#settle(end)
+      return
+    }
+    const goOn = () => {
+      if (this.#goOn === undefined) return
+      this.#goOn = undefined
+      clearTimeout(this.#giveUp)
+      this.#settle(end)
+    }
+    this.#goOn = goOn
+    // Notes that cannot be written were reported; they do not keep the run from ending.
+    notes.written().then(goOn, goOn)
+    if (this.#isHurried) this.#hurry()
+  }
+
+  /** The worker stops: a database that takes no notes is not waited for any longer. */
+  #hurry(): void {
+    this.#isHurried = true
+    if (!this.#goOn) return
+    clearTimeout(this.#giveUp)
+    this.#giveUp = setTimeout(this.#goOn, this.#around.abandonMs)
+  }
+
+  #settle(end: End): void {
+    const { definition } = this.#worker
+    const { retry } = this.#around
+    const settlement = settlementOf(end, {
+      job: this.job,
+      definition,
+      aborted: this.#aborted,
+      unstored: this.#unstored,
+      retry,
+    })
+    if (!settlement)
+      this.#around.log.warn(fieldsOf(this.job), 'the run lost its job: nothing of it is written')
+    this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
+  }
+}
+
+// Not closures: one of each would be made for every run.
+const timeOut = (run: JobRun) => run.abort('timeout')
+const giveUp = (run: JobRun) => run.giveUp()
