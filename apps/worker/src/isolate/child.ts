@@ -1,11 +1,10 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { OncueError } from '@oncue/core'
+import { OncueError, type RunningJob } from '@oncue/core'
 import { encodeJson, parsePayload, type Registry, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { closeModules, type NamedHooks, setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
-import { toRunningJob } from '../run/running-job.ts'
 import { ChildContext } from './child-context.ts'
 import type { FromChild, ToChild } from './messages.ts'
 import { packError, unpackError } from './packed-error.ts'
@@ -57,7 +56,8 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
   const { registry } = await loading
   const worker = registry.get(job.topic)
   if (!worker) throw new OncueError('UNKNOWN_TOPIC', `no module of this worker handles ${job.topic}`)
-  const running = toRunningJob(job, parsePayload(worker.definition.input, job.payload, job.topic))
+  const payload = parsePayload(worker.definition.input, job.payload, job.topic)
+  const running: RunningJob = { ...job, payload }
   const context = new ChildContext(running, {
     tell: (told) => send({ kind: 'tell', seq, ...told }),
     call: (called) =>

@@ -6,7 +6,6 @@ import { fieldsOf } from '../observability/report.ts'
 import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'
 import { type End, settlementOf } from './outcome.ts'
-import { toRunningJob } from './running-job.ts'
 
 /** One job from its claim to its outcome. */
 export interface Run {
@@ -70,7 +69,7 @@ export class JobRun implements Run, RunView {
     } catch (error) {
       unfit = { error }
     }
-    const running = toRunningJob(job, payload)
+    const running: RunningJob = { ...job, payload }
     const context = new RunContext(running, this, around)
     this.#context = context
     const handle = () => {
