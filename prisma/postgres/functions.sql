@@ -246,7 +246,9 @@ declare
   v_level record;
   v_ready record;
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   for v_queue in
     -- Nested loops, which are all that the settings allow, keep the order of the array. A sort costs as much as the rest.
     select n.name, q.paused_at is not null as is_paused, q.ageing_ms, s.key is not null as is_limited
@@ -280,7 +282,8 @@ begin
             '00000000-0000-0000-0000-000000000000'::uuid as mark_id
           into v_level;
       else
-        v_level := oncue.next_level(v_now, v_queue.name, v_below, p_mark_queue, p_mark_priority, p_mark_at, p_mark_id);
+        select l.priority, v_now as due, l.mark_at, l.mark_id into v_level
+          from oncue.next_level(v_queue.name, v_below, p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) l;
         v_below := v_level.priority;
       end if;
       exit when v_level.priority is null;
@@ -1201,36 +1204,26 @@ begin atomic
 end;
 
 create function oncue.next_level(
-  p_now timestamptz, p_queue text, p_below integer,
-  p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[],
-  out priority smallint, out due timestamptz, out mark_at timestamptz, out mark_id uuid)
-  language plpgsql
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_hashjoin = off
-  set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan
-  set jit = off
+  p_queue text, p_below integer,
+  p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[])
+  returns table (priority smallint, mark_at timestamptz, mark_id uuid)
+  language sql
+  stable
 as $$
-declare
-  v_known smallint;
-begin
-  due := p_now;
-  select m.priority, m.at, m.id into v_known, mark_at, mark_id
-    from unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as m(queue, priority, at, id)
-    where m.queue = p_queue and m.priority < p_below
-    order by m.priority desc limit 1;
-  select j.priority into priority from oncue.jobs j
+  select coalesce(n.priority, m.priority), coalesce(k.at, '-infinity'), coalesce(k.id, '00000000-0000-0000-0000-000000000000')
+  from (
+    select max(k.priority) as priority from unnest(p_mark_queue, p_mark_priority) as k(queue, priority)
+    where k.queue = p_queue and k.priority < p_below
+  ) m
+  left join lateral (
+    select j.priority from oncue.jobs j
     where j.queue = p_queue and j.visible_at is not null
-      and j.priority < p_below and j.priority > coalesce(v_known, -32769)
-    order by j.priority desc limit 1;
-  if found then
-    mark_at := '-infinity';
-    mark_id := '00000000-0000-0000-0000-000000000000';
-  else
-    priority := v_known;
-  end if;
-end $$;
+      and j.priority < p_below and j.priority > coalesce(m.priority, -32769)
+    order by j.priority desc limit 1
+  ) n on true
+  left join lateral unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as k(queue, priority, at, id)
+    on n.priority is null and k.queue = p_queue and k.priority = m.priority
+$$;
 
 create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
@@ -1248,7 +1241,9 @@ declare
   v_ids uuid[] := '{}';
   v_events json[] := '{}';
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   for v_note in
     select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
   loop
@@ -1450,6 +1445,14 @@ begin
   raise exception using errcode = 'invalid_parameter_value', message = p_message, detail = p_code, hint = p_hint;
 end $$;
 
+create function oncue.refuse_isolation() returns void
+  language plpgsql
+as $$
+begin
+  raise exception 'The isolation of this transaction is %, not read committed', current_setting('transaction_isolation')
+    using errcode = 'OC003';
+end $$;
+
 create function oncue.replace(
   p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, p_payload text, p_priority smallint, p_trace text, p_meta text
 ) returns void
@@ -1551,16 +1554,6 @@ begin
   ) s group by s.reason;
 end $$;
 
-create function oncue.require_read_committed() returns void
-  language plpgsql
-as $$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'The isolation of this transaction is %, not read committed', current_setting('transaction_isolation')
-      using errcode = 'OC003';
-  end if;
-end $$;
-
 create function oncue.rescue(
   p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
 ) returns table (worker uuid, released integer, failed integer, look_again_ms integer, untended boolean)
@@ -1576,7 +1569,9 @@ declare
   v_dead uuid;
   v_ids uuid[];
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   update oncue.workers w set missing_since = case when s.seen then null else v_now end
   from (
     select c.id, l.seen
@@ -1795,7 +1790,9 @@ declare
   v_again uuid[];
   v_keyed uuid[];
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   -- An enqueue that replaces several jobs waits for them by id. So do the statements below, each for itself.
   if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
     perform from oncue.jobs j
@@ -2116,7 +2113,9 @@ declare
   v_live uuid[];
   v_edges tid[];
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   if not pg_try_advisory_xact_lock('oncue.deps'::regclass::int, 0) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither

@@ -34,7 +34,9 @@ declare
   v_level record;
   v_ready record;
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   for v_queue in
     -- Nested loops, which are all that the settings allow, keep the order of the array. A sort costs as much as the rest.
     select n.name, q.paused_at is not null as is_paused, q.ageing_ms, s.key is not null as is_limited
@@ -68,7 +70,8 @@ begin
             '00000000-0000-0000-0000-000000000000'::uuid as mark_id
           into v_level;
       else
-        v_level := oncue.next_level(v_now, v_queue.name, v_below, p_mark_queue, p_mark_priority, p_mark_at, p_mark_id);
+        select l.priority, v_now as due, l.mark_at, l.mark_id into v_level
+          from oncue.next_level(v_queue.name, v_below, p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) l;
         v_below := v_level.priority;
       end if;
       exit when v_level.priority is null;

@@ -14,7 +14,9 @@ declare
   v_ids uuid[] := '{}';
   v_events json[] := '{}';
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   for v_note in
     select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
   loop

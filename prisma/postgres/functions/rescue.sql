@@ -25,7 +25,9 @@ declare
   v_dead uuid;
   v_ids uuid[];
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   update oncue.workers w set missing_since = case when s.seen then null else v_now end
   from (
     select c.id, l.seen

@@ -17,7 +17,9 @@ declare
   v_again uuid[];
   v_keyed uuid[];
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   -- An enqueue that replaces several jobs waits for them by id. So do the statements below, each for itself.
   if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
     perform from oncue.jobs j

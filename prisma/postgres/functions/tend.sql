@@ -15,7 +15,9 @@ declare
   v_live uuid[];
   v_edges tid[];
 begin
-  perform oncue.require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
   if not pg_try_advisory_xact_lock('oncue.deps'::regclass::int, 0) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'f0b210a2'
+export const FUNCTION_SET = '692debb3'
 
 export type FunctionName =
   | 'after_finish'
@@ -43,10 +43,10 @@ export type FunctionName =
   | 'queue_room'
   | 'ready'
   | 'refuse'
+  | 'refuse_isolation'
   | 'release_dependants'
   | 'replace'
   | 'requeue'
-  | 'require_read_committed'
   | 'rescue'
   | 'reserve_keys'
   | 'retry_option'

@@ -39,6 +39,12 @@ function preparedCall(name: FunctionName, parameters: number) {
   return { ...WORK, ...prepared(name, `select * from ${fn(name)}(${list})`) }
 }
 
+/** Refuses a connection through a pooler that took no setting of ours. */
+export function requireReadCommitted(): Query {
+  const text = `select ${fn('refuse_isolation')}()::text where current_setting('transaction_isolation') <> 'read committed'`
+  return { text, values: [] }
+}
+
 type Column = { readonly name: string; readonly type: string; readonly of: (job: NewJob) => unknown }
 
 const ENQUEUED = enqueuedColumns()

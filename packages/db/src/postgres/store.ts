@@ -92,8 +92,7 @@ export class PostgresStore extends BaseStore implements Store {
     const store = new PostgresStore(options)
     try {
       const sessions = await hasSessions(options.url, store.#client.pool)
-      if (!sessions)
-        await store.#client.rows({ text: `select ${sql.fn('require_read_committed')}()::text`, values: [] })
+      if (!sessions) await store.#client.rows(sql.requireReadCommitted())
       store.#capabilities = { ...POSTGRES, sessions }
       return store
     } catch (error) {
