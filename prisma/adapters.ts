@@ -12,7 +12,7 @@ export function dialectOf(url: string): Dialect {
   return url.startsWith('file:') ? 'sqlite' : 'postgres'
 }
 
-/** Prisma's own driver adapters, made to answer everything that its schema engine asks. */
+/** Prisma's own driver adapters, extended to serve everything that its schema engine asks. */
 export function adapterFor(url: string): SqlMigrationAwareDriverAdapterFactory {
   return dialectOf(url) === 'sqlite' ? sqlite(url) : postgres(url)
 }

@@ -42,12 +42,12 @@ if (positionals[0] === 'cli') {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line) as Request
-  // Answers to our own `print` have no method.
-  if (request.method) send({ id: request.id, ...(await answer(request.method, request.params)) })
+  // Replies to our own `print` have no method.
+  if (request.method) send({ id: request.id, ...(await respond(request.method, request.params)) })
 }
 process.exit(0)
 
-async function answer(method: string, params: unknown): Promise<{ result: unknown } | { error: unknown }> {
+async function respond(method: string, params: unknown): Promise<{ result: unknown } | { error: unknown }> {
   try {
     const result = await methods[RENAMED[method] ?? method]?.call(engine, params)
     if (method === 'diff') print((result as { stdout: string | null }).stdout)

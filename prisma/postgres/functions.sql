@@ -368,7 +368,7 @@ begin
     returning j.queue, j.status
   )
   select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
-  -- Whoever waits for work hears of it at the commit.
+  -- Waiting workers are notified at the commit.
   perform pg_notify('oncue', q) from unnest(v_queues) as q;
 end $$;
 
@@ -970,8 +970,8 @@ declare
   v_kept_runs integer[];
   v_cancelled uuid[];
 begin
-  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are mostly being
-  -- settled this moment, by this worker or by whoever took over. To wait for them with others in hand could be
+  -- A lease that is over is extended too if the job was not taken. Rows that are locked are mostly being
+  -- settled this moment, by this worker or by the one that took over. To wait for them with others in hand could be
   -- a circle, so they are named, and the caller tries those again.
   v_rows := array(
     select j.ctid from oncue.jobs j
@@ -1065,7 +1065,7 @@ begin
       if v_taken > 0 then
         perform oncue.promote(p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken);
       end if;
-      -- Those that started when nobody waited yet have not.
+      -- Runs that started before any job waited have none.
       if not v_slot.waiting then
         for v_again in
           select to_timestamp((t.ms::bigint + v_slot.rate_ms) / 1000.0)
@@ -1277,7 +1277,7 @@ begin
       cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
       return;
     exception when unique_violation then
-      -- Somebody else appended meanwhile.
+      -- Another writer appended meanwhile.
     end;
   end loop;
   raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
@@ -1313,7 +1313,7 @@ create function oncue.promote(p_at timestamptz, p_key text, p_count integer) ret
   set jit = off
 as $$
 declare
-  -- First locked, then changed: within one statement a row that somebody else has just changed would be missed.
+  -- First locked, then changed: within one statement, a row that another transaction has just changed would be missed.
   v_rows constant tid[] := array(
     select h.ctid from oncue.jobs h
     where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending'
@@ -1469,7 +1469,7 @@ begin
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
     payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, run_at = p_due, updated = p_now,
-    -- One that is held back by a full concurrency key stays so only if it is due: whoever frees a slot does not look.
+    -- One that is held back by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
   perform oncue.note_meta(p_id);
@@ -2120,7 +2120,7 @@ begin
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
   -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,
-  -- and nobody can requeue it: there is nothing to wait for.
+  -- and cannot be requeued: there is nothing to wait for.
   v_parents := array(
     select distinct d.parent_id from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d);
   if cardinality(v_parents) > 0 then
@@ -2145,7 +2145,7 @@ begin
 
   perform oncue.tend_slots(v_now);
 
-  -- A live parent whose row is not being deleted this moment: whoever ends it from now on sees the edge.
+  -- A live parent whose row is not being deleted this moment: a transaction that ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
@@ -2182,7 +2182,7 @@ begin
     v_keys := v_keys || array(select s.key from oncue.slots s where s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
   end if;
   perform set_config('oncue.slots_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
-  -- A slot that nobody uses and nobody set is made anew when needed. First locked, then looked at once more: a claim
+  -- An unused slot without a configured limit is made anew when needed. First locked, then looked at once more: a claim
   -- may have taken it meanwhile.
   v_keys := array(
     select i.key from oncue.slots i

@@ -1,4 +1,4 @@
-/** The error codes of tRPC v11 that Oncue answers with; named here so that core needs no tRPC. */
+/** The error codes of tRPC v11 that Oncue returns; named here so that core needs no tRPC. */
 type TrpcCode =
   | 'BAD_REQUEST'
   | 'CONFLICT'
@@ -16,7 +16,7 @@ type TrpcCode =
 interface ErrorSpec {
   readonly http: number
   readonly trpc: TrpcCode
-  /** The same call, unchanged, may succeed later without anybody doing anything. */
+  /** The same call, unchanged, may succeed later by itself. */
   readonly retryable: boolean
   /** What to do. An error may bring a more precise one. */
   readonly hint: string
@@ -68,7 +68,7 @@ export const ERRORS = {
   FORBIDDEN: forbidden('Use a token whose role may do this, or ask an admin for one.'),
   TOPIC_NOT_ALLOWED: forbidden('Use a token that may enqueue this topic, or have an admin allow it.'),
   QUEUE_NOT_ALLOWED: forbidden('Use a token that may enqueue into this queue, or have an admin allow it.'),
-  HTTP_DISABLED: forbidden('An admin has switched the API off for everybody else; ask one to switch it on.'),
+  HTTP_DISABLED: forbidden('An admin has disabled the API for everyone else; ask an admin to enable it.'),
   RATE_LIMITED: {
     http: 429,
     trpc: 'TOO_MANY_REQUESTS',
@@ -101,13 +101,13 @@ export const ERRORS = {
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
   UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or take its id.'),
-  VERSION_MISMATCH: conflict('Somebody else appended first: read the events, decide again, append again.'),
+  VERSION_MISMATCH: conflict('Another writer appended first: read the events, decide again, append again.'),
   STALE_RUN: conflict('Drop the result: the job was cancelled, or another run owns it now.'),
   DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare the job anew.'),
 
   // What people on call do
   COUNT_MISMATCH: conflict(
-    'Look again: preview the operation, and send the count and moment that it answers.',
+    'Preview the bulk operation again, and send the count and moment that it returns.',
   ),
   OPERATION_NOT_FOUND: notFound('Check the id: operations.list has those that are kept.'),
   ALERT_NOT_FOUND: notFound('Check the id; resolved alerts are removed after the retention time.'),
@@ -126,9 +126,7 @@ export const ERRORS = {
     retryable: true,
     hint: 'Raise timeoutMs, split the job, or pass ctx.signal on so that slow calls stop in time.',
   },
-  JOB_CANCELLED: conflict(
-    'Nothing to do: somebody asked this job to stop. Requeue it if it is wanted after all.',
-  ),
+  JOB_CANCELLED: conflict('Nothing to do: the job was asked to stop. Requeue it if it is wanted after all.'),
   JOB_FAILED: broken('Read details.error for what its handler threw; requeue the job once that is mended.'),
   WORKER_STOPPING: busy('Nothing to do: the job is given back uncharged, and another worker runs it.'),
   PARENT_FAILED: broken('Look at the job that this one waited for; requeue that one first.'),
@@ -211,7 +209,7 @@ export class OncueError<Code extends ErrorCode = ErrorCode> extends Error {
     return true
   }
 
-  /** What REST answers below `error`: no stack and no cause, which may hold secrets. */
+  /** What REST returns as `error`: no stack and no cause, which may hold secrets. */
   toJSON(): { code: Code; message: string; hint: string; details?: Record<string, unknown> } {
     const { code, message, hint, details } = this
     return details ? { code, message, hint, details } : { code, message, hint }

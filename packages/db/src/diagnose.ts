@@ -14,7 +14,7 @@ export type DiagnoseOptions = {
 }
 
 /**
- * Looks at a database as somebody would who is asked why the queue is slow, or does not run at all.
+ * Examines a database for reasons why the queue is slow or does not run at all.
  * Changes nothing, and never throws: a database that cannot be reached is a finding.
  */
 export async function diagnose(url: string, options: DiagnoseOptions = {}): Promise<Finding[]> {

@@ -62,11 +62,10 @@ export interface Store {
   // --- work: the hot path
 
   /**
-   * Stores jobs, all or none, and answers in the same order which jobs stand for them: the new ones,
-   * or those that hold their key already. With `tx` they belong to the caller's transaction: rolled
-   * back means never seen, nobody is woken before the commit, and an error of the database is the
-   * driver's own, as in the caller's other statements. A better-sqlite3 transaction is synchronous,
-   * so there the rows are written, and errors thrown, before this returns.
+   * Stores jobs, all or none. Returns their ids in the same order; for a job whose key is taken, the id of
+   * the job that holds it. With `tx` they belong to the caller's transaction: a rollback removes them,
+   * workers wake up at the commit, and database errors are the driver's own. A better-sqlite3 transaction
+   * is synchronous, so there the rows are written, and errors thrown, before this returns.
    */
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]>
 
@@ -74,38 +73,37 @@ export interface Store {
   enqueueWithOutcomes(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]>
 
   /**
-   * Takes up to `limit` ready jobs: queue by queue in the order given, then by priority, by when
-   * they became due (a job that was put back: when it was put back), and id. No job goes to two live
-   * runs; limits hold over all processes; paused queues give nothing. When it finds nothing it says
-   * when to look again.
+   * Takes up to `limit` ready jobs: queue by queue in the order given, then by priority, by due time (of a
+   * job that was put back: when it was), and by id. No job has two live runs; limits hold across all
+   * processes; paused queues are skipped. When nothing is ready, `nextDue` says when to claim again.
    */
   claim(request: ClaimRequest): Promise<Claimed>
 
   /**
-   * Ends runs, as one transaction, with all that follows: history, released dependants, freed slots
-   * and keys. A stale entry changes nothing and is reported. An entry whose value the database
-   * refuses fails its own job and not the batch, and is reported too.
+   * Ends runs in one transaction, with all that follows: history, released dependants, freed slots
+   * and keys. A stale entry changes nothing and is returned. An entry whose value the database
+   * refuses fails its own job, not the batch, and is returned too.
    *
    * With `worker`, only runs that this worker claimed are current. Workers always name themselves: after a failover
-   * that lost commits, `run` may be given out twice, to two workers.
+   * that lost commits, two workers may hold the same `run`.
    */
   settle(settlements: readonly Settlement[], worker?: string): Promise<Settled>
 
   /** `settle` of runs of the worker that claims, then `claim`, in one round trip. */
   settleAndClaim(settlements: readonly Settlement[], request: ClaimRequest): Promise<Settled & Claimed>
 
-  /** Extends the leases of many runs of a worker at once. Answers those that are lost, and those asked to stop. */
+  /** Extends the leases of many runs of a worker at once. Returns the lost ones, and those asked to stop. */
   heartbeat(request: HeartbeatRequest): Promise<Beaten>
 
   /**
-   * What runs have to tell before they end. A stale one changes nothing and is reported. Sent twice,
-   * events are written twice. `worker` as for `settle`.
+   * Writes progress, cursors and events of runs. A stale entry changes nothing and is returned. Events
+   * that are sent twice are written twice. `worker` as for `settle`.
    */
   note(notes: readonly RunNote[], worker?: string): Promise<{ readonly stale: RunRef[] }>
 
   /**
-   * The runs that the database counts as this worker's. After a claim whose answer was lost with
-   * the connection, those the worker does not know of are to be released. A scan: for that case only.
+   * The runs that this worker owns according to the database. After a claim whose result was lost with
+   * the connection, the worker releases those it does not know. A scan: for that case only.
    */
   held(worker: string): Promise<RunRef[]>
 
@@ -113,30 +111,30 @@ export interface Store {
   attend(worker: WorkerInfo): Promise<Presence>
 
   /**
-   * Frees the runs of workers that died, and sees to what settles cannot see. Every worker calls it
-   * in its poll, with its id, which then counts as a beat; two at once are safe.
+   * Frees the runs of dead workers, and tends what settles cannot see. Every worker calls it in its poll,
+   * with its id, which counts as a heartbeat; concurrent calls are safe.
    */
   rescue(worker?: string): Promise<Rescue>
 
   /**
-   * Calls `wake` when there may be something new in one of the queues. A hint, never the truth:
-   * a wake-up can be missed, so callers poll as well.
+   * Calls `wake` when there may be something new in one of the queues. A hint: wake-ups can be missed, so
+   * callers poll as well.
    */
   onWake(queues: readonly string[], wake: () => void): Promise<Subscription>
 
-  // --- people's actions. By ids, or by a filter as of a moment, in bounded batches. One that fails midway
-  // leaves what was done before; the details of its error are the report up to then.
+  // --- actions of people, by ids or by a filter as of a moment, in bounded batches. If one fails midway, what
+  // was done before stays; the details of the error are the report up to then.
 
-  /** Puts finished jobs back: attempts start anew, the run number goes on. */
+  /** Puts finished jobs back into their queues: attempts start anew, run numbers continue. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
-  /** Ends what waits. Asks what runs: the run learns of it with its next heartbeat. */
+  /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Pending or failed jobs only, and none that others wait for. */
   delete(target: Target, options?: ActionOptions): Promise<ActionReport>
 
   pause(queue: string, by?: string): Promise<void>
   resume(queue: string, by?: string): Promise<void>
-  /** Limits a queue or a concurrency key; `null` takes the limit away. In effect at once. */
+  /** Limits a queue or a concurrency key at once; `null` removes the limit. */
   limit(target: LimitTarget, limit: Limit | null): Promise<void>
   /** What a worker serves, for people and for validation. */
   announce(topics: readonly TopicAnnouncement[], by?: AnnouncedBy): Promise<void>
@@ -145,7 +143,7 @@ export interface Store {
 
   /** With payload, result, error, and the first events of its stream (`events.list` has the rest). */
   get(id: JobId): Promise<JobDetails | null>
-  /** What one wants to know of a job while waiting for it, of many jobs at once; those that nobody has are left out. */
+  /** The status and result of many jobs at once, for callers that wait for them; unknown ids are left out. */
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
@@ -156,26 +154,26 @@ export interface Store {
   throttled(request: Pick<ClaimRequest, 'queues' | 'topics'>): Promise<boolean>
   workers(): Promise<WorkerRow[]>
   topics(): Promise<TopicRow[]>
-  /** Topics of which workers that live have announced different schemas. */
+  /** Topics for which live workers have announced different schemas. */
   topicClashes(): Promise<TopicClash[]>
-  /** What happened, minute by minute or step by step, the empty ones left out. */
+  /** Counts by minute or by step, without the empty ones. */
   series(request: SeriesRequest): Promise<SeriesPoint[]>
-  /** How much ended in each queue, minute by minute, from a moment on, up to and without another. */
+  /** How many jobs ended in each queue, by minute; `from` inclusive, `to` exclusive. */
   activity(range: { readonly from: Date; readonly to: Date }): Promise<ActivityPoint[]>
 
   // --- maintenance. Idempotent; one process at a time is enough.
 
   /**
-   * True: `by` leads `what` for the next `termMs`, and nobody else does. All who would lead the same thing
-   * name the same term: one that ends later than now + 2 × `termMs` is from before the clock was set back.
+   * True: `by` is the only leader of `what` for the next `termMs`. All candidates name the same term: one that
+   * ends later than now + 2 × `termMs` is from before the clock was set back.
    */
   lead(what: string, by: string, termMs: number): Promise<boolean>
-  /** Lets go, so that another need not wait for the end of the term. A worker that dies lets go too. */
+  /** Ends the term early, so that the next leader need not wait for it. The death of a worker does so too. */
   stepDown(what: string, by: string): Promise<void>
 
-  /** Adds up what settles noted down; answers how many notes. */
+  /** Adds up the counts that settles wrote; returns how many it took. */
   rollUp(): Promise<number>
-  /** Removes finished jobs with all that belongs to them, one batch per call; answers how many. */
+  /** Removes finished jobs with all that belongs to them, one batch per call; returns how many. */
   prune(rule: PruneRule): Promise<number>
 
   /** The store's clock: the database's on Postgres, the host's on SQLite. */
@@ -184,7 +182,7 @@ export interface Store {
   /** How busy its connections are; null where there are none to share. */
   pool(): PoolState | null
 
-  /** Lets go of everything it opened. A second call does nothing; any other call fails with STORE_CLOSED. */
+  /** Closes everything it opened. A second call does nothing; other calls fail with STORE_CLOSED. */
   close(): Promise<void>
 }
 
@@ -207,7 +205,7 @@ export type {
   WorkerRow,
 }
 
-/** The job that stands for one that was enqueued: it is new, was there already, or was there and got the new payload. */
+/** The job that an enqueue led to: a new one, an existing one, or an existing one that got the new payload. */
 export type EnqueueOutcome = { readonly id: JobId; readonly kind: 'created' | 'existing' | 'replaced' }
 
 export type EnqueueIn = { readonly tx?: Transaction | undefined }
@@ -216,17 +214,17 @@ export type EnqueueIn = { readonly tx?: Transaction | undefined }
 export type RunRef = { readonly id: JobId; readonly run: number }
 
 export type ClaimRequest = {
-  /** In order of preference: the second is looked at when the first has nothing ready. */
+  /** In order of preference: the second is served when the first has nothing ready. */
   readonly queues: readonly string[]
-  /** Only these topics; all when absent. Other topics at a queue's head are walked over. */
+  /** Only these topics; all when absent. Jobs of other topics at the head of a queue are skipped. */
   readonly topics?: readonly string[] | undefined
   readonly limit: number
-  /** How many of the claimed start at once (default: all). The rest is prefetched: a crash does not charge it. */
+  /** How many of the claimed jobs start at once (default: all). The rest is prefetched: a crash does not charge it. */
   readonly start?: number | undefined
   /** Id of the worker, a UUID. */
   readonly worker: string
   readonly leaseMs: number
-  /** Also what was committed long after it was dated, which other claims find within a second. */
+  /** Also finds jobs committed long after their due time, which other claims find within a second. */
   readonly thorough?: boolean | undefined
 }
 
@@ -234,10 +232,10 @@ export type ClaimedJob = Readonly<Pick<Job, FieldIn<'claim' | 'extras'>>>
 
 export type Claimed = {
   readonly jobs: ClaimedJob[]
-  /** When nothing was claimed: when there may be something in these queues, if that is known. */
+  /** When nothing was claimed: the next moment at which something may be due, if known. */
   readonly nextDue: Date | null
   readonly now: Date
-  /** True: a claim was sent, and its answer was lost with the connection. `held` tells what it took. */
+  /** True: a claim was sent, and its result was lost with the connection. `held` tells what it took. */
   readonly unanswered?: boolean | undefined
 }
 
@@ -255,9 +253,9 @@ export type Settlement = RunRef &
   )
 
 export type Settled = {
-  /** Runs that were taken over, or settled before: nothing was written for them. */
+  /** Runs that were taken over or settled before: nothing was written for them. */
   readonly stale: RunRef[]
-  /** Runs after which the job was to go on, and is cancelled: it was asked to stop, or replaced. */
+  /** Runs whose job was to continue and is cancelled instead: it was asked to stop, or replaced. */
   readonly cancelled?: RunRef[] | undefined
   /**
    * Entries that the database refused. Their jobs are failed with `error`; without one not even that could be
@@ -275,7 +273,7 @@ export type HeartbeatRequest = {
 
 export type Beaten = {
   readonly lost: RunRef[]
-  /** Runs that somebody asked to stop. */
+  /** Runs that were asked to stop. */
   readonly cancelled: RunRef[]
   /** Runs that were not extended because another transaction has locked their rows: beat for them again soon. */
   readonly locked?: RunRef[] | undefined
@@ -290,15 +288,15 @@ export type RunNote = RunRef & {
 }
 
 export type Presence = {
-  /** False where others cannot see a death (a transaction pooler): then only the lease tells. */
+  /** False where a crash cannot be seen (transaction pooler): it is noticed when the leases expire. */
   readonly visible: boolean
-  /** The worker is gone on purpose: nothing of it is rescued. */
+  /** The worker leaves on purpose: nothing of it is rescued. */
   leave(): Promise<void>
 }
 
 export type Rescue = {
   readonly rescued: Rescued[]
-  /** Somebody is missing, and dead unless back by then. */
+  /** A worker is missing, and counts as dead unless it is back by then. */
   readonly lookAgainMs: number | null
 }
 

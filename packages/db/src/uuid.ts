@@ -4,7 +4,7 @@ import { type Runtime, systemRuntime } from '@oncue/runtime'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Postgres refuses other texts where it expects an id; for a reader they are just ids that nobody has. */
+/** Postgres refuses other texts where it expects an id; a read treats them as ids that do not exist. */
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }

@@ -18,6 +18,6 @@ begin
     returning j.queue, j.status
   )
   select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
-  -- Whoever waits for work hears of it at the commit.
+  -- Waiting workers are notified at the commit.
   perform pg_notify('oncue', q) from unnest(v_queues) as q;
 end $$;

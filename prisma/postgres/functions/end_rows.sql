@@ -1,4 +1,4 @@
--- Ends jobs that are not running (blocked or pending), which are locked by the caller, and answers
+-- Ends jobs that are not running (blocked or pending), which the caller has locked, and returns
 -- which. Their own dependants are the caller's affair.
 create function oncue.end_rows(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns uuid[]
   language plpgsql

@@ -1,5 +1,5 @@
 -- planner: none
--- Ends jobs that are not running, and whoever must not go on without them. They are locked by the caller.
+-- Ends jobs that are not running, and the dependants that must not run without them. The caller has locked them.
 create function oncue.end_waiting(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns void
   language sql
 begin atomic

@@ -1,4 +1,4 @@
--- Removes jobs and all that belongs to them, if nobody waits for them.
+-- Removes jobs that no other job waits for, with all that belongs to them.
 create function oncue.forget(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
 as $$

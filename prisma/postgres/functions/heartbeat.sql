@@ -1,5 +1,5 @@
--- Extends the leases of the runs that are still the caller's and answers those that are not, those whose rows
--- are locked, and those that somebody asked to stop. Parks them too: visible_at moves to the end of the lease, so
+-- Extends the leases of the runs that are still the caller's and returns those that are not, those whose rows
+-- are locked, and those that were asked to stop. Parks them too: visible_at moves to the end of the lease, so
 -- that thousands of long runs do not stand at the head of the ready index, and a dead worker's runs
 -- come back by themselves.
 create function oncue.heartbeat(
@@ -15,8 +15,8 @@ declare
   v_kept_runs integer[];
   v_cancelled uuid[];
 begin
-  -- A lease that is over is extended too if nobody has taken the job. Rows that are locked are mostly being
-  -- settled this moment, by this worker or by whoever took over. To wait for them with others in hand could be
+  -- A lease that is over is extended too if the job was not taken. Rows that are locked are mostly being
+  -- settled this moment, by this worker or by the one that took over. To wait for them with others in hand could be
   -- a circle, so they are named, and the caller tries those again.
   v_rows := array(
     select j.ctid from oncue.jobs j

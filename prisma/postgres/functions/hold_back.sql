@@ -58,7 +58,7 @@ begin
       if v_taken > 0 then
         perform oncue.promote(p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken);
       end if;
-      -- Those that started when nobody waited yet have not.
+      -- Runs that started before any job waited have none.
       if not v_slot.waiting then
         for v_again in
           select to_timestamp((t.ms::bigint + v_slot.rate_ms) / 1000.0)

@@ -1,5 +1,5 @@
 -- After jobs and their edges were written: refuses edges to nowhere, and resolves those to parents
--- that have ended already. Only edges of these jobs: whoever else waits for the same parents stays unlocked,
+-- that have ended already. Only edges of these jobs: other dependants of the same parents stay unlocked,
 -- because the transaction may be the caller's and stay open for long.
 create function oncue.link(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql

@@ -1,4 +1,4 @@
--- What runs tell before they end: progress, cursor, events. Answers those that are not the caller's
+-- What runs tell before they end: progress, cursor, events. Returns those that are not the caller's
 -- any more. A row that is locked is being beaten or settled this moment, so it is waited for; and
 -- while it is locked here, no settle can end the job between the fence and the events. Notes come
 -- sorted by id, and are locked in that order.
@@ -50,7 +50,7 @@ begin
       cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
       return;
     exception when unique_violation then
-      -- Somebody else appended meanwhile.
+      -- Another writer appended meanwhile.
     end;
   end loop;
   raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';

@@ -3,7 +3,7 @@ create function oncue.promote(p_at timestamptz, p_key text, p_count integer) ret
   language plpgsql
 as $$
 declare
-  -- First locked, then changed: within one statement a row that somebody else has just changed would be missed.
+  -- First locked, then changed: within one statement, a row that another transaction has just changed would be missed.
   v_rows constant tid[] := array(
     select h.ctid from oncue.jobs h
     where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending'

@@ -9,7 +9,7 @@ begin
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
     {{replace_changes}}, run_at = p_due, updated = p_now,
-    -- One that is held back by a full concurrency key stays so only if it is due: whoever frees a slot does not look.
+    -- One that is held back by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
   perform oncue.note_meta(p_id);

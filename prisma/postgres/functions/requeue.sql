@@ -1,5 +1,5 @@
 -- Puts finished jobs back: attempts start anew, the run number goes on, so that an old run stays stale.
--- Answers how many, and why the others were left.
+-- Returns how many, and why the others were left.
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer)
   language plpgsql

@@ -2,7 +2,7 @@
 -- Frees the runs of workers whose presence lock, and whose beats, have been gone for p_gone_ms. When most
 -- are missing, the network or a failover is the likelier reason: then for p_most_ms. Nobody is declared
 -- dead within p_settle_ms of the server's own start, nor within p_grace_ms: the caller has lost connections
--- itself, and the others have to reconnect first. A row without a worker comes last: if somebody is missing and not
+-- itself, and the others have to reconnect first. A row without a worker comes last: if a worker is missing and not
 -- dead yet it tells when to look again, and whether there is anything to tend.
 --
 -- Behind a transaction pooler there is no lock. The row of a worker there that has been silent for an hour is

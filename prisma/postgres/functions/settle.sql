@@ -3,7 +3,7 @@
 -- because they are the many, and a row finds its place in them by halves (width_bucket); all other
 -- outcomes as one JSON array of
 -- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
--- p_big_* are results over the inline limit. Answers a row of kind 's' for each stale entry, and one of kind 'x'
+-- p_big_* are results over the inline limit. Returns a row of kind 's' for each stale entry, and one of kind 'x'
 -- for each run after which the job was to go on and is cancelled.
 create function oncue.settle(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,

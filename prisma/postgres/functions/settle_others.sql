@@ -1,4 +1,4 @@
--- The outcomes that are not a completion. Answers the stale ones ('s'), and those that were to go on and are cancelled
+-- The outcomes that are not a completion. Returns the stale ones ('s'), and those that were to go on and are cancelled
 -- ('x'): they were asked to stop, or replaced.
 create function oncue.settle_others(p_now timestamptz, p_others json, p_worker uuid)
   returns table (kind "char", id uuid, run integer)

@@ -1,4 +1,4 @@
--- What settles cannot see at the moment they happen. Idempotent; everybody does it in their poll, one at a
+-- What settles cannot see at the moment they happen. Idempotent; every worker does it in its poll, one at a
 -- time: a second one has nothing to add. It skips what is locked and leaves it for the next time, and takes
 -- its locks in the order of a settle: dependants, then slots. Live parents come last, shared, and nothing is
 -- waited for after them: a job in the middle of a chain is both, and must not be shared first and changed then.
@@ -22,7 +22,7 @@ begin
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
   -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,
-  -- and nobody can requeue it: there is nothing to wait for.
+  -- and cannot be requeued: there is nothing to wait for.
   v_parents := array(
     select distinct d.parent_id from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d);
   if cardinality(v_parents) > 0 then
@@ -47,7 +47,7 @@ begin
 
   perform oncue.tend_slots(v_now);
 
-  -- A live parent whose row is not being deleted this moment: whoever ends it from now on sees the edge.
+  -- A live parent whose row is not being deleted this moment: a transaction that ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);

@@ -18,7 +18,7 @@ begin
     v_keys := v_keys || array(select s.key from oncue.slots s where s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
   end if;
   perform set_config('oncue.slots_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
-  -- A slot that nobody uses and nobody set is made anew when needed. First locked, then looked at once more: a claim
+  -- An unused slot without a configured limit is made anew when needed. First locked, then looked at once more: a claim
   -- may have taken it meanwhile.
   v_keys := array(
     select i.key from oncue.slots i

@@ -71,7 +71,7 @@ export interface JobDefinition<
   readonly retryOn: readonly ErrorClass[]
   /** Undefined: in the process of the worker. */
   readonly isolate: Isolation | undefined
-  /** Undefined: it runs only when somebody enqueues it. */
+  /** Undefined: it runs only when it is enqueued. */
   readonly schedule: JobSchedule | undefined
 }
 

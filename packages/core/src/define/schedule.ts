@@ -15,7 +15,7 @@ export interface ScheduleConfig<Input extends z.core.$ZodType> {
   readonly timezone?: string | undefined
   /** The payload of these jobs. Default: `{}`, or nothing where `input` takes only that. */
   readonly cronPayload?: z.input<Input> | undefined
-  /** Ticks that nobody saw become no job (the default), one for the last, or one each, up to 100. */
+  /** Missed ticks become no job (the default), one for the last, or one each, up to 100. */
   readonly missed?: Missed | undefined
 }
 

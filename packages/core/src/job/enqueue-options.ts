@@ -30,7 +30,7 @@ const PARENT_FAILURE_POLICIES = ['wait', 'stop', 'go_on', 'cancel'] as const
 export type ParentFailurePolicy = (typeof PARENT_FAILURE_POLICIES)[number]
 
 const ON_CONFLICT = ['existing', 'replace', 'reject'] as const
-/** Answer the id of the job that is there · give it the new payload while it waits · refuse with UNIQUE_KEY_LIVE. */
+/** Return the id of the existing job · give it the new payload while it waits · refuse with UNIQUE_KEY_LIVE. */
 export type OnConflict = (typeof ON_CONFLICT)[number]
 
 const UNIQUE_SCOPES = ['topic', 'all'] as const

@@ -3,7 +3,7 @@ import { OncueError } from '../errors.ts'
 import { toSchemaError } from './input-error.ts'
 
 /**
- * Checks a payload against the input schema of its topic and answers what the handler gets. `payload` must
+ * Checks a payload against the input schema of its topic and returns what the handler gets. `payload` must
  * be what JSON gives back: a schema sees the same in the producer and in the worker.
  */
 export function parsePayload<Input extends z.core.$ZodType>(
@@ -16,7 +16,7 @@ export function parsePayload<Input extends z.core.$ZodType>(
 
 /**
  * Checks a result against the output schema of its topic: in the worker before it is stored, and where it is
- * waited for. Only the latter uses the answer; what is stored is what the handler returned, or the schema's
+ * waited for. Only the latter uses the returned value; what is stored is what the handler returned, or the schema's
  * transforms would be applied twice. Like a payload, `result` must be what JSON gives back.
  */
 export function parseResult<Output extends z.core.$ZodType>(

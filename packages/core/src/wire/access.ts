@@ -19,7 +19,7 @@ const PERMITTED: Readonly<Record<Role, readonly AccessClass[]>> = {
 
 const SIGNED_IN = "@request.auth.id != ''"
 
-const RULE_ERROR = `must be "" (admins only), "true" (everybody), "${SIGNED_IN}" (everybody signed in) or a role: ${ROLES.join(', ')}`
+const RULE_ERROR = `must be "" (admins only), "true" (everyone), "${SIGNED_IN}" (everyone signed in) or a role: ${ROLES.join(', ')}`
 
 /** Who may enqueue, or see and act. The first three are spelled as PocketBase spells them. */
 export const ruleSchema = z.enum(['', 'true', SIGNED_IN, ...ROLES], { error: RULE_ERROR })
@@ -95,7 +95,7 @@ export function allowsName(patterns: readonly string[] | null, name: string): bo
 }
 
 export const settingsSchema = z.strictObject({
-  httpEnabled: z.boolean().describe('false: the API answers admins only'),
+  httpEnabled: z.boolean().describe('false: the API serves admins only'),
   enqueueRule: ruleSchema.describe('who may enqueue'),
   manageRule: ruleSchema.describe('who may see and, as far as the role permits, act'),
   allowedTopics: allowedTopicsSchema.describe('what may be enqueued over the API; null: every topic'),

@@ -27,7 +27,7 @@ function markDates(container: object, path: string, values: Record<string, ['Dat
   }
 }
 
-/** The other way, in place. What is not written so is answered as it is. */
+/** The other way, in place. Other texts stay as they are. */
 export function decodeDates(wire: unknown): unknown {
   if (!isWithDates(wire)) return wire
   const { json, meta } = wire

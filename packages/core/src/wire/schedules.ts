@@ -12,7 +12,7 @@ export const scheduleRequestSchema = scheduleNameSchema.extend({
   topic: topicSchema,
   payload: z.unknown().optional(),
   options: enqueueOptionsSchema.default({}),
-  missed: missedSchema.default('skip').describe('what to do with ticks that nobody saw: none, the last, all'),
+  missed: missedSchema.default('skip').describe('what to do with missed ticks: none, the last, all'),
 })
 
 export const scheduleSchema = z.object({

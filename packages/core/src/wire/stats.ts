@@ -127,7 +127,7 @@ export type Gauge = Readonly<z.output<typeof gaugeSchema>>
 
 /** The worst minute of a step: the longest wait, the largest backlog, the fewest workers. */
 export const gaugePointSchema = z.object({
-  minute: z.date().describe('the first of the step; those in which nobody looked are left out'),
+  minute: z.date().describe('the first minute of the step; minutes without a sample are left out'),
   ...gaugeSchema.shape,
   workers: gaugeSchema.shape.workers
     .nullable()

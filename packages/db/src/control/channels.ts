@@ -20,7 +20,7 @@ export type ChannelChange = Omit<UpdateChannelRequest, 'id'>
 /** How an attempt to deliver went: null, or what was wrong. */
 export type Attempt = {
   readonly error: string | null
-  /** Nobody is there any more: nothing is sent until somebody enables it again. */
+  /** The receiver is gone: nothing is sent until a person enables the channel again. */
   readonly disable?: boolean | undefined
 }
 

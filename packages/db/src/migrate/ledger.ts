@@ -50,7 +50,7 @@ export interface MigrationDatabase extends Census {
 
 /** What may be done inside `alone`. */
 export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functionSets' | 'hasFunctions'> {
-  /** Makes the record of migrations if it is missing, and answers it, by name. */
+  /** Makes the record of migrations if it is missing, and returns it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>
   record(migration: Migration): Promise<void>

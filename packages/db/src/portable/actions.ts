@@ -35,7 +35,7 @@ type ActionAccess = {
   readonly runtime?: Runtime | undefined
 }
 
-/** People's actions, on ids or on all that a filter matched at a moment, in batches that block nobody for long. */
+/** Actions of people, on ids or on all jobs that a filter matched at a moment, in short batches. */
 export async function act(
   target: Target,
   options: ActionOptions,
@@ -62,7 +62,7 @@ export async function act(
   return { done, skipped }
 }
 
-/** The batches before the one that failed stay done, and whoever asked should know. */
+/** The batches before the one that failed stay done, and the caller is told so. */
 function withReport(error: unknown, report: ActionReport): unknown {
   if (!isOncueError(error) || report.done === 0) return error
   const { code, message, hint, details } = error
@@ -116,7 +116,7 @@ const CONDITIONS: { readonly [Name in keyof Required<JobFilter>]: true } = {
   payloadText: true,
 }
 
-/** Refuses a target that says less than it seems to: it would reach jobs that nobody meant. */
+/** Refuses an empty target: it would reach jobs that the caller did not mean. */
 function assertTarget(target: Target): void {
   if (isIds(target)) return
   const given: Record<string, unknown> = { ...target }

@@ -100,7 +100,7 @@ type Columns = { readonly max: number | null; readonly count: number | null; rea
  * replaces the old one as a whole.
  */
 function createLimits(sql: Sql): Store['limit'] {
-  // A row that somebody is at is being ended or claimed: there is nothing to give it.
+  // A locked row is being ended or claimed, and needs no slot.
   const skipLocked = sql.dialect === 'postgres' ? 'for update skip locked' : ''
 
   return async (target, limit) => {

@@ -69,7 +69,7 @@ export abstract class BaseStore {
   protected abstract runFenced(action: FencedAction): Promise<boolean>
   /** Removes up to `limit` jobs of one queue and topic. */
   protected abstract pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number>
-  /** Tells whoever waits for work in these queues to look. */
+  /** Wakes the workers that wait for work in these queues. */
   protected abstract wake(queues: readonly string[]): void
   /** Lets go of everything; called once. */
   protected abstract shutDown(): Promise<void>

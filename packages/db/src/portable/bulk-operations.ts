@@ -190,7 +190,7 @@ function idsOf(acted: readonly Acted[], wanted: string): readonly JobId[] {
   return acted.find(({ reason }) => reason === wanted)?.ids ?? []
 }
 
-/** By nobody's request, so in the name of who began it. */
+/** Not by a request, so in the name of the person who began it. */
 function endEntry({ id, action, status, skipped, error, done, actor }: OperationRow): NewAuditEntry {
   const target = { id, action, status, skipped, ...(error && { error }) }
   return { actor, action: 'operations.end', target, count: done }
@@ -207,7 +207,7 @@ export type Match = (
 const ENOUGH = 100_000
 /** Counting goes by steps that let others in between. */
 const COUNT_STEP = 5_000
-/** Whoever is to decide waits for it. */
+/** Waits until the decision can be made. */
 const COUNT_MS = 10_000
 /** How many jobs a preview looks at, and how many of them it shows. */
 const LOOK_AT = 2_000

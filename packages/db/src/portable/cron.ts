@@ -47,7 +47,7 @@ function assertShape(cron: string): void {
   throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} has not five or six fields`)
 }
 
-/** By name: an offset (`+02:00`) knows no summer, so whoever writes one means something else. */
+/** By name: an offset (`+02:00`) ignores daylight saving time, which is hardly meant. */
 function assertTimezone(timezone: string): void {
   try {
     if (typeof timezone === 'string' && /^[A-Za-z]/.test(timezone) && timezone.length <= MAX_LENGTH) {
@@ -80,13 +80,13 @@ export function nextRuns(
       last = tick
     }
   } catch (error) {
-    // Somebody broke it by hand: the others can be listed still.
+    // It was broken by hand; the others can still be listed.
     if (!isOncueError(error, 'INVALID_CRON')) throw error
   }
   return runs
 }
 
-/** A tick that is seen this late was not missed: somebody was busy, or restarted. */
+/** A tick seen this late was not missed: the process was busy, or restarted. */
 const ON_TIME_MS = 60_000
 /** An outage of a month would otherwise become a month of jobs at once. */
 const MOST_AT_ONCE = 100

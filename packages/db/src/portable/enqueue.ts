@@ -35,7 +35,7 @@ export type Node = { readonly id: JobId; readonly after: readonly JobId[] }
 
 /**
  * Jobs of one call, each behind those of them that it waits for; DEPENDENCY_CYCLE if that cannot be.
- * Jobs outside of the call are there already and wait for nobody in it, so they close no circle.
+ * Jobs outside the call exist already and cannot wait for jobs in it, so they close no circle.
  */
 export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
   const waiting = new Map(nodes.map((node) => [node.id, 0]))
@@ -50,7 +50,7 @@ export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
     }
   }
   const ordered = nodes.filter((node) => waiting.get(node.id) === 0)
-  // It grows while it is walked: whoever has waited for enough comes next.
+  // It grows during the walk: a job whose parents were all visited comes next.
   for (const { id } of ordered) {
     for (const child of children.get(id) ?? []) {
       const left = (waiting.get(child.id) ?? 0) - 1
@@ -75,7 +75,7 @@ function cycle(nodes: readonly Node[], waiting: ReadonlyMap<JobId, number>): Onc
  */
 const SKEW_MS = 1_000
 
-/** The queues in which these jobs can be claimed now: those that are delayed or blocked wake nobody. */
+/** The queues in which these jobs can be claimed now: delayed and blocked jobs wake no worker. */
 export function dueQueues(jobs: readonly NewJob[], nowMs: number): string[] {
   const queues = new Set<string>()
   for (const { queue, after, runAt, delayMs } of jobs) {

@@ -22,7 +22,7 @@ export type LookRange = {
 export interface GaugeStore {
   /** Writes a look down, unless its minute has one. Those that are too old go. */
   record(look: Look): Promise<void>
-  /** From the first moment on, up to and without the last. Minutes in which nobody looked are left out. */
+  /** From the first moment, inclusive, to the last, exclusive. Minutes without a sample are left out. */
   list(range: LookRange): Promise<Look[]>
 }
 

@@ -53,7 +53,7 @@ export interface PairingStore {
     /** For how long the device may be idle before it ends; absent: for ever. */
     readonly idleMs?: number | undefined
   }): Promise<TokenRow>
-  /** The device that it became; null as long as nobody came. */
+  /** The device that used the code; null until one does. */
   deviceOf(id: string): Promise<TokenRow | null>
 }
 
@@ -63,7 +63,7 @@ const LETTERS = '23456789ABCDEFGHJKMNPQRSTUVWXYZ'
 const CODE_LENGTH = 9
 const GROUP = /.{3}(?=.)/g
 
-/** Those that ended are kept a day, for whoever asks what became of them. */
+/** Used and expired pairings are kept for a day, so that their outcome can be looked up. */
 const KEPT_MS = 86_400_000
 const MAX_VALID_MS = 86_400_000
 

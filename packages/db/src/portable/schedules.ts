@@ -26,7 +26,7 @@ export type Schedule = Omit<ScheduleRow, 'service' | 'nextAt' | 'lastAt' | 'paus
 export interface ScheduleStore {
   /**
    * Creates or changes one; the next tick is computed anew if pattern or zone changed. One in code changes none that
-   * another service declared, unless no worker of that service lives: the row that is answered tells.
+   * another service declared, unless no worker of that service lives: the returned row tells.
    */
   save(schedule: Schedule): Promise<ScheduleRow>
   list(): Promise<ScheduleRow[]>
@@ -55,7 +55,7 @@ export type ScheduleHost = {
 
 const CHANGES = ['oncue:schedules']
 
-/** Schedules are rows; whoever ticks them finds what is due and moves it on. Written once for both databases. */
+/** Schedules are rows. A tick finds the due ones, enqueues their jobs and moves them on. Written once for both databases. */
 export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   const newId = jobIdsOf(sql.runtime)
   const read = async (statement: PortableStatement) =>
@@ -79,7 +79,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     return { nextAt: sql.time(row?.next_at), now: sql.time(row?.now) ?? new Date(sql.runtime.now()) }
   }
 
-  /** Answers the new job; null when somebody made it before, or when its unique key is taken. */
+  /** Returns the new job; null if another process enqueued it, or if its unique key is taken. */
   async function enqueueTick(schedule: ScheduleRow, tick: Date): Promise<JobId | null> {
     const job = toTickJob(schedule, tick, newId)
     try {
@@ -94,7 +94,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
 
   /**
    * First the jobs, then the move: if this process dies in between, the next one makes the same jobs,
-   * whose keys are taken. Moved only if nobody else has moved or changed it meanwhile.
+   * whose keys are taken. Moved only if it was not moved or changed meanwhile.
    */
   async function tickOne(schedule: ScheduleRow, nextAt: Date, now: Date): Promise<JobId[]> {
     const ticks = parseCron(schedule.cron, schedule.timezone)
@@ -191,7 +191,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
 
     async runNow(name) {
       const [id] = await host.enqueue([toJob(await find(name), newId)])
-      if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
+      if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue returned no id')
       return id
     },
 
@@ -207,7 +207,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
         try {
           if (schedule.nextAt) enqueued.push(...(await tickOne(schedule, schedule.nextAt, now)))
         } catch (error) {
-          // A schedule that somebody broke by hand must not keep the others from ticking.
+          // A schedule that was broken by hand must not keep the others from ticking.
           if (isOncueError(error) && error.retryable) throw error
           failures.push(error)
         }
@@ -249,7 +249,7 @@ const scheduleSchema = z.strictObject({
 /** What each tick decides by itself, or what can be true for one job only. */
 const NOT_FOR_SCHEDULES = ['runAt', 'idempotencyKey', 'after'] as const
 
-/** Refuses what would fail at the first tick, in the night, and answers the two as JSON texts. */
+/** Refuses what would fail at the first tick, and returns both as JSON text. */
 function checkSchedule(schedule: Schedule): { readonly payload: string; readonly options: string } {
   const parsed = scheduleSchema.safeParse(schedule)
   if (!parsed.success) throw toInputError(parsed.error, 'schedule', schedule)
@@ -270,7 +270,7 @@ function toJob({ topic, payload, options }: Schedule, newId?: () => JobId): NewJ
 
 /**
  * The job of one tick. It is due at the tick itself, so that its handler can tell which one it runs for
- * and its wait is counted from the plan. The key makes it one job, whoever else ticks. No caller can name it: one
+ * and its wait is counted from the plan. The key makes it one job, however many processes tick. No caller can name it: one
  * that enqueues the same topic cannot keep a tick out.
  */
 function toTickJob(schedule: Schedule, tick: Date, newId?: () => JobId): NewJob {

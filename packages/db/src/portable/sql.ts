@@ -18,7 +18,7 @@ export interface Sql {
   all<Row extends object>(statement: PortableStatement): Promise<Row[]>
   /** The same, along indexes whatever the planner knows or guesses about the tables: for walks that end early. */
   walk<Row extends object>(statement: PortableStatement): Promise<Row[]>
-  /** One or more writes, as one transaction; answers how many rows the last one changed. */
+  /** One or more writes, as one transaction; returns how many rows the last one changed. */
   run(...statements: PortableStatement[]): Promise<number>
   /** One write with `returning`: its rows, column by column. */
   write(statement: PortableStatement): Promise<unknown[][]>

@@ -45,7 +45,7 @@ export function quantile(histogram: Histogram, q: number): number | null {
   return Math.round(endOf(bucket))
 }
 
-/** How many notes one roll-up takes. The transaction stays short; whoever has more calls again. */
+/** How many notes one roll-up takes. The transaction stays short; callers repeat the call while more are left. */
 export const ROLL_UP_LIMIT = 5_000
 
 /** For how long minutes are kept; totals are kept for ever. */

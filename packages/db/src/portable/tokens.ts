@@ -22,7 +22,7 @@ export interface TokenStore {
   usable(ids: readonly string[]): Promise<Set<string>>
   /**
    * With all sessions and devices made by it, and by those. Returns how many devices could be used until then.
-   * TOKEN_NOT_FOUND for an id that nobody has; a second time changes nothing.
+   * TOKEN_NOT_FOUND for an unknown id; a second call changes nothing.
    */
   revoke(id: string): Promise<{ readonly devices: number }>
   /** It is in use: written at most once a minute. A device, also by a session of it, can be idle from now on for `idleMs`. */

@@ -19,7 +19,7 @@ export class PostgresClient {
   readonly runtime: Runtime
   /** What every statement passes on its way to the server. */
   readonly rename: Rename
-  /** False once a pooler has shown that our statements are prepared on somebody else's connection. */
+  /** False once a pooler was seen to run our statements on a connection that did not prepare them. */
   #named = true
   /** Connections that have worked before. */
   readonly #proven = new WeakSet<pg.PoolClient>()
@@ -86,7 +86,7 @@ export class PostgresClient {
     )
   }
 
-  /** All or none; answers how many rows the last one changed. */
+  /** All or none; returns how many rows the last one changed. */
   transaction(queries: readonly Query[]): Promise<number> {
     return this.inTransaction(async (send) => {
       let changed = 0
@@ -168,7 +168,7 @@ export class PostgresClient {
 
   async #use<T>(client: pg.PoolClient, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const named = this.#named
-    // In a pool that is somebody else's nobody may listen to a client that was given out.
+    // A caller's pool has no error listener on clients that it lends out.
     client.on('error', ignore)
     try {
       const result = await use(client)
@@ -183,7 +183,7 @@ export class PostgresClient {
       // A broken one may still have something to say after it was thrown away.
       if (isBroken) this.lost()
       else client.off('error', ignore)
-      // Its statement would go on waiting on the server, with nobody to hear the answer.
+      // Its statement would go on waiting on the server, with no client left to read the result.
       if (isTimeout(error)) void cancelStatement(client).then(() => client.release(true))
       else client.release(isBroken)
       if (isReadOnly) await this.#leaveServer()
@@ -256,7 +256,7 @@ function isTimeout(error: unknown): boolean {
 
 /**
  * Behind a transaction pooler the next statement may go to another connection, where ours is not
- * prepared (26000), or was prepared already by somebody else (42P05).
+ * prepared (26000), or was prepared already by another client (42P05).
  */
 function isUnprepared(error: unknown): boolean {
   const { code } = error as { code?: unknown }

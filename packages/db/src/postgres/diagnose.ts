@@ -13,7 +13,7 @@ const MANY_DEAD_ROWS = 50_000
 /** A page for every job that it gives, one for each level of the index, and room for those not vacuumed yet. */
 const MANY_PAGES = 1_000
 
-/** Of a server that answers. `isMigrated` says whether our tables are there to be looked at. */
+/** For a server that can be reached. `isMigrated` says whether our tables exist. */
 export async function diagnosePostgres(
   connectionString: string,
   isMigrated: boolean,

@@ -33,7 +33,7 @@ async function insert(
   return jobs.map(created)
 }
 
-/** The connection broke and the answer with it: all of them were written, or none, or they are about to be. */
+/** The connection broke before the result arrived: all jobs were written, or none, or they are about to be. */
 async function insertAgain(
   client: PostgresClient,
   jobs: readonly NewJob[],
@@ -53,8 +53,8 @@ async function insertAgain(
   // written with the others, and has been deleted since.
   const missing = jobs.filter((job) => isKeyed(job) && !written.has(job.id))
   const outcomes = missing.length > 0 ? await insert(client, missing, now) : []
-  const answers = new Map(missing.map((job, n) => [job.id, outcomes[n]]))
-  return jobs.map((job) => answers.get(job.id) ?? created(job))
+  const outcomeOf = new Map(missing.map((job, n) => [job.id, outcomes[n]]))
+  return jobs.map((job) => outcomeOf.get(job.id) ?? created(job))
 }
 
 async function knownOf(client: PostgresClient, jobs: readonly NewJob[]): Promise<Set<JobId>> {
@@ -85,7 +85,7 @@ export function toCallersError(error: unknown): unknown {
   return ours.code === 'UNIQUE_KEY_LIVE' || ours.code === 'UNKNOWN_PARENT' ? ours : error
 }
 
-/** One NOTIFY for all queues, by the same transaction: nobody is woken before its commit. */
+/** One NOTIFY for all queues, in the same transaction: workers wake up at its commit. */
 export function* enqueueAndWake(
   jobs: readonly NewJob[],
   now: Date | null,
@@ -128,7 +128,7 @@ function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<Enqueue
     const given = new Set(jobs)
     const recounted = waiting.filter((job) => isKeyed(job) && !given.has(job))
     if (recounted.length > 0) yield write(sql.recountParents(recounted))
-    // A statement that answers a row: some drivers refuse to execute it as one that does not.
+    // It returns a row: some drivers refuse to execute it as a statement without one.
     if (link) yield read(link)
   }
   return jobs.map((job) => outcomes.get(job.id) ?? created(job))

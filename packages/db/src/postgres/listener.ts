@@ -9,7 +9,7 @@ import { CONNECT_TIMEOUT_MS, isPooled, serverOf } from './session.ts'
 /** `oncue`: a queue's name. `oncue.events`: a job's id. */
 export type Channel = 'oncue' | 'oncue.events'
 
-/** Null: whatever was sent while nobody listened. */
+/** Null: notifications may have been missed. */
 type Hear = (payload: string | null) => void
 type Hearer = { readonly hear: Hear }
 type Connection = {
@@ -97,13 +97,13 @@ export class PostgresListener {
     this.#runtime.cancel(this.#retry)
     this.#runtime.cancel(this.#ping)
     const connection = this.#connection
-    // One that is still being made is broken off: after a goodbye pg would never answer its connect.
+    // A connection still being made is destroyed: after `end()` pg would never settle its `connect()`.
     if (this.#connecting) {
       connection?.destroy()
       return this.#connecting
     }
     if (!connection) return
-    // A connection that is half-open would never answer the goodbye.
+    // A half-open connection would never close in reply.
     const ending = connection.client.end().catch(() => {})
     const cut = () => {
       connection.destroy()
@@ -196,7 +196,7 @@ export class PostgresListener {
   async #check(connection: Connection): Promise<void> {
     const server = await serverOf(connection.client).catch(() => undefined)
     if (server?.pid === connection.backend && !server?.isReadOnly) return
-    // Another backend answers: there is a pooler after all, and it fooled us when it was busy.
+    // Another backend replies: there is a pooler after all, which was not detected while it was busy.
     if (server && server.pid !== connection.backend) this.#pooled = true
     connection.destroy()
   }

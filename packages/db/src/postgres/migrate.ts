@@ -210,7 +210,7 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
   }
 }
 
-/** Somebody may have put something of their own into it. */
+/** It may hold objects of its owner. */
 async function dropSchemaIfEmpty(client: pg.Client): Promise<void> {
   await client.query('savepoint before_drop')
   try {
@@ -221,7 +221,7 @@ async function dropSchemaIfEmpty(client: pg.Client): Promise<void> {
   }
 }
 
-/** Asked in one query: between two, somebody could remove what the first has found. */
+/** Asked in one query: between two, the first finding could be removed. */
 async function readInstalled(client: pg.Client): Promise<AppliedMigration[] | null> {
   try {
     return await readLedger(client)

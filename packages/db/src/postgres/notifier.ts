@@ -88,7 +88,7 @@ export class PostgresNotifier {
   }
 }
 
-/** Nobody needs to find it after a power cut, so its commit waits for no disk, and others wait less for it. */
+/** It need not survive a power cut, so its commit waits for no disk, and other commits wait less for it. */
 function notification(channel: Channel, names: readonly string[]): Query {
   return {
     text: `with hurried as materialized (select set_config('synchronous_commit', 'off', true))

@@ -44,7 +44,7 @@ export function clientFor(schema: string): typeof pg.Client {
 const ROUNDS = 5
 
 /**
- * Behind a transaction pooler a session is nobody's own: a lock is lost with the transaction, and
+ * Behind a transaction pooler no client owns a session: a lock is lost with the transaction, and
  * LISTEN hears nothing. Told by asking for the backend's number around another client's open
  * transaction: a pooler has handed that one our backend.
  */
@@ -54,7 +54,7 @@ export async function isPooled(client: pg.Client, pool: pg.Pool): Promise<boolea
   return false
 }
 
-/** What a store can say of itself before anybody asks for a session. */
+/** What a store knows of itself before a session is asked for. */
 export async function hasSessions(connectionString: string, pool: pg.Pool): Promise<boolean> {
   const first = await pool.connect()
   try {
@@ -96,7 +96,7 @@ function introducedAs(client: pg.ClientBase): number | null {
   return (client as unknown as { processID: number | null }).processID
 }
 
-/** The process of the server that answers this connection at this moment. */
+/** The backend process that serves this connection at this moment. */
 async function backendOf(client: pg.ClientBase): Promise<number | undefined> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   return rows[0]?.pid
@@ -137,7 +137,7 @@ export function cancelStatement(client: ClientBase): Promise<void> {
     socket.setTimeout(CONNECT_MS, () => socket.destroy())
     socket.on('error', () => {})
     socket.on('close', () => resolve())
-    // The server answers nothing; it closes the connection.
+    // The server sends no reply; it closes the connection.
     socket.resume()
     socket.end(request)
   })

@@ -62,7 +62,7 @@ const LOOK_EVERY_MS = 5
  * them did not see a new limit, and what it took can be counted only once it has committed.
  *
  * Every look at a table leaves a lock on it until the end of its transaction, so they can be seen.
- * Locking them out instead would stop all claims behind whoever holds the table longest.
+ * Locking the table instead would stop all claims behind its longest reader.
  */
 async function claimsInFlight(client: PostgresClient): Promise<void> {
   const { runtime } = client

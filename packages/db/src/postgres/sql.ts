@@ -385,7 +385,7 @@ on conflict do nothing`,
   ]
 }
 
-/** Each answers rows of (reason, count); reason `done` is how many it was done to. */
+/** Each returns rows of (reason, count); the reason `done` counts the jobs it was done to. */
 export const ACTIONS = {
   requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
     text: `select reason, count, null from ${fn('requeue')}($1, $2, $3, $4)`,

@@ -15,7 +15,7 @@ const LOCK = `select pg_advisory_xact_lock('oncue.stats'::regclass::int, 0)`
 
 /**
  * Adds up to so many notes to the statistics. Two at once are safe: the lock makes the second wait, and
- * what it reads afterwards is what the first wrote. Only whoever holds it writes the two tables.
+ * what it reads afterwards is what the first wrote. Only its holder writes the two tables.
  */
 export async function rollUpPostgres(client: PostgresClient, limit = ROLL_UP_LIMIT): Promise<number> {
   // Where nothing happens this is all that is sent.

@@ -87,7 +87,7 @@ export class PostgresStore extends BaseStore implements Store {
   /** By performance.now(). */
   #seenAt = Number.NEGATIVE_INFINITY
 
-  /** Finds out, before it answers, whether there is a pooler in between. */
+  /** Finds out first whether there is a pooler in between. */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options)
     try {

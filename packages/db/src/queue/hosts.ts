@@ -74,7 +74,7 @@ export function toHome({ store, prisma, pool, database, ...rest }: Given, runtim
   )
 }
 
-/** One connection of pg, which has a `connect` too: it answers nothing, and one of a pool must not be connected again. */
+/** One connection of pg, which has a `connect` too: it returns nothing, and a pool's client must not be connected again. */
 function isClient(pool: object): boolean {
   return 'connectionParameters' in pool || 'release' in pool
 }

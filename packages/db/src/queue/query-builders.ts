@@ -49,15 +49,15 @@ type Execute = (text: string, values: unknown[]) => unknown
 function synchronous(run: Execute, all: Execute): SqliteTransaction {
   return {
     prepare: (text) => ({
-      run: (...values) => answered(run(text, values)),
-      all: (...values) => answered(all(text, values)) as unknown[],
+      run: (...values) => resultOf(run(text, values)),
+      all: (...values) => resultOf(all(text, values)) as unknown[],
     }),
   }
 }
 
-/** Drizzle gives back a query that nobody has sent yet where the driver is asynchronous. */
-function answered(answer: unknown): unknown {
-  if (typeof answer !== 'object' || answer === null || !('then' in answer)) return answer
+/** With an asynchronous driver, Drizzle returns a query that was not sent yet. */
+function resultOf(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || !('then' in result)) return result
   throw new OncueError(
     'UNSUPPORTED_TRANSACTION',
     'The `tx` given to fromDrizzle has an asynchronous driver of SQLite: only better-sqlite3 is supported',

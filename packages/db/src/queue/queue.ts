@@ -48,14 +48,14 @@ export interface Queue<Jobs extends JobDefinitions> {
   /** The definitions that it was given. A queue of all jobs is also one of some of them. */
   readonly jobs: Jobs
 
-  /** Answers the id of the job: the new one, or the one that holds its key already. */
+  /** Returns the id of the job: the new one, or the one that holds its key already. */
   enqueue<Topic extends TopicOf<Jobs>>(
     topic: Topic,
     payload: Inputs<Jobs>[Topic],
     options?: EnqueueOptions & EnqueueIn,
   ): Promise<JobId>
 
-  /** All or none. Answers the ids in the same order. */
+  /** All or none. Returns the ids in the same order. */
   enqueueMany<Topic extends TopicOf<Jobs>>(
     jobs: readonly Queued<Jobs>[Topic][],
     options?: EnqueueIn,

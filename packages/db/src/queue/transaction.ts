@@ -7,7 +7,7 @@ export type PrismaTransaction = {
   $queryRawUnsafe?(sql: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
-/** A `pg` client, or anything else with `query(sql, params)` that answers rows, or `{ rows }`. */
+/** A `pg` client, or anything else with `query(sql, params)` that returns rows, or `{ rows }`. */
 export type QueryTransaction = { query(sql: string, values: unknown[]): PromiseLike<unknown> }
 
 /** A better-sqlite3 connection. */
@@ -26,7 +26,7 @@ export type Step = Statement & { readonly reads: boolean }
 
 /**
  * Work that looks at what it read before it writes. It is described once, as the statements that it
- * wants run, and driven by whoever has the connection, synchronously or not.
+ * wants run, and driven by the owner of the connection, synchronously or not.
  */
 export type Steps<T> = Generator<Step, T, Row[]>
 
@@ -46,7 +46,7 @@ export function driveIn<T>(tx: Transaction, steps: Steps<T>): Promise<T> {
   )
 }
 
-/** Runs steps one after the other, on a connection that answers at once. */
+/** Runs steps one after the other, on a connection that returns synchronously. */
 export function drive<T>(steps: Steps<T>, run: (step: Step) => Row[]): T {
   let next = steps.next()
   while (!next.done) next = steps.next(run(next.value))
@@ -75,14 +75,14 @@ function runOnSqlite(tx: SqliteTransaction, { text, values, reads }: Step): Row[
 }
 
 async function runOnQuery(tx: QueryTransaction, { text, values, reads }: Step): Promise<Row[]> {
-  const answer = await tx.query(text, values)
-  return reads ? rowsOf(answer) : []
+  const result = await tx.query(text, values)
+  return reads ? rowsOf(result) : []
 }
 
 /** Never nothing for something unknown: a key that is held would count as free. */
-function rowsOf(answer: unknown): Row[] {
-  const rows = Array.isArray(answer) ? answer : (answer as { rows?: unknown } | null | undefined)?.rows
-  if (!Array.isArray(rows)) throw cannotRead('query that answers rows')
+function rowsOf(result: unknown): Row[] {
+  const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | null | undefined)?.rows
+  if (!Array.isArray(rows)) throw cannotRead('query that returns rows')
   return rows
 }
 

@@ -107,10 +107,10 @@ export class SqliteWriter {
       isRun = true
       this.#commit.run()
       tasks.forEach((task, i) => {
-        answer(task, outcomes[i])
+        resolveTask(task, outcomes[i])
       })
     } catch (error) {
-      // A full disk ends the whole transaction: then there is nobody's work to be saved.
+      // A full disk ends the whole transaction: then no work of the batch can be saved.
       const isOver = !this.#db.inTransaction
       if (!isOver) this.#db.exec('ROLLBACK')
       if (isRun || isOver || apart || tasks.length === 1) {
@@ -148,7 +148,7 @@ export class SqliteWriter {
   }
 }
 
-function answer(task: Task, outcome: Outcome | undefined): void {
+function resolveTask(task: Task, outcome: Outcome | undefined): void {
   if (outcome && 'error' in outcome) task.reject(toOncueError(outcome.error))
   else task.resolve(outcome?.value as never)
 }

@@ -10,7 +10,7 @@ export type Driver = typeof Database
 const REQUIRED_NODE_API = 10
 
 /**
- * Imports better-sqlite3 when somebody really opens a file, so that Postgres users never load it.
+ * Imports better-sqlite3 when the first file is opened, so that Postgres users never load it.
  * On a Node that is too old the import would end the process with a segmentation fault and not a word.
  */
 export async function loadDriver(nodeApi = process.versions.napi): Promise<Driver> {
@@ -47,7 +47,7 @@ const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
 
 /**
- * Makes the file and its folder if they are missing, readable by nobody else; what is there keeps its mode. SQLite
+ * Makes the file and its folder if they are missing, readable by their owner alone; existing ones keep their mode. SQLite
  * gives the journal and the shared memory beside a file the mode of the file.
  */
 export function makePrivateFile(file: string): void {

@@ -38,7 +38,7 @@ export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<Enque
   const { drafts, edges, ended } = place(fresh, yield* statuses(outsideParents(fresh)), replacedRuns, now)
   const over = new Set(ended.map(({ draft }) => draft.job.id))
   const keys = decided.keys.map((key) => (over.has(key.jobId) ? givenBack(key, replacedRuns) : key))
-  // A key that goes with its job is gone with one that is over already, whoever had it before.
+  // A key that ends with its job does not outlive one that is over already.
   const isGone = ({ jobId, until }: KeyRow) => until === null && over.has(jobId)
   yield* writes([
     ...insertJobs(drafts, now),

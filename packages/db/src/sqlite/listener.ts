@@ -11,7 +11,7 @@ const POLL_MS = 5
 
 /**
  * How the stores of this process, and of others, hear of a file. For each file one connection of
- * its own, shared by all stores of the process, is there while somebody wants to hear.
+ * its own, shared by all stores of the process, exists while there are listeners.
  */
 class WatchedFile {
   readonly #hearers = new Set<{ readonly hear: Hear }>()
@@ -69,8 +69,8 @@ const files = new Map<string, WatchedFile>()
  *
  * How many: an enqueue wakes twice, at once and with the next look, unless it was another process's
  * or a caller's transaction, which wake once. A look sees that something was written but not what,
- * so every commit of anybody wakes every queue, at most 200 times a second. A wake-up that finds
- * nothing is a claim that writes nothing, and so wakes nobody.
+ * so every commit by any process wakes every queue, at most 200 times a second. A wake-up that finds
+ * nothing is a claim that writes nothing, and so wakes no other.
  */
 export class SqliteListener {
   readonly #driver: Driver

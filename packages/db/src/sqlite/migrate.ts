@@ -20,7 +20,7 @@ const RECORD = 'INSERT INTO oncue_migrations (name, checksum, applied_at, needs)
 /** For how long another connection may hold the file. */
 const BUSY_LIMIT_MS = 60_000
 
-/** Answers null for a file that does not exist, unless it is to be made. */
+/** Returns null for a file that does not exist, unless it is to be made. */
 export async function openSqlite(
   file: string,
   schema: string,

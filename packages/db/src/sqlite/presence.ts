@@ -32,10 +32,10 @@ export class PresenceFiles {
     }
   }
 
-  /** Whether nobody holds the file any more. Removes it then. */
+  /** Whether the file is unlocked. Removes it then. */
   isDead(name: string): boolean {
     const file = join(this.#folder, name)
-    // The folder is gone, and so is whoever held a file in it.
+    // The folder is gone, and so are the processes that held files in it.
     if (!existsSync(file)) return true
     const lock = new this.#driver(file, { timeout: 0 })
     try {

@@ -20,7 +20,7 @@ export function sqliteSql(
 ): Sql {
   const all = async <Row extends object>(statement: PortableStatement) => {
     const { text, values } = toSqlite(statement)
-    // SQLite answers within the call. Without a turn of the event loop a caller that reads in a loop
+    // SQLite returns within the call. Without a turn of the event loop a caller that reads in a loop
     // would let nothing else of this process happen.
     await writer.runtime.sleep(0)
     try {

@@ -110,7 +110,7 @@ WHERE id = ? AND run = ? AND status = 'completed' AND (? IS NULL OR locked_by = 
 
 // --- lease
 
-/** Until, until, now, started, now, id, run, worker. Answers a row if the run is still there. */
+/** Until, until, now, started, now, id, run, worker. Returns a row if the run is still there. */
 export const BEAT = `UPDATE oncue_jobs SET locked_until = ?, visible_at = ?, updated = ?,
   started_at = CASE WHEN ? THEN coalesce(started_at, ?) ELSE started_at END
 WHERE id = ? AND run = ? AND locked_by = ? AND status = 'processing' RETURNING cancel_at`
@@ -120,7 +120,7 @@ export const BEAT_WORKER = `UPDATE oncue_workers SET last_beat = ? WHERE id = ?`
 /** Worker, not since. */
 export const NEEDS_BEAT = `SELECT 1 AS yes FROM oncue_workers WHERE id = ? AND last_beat <= ?`
 
-/** Progress, cursor, now, id, run, worker, worker (null for any). Answers a row if the run is still there. */
+/** Progress, cursor, now, id, run, worker, worker (null for any). Returns a row if the run is still there. */
 export const NOTE = `UPDATE oncue_jobs SET progress = coalesce(?, progress), cursor = coalesce(?, cursor), updated = ?
 WHERE id = ? AND run = ? AND (? IS NULL OR locked_by = ?) AND status = 'processing' RETURNING id`
 
@@ -229,7 +229,7 @@ export const NOBODY_WAITS = `UPDATE oncue_slots SET waiting = 0 WHERE key = ? AN
   WHERE h.concurrency_key = ? AND h.visible_at IS NULL AND h.status = 'pending')`
 
 /**
- * Runs of a slot whose leases would be over, had nobody extended them, and until when that is; null if the run is over,
+ * Runs of a slot whose leases would be over, had no heartbeat extended them, and their end; null if the run is over,
  * however that happened. Key, now.
  */
 export const OVERDUE = `SELECT r.job_id AS id, r.run, j.locked_until FROM oncue_slot_runs r INDEXED BY oncue_slot_runs_key
@@ -250,7 +250,7 @@ export const ANY_SLOTS = `SELECT 1 AS yes FROM oncue_slots LIMIT 1`
 /** After, how many. */
 export const NEXT_SLOTS = `SELECT key FROM oncue_slots WHERE key > ? ORDER BY key LIMIT ?`
 
-/** Keys come and go with users and orders; a slot that nobody uses and nobody set is made anew when needed. JSON array of keys. */
+/** Keys come and go with users and orders; an unused slot without a configured limit is made anew when needed. JSON array of keys. */
 export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT value FROM json_each(?))
   AND key >= 'k:' AND key < 'k;' AND NOT waiting AND max_running IS NULL AND rate_count IS NULL
   AND NOT EXISTS (SELECT 1 FROM oncue_slot_runs r INDEXED BY oncue_slot_runs_key WHERE r.key = oncue_slots.key)`

@@ -33,7 +33,7 @@ type KnownRow = Pick<MinuteRow, 'completed' | 'failed' | 'cancelled' | 'retried'
   readonly runs: string
 }
 
-/** As rollUpPostgres does. Synchronous, for the one writer: there is nobody beside it. */
+/** As rollUpPostgres does. Synchronous, since there is one writer. */
 export function rollUpSqlite(db: Database, limit = ROLL_UP_LIMIT): number {
   const rows = db.prepare<unknown[], DeltaRow>(TAKE).all(limit)
   const deltas = rows.map((row) => ({ ...row, minute: new Date(row.minute) }))

@@ -269,7 +269,7 @@ export class SqliteStore extends BaseStore implements Store {
     return toActed(this.#work.actions[action](aim, this.#now()))
   }
 
-  /** Inside a write; answers how many rows it changed. */
+  /** Inside a write; returns how many rows it changed. */
   #run(statement: PortableStatement): number {
     const { text, values } = toSqlite(statement)
     return this.#db.prepare(text).run(values).changes

@@ -17,7 +17,7 @@ export interface EventStore {
 
   /**
    * Appends if the stream is at `expectedVersion`; otherwise VERSION_MISMATCH and nothing is written.
-   * Null appends wherever the stream is. Answers the new version.
+   * Null appends at any version. Returns the new version.
    */
   append(jobId: JobId, expectedVersion: number | null, events: readonly NewEvent[]): Promise<number>
 

@@ -6,7 +6,7 @@ import type { JobEvent } from './event.ts'
 import { type EventRow, listedAfter, type StreamPosition, toEvent } from './sql.ts'
 
 export type HubOptions = {
-  /** How often everything is looked at, for those events that nobody is told of; 1 s. */
+  /** How often all streams are polled, for events without a notification; 1 s. */
   readonly pollMs?: number | undefined
   /** Between two looks there is at least this long, however much is appended; 20 ms. */
   readonly gapMs?: number | undefined
@@ -54,7 +54,7 @@ export class EventHub {
   }
 
   watch(jobId: string, afterVersion: number, signal: AbortSignal): AsyncIterable<JobEvent> {
-    // Nothing happens before somebody reads, and each reader starts where it was told to.
+    // Nothing happens before the first read, and each reader starts at its own position.
     return { [Symbol.asyncIterator]: () => new Watcher(jobId, afterVersion, signal, this) }
   }
 
@@ -203,7 +203,7 @@ class Watcher implements AsyncIterator<JobEvent, undefined> {
     return this.#wake !== undefined
   }
 
-  /** Calls that do not wait for each other are answered in their order. */
+  /** Concurrent calls resolve in the order in which they were made. */
   next(): Promise<IteratorResult<JobEvent, undefined>> {
     const result = this.#turn.then(() => this.#take())
     this.#turn = result.catch(() => {})

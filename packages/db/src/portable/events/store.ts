@@ -132,7 +132,7 @@ function notFound(jobId: string): OncueError {
   return new OncueError('JOB_NOT_FOUND', `There is no job ${JSON.stringify(jobId.slice(0, 60))}`)
 }
 
-/** Somebody else has written this version. */
+/** Another writer has appended this version. */
 function isTaken(error: unknown): boolean {
   const code = (error as OncueError | undefined)?.details?.code
   return code === '23505' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'

@@ -66,7 +66,7 @@ function trendOf(counts: Readonly<Record<string, number>>): number[] {
  * Reads what failed in the time asked for once, by history_failed, and counts it by everything that is told
  * apart; the groups and their trends are put together from these few counts. The sample is found in the same
  * index by the moment of the last failure. Whether a group is new is asked of history_fingerprint, which has the
- * oldest job first. Fingerprints break ties, so that the answer is the same twice. Expressions where a column
+ * oldest job first. Fingerprints break ties, so that the order is stable. Expressions where a column
  * would do keep plans from walking all failures there ever were, because another index has them in that order.
  */
 export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Fragment {

@@ -2,7 +2,7 @@ import { isFinished, JOB_STATUSES, type JobStatus, OncueError } from '@oncue/cor
 import type { JobFilter } from '../../store.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
 
-/** Refuses what no list can answer, before a database has to. */
+/** Refuses filters that no list supports, before the database does. */
 export function checkFilter(filter: JobFilter): void {
   const { status, createdFrom, createdTo, payloadText } = filter
   if (status !== undefined && !JOB_STATUSES.includes(status)) throw invalid('status', 'is no status of a job')
@@ -30,7 +30,7 @@ export function mayHaveEnded({ status }: JobFilter, as: JobStatus): boolean {
   return status === undefined ? true : status === as && isFinished(as)
 }
 
-/** What an index does not answer, as conditions on a row `x`. Queue, topic and times are left to the caller. */
+/** What no index serves, as conditions on a row `x`. Queue, topic and times are left to the caller. */
 export function conditions(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   const { meta, idPrefix, payloadText } = filter
   const found: Fragment[] = []

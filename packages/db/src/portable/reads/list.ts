@@ -10,7 +10,7 @@ import { byMeta, firstPositions, MOST_AT_ONCE, search, sinceWhen, type Wanted, w
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
 
 /**
- * How long a search may take before it answers with what it has. A SQLite file is read in this process,
+ * How long a search may take before it returns what it has. A SQLite file is read in this process,
  * which does nothing else meanwhile. Along a value of meta it is as fast as other lists, or goes on from a cursor.
  */
 const SEARCH_MS = { postgres: 1_000, sqlite: 200 }

@@ -19,7 +19,7 @@ export const ONCE = raw('(select 1 as one)')
  * For each row `o` of an outer query, the first rows `n` of a table: one short walk along an index for
  * each, however large the table is. Postgres has LATERAL for it. SQLite has not, but it looks up
  * `id in (…)` by the primary key and computes the list anew for each outer row; there the index is
- * named, so that a plan that walks the table is an error instead of a slow answer.
+ * named, so that a plan that walks the table is an error instead of a slow read.
  */
 export function each(
   dialect: Dialect,

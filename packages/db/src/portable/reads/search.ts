@@ -10,7 +10,7 @@ import { sourcesOf } from './sources.ts'
 export type Wanted = {
   readonly filter: JobFilter
   readonly way: ByMeta | null
-  /** Of a search. Null: indexes answer it in one go. */
+  /** Of a search. Null: an index serves the whole filter. */
   readonly windowsFrom: ((start: ListPosition | undefined) => AsyncGenerator<Window>) | null
 }
 
@@ -117,7 +117,7 @@ function behind(moment: Date): ListPosition {
   return { created: moment, id: LOWEST_ID }
 }
 
-/** The first n jobs of a list behind a position, for a filter that indexes answer. */
+/** The first n jobs of a list after a position, for a filter that indexes serve. */
 export async function firstPositions(
   sql: Sql,
   filter: JobFilter,

@@ -225,7 +225,7 @@ function asItWas({ status, fingerprint }: JobFilter, asOf: Date): Fragment[] {
 
 const byteOf = (queue: string) => `(hashtext(${queue}) >> 24)::"char"`
 
-/** Which topics were ever in which queues: whoever ends a job counts it in the same transaction. */
+/** Which topics were ever in which queues: ending a job counts it in the same transaction. */
 function everCounted(filter: QueueAndTopic): Fragment {
   const where = inQueueAndTopic(filter)
   return q`(select topic, queue from {totals} where ${where}

@@ -81,7 +81,7 @@ export class Actions {
     return report.done(waiting.length + running.length)
   }
 
-  /** Pending or failed jobs, if nobody waits for them, with all that belongs to them. */
+  /** Pending or failed jobs that no other job waits for, with all that belongs to them. */
   delete({ ids, asOf }: Aim, now: number): ActionReport {
     const found = this.#find(ids)
     const waitedFor = this.#waitedFor(found.ids)

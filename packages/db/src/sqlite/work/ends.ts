@@ -29,7 +29,7 @@ export class Ends {
     this.#freeKeys(keyed)
   }
 
-  /** Ends jobs that have not begun, and whoever must not go on without them. */
+  /** Ends jobs that have not started, and the dependants that must not run without them. */
   endWaiting(ids: readonly JobId[], status: 'failed' | 'cancelled', now: number): void {
     this.#endAll([{ ids, status, error: null }], now)
   }
@@ -42,7 +42,7 @@ export class Ends {
     }
   }
 
-  /** Answers who ends because of it. */
+  /** Returns the dependants that end because of it. */
   #tell(parents: readonly JobId[], completed: boolean, now: number): Ending[] {
     if (!this.#statements.get(sql.ANY_DEPS)) return []
     const ids = JSON.stringify(parents)
@@ -59,7 +59,7 @@ export class Ends {
     return endings.filter((ending) => ending.ids.length > 0)
   }
 
-  /** Answers which were there to be ended. */
+  /** Returns those that existed and were ended. */
   #end({ ids, status, error }: Ending, now: number): JobId[] {
     const jobs = this.#statements.all<{ id: JobId; queue: string; topic: string }>(
       sql.WAITING_JOBS,

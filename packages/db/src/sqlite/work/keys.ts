@@ -101,7 +101,7 @@ export function decideKeys(
       return { id: first.jobId, kind: 'existing' }
     }
     const outcome = enqueueUnique(job)
-    // A repeated call must answer what this one answers, also when that is a job of another.
+    // A repeated call must return what this one returns, even if that is another caller's job.
     if (name) take(name, outcome.id, LIMITS.idempotencyMs)
     return outcome
   })

@@ -9,7 +9,7 @@ import type { Limits } from './limits.ts'
 import { type CurrentRun, mayGoOn, type Settle } from './settle.ts'
 import type { Statements } from './statements.ts'
 
-/** An idle worker beats this often: each beat is a commit, and wakes everybody who watches the file. */
+/** An idle worker beats this often: each beat is a commit, and wakes every process that watches the file. */
 const BEAT_MS = 5_000
 
 /** How runs stay alive, what they tell meanwhile, and what becomes of those that do not. */
@@ -49,7 +49,7 @@ export class Lease {
     return this.#statements.get(sql.NEEDS_BEAT, worker, now - BEAT_MS) !== undefined
   }
 
-  /** Answers the stale ones. */
+  /** Returns the stale ones. */
   note(notes: readonly EncodedNote[], worker: string | null, now: number): RunRef[] {
     const stale: RunRef[] = []
     for (const { id, run, progress, cursor, events } of notes) {

@@ -183,7 +183,7 @@ export class Limits {
   #nameSuccessors(slot: SlotRow, rateMs: number, taken: number, now: number): void {
     const key = slot.key.slice(2)
     if (taken > 0) this.#promote(key, taken, now + rateMs)
-    // Those that started when nobody waited yet have not.
+    // Runs that started before any job waited have none.
     if (!slot.waiting) for (const start of recentStarts(slot, now)) this.#promote(key, 1, start + rateMs)
   }
 

@@ -17,7 +17,7 @@ export type CurrentRun = EndedRun & {
   readonly max_retries: number
   readonly crashes: number
   readonly unique_key: string | null
-  /** Somebody asked it to stop: then it does not go on. */
+  /** A stop was requested: then it is not retried. */
   readonly cancel_at: number | null
   /** Another job took over its unique key: this run is its last too. */
   readonly replaced_by: JobId | null
@@ -108,7 +108,7 @@ export class Settle {
     return this.#statements.get<CurrentRun>(sql.CURRENT, id, run)
   }
 
-  /** Answers whether it is the job's first record: that one stands. */
+  /** Returns whether it is the job's first record; the first one stands. */
   finish(
     { id, run }: RunRef,
     status: 'failed' | 'cancelled',
@@ -172,7 +172,7 @@ type CompletingRun = RunRef & EndedRun & { readonly locked_by: string; readonly 
 
 type Done = { readonly current: CompletingRun; readonly result: string | null }
 
-/** Moves runs that completed to history, all of one batch. Answers the stale ones. */
+/** Moves runs that completed to history, all of one batch. Returns the stale ones. */
 function completeAll(
   statements: Statements,
   ends: Ends,

@@ -10,7 +10,7 @@ export class Statements {
     this.#db = db
   }
 
-  /** Answers how many rows changed. */
+  /** Returns how many rows changed. */
   run(text: string, ...values: unknown[]): number {
     return this.prepare(text).run(...values).changes
   }
