@@ -621,15 +621,6 @@ declare
   v_deps integer;
   v_reserved uuid;
 begin
-  -- One call at a time for each key, by 512 locks taken in their order: a key may change hands while it is waited
-  -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
-  perform pg_advisory_xact_lock('oncue.keys'::regclass::int, b.bucket) from (
-    select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
-    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
-    cross join lateral (values
-      (j.topic, j."onceKey"), (case when j.unique_scope = 'all' then '' else j.topic end, 'u:' || j.unique_key)
-    ) as k(topic, key)
-    where k.key is not null order by 1) b;
   v_reserved := oncue.reserve_keys(v_now, p_jobs);
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
@@ -1646,9 +1637,10 @@ declare
   v_keys text[];
   v_topics text[];
   v_replaces boolean[];
+  v_until timestamptz;
 begin
-  select array_agg(k.key order by k.key, k.topic), array_agg(k.topic order by k.key, k.topic),
-      array_agg(k.replaces order by k.key, k.topic)
+  select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
+      array_agg(k.replaces order by k.topic, k.key)
     into v_keys, v_topics, v_replaces
     from (
       select k.key, k.topic, bool_or(k.replaces) as replaces
@@ -1660,7 +1652,28 @@ begin
       where k.key is not null
       group by k.key, k.topic
     ) k;
-  if cardinality(v_keys) < 2 then return null; end if;
+  if true = any (v_replaces) then
+    perform pg_advisory_xact_lock('oncue.keys'::regclass::int, l.lock) from (
+      select distinct hashtext(w.topic || ' ' || w.key) & case when cardinality(v_keys) <= 64 then -1 else 511 end as lock
+      from unnest(v_topics, v_keys) as w(topic, key) order by 1) l;
+  end if;
+  if coalesce(cardinality(v_keys), 0) < 2 then return null; end if;
+  if (true = any (v_replaces)) is not true then
+    for v_n in 1..cardinality(v_keys) loop
+      loop
+        insert into oncue.keys (topic, key, job_id, until) values (v_topics[v_n], v_keys[v_n], v_id, '-infinity')
+          on conflict do nothing;
+        exit when found;
+        select k.until into v_until from oncue.keys k where k.topic = v_topics[v_n] and k.key = v_keys[v_n];
+        continue when not found;
+        exit when v_until is null or v_until > p_now;
+        perform from oncue.keys k
+          where k.topic = v_topics[v_n] and k.key = v_keys[v_n] and k.until <= p_now for update;
+        exit when found;
+      end loop;
+    end loop;
+    return v_id;
+  end if;
   insert into oncue.keys (topic, key, job_id, until)
     select w.topic, w.key, v_id, '-infinity'
     from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n

@@ -51,31 +51,65 @@ describe('keys on Postgres that many want at once', () => {
   const keyed = (n: number) =>
     aJob({ unique: { key: `user-${n}`, onConflict: 'replace' }, idempotencyKey: `order-${999 - n}` })
 
-  it('calls that replace several of few, beside claims and settles, meet no deadlock', async () => {
-    const ORDERS = [
-      [0, 1, 2],
-      [2, 0, 3],
-      [3, 1, 0],
-      [1, 3, 2],
-    ]
-    const actor = async (n: number) => {
-      for (let round = 0; round < 25; round++) {
-        const keys = ORDERS[(n + round) % ORDERS.length] ?? []
-        await store.enqueue(
-          keys.map((key) => aJob({ unique: { key: `user-${key}`, onConflict: 'replace' } })),
-        )
-        const { jobs } = await store.claim(claiming({ limit: 2 }))
-        await store.settle(jobs.map((job) => complete(job)))
+  it.each([
+    ['replace', { onConflict: 'replace' }],
+    ['want', { onConflict: 'existing' }],
+    ['take over', { onConflict: 'existing', within: 1 }],
+  ] as const)(
+    'calls that %s several of few, beside claims and settles, meet no deadlock',
+    async (_, unique) => {
+      const ORDERS = [
+        [0, 1, 2],
+        [2, 0, 3],
+        [3, 1, 0],
+        [1, 3, 2],
+      ]
+      const actor = async (n: number) => {
+        for (let round = 0; round < 25; round++) {
+          const keys = ORDERS[(n + round) % ORDERS.length] ?? []
+          await store.enqueue(keys.map((key) => aJob({ unique: { key: `user-${key}`, ...unique } })))
+          const { jobs } = await store.claim(claiming({ limit: 2 }))
+          await store.settle(jobs.map((job) => complete(job)))
+        }
       }
-    }
-    await Promise.all(Array.from({ length: 8 }, (_, n) => actor(n)))
-    // What a session has counted is told when it ends.
-    await store.close()
-    const client = await newClient()
-    const { rows } = await client.query(
-      'select deadlocks::int from pg_stat_database where datname = current_database()',
+      await Promise.all(Array.from({ length: 8 }, (_, n) => actor(n)))
+      // What a session has counted is told when it ends.
+      await store.close()
+      const client = await newClient()
+      const { rows } = await client.query(
+        'select deadlocks::int from pg_stat_database where datname = current_database()',
+      )
+      expect(rows).toEqual([{ deadlocks: 0 }])
+    },
+  )
+
+  it.each(['existing', 'replace'] as const)(
+    'transactions that share no key (%s) do not wait for each other',
+    async (onConflict) => {
+      const [a, b] = [await newClient(), await newClient()]
+      await a.query('begin')
+      await b.query('begin')
+      for (let n = 0; n < 100; n++) {
+        for (const [tx, name] of [[a, 'order'] as const, [b, 'mail'] as const])
+          await store.enqueue([aJob({ unique: { key: `${name}-${n}`, onConflict } })], { tx })
+      }
+      await b.query('commit')
+      await a.query('commit')
+    },
+  )
+
+  it('a transaction with many idempotency keys keeps no other key waiting, and no schedule', async () => {
+    const tx = await newClient()
+    await tx.query('begin')
+    await store.enqueue(
+      Array.from({ length: 2_000 }, (_, n) => aJob({ idempotencyKey: `row-${n}` })),
+      { tx },
     )
-    expect(rows).toEqual([{ deadlocks: 0 }])
+    await store.enqueue([aJob({ idempotencyKey: 'another' })])
+    await store.enqueue([aJob({ unique: { key: 'user-1', onConflict: 'replace' } })])
+    await store.enqueue(Array.from({ length: 20 }, (_, n) => keyed(n)))
+    await store.schedules.tick()
+    await tx.query('rollback')
   })
 
   it('two calls that name them in opposite orders do not wait for each other in a circle', async () => {

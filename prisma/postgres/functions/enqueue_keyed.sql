@@ -20,15 +20,6 @@ declare
   v_deps integer;
   v_reserved uuid;
 begin
-  -- One call at a time for each key, by 512 locks taken in their order: a key may change hands while it is waited
-  -- for, so the rows alone give no order. A call takes no more locks than these, however many keys it names.
-  perform pg_advisory_xact_lock('oncue.keys'::regclass::int, b.bucket) from (
-    select distinct hashtext(k.topic || ' ' || k.key) & 511 as bucket
-    from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text)
-    cross join lateral (values
-      (j.topic, j."onceKey"), (case when j.unique_scope = 'all' then '' else j.topic end, 'u:' || j.unique_key)
-    ) as k(topic, key)
-    where k.key is not null order by 1) b;
   v_reserved := oncue.reserve_keys(v_now, p_jobs);
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
