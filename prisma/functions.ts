@@ -58,6 +58,12 @@ const STANDARD = [
   'jit = off',
 ]
 
+/**
+ * Everything of ours is named with its schema. What is not, such as `json_build_object`, is Postgres' own, whatever
+ * functions of the same name other roles may have made in a schema of the caller's search path.
+ */
+const SEARCH_PATH = 'search_path = pg_catalog, pg_temp'
+
 const HEADER = `-- Written by generate.ts from functions/*.sql. Do not edit.
 -- \`migrate\` installs each of these under its name and the hash of this file.
 `
@@ -105,7 +111,9 @@ function buildOne(name: string, source: string, columns: Readonly<Record<string,
 
 function settingsOf(planner: string): readonly string[] {
   if (planner === 'none') return []
-  return planner.split(', ').flatMap((setting) => (setting === 'standard' ? STANDARD : [setting]))
+  if (planner === 'default') return [SEARCH_PATH]
+  const settings = planner.split(', ').flatMap((setting) => (setting === 'standard' ? STANDARD : [setting]))
+  return [SEARCH_PATH, ...settings]
 }
 
 /** The body of a PL/pgSQL function is bound when it runs. Signatures and bodies of standard SQL are bound at once. */

@@ -3,6 +3,7 @@
 
 create function oncue.after_finish(p_now timestamptz, p_ids uuid[], p_completed boolean, p_keyed uuid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -21,6 +22,7 @@ end $$;
 create function oncue.aged_levels(p_now timestamptz, p_queue text, p_ageing_ms integer,
     out priorities smallint[], out dues timestamptz[])
   language sql stable
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set jit = off
@@ -47,6 +49,7 @@ end;
 
 create function oncue.append_event(p_now timestamptz, p_ids uuid[], p_type text, p_data json[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -80,6 +83,7 @@ end $$;
 
 create function oncue.assert_queue(p_id uuid, p_queue text) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -102,6 +106,7 @@ create function oncue.bucket(p_duration interval) returns text
 create function oncue.cancel(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, busy uuid[])
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -219,6 +224,7 @@ create function oncue.claim(
   p_start integer, p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[]
 ) returns setof oncue.work_row
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -345,6 +351,7 @@ end $$;
 
 create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -374,6 +381,7 @@ end $$;
 
 create function oncue.crash(p_now timestamptz, p_ids uuid[], out released integer, out failed integer)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -449,6 +457,7 @@ create function oncue.crash_error(p_topic text) returns json
 create function oncue.delete(p_now timestamptz, p_ids uuid[], p_as_of timestamptz)
   returns table (reason text, count integer)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -506,6 +515,7 @@ end $$;
 
 create function oncue.end_rows(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns uuid[]
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -553,6 +563,7 @@ end $$;
 
 create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -603,6 +614,7 @@ end;
 create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -717,6 +729,7 @@ end $$;
 
 create function oncue.enqueue_one(p_topic text, p_payload json, p_options json) returns uuid
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -840,6 +853,7 @@ end $$;
 
 create function oncue.forget(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -856,6 +870,7 @@ end $$;
 
 create function oncue.forget_meta(p_ids uuid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -877,6 +892,7 @@ end $$;
 
 create function oncue.free_overdue(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -911,6 +927,7 @@ end $$;
 
 create function oncue.free_slots(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -946,6 +963,7 @@ create function oncue.heartbeat(
   p_now timestamptz, p_worker uuid, p_lease_ms integer, p_ids uuid[], p_runs integer[], p_started boolean[]
 ) returns table (kind text, lost_id uuid, lost_run integer)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -996,6 +1014,7 @@ end $$;
 create function oncue.hold_back(
   p_now timestamptz, p_until timestamptz, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1093,6 +1112,7 @@ end $$;
 
 create function oncue.is_untended() returns boolean
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set jit = off
@@ -1116,6 +1136,7 @@ end $$;
 
 create function oncue.link(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1165,6 +1186,7 @@ end $$;
 
 create function oncue.lock_dependants(p_parents uuid[], p_unsuccessful uuid[]) returns uuid[]
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1219,6 +1241,7 @@ $$;
 create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1276,6 +1299,7 @@ end $$;
 
 create function oncue.note_meta(p_id uuid) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1296,6 +1320,7 @@ create function oncue.parent_failed() returns json
 
 create function oncue.promote(p_at timestamptz, p_key text, p_count integer) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1324,6 +1349,7 @@ create function oncue.prune(
   p_now timestamptz, p_queue text, p_topic text, p_status oncue."Status", p_before timestamptz, p_limit integer
 ) returns integer
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1371,6 +1397,7 @@ end $$;
 create function oncue.queue_room(
   p_now timestamptz, p_queue text, out room integer, out again timestamptz, out slot oncue.slots)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1397,6 +1424,7 @@ create function oncue.ready(
   p_priority smallint, p_due timestamptz, p_mark_at timestamptz, p_mark_id uuid, p_limit integer,
   out rows tid[], out expired uuid[], out cleared boolean, out again timestamptz)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1448,6 +1476,7 @@ create function oncue.replace(
   p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, p_payload text, p_priority smallint, p_trace text, p_meta text
 ) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1474,6 +1503,7 @@ end $$;
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1549,6 +1579,7 @@ create function oncue.rescue(
   p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
 ) returns table (worker uuid, released integer, failed integer, look_again_ms integer, untended boolean)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set jit = off
 as $$
 declare
@@ -1625,6 +1656,7 @@ end $$;
 
 create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1718,6 +1750,7 @@ end $$;
 
 create function oncue.room(p_now timestamptz, p_slot oncue.slots, p_limit integer, out room integer, out again timestamptz)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1790,6 +1823,7 @@ create function oncue.settle(
   p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null
 ) returns setof oncue.work_row
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -1888,6 +1922,7 @@ create function oncue.settle_and_claim(
   p_start integer, p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[]
 ) returns setof oncue.work_row
   language plpgsql
+  set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select * from oncue.settle(p_now, p_ids, p_runs, p_results, p_others, p_big_ids, p_big_runs, p_big_data,
@@ -1899,6 +1934,7 @@ end $$;
 create function oncue.settle_others(p_now timestamptz, p_others json, p_worker uuid)
   returns table (kind "char", id uuid, run integer)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -2025,6 +2061,7 @@ end $$;
 create function oncue.take(p_now timestamptz, p_until timestamptz, p_worker uuid, p_rows tid[], p_start integer)
   returns setof oncue.work_row
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -2048,6 +2085,7 @@ create function oncue.take_key(
   p_now timestamptz, p_topic text, p_key text, p_id uuid, p_ms bigint, p_replaces boolean
 ) returns oncue.keys
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -2083,6 +2121,7 @@ end $$;
 
 create function oncue.take_slots(p_now timestamptz, p_until timestamptz, p_slot oncue.slots, p_rows tid[]) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -2109,6 +2148,7 @@ end $$;
 
 create function oncue.tend(p_now timestamptz) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -2174,6 +2214,7 @@ end $$;
 
 create function oncue.tend_slots(p_now timestamptz) returns void
   language plpgsql
+  set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_hashjoin = off
@@ -2248,11 +2289,13 @@ end $$;
 
 create or replace function oncue.enqueue(topic text, payload json, options json default '{}') returns uuid
   language sql volatile
+  set search_path = pg_catalog, pg_temp
   as $$ select oncue.enqueue_one(topic, payload, options) $$;
 
 create or replace function oncue.enqueue_jobs(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)
   language plpgsql
+  set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -2261,4 +2304,5 @@ end $$;
 
 create or replace function oncue.link_jobs(p_now timestamptz, p_ids uuid[]) returns void
   language sql volatile
+  set search_path = pg_catalog, pg_temp
   as $$ select oncue.link(p_now, p_ids) $$;

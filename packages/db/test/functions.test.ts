@@ -49,8 +49,10 @@ describe('a set of functions is built', () => {
 
   test('with the settings that a source asks for', () => {
     const build = (planner: string) => buildFunctions({ two: planner + two }, { columns: { n: '2' } }).sql
-    expect(build('-- planner: jit = off\n').match(/^ {2}set .*$/gm)).toEqual(['  set jit = off'])
-    expect(build('-- planner: standard, enable_sort = off\n').match(/^ {2}set .*$/gm)).toHaveLength(7)
+    const path = '  set search_path = pg_catalog, pg_temp'
+    expect(build('-- planner: default\n').match(/^ {2}set .*$/gm)).toEqual([path])
+    expect(build('-- planner: jit = off\n').match(/^ {2}set .*$/gm)).toEqual([path, '  set jit = off'])
+    expect(build('-- planner: standard, enable_sort = off\n').match(/^ {2}set .*$/gm)).toHaveLength(8)
   })
 
   test('for a schema, under one hash in all of them', () => {

@@ -1,4 +1,4 @@
--- planner: none
+-- planner: default
 -- Public, for the enqueues of packages/db of any build: jobs with keys, as enqueue_keyed describes them.
 create or replace function oncue.enqueue_jobs(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)

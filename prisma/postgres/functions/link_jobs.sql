@@ -1,4 +1,4 @@
--- planner: none
+-- planner: default
 -- Public, for the enqueues of packages/db of any build: what follows from the parents of new jobs, as link does it.
 create or replace function oncue.link_jobs(p_now timestamptz, p_ids uuid[]) returns void
   language sql volatile

@@ -1,4 +1,4 @@
--- planner: none
+-- planner: default
 -- Settles what is done and claims what is next, in one round trip and one transaction.
 create function oncue.settle_and_claim(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '70867afa'
+export const FUNCTION_SET = '4c51cb1a'
 
 export type FunctionName =
   | 'after_finish'

@@ -7,14 +7,15 @@ import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 export const CONNECT_TIMEOUT_MS = 10_000
 
 /**
- * Makes a fresh connection speak UTC and ISO dates, and read committed, whatever the server, the database
- * or the role say: dates in another style cannot be read, and the locking of our functions relies on read
- * committed. A statement and no startup parameters, because poolers refuse or ignore those.
+ * Sets UTC, ISO dates, read committed and a search path of Postgres' own functions, whatever the server, the
+ * database or the role say: dates in another style cannot be read, the locking of our functions relies on
+ * read committed, and another role may have put a function of its own where ours would find it. A statement
+ * and no startup parameters, because poolers refuse or ignore those.
  *
- * PgBouncer keeps track of TimeZone and DateStyle, and gives them to each server connection that it hands
- * us. It does not of the others: set through it, they would stay behind for other clients. So they are set
- * only where the server itself answers, which introduces itself by the number of its backend; elsewhere
- * our functions refuse another isolation (SQLSTATE OC003).
+ * PgBouncer tracks TimeZone and DateStyle, and sets them on each server connection that it hands us. It does
+ * not track the others: set through it, they would stay behind for other clients. So they are set only on a
+ * direct connection, told by the number of its backend; elsewhere our functions have their own search path,
+ * and refuse another isolation (SQLSTATE OC003).
  */
 export async function prepareSession(client: pg.ClientBase): Promise<void> {
   const { processID } = client as unknown as { processID: number | null }
@@ -22,6 +23,7 @@ export async function prepareSession(client: pg.ClientBase): Promise<void> {
     text: `select set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO', false),
       case when pg_backend_pid() = ${Number(processID)} then
         set_config('default_transaction_isolation', 'read committed', false) || set_config('extra_float_digits', '1', false)
+          || set_config('search_path', 'pg_catalog, pg_temp', false)
       end`,
     query_timeout: CONNECT_TIMEOUT_MS,
   } as pg.QueryConfig)
