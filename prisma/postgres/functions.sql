@@ -1028,7 +1028,7 @@ declare
   v_slot oncue.slots;
   v_room integer;
   v_taken integer;
-  v_again timestamptz;
+  v_start bigint;
 begin
   held := false;
   for v_group in
@@ -1077,12 +1077,8 @@ begin
       end if;
       -- Runs that started before any job waited have none.
       if not v_slot.waiting then
-        for v_again in
-          select to_timestamp((t.ms::bigint + v_slot.rate_ms) / 1000.0)
-          from jsonb_array_elements_text(coalesce(v_slot.starts, '[]')) as t(ms)
-          where t.ms::bigint > extract(epoch from p_now) * 1000 - v_slot.rate_ms
-        loop
-          perform oncue.promote(v_again, v_group.key, 1);
+        foreach v_start in array oncue.recent_starts(p_now, v_slot) loop
+          perform oncue.promote(to_timestamp((v_start + v_slot.rate_ms) / 1000.0), v_group.key, 1);
         end loop;
       end if;
     end if;
@@ -1457,6 +1453,25 @@ begin
   end if;
 end $$;
 
+create function oncue.recent_starts(p_now timestamptz, p_slot oncue.slots) returns bigint[]
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_ms constant bigint := extract(epoch from p_now) * 1000;
+begin
+  return array(
+    select t.ms::bigint from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
+    where t.ms::bigint > v_ms - p_slot.rate_ms and t.ms::bigint <= v_ms + p_slot.rate_ms
+    order by t.ms::bigint);
+end $$;
+
 create function oncue.refuse(p_code text, p_message text, p_hint text) returns void
   language plpgsql
 as $$
@@ -1776,14 +1791,12 @@ begin
     end if;
   end if;
   if p_slot.rate_count is null then return; end if;
-  select array_agg(t.ms::bigint order by t.ms::bigint) into v_recent
-    from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
-    where t.ms::bigint > extract(epoch from p_now) * 1000 - p_slot.rate_ms;
-  if coalesce(cardinality(v_recent), 0) >= p_slot.rate_count then
+  v_recent := oncue.recent_starts(p_now, p_slot);
+  if cardinality(v_recent) >= p_slot.rate_count then
     again := to_timestamp((v_recent[1 + cardinality(v_recent) - p_slot.rate_count] + p_slot.rate_ms) / 1000.0);
     room := 0;
   else
-    room := least(room, p_slot.rate_count - coalesce(cardinality(v_recent), 0));
+    room := least(room, p_slot.rate_count - cardinality(v_recent));
   end if;
 end $$;
 
@@ -2134,15 +2147,8 @@ begin
   select p_slot.key, j.id, j.run + 1, greatest(p_now, p_slot.since), p_until from oncue.jobs j where j.ctid = any (p_rows)
   on conflict (job_id, key) do update set run = excluded.run, taken = excluded.taken, until = excluded.until;
   if p_slot.rate_count is null then return; end if;
-  update oncue.slots s set starts = (
-    select jsonb_agg(t.ms) from (
-      select ms from (
-        select e.ms::bigint from jsonb_array_elements_text(coalesce(s.starts, '[]')) as e(ms)
-        union all
-        select (extract(epoch from p_now) * 1000)::bigint from unnest(p_rows)
-      ) a(ms)
-      where ms > extract(epoch from p_now) * 1000 - s.rate_ms
-    ) t(ms))
+  update oncue.slots s set starts = to_jsonb(oncue.recent_starts(p_now, s)
+    || array_fill((extract(epoch from p_now) * 1000)::bigint, array[cardinality(p_rows)]))
   where s.key = p_slot.key;
 end $$;
 

@@ -11,7 +11,7 @@ declare
   v_slot oncue.slots;
   v_room integer;
   v_taken integer;
-  v_again timestamptz;
+  v_start bigint;
 begin
   held := false;
   for v_group in
@@ -60,12 +60,8 @@ begin
       end if;
       -- Runs that started before any job waited have none.
       if not v_slot.waiting then
-        for v_again in
-          select to_timestamp((t.ms::bigint + v_slot.rate_ms) / 1000.0)
-          from jsonb_array_elements_text(coalesce(v_slot.starts, '[]')) as t(ms)
-          where t.ms::bigint > extract(epoch from p_now) * 1000 - v_slot.rate_ms
-        loop
-          perform oncue.promote(v_again, v_group.key, 1);
+        foreach v_start in array oncue.recent_starts(p_now, v_slot) loop
+          perform oncue.promote(to_timestamp((v_start + v_slot.rate_ms) / 1000.0), v_group.key, 1);
         end loop;
       end if;
     end if;

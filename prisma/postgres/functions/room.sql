@@ -21,13 +21,11 @@ begin
     end if;
   end if;
   if p_slot.rate_count is null then return; end if;
-  select array_agg(t.ms::bigint order by t.ms::bigint) into v_recent
-    from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
-    where t.ms::bigint > extract(epoch from p_now) * 1000 - p_slot.rate_ms;
-  if coalesce(cardinality(v_recent), 0) >= p_slot.rate_count then
+  v_recent := oncue.recent_starts(p_now, p_slot);
+  if cardinality(v_recent) >= p_slot.rate_count then
     again := to_timestamp((v_recent[1 + cardinality(v_recent) - p_slot.rate_count] + p_slot.rate_ms) / 1000.0);
     room := 0;
   else
-    room := least(room, p_slot.rate_count - coalesce(cardinality(v_recent), 0));
+    room := least(room, p_slot.rate_count - cardinality(v_recent));
   end if;
 end $$;

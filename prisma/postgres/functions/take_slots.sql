@@ -8,14 +8,7 @@ begin
   select p_slot.key, j.id, j.run + 1, greatest(p_now, p_slot.since), p_until from oncue.jobs j where j.ctid = any (p_rows)
   on conflict (job_id, key) do update set run = excluded.run, taken = excluded.taken, until = excluded.until;
   if p_slot.rate_count is null then return; end if;
-  update oncue.slots s set starts = (
-    select jsonb_agg(t.ms) from (
-      select ms from (
-        select e.ms::bigint from jsonb_array_elements_text(coalesce(s.starts, '[]')) as e(ms)
-        union all
-        select (extract(epoch from p_now) * 1000)::bigint from unnest(p_rows)
-      ) a(ms)
-      where ms > extract(epoch from p_now) * 1000 - s.rate_ms
-    ) t(ms))
+  update oncue.slots s set starts = to_jsonb(oncue.recent_starts(p_now, s)
+    || array_fill((extract(epoch from p_now) * 1000)::bigint, array[cardinality(p_rows)]))
   where s.key = p_slot.key;
 end $$;

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '4c51cb1a'
+export const FUNCTION_SET = 'adc6fa89'
 
 export type FunctionName =
   | 'after_finish'
@@ -42,6 +42,7 @@ export type FunctionName =
   | 'prune'
   | 'queue_room'
   | 'ready'
+  | 'recent_starts'
   | 'refuse'
   | 'refuse_isolation'
   | 'release_dependants'

@@ -7,6 +7,7 @@ import {
   complete,
   type Dialect,
   LEASE,
+  MINUTE,
   newWorkerId,
   OTHER_WORKER,
   read,
@@ -206,6 +207,27 @@ export function describeLimits(dialect: Dialect): void {
         bench.clock.advance(100)
       }
       expect(starts).toEqual([0, 0, 1_000, 1_000, 2_000, 2_000])
+    })
+
+    it.each([
+      ['queue', {}, { queue: 'default' }],
+      ['concurrency key', { concurrencyKey: 'user:1' }, { concurrencyKey: 'user:1' }],
+    ])('the rate of a %s outlasts a clock that is set back, and does not stall', async (_, options, key) => {
+      const store = await bench.openWithClock()
+      // Marks are of the clock before, and are left out here.
+      const claimed = () => claimedIds(store, { thorough: true })
+      await store.limit(key, { maxRunning: 100, rate: { count: 2, intervalMs: SECOND } })
+      await store.enqueue(someJobs(2, options))
+      expect(await claimed()).toHaveLength(2)
+      bench.clock.advance(-60 * MINUTE)
+      await store.enqueue(someJobs(3, options))
+      expect(await claimed()).toHaveLength(2)
+      expect(await claimed()).toEqual([])
+      // A start that lies less than an interval ahead counts still.
+      bench.clock.advance(-SECOND / 2)
+      expect(await claimed()).toEqual([])
+      bench.clock.advance(1.5 * SECOND)
+      expect(await claimed()).toHaveLength(1)
     })
 
     it('a limit of 2 is never exceeded by 4 processes, while some of them are killed', async () => {

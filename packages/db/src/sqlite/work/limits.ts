@@ -193,9 +193,11 @@ export class Limits {
   }
 }
 
+/** One that lies more than an interval ahead is from before the clock was set back. */
 function recentStarts({ starts, rate_ms }: SlotRow, now: number): number[] {
   const all: number[] = starts === null ? [] : JSON.parse(starts)
-  return all.filter((start) => start > now - (rate_ms ?? 0)).sort((a, b) => a - b)
+  const ms = rate_ms ?? 0
+  return all.filter((start) => start > now - ms && start <= now + ms).sort((a, b) => a - b)
 }
 
 function byKey(candidates: readonly Candidate[]): Map<string, Candidate[]> {
