@@ -1503,7 +1503,7 @@ begin
   perform oncue.forget_meta(array_agg(j.id)) from oncue.jobs j
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
-    payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, run_at = p_due, updated = p_now,
+    payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, cursor = null, progress = null, run_at = p_due, updated = p_now,
     -- One that is held back by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;

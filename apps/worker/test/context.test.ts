@@ -1,4 +1,4 @@
-import { defineJobs, defineWorkers, type JobContext, job, OncueError, Snooze } from '@oncue/core'
+import { defineJobs, defineWorkers, type JobContext, job, OncueError, prepareJob, Snooze } from '@oncue/core'
 import type { JobEvent, Store } from '@oncue/db'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
@@ -259,6 +259,62 @@ describeBoth('ctx.step', (bench) => {
       },
     })
     expect(await execution.run('order')).toMatchObject({ result: [2, 2] })
+  })
+
+  it('of a job that was replaced while it waited for a retry is not of the new one, nor are its cursor and progress', async () => {
+    const charged: unknown[] = []
+    const found: unknown[] = []
+    const execution: Execution = await Execution.on(
+      bench,
+      {
+        order: async (running, { step, checkpoint, progress }) => {
+          found.push([running.cursor, (await execution.store.get(running.id))?.progress])
+          const receipt = await step('charge', () => charged.push(running.payload))
+          progress(0.5)
+          await checkpoint({ row: 5_000 })
+          if (charged.length < 3) throw new Error('no mail')
+          return receipt
+        },
+      },
+      again,
+    )
+    const unique = { key: 'customer-7', onConflict: 'replace' } as const
+    const { id } = await execution.run('order', 1, { unique })
+    expect(await execution.run('order', 2, { unique })).toMatchObject({
+      id,
+      cursor: { row: 5_000 },
+      retries: 2,
+    })
+    await execution.store.enqueue([prepareJob('order', 3, { unique })])
+    await execution.store.enqueue([prepareJob('order', 4, { unique })])
+    expect(await execution.store.get(id)).toMatchObject({ cursor: null, progress: null, retries: 2 })
+    expect(await execution.settled(await execution.startNext('order'))).toMatchObject({ id, result: 3 })
+    expect(charged).toEqual([1, 2, 4])
+    expect(found).toEqual([
+      [null, null],
+      [null, null],
+      [null, null],
+    ])
+  })
+
+  it('of a job that another has replaced while it ran is kept for a requeue', async () => {
+    let charges = 0
+    let successor = ''
+    const unique = { key: 'customer-7', onConflict: 'replace' } as const
+    const execution: Execution = await Execution.on(bench, {
+      order: async ({ id }, { step }) => {
+        const receipt = await step('charge', () => ++charges)
+        if (successor) return receipt
+        ;[successor = id] = await execution.store.enqueue([prepareJob('order', 2, { unique })])
+        throw new Error('no mail')
+      },
+    })
+    const { id, status } = await execution.run('order', 1, { unique })
+    expect(status).toBe('cancelled')
+    expect(await execution.store.cancel([successor])).toMatchObject({ done: 1 })
+    expect(await execution.store.requeue([id])).toMatchObject({ done: 1 })
+    expect(await execution.settled(await execution.startNext('order'))).toMatchObject({ id, result: 1 })
+    expect(charges).toBe(1)
   })
 
   it('is found behind more events than a page has', async () => {

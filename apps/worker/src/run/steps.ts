@@ -80,6 +80,8 @@ async function readSteps(eventsAfter: EventsAfter): Promise<Map<string, unknown>
   for (;;) {
     const page = await eventsAfter(afterVersion)
     for (const { type, data } of page) {
+      // It waited and got another payload: new work. One that names another job was replaced while it ran, and keeps its steps.
+      if (type === 'replaced' && data === null) finished.clear()
       if (type !== STEP_FINISHED) continue
       const { name, result } = data as { name: string; result?: unknown }
       finished.set(name, result)

@@ -332,11 +332,11 @@ export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHE
 const REPLACED_NAMES = enqueuedColumns('replace').map(({ name }) => name)
 
 /**
- * A job that is blocked stays so. One that is held back by a full concurrency key stays so only if it is due: whoever
- * frees a slot does not look. The columns that are replaced, due, now, due, now, due, id.
+ * New work: where a run of before had come to is forgotten. A job that is blocked stays so. One that is held back by a
+ * full concurrency key stays so only if it is due: freeing a slot does not check that. The columns that are replaced, due, now, due, now, due, id.
  */
-export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED_NAMES.map((name) => `${name} = ?`).join(', ')}, run_at = ?, updated = ?,
-  visible_at = CASE WHEN status = 'blocked' OR visible_at IS NULL AND ? <= ? THEN NULL ELSE ? END
+export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED_NAMES.map((name) => `${name} = ?`).join(', ')}, cursor = NULL, progress = NULL,
+  run_at = ?, updated = ?, visible_at = CASE WHEN status = 'blocked' OR visible_at IS NULL AND ? <= ? THEN NULL ELSE ? END
 WHERE id = ?`
 export const DROP_PAYLOAD = `DELETE FROM oncue_payloads WHERE job_id = ? AND part = 'payload'`
 

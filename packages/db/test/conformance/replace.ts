@@ -70,6 +70,18 @@ export function describeReplace(dialect: Dialect): void {
       ])
     })
 
+    it('of a job that waits for its retry is new work: its cursor and progress are gone, its attempts are not', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([replacing('v1')])
+      const run = await claimOne(store)
+      await store.note([{ id, run: run.run, progress: '0.5', cursor: '{"page":7}' }])
+      await store.settle([{ id, run: run.run, kind: 'retry', delayMs: HOUR, error: anError }])
+      expect(await read(store, id)).toMatchObject({ progress: 0.5, cursor: { page: 7 } })
+      await store.enqueue([replacing('v2')])
+      expect(await read(store, id)).toMatchObject({ progress: null, cursor: null, retries: 1, run: 1 })
+      expect(await claimOne(store)).toMatchObject({ id, payload: 'v2', cursor: null, retries: 1 })
+    })
+
     it('of a job that is held back by its concurrency key keeps the new time', async () => {
       const store = await bench.openWithClock()
       const limited = { concurrencyKey: 'user:1' }
