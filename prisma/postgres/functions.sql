@@ -955,7 +955,7 @@ begin
   for v_key, v_count in
     select k, count(*) from unnest(v_keys) as k where k = any (v_waiting) group by k order by k
   loop
-    perform oncue.promote(p_now, v_key, v_count);
+    perform oncue.promote(p_now, p_now, v_key, v_count, null);
   end loop;
 end $$;
 
@@ -1012,7 +1012,7 @@ begin
 end $$;
 
 create function oncue.hold_back(
-  p_now timestamptz, p_until timestamptz, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
+  p_now timestamptz, p_until timestamptz, p_queue text, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1060,11 +1060,12 @@ begin
     end if;
     if v_taken < cardinality(v_group.rows) then
       -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
+      -- Only of this queue: one that is ready elsewhere tells that nobody claims it there (promote).
       update oncue.jobs j set visible_at = null
       where j.ctid = any (v_group.rows[v_taken + 1:] || array(
         select h.ctid from oncue.jobs h
-        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
-          and h.status = 'pending' and h.ctid <> all (v_group.rows)
+        where h.concurrency_key = substr(v_group.key, 3) and h.queue = p_queue
+          and h.visible_at between v_group.first and p_now and h.status = 'pending' and h.ctid <> all (v_group.rows)
         limit 1000 for update skip locked));
       update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
       v_refused := v_refused || v_group.rows[v_taken + 1:];
@@ -1073,17 +1074,19 @@ begin
     -- Each start under a rate names its successor for the moment when its own place is free again.
     if v_slot.rate_count is not null then
       if v_taken > 0 then
-        perform oncue.promote(p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken);
+        perform oncue.promote(
+          p_now, p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken, p_queue);
       end if;
       -- Runs that started before any job waited have none.
       if not v_slot.waiting then
         foreach v_start in array oncue.recent_starts(p_now, v_slot) loop
-          perform oncue.promote(to_timestamp((v_start + v_slot.rate_ms) / 1000.0), v_group.key, 1);
+          perform oncue.promote(
+            p_now, to_timestamp((v_start + v_slot.rate_ms) / 1000.0), v_group.key, 1, p_queue);
         end loop;
       end if;
     end if;
     if v_slot.waiting and v_room > v_taken then
-      perform oncue.promote(p_now, v_group.key, v_room - v_taken);
+      perform oncue.promote(p_now, p_now, v_group.key, v_room - v_taken, p_queue);
     end if;
   end loop;
   rows := case when v_refused = '{}' then p_rows else array(
@@ -1314,7 +1317,7 @@ create function oncue.parent_failed() returns json
   return '{"class":"ParentFailed","message":"A job that this one waits for did not complete",'
     '"code":"PARENT_FAILED","fingerprint":"PARENT_FAILED"}'::json;
 
-create function oncue.promote(p_at timestamptz, p_key text, p_count integer) returns void
+create function oncue.promote(p_now timestamptz, p_at timestamptz, p_key text, p_count integer, p_claiming text) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1325,19 +1328,40 @@ create function oncue.promote(p_at timestamptz, p_key text, p_count integer) ret
   set jit = off
 as $$
 declare
-  -- First locked, then changed: within one statement, a row that another transaction has just changed would be missed.
-  v_rows constant tid[] := array(
-    select h.ctid from oncue.jobs h
-    where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending'
-    order by h.priority desc, h.run_at, h.id limit p_count
-    for update skip locked);
+  v_key constant text := substr(p_key, 3);
+  v_rows tid[];
 begin
+  with recursive queues(name) as (
+    -- From one distinct queue to the next, instead of walking their jobs.
+    (select h.queue from oncue.jobs h where h.concurrency_key = v_key and h.visible_at is null order by h.queue limit 1)
+    union all
+    select (
+      select h.queue from oncue.jobs h
+      where h.concurrency_key = v_key and h.visible_at is null and h.queue > q.name order by h.queue limit 1)
+    from queues q where q.name is not null
+  ), held as (
+    select h.tid, q.has_ready, row_number() over (partition by q.has_ready order by h.priority desc, h.run_at, h.id) as n
+    from (
+      select q.name, q.name is distinct from p_claiming and (
+          select true from oncue.jobs r
+          where r.concurrency_key = v_key and r.queue = q.name and r.visible_at <= p_now and r.status = 'pending'
+          order by r.visible_at limit 1) is not null as has_ready
+      from queues q where q.name is not null
+    ) q
+    cross join lateral (
+      -- First locked, then changed: within one statement, a row that another transaction has just changed would be missed.
+      select j.ctid as tid, j.priority, j.run_at, j.id from oncue.jobs j
+      where j.concurrency_key = v_key and j.queue = q.name and j.visible_at is null and j.status = 'pending'
+      order by j.priority desc, j.run_at, j.id limit p_count
+      for update skip locked
+    ) h
+  )
+  select coalesce(array_agg(h.tid), '{}') into v_rows from held h where h.has_ready or h.n <= p_count;
   update oncue.jobs j set visible_at = greatest(p_at, j.run_at) where j.ctid = any (v_rows);
   if cardinality(v_rows) < p_count then
     update oncue.slots s set waiting = false
     where s.key = p_key and s.waiting and not exists (
-      select from oncue.jobs h
-      where h.concurrency_key = substr(p_key, 3) and h.visible_at is null and h.status = 'pending');
+      select from oncue.jobs h where h.concurrency_key = v_key and h.visible_at is null and h.status = 'pending');
   end if;
 end $$;
 
@@ -1448,7 +1472,7 @@ begin
     ) c;
   cleared := expired is not null;
   if v_keyed and rows is not null then
-    select h.rows, h.held, h.again into rows, v_held, again from oncue.hold_back(p_now, p_until, rows) h;
+    select h.rows, h.held, h.again into rows, v_held, again from oncue.hold_back(p_now, p_until, p_queue, rows) h;
     cleared := cleared or v_held and again is null;
   end if;
 end $$;
@@ -2270,7 +2294,7 @@ begin
       select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
     end if;
     if v_room > 0 then
-      perform oncue.promote(p_now, v_slot.key, v_room);
+      perform oncue.promote(p_now, p_now, v_slot.key, v_room, null);
     end if;
   end loop;
 end $$;

@@ -177,7 +177,7 @@ describe('the plans of the hot path on Postgres', () => {
 
   describe('what jobs of a concurrency key cost does not depend on how many there are', () => {
     /** What is there beside the five that run. Trees are a level or two higher; a walk would be hundreds of pages more. */
-    const OTHERS: Record<string, { limit: number; visible: string; waiting: boolean }> = {
+    const OTHERS: Record<string, { limit: number; visible: string; waiting: boolean; queue?: string }> = {
       'ready, and never at their limit': {
         limit: 1_000,
         visible: `$1::timestamptz - interval '1 hour'`,
@@ -185,9 +185,16 @@ describe('the plans of the hot path on Postgres', () => {
       },
       scheduled: { limit: 5, visible: `$1::timestamptz + interval '1 day'`, waiting: false },
       'held back': { limit: 5, visible: 'null::timestamptz', waiting: true },
+      'held back and ready in a queue that nobody serves': {
+        limit: 5,
+        visible: `(case when n % 2 = 0 then $1::timestamptz - interval '1 hour' end)`,
+        waiting: true,
+        queue: 'a_dead',
+      },
     }
 
-    async function measure({ limit, visible, waiting }: (typeof OTHERS)[string], count: number) {
+    async function measure(others: (typeof OTHERS)[string], count: number) {
+      const { limit, visible, waiting, queue = 'default' } = others
       await session.run('truncate oncue.jobs, oncue.slots, oncue.slot_runs')
       const store = await bench.openWithClock()
       const keyed = { concurrencyKey: 'k', concurrencyLimit: limit, topic: 'running' }
@@ -198,9 +205,9 @@ describe('the plans of the hot path on Postgres', () => {
         `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated,
            run_at, visible_at, status, concurrency_key, concurrency_limit)
          select ('01900000-0000-7000-8000-' || lpad(to_hex(nextval('fixture')), 12, '0'))::uuid,
-           'default', 'other', '{}', 0, 3, 600000, $1, $1, coalesce(due.at, $1), due.at, 'pending', 'k', $3::int
+           $4, 'other', '{}', 0, 3, 600000, $1, $1, coalesce(due.at, $1), due.at, 'pending', 'k', $3::int
          from generate_series(1, $2) as n, lateral (select ${visible} + n * interval '1 us' as at) as due`,
-        [now(), count, limit],
+        [now(), count, limit, queue],
       )
       if (waiting) await session.run(`update oncue.slots set waiting = true`)
       await store.enqueue(someJobs(1, { ...keyed, priority: 1 }))
@@ -410,13 +417,23 @@ describe('the plans of the hot path on SQLite', () => {
 
   // Each of the two has the jobs of a key that the other has not, so that none is walked in search of the others.
   test.each([
-    ['the next jobs of a key that are held', sqlite.PROMOTE, 'oncue_jobs_held (concurrency_key=?)'],
+    [
+      'queues that have held jobs of a key',
+      sqlite.NEXT_HELD_QUEUE,
+      'oncue_jobs_held (concurrency_key=? AND queue>?)',
+    ],
+    ['the next jobs of a key that are held', sqlite.HELD, 'oncue_jobs_held (concurrency_key=? AND queue=?)'],
+    [
+      'whether any job of a key is ready in a queue',
+      sqlite.HAS_READY,
+      'oncue_jobs_keyed (concurrency_key=? AND queue=? AND visible_at<?)',
+    ],
     ['whether any job of a key is held', sqlite.NOBODY_WAITS, 'oncue_jobs_held (concurrency_key=?)'],
     ['the limit of a key that waits', sqlite.LIMIT_OF, 'oncue_jobs_held (concurrency_key=?)'],
     [
       'jobs of a full key that stand in the way',
       sqlite.HOLD_BACK_OTHERS,
-      'oncue_jobs_keyed (concurrency_key=? AND visible_at>? AND visible_at<?)',
+      'oncue_jobs_keyed (concurrency_key=? AND queue=? AND visible_at>? AND visible_at<?)',
     ],
     ['runs of a slot whose leases may be over', sqlite.OVERDUE, 'oncue_slot_runs_key (key=?)'],
     ['slots that wait', sqlite.WAITING_SLOTS, 'oncue_slots_waiting (key>?)'],

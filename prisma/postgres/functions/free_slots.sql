@@ -22,6 +22,6 @@ begin
   for v_key, v_count in
     select k, count(*) from unnest(v_keys) as k where k = any (v_waiting) group by k order by k
   loop
-    perform oncue.promote(p_now, v_key, v_count);
+    perform oncue.promote(p_now, p_now, v_key, v_count, null);
   end loop;
 end $$;

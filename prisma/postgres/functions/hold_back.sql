@@ -1,8 +1,8 @@
--- Of jobs that could start, those that may: the `rows` whose concurrency key has room take its slots. The others are
+-- Of jobs of a queue that could start, those that may: the `rows` whose concurrency key has room take its slots. The others are
 -- `held`: they leave the ready index and are promoted by the settle that frees a slot, so that a full key never stands
 -- at the head. Jobs of a slot that another claim has locked are left as they are, until `again`.
 create function oncue.hold_back(
-  p_now timestamptz, p_until timestamptz, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
+  p_now timestamptz, p_until timestamptz, p_queue text, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
   language plpgsql
 as $$
 declare
@@ -43,11 +43,12 @@ begin
     end if;
     if v_taken < cardinality(v_group.rows) then
       -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
+      -- Only of this queue: one that is ready elsewhere tells that nobody claims it there (promote).
       update oncue.jobs j set visible_at = null
       where j.ctid = any (v_group.rows[v_taken + 1:] || array(
         select h.ctid from oncue.jobs h
-        where h.concurrency_key = substr(v_group.key, 3) and h.visible_at between v_group.first and p_now
-          and h.status = 'pending' and h.ctid <> all (v_group.rows)
+        where h.concurrency_key = substr(v_group.key, 3) and h.queue = p_queue
+          and h.visible_at between v_group.first and p_now and h.status = 'pending' and h.ctid <> all (v_group.rows)
         limit 1000 for update skip locked));
       update oncue.slots s set waiting = true where s.key = v_group.key and not s.waiting;
       v_refused := v_refused || v_group.rows[v_taken + 1:];
@@ -56,17 +57,19 @@ begin
     -- Each start under a rate names its successor for the moment when its own place is free again.
     if v_slot.rate_count is not null then
       if v_taken > 0 then
-        perform oncue.promote(p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken);
+        perform oncue.promote(
+          p_now, p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken, p_queue);
       end if;
       -- Runs that started before any job waited have none.
       if not v_slot.waiting then
         foreach v_start in array oncue.recent_starts(p_now, v_slot) loop
-          perform oncue.promote(to_timestamp((v_start + v_slot.rate_ms) / 1000.0), v_group.key, 1);
+          perform oncue.promote(
+            p_now, to_timestamp((v_start + v_slot.rate_ms) / 1000.0), v_group.key, 1, p_queue);
         end loop;
       end if;
     end if;
     if v_slot.waiting and v_room > v_taken then
-      perform oncue.promote(p_now, v_group.key, v_room - v_taken);
+      perform oncue.promote(p_now, p_now, v_group.key, v_room - v_taken, p_queue);
     end if;
   end loop;
   rows := case when v_refused = '{}' then p_rows else array(

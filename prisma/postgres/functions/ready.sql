@@ -26,7 +26,7 @@ begin
     ) c;
   cleared := expired is not null;
   if v_keyed and rows is not null then
-    select h.rows, h.held, h.again into rows, v_held, again from oncue.hold_back(p_now, p_until, rows) h;
+    select h.rows, h.held, h.again into rows, v_held, again from oncue.hold_back(p_now, p_until, p_queue, rows) h;
     cleared := cleared or v_held and again is null;
   end if;
 end $$;

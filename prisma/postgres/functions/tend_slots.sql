@@ -46,7 +46,7 @@ begin
       select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
     end if;
     if v_room > 0 then
-      perform oncue.promote(p_now, v_slot.key, v_room);
+      perform oncue.promote(p_now, p_now, v_slot.key, v_room, null);
     end if;
   end loop;
 end $$;

@@ -211,17 +211,30 @@ export const FREE_SLOTS = `DELETE FROM oncue_slot_runs WHERE job_id IN (SELECT v
 
 export const HOLD_BACK = `UPDATE oncue_jobs SET visible_at = NULL WHERE id = ?`
 
-/** Others of a full key that stand behind those in hand: each is moved once, however many there are. Concurrency key, from, now, those taken. */
+/**
+ * Others of a full key and the same queue that stand behind those in hand: each is moved once, however many there are. One
+ * that is ready in another queue tells that nobody claims it there (HAS_READY). Concurrency key, queue, from, now, those taken.
+ */
 export const HOLD_BACK_OTHERS = `UPDATE oncue_jobs SET visible_at = NULL WHERE id IN (
   SELECT h.id FROM oncue_jobs h INDEXED BY oncue_jobs_keyed
-  WHERE h.concurrency_key = ? AND h.visible_at BETWEEN ? AND ? AND h.status = 'pending'
+  WHERE h.concurrency_key = ? AND h.queue = ? AND h.visible_at BETWEEN ? AND ? AND h.status = 'pending'
     AND h.id NOT IN (SELECT value FROM json_each(?)) LIMIT 1000)`
 
-/** Gives the next held jobs of a key their turn, then or when they are due. When, concurrency key, how many. */
-export const PROMOTE = `UPDATE oncue_jobs SET visible_at = max(?, run_at) WHERE id IN (
-  SELECT h.id FROM oncue_jobs h INDEXED BY oncue_jobs_held
-  WHERE h.concurrency_key = ? AND h.visible_at IS NULL AND h.status = 'pending'
-  ORDER BY h.priority DESC, h.run_at, h.id LIMIT ?)`
+/** The next queue with held jobs of a key: stepping over distinct queues instead of walking their jobs. Concurrency key, after. */
+export const NEXT_HELD_QUEUE = `SELECT queue FROM oncue_jobs INDEXED BY oncue_jobs_held
+WHERE concurrency_key = ? AND visible_at IS NULL AND queue > ? ORDER BY queue LIMIT 1`
+
+/** Concurrency key, queue, how many. */
+export const HELD = `SELECT id, priority, run_at FROM oncue_jobs INDEXED BY oncue_jobs_held
+WHERE concurrency_key = ? AND queue = ? AND visible_at IS NULL AND status = 'pending'
+ORDER BY priority DESC, run_at, id LIMIT ?`
+
+/** Concurrency key, queue, now. */
+export const HAS_READY = `SELECT 1 AS yes FROM oncue_jobs INDEXED BY oncue_jobs_keyed
+WHERE concurrency_key = ? AND queue = ? AND visible_at <= ? AND status = 'pending' LIMIT 1`
+
+/** Gives held jobs their turn, then or when they are due. When, JSON array of ids. */
+export const PROMOTE = `UPDATE oncue_jobs SET visible_at = max(?, run_at) WHERE id IN (SELECT value FROM json_each(?))`
 
 /** Slot key, concurrency key. */
 export const NOBODY_WAITS = `UPDATE oncue_slots SET waiting = 0 WHERE key = ? AND waiting AND NOT EXISTS (

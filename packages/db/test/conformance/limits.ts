@@ -118,6 +118,129 @@ export function describeLimits(dialect: Dialect): void {
       expect(await claimedIds(store, { worker: OTHER_WORKER })).toHaveLength(1)
     })
 
+    describe('of a key that queues share', () => {
+      const shared = (queue: string, options: object = {}) => ({
+        ...keyed({ concurrencyLimit: 1 }),
+        queue,
+        ...options,
+      })
+      const QUEUES = ['a_dead', 'default', 'z_dead']
+      type OneStore = Awaited<ReturnType<typeof bench.open>>
+
+      /** Twenty jobs of each queue that nobody serves any more stand before those of the queue that is served. */
+      async function holdBehindDeadQueues(store: OneStore, limit: number) {
+        const dead = ['a_dead', 'z_dead'].flatMap((queue) =>
+          someJobs(20, shared(queue, { concurrencyLimit: limit, priority: 1 })),
+        )
+        await store.enqueue([...dead, ...someJobs(8, shared('default', { concurrencyLimit: limit }))])
+        const { jobs } = await store.claim(claiming({ queues: QUEUES }))
+        expect(jobs).toHaveLength(limit)
+        for (const queue of QUEUES) expect(await claimedIds(store, { queues: [queue] })).toEqual([])
+        return jobs
+      }
+
+      /** What a worker of these queues does, poll by poll: how many jobs it has run after each. */
+      async function work(store: OneStore, queues: string[], polls: number) {
+        let done = 0
+        for (let poll = 0; poll < polls; poll++) {
+          const { jobs } = await store.claim(claiming({ queues, thorough: true }))
+          done += jobs.length
+          await store.settle(jobs.map((job) => complete(job)))
+          await store.rescue()
+        }
+        return done
+      }
+
+      it.each([1, 2])('no queue waits for one that is paused, with a limit of %i', async (limit) => {
+        const store = await bench.open()
+        const runs = await holdBehindDeadQueues(store, limit)
+        await store.pause('a_dead')
+        await store.pause('z_dead')
+        await store.settle(runs.map((job) => complete(job)))
+        expect(await work(store, QUEUES, 8 / limit + 2)).toBe(8)
+        await store.resume('a_dead')
+        await store.resume('z_dead')
+        expect(await work(store, QUEUES, 40)).toBe(40 - limit)
+      })
+
+      it.each([1, 2])('no queue waits for one without a worker, with a limit of %i', async (limit) => {
+        const store = await bench.open()
+        const runs = await holdBehindDeadQueues(store, limit)
+        await store.settle(runs.map(({ id, run }) => ({ id, run, kind: 'release' as const })))
+        expect(await work(store, ['default'], 8 / limit + 2)).toBe(8)
+      })
+
+      it('a queue without a worker takes no turns from jobs that come after it was left', async () => {
+        const store = await bench.open()
+        const runs = await holdBehindDeadQueues(store, 1)
+        await store.settle(runs.map((job) => complete(job)))
+        await store.rescue()
+        for (let round = 0; round < 10; round++) {
+          // Two that are ready: one is held back. Those of the other queues stay where they are, and get no turn for it.
+          await store.enqueue(someJobs(2, shared('default')))
+          for (let n = 0; n < 2; n++) {
+            const { jobs } = await store.claim(claiming({ thorough: true }))
+            expect(jobs).toHaveLength(1)
+            await store.settle(jobs.map((job) => complete(job)))
+          }
+        }
+      })
+
+      it('the rate is used up by the queue that is served', async () => {
+        const store = await bench.openWithClock()
+        const rate = { count: 2, intervalMs: SECOND }
+        await store.limit({ concurrencyKey: 'user:1' }, { maxRunning: 100, rate })
+        await store.enqueue(someJobs(20, shared('a_dead')))
+        await store.enqueue(someJobs(12, shared('default')))
+        expect(await claimedIds(store, { queues: QUEUES })).toHaveLength(2)
+        let done = 0
+        for (let poll = 0; poll < 9; poll++) {
+          bench.clock.advance(SECOND)
+          await store.rescue()
+          done += (await claimedIds(store)).length
+        }
+        expect(done).toBe(12)
+      })
+
+      it('two queues that are served take turns in the order of their jobs, whichever claims at each settle', async () => {
+        const store = await bench.openWithClock()
+        const order: string[] = []
+        for (const queue of ['default', 'other', 'default', 'default', 'other', 'default', 'other']) {
+          await store.enqueue([aJob(shared(queue))])
+          bench.clock.advance(1)
+        }
+        let [run] = (await store.claim(claiming())).jobs
+        while (run) {
+          order.push(run.queue)
+          const busy = run.queue
+          expect(await claimedIds(store, { queues: ['default', 'other'] })).toEqual([])
+          let { jobs } = await store.settleAndClaim([complete(run)], claiming({ queues: [busy] }))
+          if (jobs.length === 0)
+            jobs = (await store.claim(claiming({ queues: [busy === 'other' ? 'default' : 'other'] }))).jobs
+          run = jobs[0]
+        }
+        expect(order.join()).toBe('default,other,default,default,other,default,other')
+      })
+
+      it('a held job of higher priority comes before new ones, also beside a queue without a worker', async () => {
+        const store = await bench.open()
+        await store.enqueue(someJobs(4, shared('default', { priority: 5 })))
+        await store.enqueue(someJobs(3, shared('a_dead', { priority: 9 })))
+        const priorities: number[] = []
+        let { jobs } = await store.claim(claiming())
+        expect(await claimedIds(store, { queues: ['a_dead'] })).toEqual([])
+        for (let round = 0; round < 8; round++) {
+          priorities.push(...jobs.map((job) => job.priority))
+          await store.enqueue([aJob(shared('default'))])
+          await store.settle(jobs.map((job) => complete(job)))
+          await store.rescue()
+          ;({ jobs } = await store.claim(claiming({ thorough: true })))
+        }
+        expect(priorities.slice(0, 4)).toEqual([5, 5, 5, 5])
+        expect(priorities).toHaveLength(8)
+      })
+    })
+
     it('a run that is extended keeps its place in a full queue, as long as it is', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2))

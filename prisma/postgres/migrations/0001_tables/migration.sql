@@ -73,8 +73,10 @@ create index jobs_listed on oncue.jobs (topic, created, id) where topic <> '';
 
 -- Jobs with a concurrency key: those that can be claimed or run, and those that are held back (or blocked), in the
 -- order in which they get a slot. A job is in one of the two, so that neither is walked in search of the others.
-create index jobs_keyed on oncue.jobs (concurrency_key, visible_at) where concurrency_key is not null and visible_at is not null;
-create index jobs_held on oncue.jobs (concurrency_key, priority desc, run_at, id)
+-- Queue by queue, so that the jobs of one are not walked in search of those of another.
+create index jobs_keyed on oncue.jobs (concurrency_key, queue, visible_at)
+  where concurrency_key is not null and visible_at is not null;
+create index jobs_held on oncue.jobs (concurrency_key, queue, priority desc, run_at, id)
   where concurrency_key is not null and visible_at is null;
 
 create table oncue.history (

@@ -161,7 +161,7 @@ class OneClaim {
     const expired = found.filter((row) => row.status === 'processing')
     const pending = expired.length > 0 ? found.filter((row) => row.status === 'pending') : found
     const isKeyed = pending.some((row) => row.concurrency_key !== null)
-    const rows = isKeyed ? this.#limits.holdBack(pending, this.#start) : pending
+    const rows = isKeyed ? this.#limits.holdBack(queue, pending, this.#start) : pending
     return { rows, expired, cleared: expired.length > 0 || rows.length < pending.length }
   }
 

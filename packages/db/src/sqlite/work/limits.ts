@@ -27,6 +27,8 @@ export type Start = { readonly now: number; readonly until: number }
 /** Ends runs whose leases have expired: Lease.crash. */
 type Crash = (runs: readonly RunRef[]) => void
 
+type HeldJob = { readonly id: JobId; readonly priority: number; readonly run_at: number }
+
 type OverdueRun = RunRef & { readonly locked_until: number | null }
 
 /** How many more may start now; and when one may again, if it is the rate that is used up. */
@@ -82,10 +84,10 @@ export class Limits {
   }
 
   /**
-   * Of jobs that could start, those that may: where a concurrency key has room they take its slots. The others leave the
-   * ready index and are promoted by the settle that frees a slot, so that a full key never stands at the head.
+   * Of jobs of a queue that could start, those that may: where a concurrency key has room they take its slots. The others
+   * leave the ready index and are promoted by the settle that frees a slot, so that a full key never stands at the head.
    */
-  holdBack<Row extends Candidate>(rows: readonly Row[], start: Start): readonly Row[] {
+  holdBack<Row extends Candidate>(queue: string, rows: readonly Row[], start: Start): readonly Row[] {
     const { now } = start
     const refused = new Set<JobId>()
     for (const [key, jobs] of byKey(rows)) {
@@ -98,10 +100,10 @@ export class Limits {
       const taken = jobs.slice(0, room)
       this.takeSlots(slot, taken, start)
       const held = jobs.slice(taken.length)
-      if (held.length > 0) this.#hold(key, held, taken, now)
+      if (held.length > 0) this.#hold(key, queue, held, taken, now)
       for (const { id } of held) refused.add(id)
-      if (slot.rate_ms !== null) this.#nameSuccessors(slot, slot.rate_ms, taken.length, now)
-      if (slot.waiting && room > taken.length) this.#promote(key, room - taken.length, now)
+      if (slot.rate_ms !== null) this.#nameSuccessors(slot, slot.rate_ms, taken.length, queue, now)
+      if (slot.waiting && room > taken.length) this.#promote(key, room - taken.length, now, now, queue)
     }
     return refused.size > 0 ? rows.filter((row) => !refused.has(row.id)) : rows
   }
@@ -113,7 +115,8 @@ export class Limits {
     for (const { key } of this.#statements.all<{ key: string }>(sql.FREE_SLOTS, JSON.stringify(ids))) {
       if (key.startsWith('k:')) freed.set(key.slice(2), (freed.get(key.slice(2)) ?? 0) + 1)
     }
-    for (const [key, count] of freed) if (this.slot(slotOfKey(key))?.waiting) this.#promote(key, count, now)
+    for (const [key, count] of freed)
+      if (this.slot(slotOfKey(key))?.waiting) this.#promote(key, count, now, now)
   }
 
   /**
@@ -154,7 +157,7 @@ export class Limits {
       const limit = job?.concurrency_limit ?? null
       let { room } = this.room(slot, limit, now)
       if (room === 0 && this.freeOverdue(slot, now, crash)) room = this.room(slot, limit, now).room
-      if (room > 0) this.#promote(key, room, now)
+      if (room > 0) this.#promote(key, room, now, now)
     }
   }
 
@@ -168,28 +171,60 @@ export class Limits {
     return { rows, after: rows.length < SOME ? '' : (rows.at(-1)?.key ?? '') }
   }
 
+  *#heldQueues(key: string): Generator<string> {
+    let queue: string | undefined = ''
+    for (;;) {
+      queue = this.#statements.get<{ queue: string }>(sql.NEXT_HELD_QUEUE, key, queue)?.queue
+      if (queue === undefined) return
+      yield queue
+    }
+  }
+
   #running(key: string): number {
     return this.#statements.get<{ running: number }>(sql.RUNNING, key)?.running ?? 0
   }
 
-  #hold(key: string, held: readonly Candidate[], taken: readonly Candidate[], now: number): void {
+  #hold(
+    key: string,
+    queue: string,
+    held: readonly Candidate[],
+    taken: readonly Candidate[],
+    now: number,
+  ): void {
     for (const { id } of held) this.#statements.run(sql.HOLD_BACK, id)
     const first = Math.min(...[...taken, ...held].map((job) => job.visible_at))
-    this.#statements.run(sql.HOLD_BACK_OTHERS, key, first, now, JSON.stringify(taken.map((job) => job.id)))
+    const inHand = JSON.stringify(taken.map((job) => job.id))
+    this.#statements.run(sql.HOLD_BACK_OTHERS, key, queue, first, now, inHand)
     this.#statements.run(sql.SET_WAITING, slotOfKey(key))
   }
 
   /** Each start under a rate names its successor, for the moment when its own place is free again. */
-  #nameSuccessors(slot: SlotRow, rateMs: number, taken: number, now: number): void {
+  #nameSuccessors(slot: SlotRow, rateMs: number, taken: number, queue: string, now: number): void {
     const key = slot.key.slice(2)
-    if (taken > 0) this.#promote(key, taken, now + rateMs)
+    if (taken > 0) this.#promote(key, taken, now + rateMs, now, queue)
     // Runs that started before any job waited have none.
-    if (!slot.waiting) for (const start of recentStarts(slot, now)) this.#promote(key, 1, start + rateMs)
+    if (slot.waiting) return
+    for (const start of recentStarts(slot, now)) this.#promote(key, 1, start + rateMs, now, queue)
   }
 
-  #promote(key: string, count: number, at: number): void {
-    const promoted = this.#statements.run(sql.PROMOTE, at, key, count)
-    if (promoted < count) this.#statements.run(sql.NOBODY_WAITS, slotOfKey(key), key)
+  /**
+   * Gives the next held jobs of a key their turn. A promoted job takes no slot until it is claimed. So a queue that has a
+   * ready job of this key and does not claim it (it is paused, it is full, it has no worker) takes no turn from the others:
+   * its next jobs come on top, and the turns go to the queues that have none ready. What the queue that claims now has in
+   * hand looks ready, and is not meant.
+   */
+  #promote(key: string, count: number, at: number, now: number, claiming?: string): void {
+    const ids: JobId[] = []
+    const inTurn: HeldJob[] = []
+    for (const queue of this.#heldQueues(key)) {
+      const held = this.#statements.all<HeldJob>(sql.HELD, key, queue, count)
+      const hasReady = queue !== claiming && this.#statements.get(sql.HAS_READY, key, queue, now)
+      for (const job of held) hasReady ? ids.push(job.id) : inTurn.push(job)
+    }
+    inTurn.sort((a, b) => b.priority - a.priority || a.run_at - b.run_at || (a.id < b.id ? -1 : 1))
+    for (const { id } of inTurn.slice(0, count)) ids.push(id)
+    this.#statements.run(sql.PROMOTE, at, JSON.stringify(ids))
+    if (ids.length < count) this.#statements.run(sql.NOBODY_WAITS, slotOfKey(key), key)
   }
 }
 
