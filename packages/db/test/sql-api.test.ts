@@ -240,18 +240,63 @@ describe('oncue.enqueue', () => {
     expect(await counted()).toBe(before)
   })
 
-  test('refuses numbers that JavaScript would round, and JSON that is nested too deeply', async () => {
-    const send = (json: string) => client.query('select oncue.enqueue($1, $2)', ['a', json])
-    await expect(send('{"id": 9007199254740993}')).rejects.toMatchObject({
-      ...INVALID,
-      detail: 'UNSAFE_NUMBER',
-    })
-    await send('{"id": 9007199254740991, "text": "9007199254740993", "rate": 0.12345678901234567}')
-    await expect(send('['.repeat(201) + ']'.repeat(201))).rejects.toMatchObject({ detail: 'INVALID_PAYLOAD' })
-    await send('['.repeat(200) + ']'.repeat(200))
-    await send(JSON.stringify(Array.from({ length: 500 }, () => [{ text: '[[' }])))
+  const send = (json: string, options = '{}') =>
+    client.query('select oncue.enqueue($1, $2, $3) as id', ['a', json, options])
+
+  const NUL = String.raw`\u0000`
+  const HALF = String.raw`\ud83d`
+  test.each([
+    ['a number that JavaScript would round', '{"id": 9007199254740993}', 'UNSAFE_NUMBER'],
+    ['one below zero', '[-9007199254740993]', 'UNSAFE_NUMBER'],
+    ['one with an exponent', '[1e20]', 'UNSAFE_NUMBER'],
+    ['one with a fraction', '12345678901234567890.0', 'UNSAFE_NUMBER'],
+    ['one that is rounded up to 2^53', '9007199254740991.5', 'UNSAFE_NUMBER'],
+    ['one of many zeros', '0.0000000000000000000009007199254740993E+37', 'UNSAFE_NUMBER'],
+    ['one that would be Infinity', '[1e400]', 'INVALID_PAYLOAD'],
+    ['one that would just be Infinity', '-1.8e308', 'INVALID_PAYLOAD'],
+    ['one that no database holds', '[1e2000000000]', 'INVALID_PAYLOAD'],
+    ['one of very many digits', '9'.repeat(200_000), 'INVALID_PAYLOAD'],
+    ['a NUL', `{"a": "${NUL}"}`, 'INVALID_TEXT'],
+    ['a NUL behind a backslash', `["\\\\${NUL}"]`, 'INVALID_TEXT'],
+    ['a NUL in a name', `{"a${NUL}": 1}`, 'INVALID_TEXT'],
+    ['half a surrogate pair', `"${HALF}"`, 'INVALID_TEXT'],
+    ['the other half', String.raw`"\uDE00"`, 'INVALID_TEXT'],
+    ['two halves apart', String.raw`"\ud83d\\\ude00"`, 'INVALID_TEXT'],
+    ['a property __proto__', '{"__proto__": {"x": 1}}', 'INVALID_PAYLOAD'],
+    ['an escaped property __proto__', String.raw`{"\u005f_pr\u006Fto__" : 1}`, 'INVALID_PAYLOAD'],
+    ['201 levels', '['.repeat(201) + ']'.repeat(201), 'INVALID_PAYLOAD'],
+  ])('refuses a payload with %s, as prepareJob does', async (_, json, detail) => {
+    expect(codeOf(() => prepareJob('a', JSON.parse(json)))).toBe(detail)
+    await expect(send(json)).rejects.toMatchObject({ ...INVALID, detail, hint: expect.stringMatching(/\.$/) })
+  })
+
+  test.each([
+    [
+      'safe numbers',
+      '[9007199254740991, -9007199254740991.0, 9007199254740991.4, 9.007199254740991e15, 1e15, -1E0]',
+    ],
+    ['small numbers', '[0.12345678901234567, 1e-400, 1e-20000, 0e999999, 0.00000000000000000001e30, -0]'],
+    ['texts like numbers', '{"9007199254740993": "9007199254740993", "1e400": "1e400"}'],
+    ['escapes', String.raw`["\ud83d\ude00 \\u0000 \\ud83d \" \u00e4", "\\", "\\\\u0000"]`],
+    ['texts like names', String.raw`["__proto__", {"x\"__proto__": 1, "a__proto__": "\"__proto__\": 1"}]`],
+    ['200 levels', '['.repeat(200) + ']'.repeat(200)],
+    ['many lists', JSON.stringify(Array.from({ length: 500 }, () => [{ text: '[[' }]))],
+  ])('takes a payload with %s, as prepareJob does', async (_, json) => {
+    const { payload } = prepareJob('a', JSON.parse(json))
+    const { rows } = await send(json)
+    expect(JSON.stringify((await store.get(rows[0].id))?.payload)).toBe(payload)
   })
 })
+
+/** The code of the error that `run` throws. */
+function codeOf(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+  return null
+}
 
 describe('with several builds installed', () => {
   let shared: TestDatabase
