@@ -694,7 +694,8 @@ begin
           perform oncue.assert_queue(v_key.job_id, v.queue);
         end if;
         if v."onConflict" = 'reject' then
-          raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001';
+          raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
+            hint = 'Another job holds this unique key: wait for it, replace it, or take its id.';
         end if;
         v_status := null;
         if v."onConflict" = 'replace' then
@@ -771,10 +772,10 @@ as $$
 declare
   v_now constant timestamptz := oncue.clock();
   v_payload constant text := coalesce(p_payload::text, 'null');
-  v_meta constant text := p_options ->> 'meta';
-  v constant jsonb := coalesce(p_options::jsonb, '{}');
-  v_unique constant jsonb := nullif(v -> 'unique', 'null');
-  v_after constant jsonb := nullif(v -> 'after', 'null');
+  v jsonb;
+  v_meta text;
+  v_unique jsonb;
+  v_after jsonb;
   v_policy json;
   v_queue text;
   v_retry record;
@@ -791,6 +792,16 @@ declare
 begin
   perform oncue.check_name('topic', p_topic);
   perform oncue.check_payload(v_payload, 'payload', 1048576);
+  perform oncue.check_payload(p_options::text, 'options');
+  begin
+    v := coalesce(p_options::jsonb, '{}');
+  exception when data_exception then
+    -- Such as 1e-20000.
+    perform oncue.refuse('INVALID_INPUT', 'options: ' || sqlerrm, 'Correct the value that the message names.');
+  end;
+  v_meta := p_options ->> 'meta';
+  v_unique := nullif(v -> 'unique', 'null');
+  v_after := nullif(v -> 'after', 'null');
   perform oncue.check_fields('options', v, array['queue', 'priority', 'retry', 'timeoutMs', 'runAt', 'delay', 'maxRetries',
     'unique', 'idempotencyKey', 'concurrencyKey', 'concurrencyLimit', 'after', 'onParentFailure', 'parentId', 'trace', 'meta']);
   select t.policy into v_policy from oncue.topics t where t.topic = p_topic;
@@ -837,6 +848,9 @@ begin
   if v_after is not null then
     if jsonb_typeof(v_after) <> 'array' or jsonb_array_length(v_after) > 1000 then
       perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most 1000 job ids', 'Correct the field that the message names.');
+    end if;
+    if v_after @> '[null]' then
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a job id, not null', 'Leave out ids that are null.');
     end if;
     v_parents := array(select distinct oncue.job_id_option('options.after', a) from jsonb_array_elements(v_after) as a);
   end if;
@@ -1187,7 +1201,8 @@ begin
       and not exists (select from oncue.history h where h.id = any (array[d.parent_id]))
     limit 1;
   if found then
-    raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002';
+    raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002', detail = 'UNKNOWN_PARENT',
+      hint = 'Enqueue the jobs that others wait for first, or in the same call.';
   end if;
   with met as (
     delete from oncue.deps d
@@ -1811,7 +1826,7 @@ begin
   foreach v_delay in array '{baseDelay,minDelay,maxDelay}'::text[] loop
     perform oncue.integer_option('options.retry.' || v_delay, p_value -> v_delay, 0, 2592000000);
   end loop;
-  if (p_value ->> 'minDelay')::bigint > (p_value ->> 'maxDelay')::bigint then
+  if (p_value ->> 'minDelay')::numeric > (p_value ->> 'maxDelay')::numeric then
     perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field that the message names.');
   end if;
   retry := jsonb_strip_nulls(p_value - 'max');
@@ -1863,15 +1878,18 @@ declare
   v_at timestamptz;
 begin
   if v_text is null then return null; end if;
-  begin
-    v_at := date_trunc('milliseconds', v_text::timestamptz);
-  exception when others then
-    -- Refused below.
-  end;
-  if jsonb_typeof(p_value) = 'string' and v_at between '1970-01-01Z' and '9999-12-31 23:59:59.999Z' then return v_at; end if;
+  -- Postgres would also take now, tomorrow, and dates in the order that the session's DateStyle says.
+  if v_text ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$' then
+    begin
+      v_at := date_trunc('milliseconds', v_text::timestamptz);
+    exception when data_exception then
+      -- Such as February 30: refused below.
+    end;
+  end if;
+  if v_at between '1970-01-01Z' and '9999-12-31 23:59:59.999Z' then return v_at; end if;
   perform oncue.refuse('INVALID_INPUT',
-    format('options.runAt must be a time between 1970-01-01 and 9999-12-31, not %s', left(p_value::text, 60)),
-    'Send it as ISO 8601 with its time zone, such as 2027-01-31T09:00:00Z.');
+    format('options.runAt must be an ISO 8601 time with Z or an offset, between 1970-01-01 and 9999-12-31, not %s', left(p_value::text, 60)),
+    'Send it as 2027-01-31T09:00:00Z or 2027-01-31T09:00:00+01:00.');
 end $$;
 
 create function oncue.run_row(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row

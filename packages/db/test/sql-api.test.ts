@@ -1,4 +1,13 @@
-import { DEFAULTS, defineJobs, type EnqueueOptions, job, LIMITS, newJobId, prepareJob } from '@oncue/core'
+import {
+  DEFAULTS,
+  defineJobs,
+  type EnqueueOptions,
+  ERRORS,
+  job,
+  LIMITS,
+  newJobId,
+  prepareJob,
+} from '@oncue/core'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
@@ -116,9 +125,7 @@ describe('oncue.enqueue', () => {
     expect(await enqueue('keyed', { n: 3 }, { unique: { ...unique, onConflict: 'replace' } })).toBe(id)
     expect(await store.get(id)).toMatchObject({ payload: { n: 3 } })
     await expect(enqueue('keyed', {}, { unique: { ...unique, onConflict: 'reject' } })).rejects.toMatchObject(
-      {
-        code: 'OC001',
-      },
+      { code: 'OC001', detail: 'UNIQUE_KEY_LIVE', hint: ERRORS.UNIQUE_KEY_LIVE.hint },
     )
   })
 
@@ -128,7 +135,11 @@ describe('oncue.enqueue', () => {
     expect(await store.get(second)).toMatchObject({ status: 'blocked', depsLeft: 1 })
     await store.cancel([first])
     expect(await store.get(second)).toMatchObject({ status: 'cancelled' })
-    await expect(enqueue('second', {}, { after: [newJobId()] })).rejects.toMatchObject({ code: 'OC002' })
+    await expect(enqueue('second', {}, { after: [newJobId()] })).rejects.toMatchObject({
+      code: 'OC002',
+      detail: 'UNKNOWN_PARENT',
+      hint: ERRORS.UNKNOWN_PARENT.hint,
+    })
   })
 
   test('that is rolled back was never there; workers are woken by those that are due, at the commit', async () => {
@@ -214,9 +225,7 @@ describe('oncue.enqueue', () => {
       'INVALID_INPUT',
       'must be one of wait, stop, go_on, cancel',
     ],
-    ['a wrong time', 'a', {}, { runAt: 'tomorrow morning' }, 'INVALID_INPUT', 'options.runAt must be a time'],
-    ['a time too far', 'a', {}, { runAt: '12000-01-01' }, 'INVALID_INPUT', 'options.runAt must be a time'],
-    ['two times', 'a', {}, { runAt: '2030-01-01', delay: 1 }, 'INVALID_INPUT', 'exclude each other'],
+    ['two times', 'a', {}, { runAt: '2030-01-01T00:00Z', delay: 1 }, 'INVALID_INPUT', 'exclude each other'],
     ['two counts', 'a', {}, { retry: false, maxRetries: 1 }, 'INVALID_INPUT', 'exclude each other'],
     ['a limit of no key', 'a', {}, { concurrencyLimit: 1 }, 'INVALID_INPUT', 'needs options.concurrencyKey'],
     [
@@ -228,6 +237,7 @@ describe('oncue.enqueue', () => {
       'minDelay is greater',
     ],
     ['a wrong id', 'a', {}, { after: ['7'] }, 'INVALID_INPUT', 'options.after must be a job id, not "7"'],
+    ['an id that is null', 'a', {}, { after: [null] }, 'INVALID_INPUT', 'options.after must be a job id'],
     ['meta that is no object', 'a', {}, { meta: [] }, 'INVALID_INPUT', 'options.meta must be an object'],
   ])('refuses %s, with the code and what to do', async (_, topic, payload, options, detail, message) => {
     const before = await counted()
@@ -285,6 +295,68 @@ describe('oncue.enqueue', () => {
     const { payload } = prepareJob('a', JSON.parse(json))
     const { rows } = await send(json)
     expect(JSON.stringify((await store.get(rows[0].id))?.payload)).toBe(payload)
+  })
+
+  test.each([
+    ['a NUL', `{"idempotencyKey": "a${NUL}"}`, 'INVALID_TEXT'],
+    ['half a surrogate pair', `{"unique": {"key": "${HALF}"}}`, 'INVALID_TEXT'],
+    ['a NUL in meta', `{"meta": {"a": "${NUL}"}}`, 'INVALID_TEXT'],
+    ['a NUL in an id', `{"after": ["${NUL}"]}`, 'INVALID_TEXT'],
+    ['a NUL in a name', `{"a${NUL}": 1}`, 'INVALID_TEXT'],
+    ['a number that JavaScript would round', '{"meta": {"a": 1e20}}', 'UNSAFE_NUMBER'],
+    ['a number that would be Infinity', '{"priority": 1e400}', 'INVALID_INPUT'],
+    ['a number that no database holds', '{"priority": 1e200000}', 'INVALID_INPUT'],
+    ['a small number that no database holds', '{"priority": 1e-200000}', 'INVALID_INPUT'],
+    ['a property __proto__', '{"meta": {"__proto__": 1}}', 'INVALID_INPUT'],
+    ['a delay that is no whole number', '{"retry": {"minDelay": 1.5, "maxDelay": 2}}', 'INVALID_INPUT'],
+    ['201 levels', `{"meta": {"a": ${'['.repeat(200) + ']'.repeat(200)}}}`, 'INVALID_INPUT'],
+    ['a text instead of an object', '"a"', 'INVALID_INPUT'],
+    ['meta that is a text', '{"meta": "a"}', 'INVALID_INPUT'],
+  ])('refuses options with %s', async (_, options, detail) => {
+    await expect(send('1', options)).rejects.toMatchObject({
+      ...INVALID,
+      detail,
+      hint: expect.stringMatching(/\.$/),
+    })
+  })
+
+  test('takes whole numbers however they are written', async () => {
+    const { rows } = await send('1', '{"priority": 5.0, "retry": {"minDelay": 1e2, "maxDelay": 200.0}}')
+    expect(await store.get(rows[0].id)).toMatchObject({
+      priority: 5,
+      retry: { minDelay: 100, maxDelay: 200 },
+    })
+  })
+
+  test.each([
+    ...['now', 'tomorrow', 'tomorrow morning', 'epoch', 'infinity', 'allballs', 'J2460000', '', 'Z'],
+    ...['2027-01-01', '01/02/2027', '20270101T000000Z', '2027-01-01T10:00:00', '2027-01-01 10:00:00Z'],
+    ...['2027-01-01T10:00:00 America/New_York', '2027-02-30T10:00:00Z', '2027-01-01T25:00:00Z'],
+    ...['12000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', 1_893_456_000_000, true, [], {}],
+  ])('refuses %j as a time', async (runAt) => {
+    await expect(send('1', JSON.stringify({ runAt }))).rejects.toMatchObject({
+      ...INVALID,
+      detail: 'INVALID_INPUT',
+      message: expect.stringContaining('options.runAt must be'),
+    })
+  })
+
+  test.each([
+    ['2030-01-31T09:00Z', '2030-01-31T09:00:00.000Z'],
+    ['2030-01-31T09:00:00.1239+05:45', '2030-01-31T03:15:00.123Z'],
+  ])('takes the time %s', async (runAt, expected) => {
+    const { rows } = await send('1', JSON.stringify({ runAt }))
+    expect((await store.get(rows[0].id))?.runAt.toISOString()).toBe(expected)
+  })
+
+  test('takes a time of the database, whatever its style of dates', async () => {
+    await client.query(`begin; set local datestyle = 'SQL, DMY'; set local timezone = 'Asia/Kathmandu'`)
+    const { rows } = await client.query(
+      `select oncue.enqueue('a', '1', json_build_object('runAt', now() + interval '1 day')) as id,
+         floor(extract(epoch from now() + interval '1 day') * 1000)::text as ms`,
+    )
+    await client.query('commit')
+    expect(Number((await store.get(rows[0].id))?.runAt)).toBe(Number(rows[0].ms))
   })
 })
 

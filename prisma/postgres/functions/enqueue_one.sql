@@ -7,10 +7,10 @@ as $$
 declare
   v_now constant timestamptz := oncue.clock();
   v_payload constant text := coalesce(p_payload::text, 'null');
-  v_meta constant text := p_options ->> 'meta';
-  v constant jsonb := coalesce(p_options::jsonb, '{}');
-  v_unique constant jsonb := nullif(v -> 'unique', 'null');
-  v_after constant jsonb := nullif(v -> 'after', 'null');
+  v jsonb;
+  v_meta text;
+  v_unique jsonb;
+  v_after jsonb;
   v_policy json;
   v_queue text;
   v_retry record;
@@ -27,6 +27,16 @@ declare
 begin
   perform oncue.check_name('topic', p_topic);
   perform oncue.check_payload(v_payload, 'payload', {{limits.payloadBytes}});
+  perform oncue.check_payload(p_options::text, 'options');
+  begin
+    v := coalesce(p_options::jsonb, '{}');
+  exception when data_exception then
+    -- Such as 1e-20000.
+    perform oncue.refuse('INVALID_INPUT', 'options: ' || sqlerrm, 'Correct the value that the message names.');
+  end;
+  v_meta := p_options ->> 'meta';
+  v_unique := nullif(v -> 'unique', 'null');
+  v_after := nullif(v -> 'after', 'null');
   perform oncue.check_fields('options', v, array['queue', 'priority', 'retry', 'timeoutMs', 'runAt', 'delay', 'maxRetries',
     'unique', 'idempotencyKey', 'concurrencyKey', 'concurrencyLimit', 'after', 'onParentFailure', 'parentId', 'trace', 'meta']);
   select t.policy into v_policy from oncue.topics t where t.topic = p_topic;
@@ -73,6 +83,9 @@ begin
   if v_after is not null then
     if jsonb_typeof(v_after) <> 'array' or jsonb_array_length(v_after) > {{limits.parents}} then
       perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most {{limits.parents}} job ids', 'Correct the field that the message names.');
+    end if;
+    if v_after @> '[null]' then
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a job id, not null', 'Leave out ids that are null.');
     end if;
     v_parents := array(select distinct oncue.job_id_option('options.after', a) from jsonb_array_elements(v_after) as a);
   end if;

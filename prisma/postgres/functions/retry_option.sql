@@ -17,7 +17,7 @@ begin
   foreach v_delay in array '{baseDelay,minDelay,maxDelay}'::text[] loop
     perform oncue.integer_option('options.retry.' || v_delay, p_value -> v_delay, 0, {{limits.retryDelayMs}});
   end loop;
-  if (p_value ->> 'minDelay')::bigint > (p_value ->> 'maxDelay')::bigint then
+  if (p_value ->> 'minDelay')::numeric > (p_value ->> 'maxDelay')::numeric then
     perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field that the message names.');
   end if;
   retry := jsonb_strip_nulls(p_value - 'max');

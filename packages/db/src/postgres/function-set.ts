@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '71a733a3'
+export const FUNCTION_SET = '574d4e1d'
 
 export type FunctionName =
   | 'after_finish'
