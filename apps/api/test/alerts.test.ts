@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type JobError, prepareJob } from '@oncue/core'
+import { prepareOwnJob } from '@oncue/core/internal'
 import type { AlertKind } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
@@ -222,11 +223,11 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
 
     it('nobody misses workers where nothing was done for a day, and our own work does not count', async () => {
       const scene = await Scene.open(dialect)
-      await scene.store.enqueue([prepareJob('oncue:notify', {}, { queue: 'oncue' })])
+      await scene.store.enqueue([prepareOwnJob('oncue:notify', {}, { queue: 'oncue' })])
       const request = { queues: ['oncue'], limit: 1, worker: WORKER.id, leaseMs: MINUTE }
       const [job] = (await scene.store.claim(request)).jobs
       await scene.store.settle([{ id: job?.id ?? '', run: job?.run ?? 0, kind: 'complete' }])
-      await scene.store.enqueue([prepareJob('oncue:notify', {}, { queue: 'oncue' })])
+      await scene.store.enqueue([prepareOwnJob('oncue:notify', {}, { queue: 'oncue' })])
       scene.advance(10 * MINUTE)
       await scene.watch(scene.evaluator(), 10 * MINUTE)
       expect(await scene.control.alerts.episodes()).toEqual([])

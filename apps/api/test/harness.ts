@@ -1,4 +1,5 @@
 import { type EnqueueOptions, prepareJob } from '@oncue/core'
+import { prepareOwnJob } from '@oncue/core/internal'
 import type { Role } from '@oncue/core/wire'
 import type { ClaimedJob, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
@@ -82,7 +83,7 @@ export class TestApi {
   /** Straight into the store, past the API. */
   async enqueue(options: EnqueueOptions & { topic?: string; payload?: unknown } = {}): Promise<string> {
     const { topic = 'mail_digest', payload = { userId: '123' }, ...rest } = options
-    const [id] = await this.store.enqueue([prepareJob(topic, payload, rest)])
+    const [id] = await this.store.enqueue([prepareOwnJob(topic, payload, rest)])
     if (id === undefined) throw new Error('the enqueue answered no id')
     return id
   }

@@ -1,5 +1,5 @@
 import { prepareJob } from '@oncue/core'
-import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { INTERNAL_QUEUE, prepareOwnJob } from '@oncue/core/internal'
 import { DEFAULT_ALERT_RULES, type Health, SPARK_MINUTES } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
@@ -52,7 +52,7 @@ class Installation {
   }
 
   enqueue(queue: string, count = 1, topic = 'mail_digest'): Promise<string[]> {
-    return this.store.enqueue(Array.from({ length: count }, () => prepareJob(topic, {}, { queue })))
+    return this.store.enqueue(Array.from({ length: count }, () => prepareOwnJob(topic, {}, { queue })))
   }
 
   /** Jobs that end now; the first so many fail. */

@@ -7,14 +7,19 @@ export { describeError } from './job/failure.ts'
 export { createJobIds, type NewJobId } from './job/id.ts'
 export { toInputError } from './job/input-error.ts'
 export { encodeJson } from './job/json.ts'
-export { assertQueue, assertTopic, queueSchema, topicSchema, unknownTopic } from './job/names.ts'
+export {
+  assertOtherQueue,
+  assertOtherTopic,
+  assertQueue,
+  assertTopic,
+  INTERNAL_QUEUE,
+  INTERNAL_TOPIC_PREFIX,
+  queueSchema,
+  topicSchema,
+  unknownTopic,
+} from './job/names.ts'
+export { prepareOwnJob } from './job/prepare.ts'
 export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
 export { canTransition, TRANSITIONS } from './job/states.ts'
 export { assertText, cleanText, escapeLogLine, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
 export { parsePayload, parseResult } from './job/validate.ts'
-
-/** The queue of Oncue's own jobs, which the API runs. Health and alerts leave it out: users do not wait for it. */
-export const INTERNAL_QUEUE = 'oncue'
-
-/** Topics that begin like this are Oncue's own: other callers may not enqueue them over the API. */
-export const INTERNAL_TOPIC_PREFIX = 'oncue:'

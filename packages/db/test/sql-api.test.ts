@@ -165,6 +165,8 @@ describe('oncue.enqueue', () => {
     ['two prefixes', 'a:b:c', {}, {}, 'INVALID_TOPIC', 'topic "a:b:c" is not a valid name'],
     ['a long topic', 'x'.repeat(129), {}, {}, 'INVALID_TOPIC', 'has 129 characters, at most 128 are allowed'],
     ['a queue with a prefix', 'a', {}, { queue: 'a:b' }, 'INVALID_QUEUE', 'queue "a:b" is not a valid name'],
+    ["a topic of Oncue's own", 'oncue:notify', {}, {}, 'TOPIC_NOT_ALLOWED', 'Only Oncue itself enqueues'],
+    ["Oncue's own queue", 'a', {}, { queue: 'oncue' }, 'INVALID_QUEUE', "where Oncue's own jobs wait"],
     [
       'a large payload',
       'a',

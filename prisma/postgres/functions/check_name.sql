@@ -1,5 +1,5 @@
 -- planner: none
--- The rules of assertTopic and assertQueue in packages/core/src/names.ts.
+-- The rules of names.ts in packages/core/src/job: names are well formed, and not Oncue's own.
 create function oncue.check_name(p_kind text, p_name text) returns void
   language plpgsql
 as $$
@@ -14,6 +14,12 @@ declare
     when p_kind = 'queue' and p_name ~ ('^' || c_part || '$') then null
     else 'is not a valid name' end;
 begin
+  if p_kind = 'topic' and p_name like 'oncue:%' then
+    perform oncue.refuse('TOPIC_NOT_ALLOWED', 'Only Oncue itself enqueues ' || left(p_name, 60),
+      'Use another name: topics that begin with oncue: are Oncue''s own.');
+  elsif p_kind = 'queue' and p_name = 'oncue' then
+    perform oncue.refuse('INVALID_QUEUE', 'queue: "oncue" is where Oncue''s own jobs wait', 'Use another name.');
+  end if;
   if v_fault is null then return; end if;
   perform oncue.refuse('INVALID_' || upper(p_kind), concat_ws(' ', p_kind, to_json(left(p_name, 60))::text, v_fault),
     format('Use letters, digits and _ . - /, at most %s', c_length) || case p_kind when 'topic' then ', with at most one "app:" prefix.' else '.' end);

@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import { INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import { assertOtherTopic } from '@oncue/core/internal'
 import { type AccessClass, allows, allowsName } from '@oncue/core/wire'
 import type { Store, TokenRow } from '@oncue/db'
 import { Remembered } from '../ttl-cache.ts'
@@ -84,8 +84,7 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     authorize,
 
     async assertTopic({ allowedTopics, name }, topic) {
-      if (topic.startsWith(INTERNAL_TOPIC_PREFIX))
-        throw new OncueError('TOPIC_NOT_ALLOWED', `Only Oncue itself enqueues ${topic}`)
+      assertOtherTopic(topic)
       if (!allowsName(allowedTopics, topic))
         throw new OncueError('TOPIC_NOT_ALLOWED', `${JSON.stringify(name)} may not enqueue ${topic}`)
       if (!allowsName((await settings.get()).allowedTopics, topic))

@@ -1,5 +1,5 @@
-import { isOncueError, type NewJob, prepareJob } from '@oncue/core'
-import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import { isOncueError, type NewJob } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, prepareOwnJob } from '@oncue/core/internal'
 import type { ChannelRow, ClaimedJob, Settlement } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
@@ -20,7 +20,7 @@ const RETRY = { strategy: 'exponential_jitter', baseDelay: 10_000, maxDelay: 600
 /** However often it is asked for, there is one for each notification and channel. */
 export function toNotifyJob(notification: Notification, channel: ChannelRow): NewJob {
   const payload: z.input<typeof payloadSchema> = { channelId: channel.id, letter: toLetter(notification) }
-  const job = prepareJob(NOTIFY_TOPIC, payload, {
+  const job = prepareOwnJob(NOTIFY_TOPIC, payload, {
     queue: INTERNAL_QUEUE,
     retry: RETRY,
     timeoutMs: 30_000,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type NewJob, prepareJob } from '@oncue/core'
-import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import type { NewJob } from '@oncue/core'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX, prepareOwnJob } from '@oncue/core/internal'
 import type { ChannelRow, ClaimedJob, Settlement } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
@@ -24,7 +24,7 @@ const hashOf = ({ address }: ChannelRow) => createHash('sha256').update(address)
 
 export function toReceiptJob(channel: ChannelRow, receiptId: string): NewJob {
   const payload: z.input<typeof payloadSchema> = { channelId: channel.id, receiptId, sentTo: hashOf(channel) }
-  const job = prepareJob(RECEIPT_TOPIC, payload, {
+  const job = prepareOwnJob(RECEIPT_TOPIC, payload, {
     queue: INTERNAL_QUEUE,
     delay: LATER_MS,
     retry: { strategy: 'fixed', baseDelay: LATER_MS, max: 5 },

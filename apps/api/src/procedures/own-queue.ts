@@ -1,5 +1,5 @@
 import { DEFAULTS, isOncueError, type JobId, OncueError } from '@oncue/core'
-import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
+import { assertOtherQueue, INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
 import type { OperationAction } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import type { ApiContext } from '../context.ts'
@@ -12,14 +12,6 @@ export async function queueChecker({ auth, principal }: ApiContext): Promise<(qu
     assertOtherQueue(queue)
     assertAllowed(queue)
   }
-}
-
-/** What waits there nobody would see: health, alerts and people's actions leave it out. */
-function assertOtherQueue(queue: string): void {
-  if (queue !== INTERNAL_QUEUE) return
-  throw new OncueError('INVALID_QUEUE', `queue: "${INTERNAL_QUEUE}" is where Oncue's own jobs wait`, {
-    hint: 'Use another name.',
-  })
 }
 
 /** From our own queue all alerts are sent: only admins may stop it. To let them be sent again everybody may who acts. */

@@ -43,6 +43,27 @@ export function assertQueue(queue: unknown): asserts queue is string {
   assertName(queue, 'queue')
 }
 
+/** The queue of Oncue's own jobs, which the API runs. Health and alerts leave it out: users do not wait for it. */
+export const INTERNAL_QUEUE = 'oncue'
+
+/** Topics that begin like this are Oncue's own. */
+export const INTERNAL_TOPIC_PREFIX = 'oncue:'
+
+export function assertOtherTopic(topic: string): void {
+  if (!topic.startsWith(INTERNAL_TOPIC_PREFIX)) return
+  throw new OncueError('TOPIC_NOT_ALLOWED', `Only Oncue itself enqueues ${topic}`, {
+    hint: `Use another name: topics that begin with ${INTERNAL_TOPIC_PREFIX} are Oncue's own.`,
+  })
+}
+
+/** Users would not see a job of theirs there: health, alerts and bulk operations leave this queue out. */
+export function assertOtherQueue(queue: string): void {
+  if (queue !== INTERNAL_QUEUE) return
+  throw new OncueError('INVALID_QUEUE', `queue: "${INTERNAL_QUEUE}" is where Oncue's own jobs wait`, {
+    hint: 'Use another name.',
+  })
+}
+
 function nameSchema(kind: NameKind) {
   const error = ({ input }: { readonly input?: unknown }) => brokenRule(input, kind)
   return z.string({ error }).max(RULES[kind].maxLength, { error }).regex(RULES[kind].pattern, { error })

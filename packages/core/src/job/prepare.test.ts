@@ -4,7 +4,7 @@ import { job } from '../define/jobs.ts'
 import { isOncueError } from '../errors.ts'
 import { isJobId, newJobId } from './id.ts'
 import { LIMITS } from './limits.ts'
-import { prepareJob } from './prepare.ts'
+import { prepareJob, prepareOwnJob } from './prepare.ts'
 
 function refusal(...args: Parameters<typeof prepareJob>) {
   try {
@@ -164,6 +164,13 @@ describe('a definition', () => {
   })
 })
 
+it("prepareOwnJob makes Oncue's own jobs", () => {
+  expect(prepareOwnJob('oncue:notify', {}, { queue: 'oncue' })).toMatchObject({
+    topic: 'oncue:notify',
+    queue: 'oncue',
+  })
+})
+
 describe('prepareJob refuses with a named code', () => {
   const text = { payload: 1 }
 
@@ -173,6 +180,13 @@ describe('prepareJob refuses with a named code', () => {
       'INVALID_QUEUE',
       ['x', text, { queue: 'a:b' }],
       'options.queue: contains ":", which only topics may, got "a:b"',
+    ],
+    ['TOPIC_NOT_ALLOWED', ['oncue:notify', text], 'Only Oncue itself enqueues oncue:notify'],
+    ['INVALID_QUEUE', ['x', text, { queue: 'oncue' }], 'queue: "oncue" is where Oncue\'s own jobs wait'],
+    [
+      'INVALID_QUEUE',
+      ['x', text, undefined, job({ input: z.unknown(), queue: 'oncue' })],
+      'queue: "oncue" is where',
     ],
     ['INVALID_PRIORITY', ['x', text, { priority: Number.NaN }], 'options.priority'],
     ['INVALID_PRIORITY', ['x', text, { priority: 1.5 }], 'got 1.5'],

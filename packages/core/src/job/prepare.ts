@@ -6,7 +6,7 @@ import { toInputError } from './input-error.ts'
 import type { NewJob } from './job.ts'
 import { encodeJson } from './json.ts'
 import { DEFAULTS } from './limits.ts'
-import { assertTopic } from './names.ts'
+import { assertOtherQueue, assertOtherTopic, assertTopic } from './names.ts'
 import { toRetrySettings } from './retry.ts'
 import { assertText } from './text.ts'
 import { parsePayload } from './validate.ts'
@@ -18,6 +18,20 @@ import { parsePayload } from './validate.ts'
  * Runs for every job, tens of thousands a second, so absent options cost nothing.
  */
 export function prepareJob(
+  topic: string,
+  payload: unknown,
+  options?: EnqueueOptions,
+  definition?: JobDefinition,
+  newId: () => JobId = newJobId,
+): NewJob {
+  const job = prepareOwnJob(topic, payload, options, definition, newId)
+  assertOtherTopic(job.topic)
+  assertOtherQueue(job.queue)
+  return job
+}
+
+/** As `prepareJob`, for Oncue itself: its own topics and its own queue are allowed. */
+export function prepareOwnJob(
   topic: string,
   payload: unknown,
   options?: EnqueueOptions,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type EnqueueOptions, type JobError, type NewJob, prepareJob } from '@oncue/core'
+import type { EnqueueOptions, JobError, NewJob } from '@oncue/core'
+import { prepareOwnJob } from '@oncue/core/internal'
 import { afterEach, beforeEach } from 'vitest'
 import { type Control, openControl } from '../../src/control/index.ts'
 import { type OpenOptions, openStore } from '../../src/open.ts'
@@ -104,7 +105,7 @@ export const newWorkerId = randomUUID
 
 export function aJob(options: EnqueueOptions & { topic?: string; payload?: unknown } = {}): NewJob {
   const { topic = 'mail_digest', payload = { userId: '123' }, ...rest } = options
-  return prepareJob(topic, payload, rest)
+  return prepareOwnJob(topic, payload, rest)
 }
 
 export function someJobs(count: number, options?: Parameters<typeof aJob>[0]): NewJob[] {
