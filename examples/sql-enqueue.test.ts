@@ -52,3 +52,44 @@ test('the trigger of docs/guides/transactions.md wakes a worker that sleeps, at 
   await client.end()
   await database.drop()
 })
+
+test('the trigger of docs/guides/transactions.md runs nothing of the role that fires it', async () => {
+  const database = await createPostgresDatabase(inject('postgresUrl'))
+  const client = new pg.Client(database.url)
+  await client.connect()
+  const role = `shop_${randomUUID().slice(0, 8)}`
+  await client.query(`
+    create table orders (id bigint primary key, paid boolean not null default false);
+    create table stolen (by name);
+    create role ${role} login; create schema ${role} authorization ${role};
+    grant select, update on orders to ${role}; insert into orders values (7)`)
+  const [trigger] = blocksOf('docs/guides/transactions.md').filter(({ info }) => info === 'sql')
+  await client.query(trigger?.code ?? '')
+
+  const url = new URL(database.url)
+  url.username = role
+  const shop = new pg.Client(url.href)
+  await shop.connect()
+  await shop.query(`
+    create function ${role}.steal() returns boolean language plpgsql as $$
+    begin
+      if current_user <> session_user then insert into public.stolen values (current_user); end if;
+      return true;
+    end $$;
+    create domain pg_temp.jsonb as pg_catalog.jsonb check (${role}.steal());
+    create function ${role}.jsonb_typeof(pg_catalog.jsonb) returns text language plpgsql as $$
+    begin
+      perform ${role}.steal();
+      return pg_catalog.jsonb_typeof($1);
+    end $$;
+    set search_path = ${role}, pg_catalog, public`)
+  await shop.query('update public.orders set paid = true')
+  const { rows } = await client.query(`
+    select j.topic, k.key, (select count(*)::int from stolen) as stolen
+    from oncue.jobs j join oncue.keys k on k.job_id = j.id`)
+  expect(rows).toEqual([{ topic: 'send_receipt', key: 'i:7', stolen: 0 }])
+  await shop.end()
+  await client.query(`drop owned by ${role}; drop role ${role}`)
+  await client.end()
+  await database.drop()
+})
