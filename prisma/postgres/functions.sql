@@ -183,9 +183,9 @@ declare
 begin
   if p_kind = 'topic' and p_name like 'oncue:%' then
     perform oncue.refuse('TOPIC_NOT_ALLOWED', 'Only Oncue itself enqueues ' || left(p_name, 60),
-      'Use another name: topics that begin with oncue: are Oncue''s own.');
-  elsif p_kind = 'queue' and p_name = 'oncue' then
-    perform oncue.refuse('INVALID_QUEUE', 'queue: "oncue" is where Oncue''s own jobs wait', 'Use another name.');
+      'Use another name: topics with this prefix are Oncue''s own.');
+  elsif p_kind = 'queue' and p_name || ':' = 'oncue:' then
+    perform oncue.refuse('INVALID_QUEUE', format('queue: "%s" is where Oncue''s own jobs wait', p_name), 'Use another name.');
   end if;
   if v_fault is null then return; end if;
   perform oncue.refuse('INVALID_' || upper(p_kind), concat_ws(' ', p_kind, to_json(left(p_name, 60))::text, v_fault),

@@ -39,6 +39,10 @@ export function toSchema(schema: string = DEFAULT_SCHEMA): string {
   throw new OncueError('INVALID_SCHEMA', `The schema ${shown} ${reason}`)
 }
 
+/** What to do about MIGRATION_NEEDED in a schema that is not the default one. */
+export const migrationHint = (schema: string) =>
+  `Run \`npx oncue-migrate --schema ${schema}\` against this database.`
+
 /** A statement that is written for the default schema, as it is for another one. */
 export type Rename = (sql: string) => string
 

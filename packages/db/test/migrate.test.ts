@@ -478,6 +478,71 @@ describe('on Postgres', () => {
     }
   })
 
+  test('another migration is waited for, which is said after 5 s, and not for ever', async () => {
+    await admin.query(`begin; select pg_advisory_xact_lock(1869505397, hashtext('oncue.migrations'))`)
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    onTestFinished(() => void said.mockRestore())
+    await expect(migrate(database.url, { lockTimeoutMs: 6_000 })).rejects.toMatchObject({
+      code: 'DATABASE_BUSY',
+      message: 'Another migration of this database has not ended within 6 s',
+      hint: expect.stringContaining("application_name = 'oncue-migrate'"),
+    })
+    expect(said.mock.calls).toEqual([[expect.stringMatching(/^waiting for another migration .*\n$/)]])
+    await admin.query('commit')
+    expect((await migrate(database.url, { lockTimeoutMs: 6_000 })).length).toBeGreaterThan(0)
+    expect(said).toHaveBeenCalledTimes(1)
+  })
+
+  test('a role without the rights is told which one it lacks', async () => {
+    const role = `oncue_stranger_${process.pid}_${Date.now()}`
+    await admin.query(`create role ${role} login`)
+    const url = new URL(database.url)
+    url.username = role
+    url.password = ''
+    const attempt = (work: Promise<unknown>, hint: string) =>
+      expect(work).rejects.toMatchObject({ code: 'DATABASE_REFUSED', hint: expect.stringContaining(hint) })
+    try {
+      const name = url.pathname.slice(1)
+      await attempt(migrate(url.href), `grant create on database ${name}`)
+      await migrate(database.url)
+      await attempt(migrate(url.href), 'grant usage on schema oncue')
+      await admin.query(`grant usage on schema oncue to ${role}`)
+      await attempt(migrate(url.href), 'grant select on table migrations')
+      await admin.query(`grant select on oncue.migrations to ${role}`)
+      const store = await openStore(url.href)
+      await attempt(store.enqueue([prepareJob('mail', null)]), 'on table jobs')
+      await store.close()
+      await admin.query(`grant create on schema oncue to ${role}`)
+      await admin.query(`grant all on all tables in schema oncue to ${role}`)
+      const owner = { code: 'DATABASE_REFUSED', hint: expect.stringContaining('owner') }
+      await expect(rollback(url.href)).rejects.toMatchObject(owner)
+    } finally {
+      await admin.query(`drop owned by ${role}; drop role ${role}`)
+    }
+  })
+
+  test('a rollback names the object that depends on what it would drop', async () => {
+    await migrate(database.url)
+    await admin.query(
+      `create function shop() returns uuid begin atomic select oncue.enqueue('mail', '{}'); end;
+       create view waiting as select id from oncue.jobs`,
+    )
+    const blocked = (object: string) => ({
+      code: expect.stringMatching(/^(DATABASE_REFUSED|MIGRATION_FAILED)$/),
+      hint: expect.stringContaining(object),
+    })
+    const before = await describeCatalog(database.url)
+    await expect(rollback(database.url)).rejects.toMatchObject(blocked('function shop() depends on'))
+    expect(await describeCatalog(database.url)).toEqual(before)
+    await admin.query('drop function shop()')
+    const rest = async () => {
+      while (await rollback(database.url));
+    }
+    await expect(rest()).rejects.toMatchObject(blocked('view waiting depends on table oncue.jobs'))
+    await admin.query('drop view waiting')
+    await rest()
+  })
+
   test('a server that is not there is DATABASE_UNAVAILABLE', async () => {
     const url = new URL(database.url)
     url.port = '1'

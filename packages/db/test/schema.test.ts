@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isOncueError } from '@oncue/core'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { buildFunctions, readSources } from '../../../prisma/functions.ts'
 import { openControl } from '../src/control/index.ts'
 import { diagnose } from '../src/diagnose.ts'
 import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
@@ -365,6 +366,23 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     },
   )
 
+  test.each(hosts.filter((host) => host.dialect === dialect))(
+    '$name: a queue names the schema that is not installed',
+    async (host) => {
+      await open('oncue')
+      const service = host.open(database.url, 'oncue_eu')
+      try {
+        const enqueuing = (async () => service.queue.enqueue('mail_digest', { userId: '1' }))()
+        await expect(enqueuing).rejects.toMatchObject({
+          code: 'MIGRATION_NEEDED',
+          hint: 'Run `npx oncue-migrate --schema oncue_eu` against this database.',
+        })
+      } finally {
+        await service.close()
+      }
+    },
+  )
+
   test('a queue over a store takes the schema of the store, and no other', async () => {
     const store = await open('billing')
     const id = await createQueue({ jobs, store }).enqueue('mail_digest', { userId: '1' })
@@ -447,6 +465,32 @@ describe('one pool for two installations on Postgres', () => {
       await database.drop()
     }
   })
+})
+
+test('functions of a schema are granted to a role whose name begins like the default one', async () => {
+  const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
+  const role = `"oncue.app_${process.pid}_${Date.now()}"`
+  try {
+    await migrate(database.url, { schema: 'billing' })
+    await withClient(database.url, (client) =>
+      client.query(`create role ${role}; revoke execute on all functions in schema billing from public;
+        grant execute on all functions in schema billing to ${role}`),
+    )
+    const sources = await readSources()
+    const functions = buildFunctions({ ...sources, tend: `${sources.tend}\n-- Another.\n` })
+    await migrate(database.url, { schema: 'billing', functions })
+    const { rows } = await withClient(database.url, (client) =>
+      client.query('select has_function_privilege($1, $2, $3) as may', [
+        role.slice(1, -1),
+        `billing.tend_${functions.hash}(timestamptz)`,
+        'execute',
+      ]),
+    )
+    expect(rows).toEqual([{ may: true }])
+  } finally {
+    await withClient(database.url, (client) => client.query(`drop owned by ${role}; drop role ${role}`))
+    await database.drop()
+  }
 })
 
 test('a file may hold the tables of a prefix that is another schema name', async () => {

@@ -52,7 +52,7 @@ export const INTERNAL_TOPIC_PREFIX = 'oncue:'
 export function assertOtherTopic(topic: string): void {
   if (!topic.startsWith(INTERNAL_TOPIC_PREFIX)) return
   throw new OncueError('TOPIC_NOT_ALLOWED', `Only Oncue itself enqueues ${topic}`, {
-    hint: `Use another name: topics that begin with ${INTERNAL_TOPIC_PREFIX} are Oncue's own.`,
+    hint: "Use another name: topics with this prefix are Oncue's own.",
   })
 }
 

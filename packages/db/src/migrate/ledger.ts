@@ -53,6 +53,8 @@ export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functio
   /** Makes the record of migrations if it is missing, and returns it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>
+  /** What to do about an error of `execute`, where more is known than that it failed. */
+  hintOf(error: unknown): string | undefined
   record(migration: Migration): Promise<void>
   recordFunctions(set: Pick<InstalledFunctions, 'hash' | 'release' | 'needs'>): Promise<void>
   /** Makes the SQL API call the newest set that is installed. Without any, removes it. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { DEFAULT_SCHEMA, toSchema } from '../schema.ts'
+import { DEFAULT_SCHEMA, migrationHint, toSchema } from '../schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from '../url.ts'
 import { type Migration, migrationsFolder, readMigrations, type Statement, splitStatements } from './files.ts'
 import { type FunctionSet, installable, readFunctions } from './functions.ts'
@@ -12,6 +12,8 @@ const { version: release } = createRequire(import.meta.url)('../../package.json'
 interface MigrateOptions {
   /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
   readonly schema?: string | undefined
+  /** Postgres: how long to wait while another process migrates the database. Default: 10 min. */
+  readonly lockTimeoutMs?: number | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
   /** For tests: other functions than ours. With other migrations, none by default. */
@@ -204,7 +206,7 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
       throw new OncueError('MIGRATION_NEEDED', `The database ${message}`, { details })
     throw new OncueError('MIGRATION_NEEDED', `The schema ${schema} ${message}`, {
       details,
-      hint: `Run \`npx oncue-migrate --schema ${schema}\` against this database.`,
+      hint: migrationHint(schema),
     })
   }
   return named('newer')
@@ -304,6 +306,7 @@ async function execute(ledger: Ledger, name: string, file: string, sql: string):
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new OncueError('MIGRATION_FAILED', `${name} failed at ${file}:${line}: ${reason}`, {
         cause,
+        hint: ledger.hintOf(cause),
         details: { migration: name, file, line },
       })
     }
@@ -397,9 +400,10 @@ async function openExisting(url: string, options: MigrateOptions): Promise<Migra
 /** Drivers are imported only for the dialect in use. */
 async function openPostgres(
   url: string,
-  { schema, runtime = systemRuntime }: MigrateOptions,
+  { schema, runtime = systemRuntime, lockTimeoutMs }: MigrateOptions,
 ): Promise<MigrationDatabase> {
-  return (await import('../postgres/migrate.ts')).openPostgres(url, toSchema(schema), runtime)
+  const postgres = await import('../postgres/migrate.ts')
+  return postgres.openPostgres(url, toSchema(schema), runtime, lockTimeoutMs)
 }
 
 async function openSqlite(

@@ -7,8 +7,12 @@ const BY_STATE: Record<string, ErrorCode> = {
   '22': 'DATABASE_REFUSED',
   '23': 'DATABASE_REFUSED',
   '25006': 'DATABASE_READ_ONLY',
+  // Something depends on what would be dropped.
+  '2BP01': 'DATABASE_REFUSED',
   '3F000': 'MIGRATION_NEEDED',
   '40': 'DATABASE_CONFLICT',
+  // The role lacks a right.
+  '42501': 'DATABASE_REFUSED',
   '42883': 'MIGRATION_NEEDED',
   '42P01': 'MIGRATION_NEEDED',
   '42703': 'MIGRATION_NEEDED',
@@ -47,7 +51,35 @@ export function toOncueError(error: unknown): OncueError {
       : 'DATABASE_ERROR')
   if (ours === 'QUEUE_NOT_ALLOWED') return new OncueError(ours, message, { cause: error })
   if (jobId) return new OncueError(ours, message, { cause: error, details: { jobId } })
-  return new OncueError(ours, `Postgres: ${message}`, { cause: error, ...(code && { details: { code } }) })
+  const hint = hintOf(error)
+  return new OncueError(ours, `Postgres: ${message}`, {
+    cause: error,
+    hint,
+    ...(code && { details: { code } }),
+  })
+}
+
+/** The right that is usually missing, by the kind of object that the message names. */
+const RIGHTS: Record<string, string> = {
+  database: 'create',
+  schema: 'usage',
+  function: 'execute',
+  sequence: 'usage',
+}
+
+/** What to do about a right that is missing, or an object that is in the way. */
+export function hintOf(error: unknown): string | undefined {
+  const { code, message } = describeError(error)
+  if (code === '2BP01') {
+    const { detail } = error as { detail?: unknown }
+    const objects = typeof detail === 'string' ? detail.split('\n').slice(0, 3).join('; ') : message
+    return `Drop or change these first: ${objects}.`
+  }
+  if (code !== '42501') return undefined
+  const [, kind = '', name = ''] = /permission denied for (\w+) (\S+)/.exec(message) ?? []
+  if (kind === '') return `Connect as the owner of Oncue's schema, or as a role with its rights: ${message}.`
+  const right = RIGHTS[kind] ?? (name === 'migrations' ? 'select' : 'select, insert, update, delete')
+  return `Run \`grant ${right} on ${kind} ${name} to …\` for the role of this connection: docs/guides/production.md lists all grants.`
 }
 
 /** A type of our functions that does not exist, in whatever schema. The same code is for roles and settings. */

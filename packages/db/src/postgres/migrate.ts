@@ -1,11 +1,12 @@
+import { OncueError } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type pg from 'pg'
 import { installableApi, publicNamesIn } from '../migrate/functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from '../migrate/ledger.ts'
 import { LIVE_MS } from '../portable/reads/workers.ts'
 import { type Rename, renameTo } from '../schema.ts'
-import { toOncueError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, clientFor, prepareSession } from './session.ts'
+import { hintOf, toOncueError } from './errors.ts'
+import { CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
 const LOCK = `1869505397, hashtext('oncue.migrations')`
@@ -70,6 +71,10 @@ const LOCK_WAIT_MS = 2_000
 const LOCK_PAUSE_MS = 1_000
 const LOCK_ATTEMPTS = 20
 
+/** How long a migration waits silently, and at most, for another one to end. */
+const NOTICE_AFTER_MS = 5_000
+const MIGRATION_WAIT_MS = 600_000
+
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEPENDENT_OBJECTS_STILL_EXIST = '2BP01'
 /** No such table, no such schema. */
@@ -79,6 +84,7 @@ export async function openPostgres(
   url: string,
   schema: string,
   runtime: Runtime,
+  lockTimeoutMs = MIGRATION_WAIT_MS,
 ): Promise<MigrationDatabase> {
   const rename = renameTo(schema, 'postgres')
   const client = new (clientFor(schema))({
@@ -95,7 +101,20 @@ export async function openPostgres(
   return {
     rename,
     applied: () => translated(() => readInstalled(client)),
-    alone: (work) => translated(() => whenUnlocked(() => inTransaction(client, rename, work), runtime)),
+    alone: (work) =>
+      translated(() =>
+        whenUnlocked(async () => {
+          try {
+            await begin(client, runtime, lockTimeoutMs)
+            const result = await work(ledgerOn(client, rename))
+            await client.query('commit')
+            return result
+          } catch (error) {
+            await client.query('rollback').catch(() => {})
+            throw error
+          }
+        }, runtime),
+      ),
     hasFunctions: (hash) => translated(() => hasFunctions(client, hash)),
     functionSets: () => translated(() => readFunctionSets(client)),
     rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
@@ -125,34 +144,39 @@ async function whenUnlocked<T>(attempt: () => Promise<T>, runtime: Runtime): Pro
   }
 }
 
-async function inTransaction<T>(
-  client: pg.Client,
-  rename: Rename,
-  work: (ledger: Ledger) => Promise<T>,
-): Promise<T> {
-  try {
-    await begin(client)
-    const result = await work(ledgerOn(client, rename))
-    await client.query('commit')
-    return result
-  } catch (error) {
-    await client.query('rollback').catch(() => {})
-    throw error
-  }
-}
-
 /**
  * The lock belongs to the transaction and not to the session, so it also holds behind a transaction
  * pooler and cannot be left behind. Read committed, whatever the role's default: a snapshot from
  * before the wait for the lock would not show what the previous holder did.
  */
-async function begin(client: pg.Client): Promise<void> {
+async function begin(client: pg.Client, runtime: Runtime, lockTimeoutMs: number): Promise<void> {
   await client.query('begin isolation level read committed read write')
   await client.query('set local statement_timeout = 0')
-  await client.query('set local lock_timeout = 0')
   await client.query('set local idle_in_transaction_session_timeout = 0')
-  await client.query(`select pg_advisory_xact_lock(${LOCK})`)
+  await takeLock(client, runtime, lockTimeoutMs)
   await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
+}
+
+async function takeLock(client: pg.Client, runtime: Runtime, timeoutMs: number): Promise<void> {
+  await client.query(`set local lock_timeout = ${Number(timeoutMs)}`)
+  const limit = `${timeoutMs / 1_000} s`
+  const notice = runtime.after(NOTICE_AFTER_MS, () => {
+    process.stderr.write(`waiting for another migration of this database to end, for at most ${limit}\n`)
+  })
+  try {
+    await client.query(`select pg_advisory_xact_lock(${LOCK})`)
+  } catch (error) {
+    if ((error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error
+    throw new OncueError(
+      'DATABASE_BUSY',
+      `Another migration of this database has not ended within ${limit}`,
+      {
+        hint: "Look at it: select * from pg_stat_activity where application_name = 'oncue-migrate'. End it with pg_terminate_backend if it hangs: nothing of it is kept. Then migrate again.",
+      },
+    )
+  } finally {
+    runtime.cancel(notice)
+  }
 }
 
 function ledgerOn(client: pg.Client, rename: Rename): Ledger {
@@ -161,7 +185,7 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
   }
   const grant = async (hash: string, names: readonly string[]) => {
     const { rows } = await client.query<{ grant: string | null }>(GRANTS, [hash, names])
-    for (const row of rows) if (row.grant) await run(row.grant)
+    for (const row of rows) if (row.grant) await queryAsIs(client, row.grant)
   }
   return {
     rename,
@@ -194,10 +218,11 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
     },
     async dropFunctions(hash) {
       const { rows } = await client.query(FUNCTIONS_AND_TYPES, [hash])
-      for (const { drop } of rows) if (drop) await run(drop)
+      for (const { drop } of rows) if (drop) await queryAsIs(client, drop)
       await run('delete from oncue.function_sets where hash = $1', [hash])
     },
     execute: (statement) => run(statement),
+    hintOf,
     record: ({ name, checksum, needs }) => run(RECORD, [name, checksum, needs]),
     forget: (name) => run('delete from oncue.migrations where name = $1', [name]),
     async remove() {

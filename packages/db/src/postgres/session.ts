@@ -42,6 +42,11 @@ export function clientFor(schema: string): typeof pg.Client {
   } as typeof pg.Client
 }
 
+/** For a statement that the catalogs of the server wrote: its names are those of this installation already. */
+export async function queryAsIs(client: pg.Client, text: string): Promise<void> {
+  await Reflect.apply(pg.Client.prototype.query, client, [text])
+}
+
 /** A busy pooler can look like a server for one round; for five in a row it does not. */
 const ROUNDS = 5
 

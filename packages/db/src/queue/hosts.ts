@@ -1,11 +1,11 @@
-import { type JobId, type NewJob, OncueError } from '@oncue/core'
+import { isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type { Pool } from 'pg'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from '../postgres/enqueue.ts'
 import { toOncueError as fromPostgres } from '../postgres/errors.ts'
 import { PostgresNotifier } from '../postgres/notifier.ts'
-import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
+import { DEFAULT_SCHEMA, migrationHint, type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import { enqueueSteps } from '../sqlite/enqueue.ts'
 import { toOncueError as fromSqlite } from '../sqlite/errors.ts'
 import type { EnqueueOutcome, Store } from '../store.ts'
@@ -64,14 +64,35 @@ export function toHome({ store, prisma, pool, database, ...rest }: Given, runtim
   if (given.length === 1) {
     if (pool && isClient(pool)) throw clientAsPool()
     if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
-    if (typeof prisma?.$transaction === 'function') return onPrisma(prisma, schema, runtime)
-    if (typeof pool?.connect === 'function') return onPool(pool, schema, runtime)
-    if (typeof database?.prepare === 'function') return onSqlite(database, schema, runtime)
+    if (typeof prisma?.$transaction === 'function') return naming(schema, onPrisma(prisma, schema, runtime))
+    if (typeof pool?.connect === 'function') return naming(schema, onPool(pool, schema, runtime))
+    if (typeof database?.prepare === 'function') return naming(schema, onSqlite(database, schema, runtime))
   }
   throw new OncueError(
     'INVALID_INPUT',
     'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; store, from openStore',
   )
+}
+
+/** MIGRATION_NEEDED says which schema is to be migrated. */
+function naming(schema: string, home: Home): Home {
+  if (schema === DEFAULT_SCHEMA) return home
+  const named = (error: unknown): never => {
+    if (!isOncueError(error, 'MIGRATION_NEEDED')) throw error
+    const { message, details, cause } = error
+    throw new OncueError('MIGRATION_NEEDED', message, { cause, details, hint: migrationHint(schema) })
+  }
+  return {
+    within: home.within,
+    alone(jobs) {
+      // On better-sqlite3 it throws before it returns.
+      try {
+        return home.alone(jobs).catch(named)
+      } catch (error) {
+        return named(error)
+      }
+    },
+  }
 }
 
 /** One connection of pg, which has a `connect` too: it returns nothing, and a pool's client must not be connected again. */

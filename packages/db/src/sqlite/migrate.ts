@@ -68,6 +68,7 @@ export async function openSqlite(
 function ledgerOn(db: Database, rename: Rename, runtime: Runtime): Ledger {
   return {
     rename,
+    hintOf: () => undefined,
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
