@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { prepareJob } from '@oncue/core'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { type Client, openClient } from '../src/control/client.ts'
 import { openControl } from '../src/control/index.ts'
@@ -72,6 +74,46 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     const alone = await tokens.get(ids[0]?.toUpperCase() ?? '')
     const [beside] = await Promise.all([tokens.get(ids[0]?.toUpperCase() ?? ''), tokens.get(ids[1] ?? '')])
     expect(beside).toEqual(alone)
+  })
+
+  it('takes ids in lower case only, as those of jobs', async () => {
+    const { tokens } = await openControl(store)
+    const { id } = await tokens.create({ kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) })
+    const upper = id.toUpperCase()
+    expect(await tokens.get(upper)).toBeNull()
+    expect(await tokens.getMany([upper])).toEqual([])
+    await expect(tokens.rename(upper, 'u')).rejects.toMatchObject({ code: 'TOKEN_NOT_FOUND' })
+    const [job = ''] = await store.enqueue([prepareJob('mail', null)])
+    expect(await store.get(job.toUpperCase())).toBeNull()
+  })
+
+  it.each([new Date(Number.NaN), new Date(8.64e15), new Date(-8.64e15)])(
+    'refuses the date %o',
+    async (date) => {
+      const { audit, tokens, alerts, operations } = await openControl(store)
+      const token = { kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) } as const
+      for (const call of [
+        () => audit.list({ from: date }),
+        () => audit.list({ to: date }),
+        () => audit.prune({ before: date }),
+        () => alerts.prune({ before: date }),
+        () => operations.prune({ before: date }),
+        () => tokens.create({ ...token, expiresAt: date }),
+        () => store.list({ createdFrom: date }),
+        () => store.list({ createdTo: date }),
+      ])
+        await expect(call()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      expect((await audit.list({ from: new Date(-6e13), to: new Date('9999-12-31') })).items).toEqual([])
+    },
+  )
+
+  it('finds as many ids as it is given', async () => {
+    const { tokens, operations } = await openControl(store)
+    const { id } = await tokens.create({ kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) })
+    const ids = [...Array.from({ length: 40_000 }, () => randomUUID()), id]
+    expect(await tokens.getMany(ids)).toMatchObject([{ id }])
+    expect((await operations.find(ids)).size).toBe(0)
+    expect([...(await store.tokens.usable(ids))]).toEqual([id])
   })
 
   it('refuses when the store is closed', async () => {

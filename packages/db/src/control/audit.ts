@@ -1,6 +1,7 @@
 import { assertText } from '@oncue/core/internal'
 import type { Audit } from '../generated/sqlite/client.ts'
 import type { AuditEntry, AuditFilter, AuditPage } from '../portable/audit.ts'
+import { assertDate } from '../portable/reads/filter.ts'
 import { type Context, given } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
 
@@ -13,6 +14,7 @@ export function createAudit({ client, dialect }: Context) {
       const { actorId, actorKind, action, from, to } = filter
       for (const [name, text] of Object.entries({ actorId, actorKind, action }))
         if (text !== undefined) assertText(text, name)
+      for (const [name, date] of Object.entries({ from, to })) if (date) assertDate(date, name)
       return readPage(
         filter,
         page,

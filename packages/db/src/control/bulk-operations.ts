@@ -13,7 +13,7 @@ import {
 } from '../portable/bulk-operations.ts'
 import { hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
-import { isUuid } from '../uuid.ts'
+import { isUuid, readByIds } from '../uuid.ts'
 import { type Context, jsonOf } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
 
@@ -70,7 +70,9 @@ export function createOperations({ client, now }: Context) {
 
     /** Ids that do not exist are left out. */
     async find(ids: readonly string[]): Promise<Map<string, OperationRow>> {
-      const rows = await client.operation.findMany({ where: { id: { in: ids.filter(isUuid) } } })
+      const rows = await readByIds(ids, (batch) =>
+        client.operation.findMany({ where: { id: { in: batch } } }),
+      )
       return new Map(rows.map((row) => [row.id, toOperation(row)]))
     },
 

@@ -2,6 +2,7 @@ import { isOncueError, OncueError } from '@oncue/core'
 import { DbNull, type InputJsonValue, JsonNull } from '@prisma/client/runtime/client'
 import type { ColumnTypeEnum, SqlDriverAdapterFactory, SqlQuery } from '@prisma/driver-adapter-utils'
 import type { PrismaClient } from '../generated/sqlite/client.ts'
+import { assertDate } from '../portable/reads/filter.ts'
 import type { Connection, NativeResult, Value } from '../portable/sql.ts'
 
 /**
@@ -46,8 +47,23 @@ export async function openClient(connection: Connection): Promise<Client> {
       ? ((await import('../generated/postgres/client.ts')) as unknown as Generated)
       : await import('../generated/sqlite/client.ts')
   return new PrismaClient(options).$extends({
-    query: { $allOperations: ({ args, query }) => query(args).catch(throwOurs) },
+    query: {
+      async $allOperations({ args, query }) {
+        assertDates(args, 'date')
+        return query(args).catch(throwOurs)
+      },
+    },
   }) as unknown as Client
+}
+
+const COMPARISONS = ['lt', 'lte', 'gt', 'gte', 'not']
+
+/** Before Prisma or a database refuses one, each in its own way. */
+function assertDates(value: unknown, name: string): void {
+  if (value instanceof Date) assertDate(value, name)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value))
+      assertDates(inner, COMPARISONS.includes(key) ? name : key)
 }
 
 function throwOurs(error: Error): never {

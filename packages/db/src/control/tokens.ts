@@ -10,7 +10,7 @@ import {
   tokenNameSchema,
   unknownToken,
 } from '../portable/tokens.ts'
-import { isUuid } from '../uuid.ts'
+import { isUuid, readByIds } from '../uuid.ts'
 import { type Context, given, jsonOrNothing } from './client.ts'
 
 export type NewToken = Pick<TokenRow, 'kind' | 'name' | 'role'> & {
@@ -77,8 +77,8 @@ export function createTokens({ client, now }: Context, usable: TokenStore['usabl
 
     /** Those of these that there are, also ones that ended. */
     async getMany(ids: readonly string[]): Promise<TokenRow[]> {
-      const where = { id: { in: ids.filter(isUuid) } }
-      return (await client.token.findMany({ where, omit })) as TokenRow[]
+      const read = (batch: string[]) => client.token.findMany({ where: { id: { in: batch } }, omit })
+      return (await readByIds(ids, read)) as TokenRow[]
     },
 
     /** Newest first, up to 1,000; those that ended only if asked for. */

@@ -1,7 +1,7 @@
 import { LIMITS, OncueError } from '@oncue/core'
 import type { Token } from '@oncue/core/wire'
 import { z } from 'zod'
-import { isUuid } from '../uuid.ts'
+import { isUuid, readByIds } from '../uuid.ts'
 import { fieldsOf, type PortableStatement, type Sql } from './sql.ts'
 
 export type TokenRow = Token
@@ -123,12 +123,12 @@ export function createTokens(sql: Sql): TokenStore {
     },
 
     async usable(ids) {
-      const known = ids.filter(isUuid)
-      if (known.length === 0) return new Set()
-      const now = await sql.now()
-      const rows = await sql.all<{ id: string }>({
-        text: `select t.id from {tokens} t where t.id in (${known.map(() => '?').join(', ')}) and ${USABLE}`,
-        values: [...known, now, now],
+      const rows = await readByIds(ids, async (known) => {
+        const now = await sql.now()
+        return sql.all<{ id: string }>({
+          text: `select t.id from {tokens} t where t.id in (${known.map(() => '?').join(', ')}) and ${USABLE}`,
+          values: [...known, now, now],
+        })
       })
       return new Set(rows.map(({ id }) => id))
     },

@@ -1,4 +1,4 @@
-import { isFinished, JOB_STATUSES, type JobStatus, OncueError } from '@oncue/core'
+import { isFinished, JOB_STATUSES, type JobStatus, LIMITS, OncueError } from '@oncue/core'
 import type { JobFilter } from '../../store.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
 
@@ -9,13 +9,25 @@ export function checkFilter(filter: JobFilter): void {
   if (payloadText !== undefined && !createdFrom)
     throw invalid('payloadText', 'needs createdFrom: it reads every payload of that time')
   for (const [name, date] of Object.entries({ createdFrom, createdTo })) {
-    if (date && Number.isNaN(date.getTime())) throw invalid(name, 'is no valid date')
+    if (date) assertDate(date, name)
   }
   const { queue, topic, fingerprint, idPrefix, meta } = filter
   const texts = { queue, topic, fingerprint, idPrefix, payloadText, meta: meta && JSON.stringify(meta) }
   for (const [name, text] of Object.entries(texts)) {
     if (text && /\0|\\u0000/.test(text)) throw invalid(name, 'has a NUL character, which no job can have')
   }
+}
+
+const FIRST_DATE = Date.parse('0001-01-01T00:00:00Z')
+
+/** Refuses dates that one of the databases could not store or compare. */
+export function assertDate(date: Date, name: string): void {
+  const ms = date.getTime()
+  if (ms >= FIRST_DATE && ms <= LIMITS.dateMax) return
+  throw invalid(
+    name,
+    `must be a date between 0001-01-01 and 9999-12-31, not ${Number.isNaN(ms) ? 'an invalid Date' : date.toISOString()}`,
+  )
 }
 
 export function invalid(field: string, why: string): OncueError {
