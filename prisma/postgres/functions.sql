@@ -1760,7 +1760,6 @@ declare
   v_keys text[];
   v_topics text[];
   v_replaces boolean[];
-  v_until timestamptz;
 begin
   select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
       array_agg(k.replaces order by k.topic, k.key)
@@ -1775,28 +1774,12 @@ begin
       where k.key is not null
       group by k.key, k.topic
     ) k;
-  if true = any (v_replaces) then
+  if cardinality(v_keys) >= 2 or true = any (v_replaces) then
     perform pg_advisory_xact_lock('oncue.keys'::regclass::int, l.lock) from (
       select distinct hashtext(w.topic || ' ' || w.key) & case when cardinality(v_keys) <= 64 then -1 else 511 end as lock
       from unnest(v_topics, v_keys) as w(topic, key) order by 1) l;
   end if;
   if coalesce(cardinality(v_keys), 0) < 2 then return null; end if;
-  if (true = any (v_replaces)) is not true then
-    for v_n in 1..cardinality(v_keys) loop
-      loop
-        insert into oncue.keys (topic, key, job_id, until) values (v_topics[v_n], v_keys[v_n], v_id, '-infinity')
-          on conflict do nothing;
-        exit when found;
-        select k.until into v_until from oncue.keys k where k.topic = v_topics[v_n] and k.key = v_keys[v_n];
-        continue when not found;
-        exit when v_until is null or v_until > p_now;
-        perform from oncue.keys k
-          where k.topic = v_topics[v_n] and k.key = v_keys[v_n] and k.until <= p_now for update;
-        exit when found;
-      end loop;
-    end loop;
-    return v_id;
-  end if;
   insert into oncue.keys (topic, key, job_id, until)
     select w.topic, w.key, v_id, '-infinity'
     from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n

@@ -1,11 +1,10 @@
--- Calls that want the same keys in different orders would wait for each other for ever. So a call with more than one
--- reserves all of them first, by topic and key: what is free as a row that has expired already, what has expired by
--- locking it. It waits for a key only while it holds none that comes later.
+-- Calls that want the same keys in different orders would wait for each other for ever, and a key may change hands
+-- while its row is waited for, so the rows alone give no order. So calls with several keys, and calls that replace,
+-- exclude each other by an advisory lock for each key, taken in order; beyond 64 keys by one of 512, because the lock
+-- table of a server is small. A call with one key that does not replace waits for nothing but that key.
 --
--- A call that replaces cannot go by keys alone: as a settle does, it locks the jobs before their keys, and a key may
--- change hands meanwhile. Such calls exclude each other by an advisory lock for each key; beyond 64 keys by one of 512,
--- because the lock table of a server is small.
---
+-- Then a call with more than one key reserves all of them: what is free as a row that has expired already, then,
+-- because a settle too goes from the job to its key, the jobs that it may replace, then the keys that it may take over.
 -- Returns in whose name they are reserved; null: none are.
 create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
   language plpgsql
@@ -15,7 +14,6 @@ declare
   v_keys text[];
   v_topics text[];
   v_replaces boolean[];
-  v_until timestamptz;
 begin
   select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
       array_agg(k.replaces order by k.topic, k.key)
@@ -30,28 +28,12 @@ begin
       where k.key is not null
       group by k.key, k.topic
     ) k;
-  if true = any (v_replaces) then
+  if cardinality(v_keys) >= 2 or true = any (v_replaces) then
     perform pg_advisory_xact_lock('oncue.keys'::regclass::int, l.lock) from (
       select distinct hashtext(w.topic || ' ' || w.key) & case when cardinality(v_keys) <= 64 then -1 else 511 end as lock
       from unnest(v_topics, v_keys) as w(topic, key) order by 1) l;
   end if;
   if coalesce(cardinality(v_keys), 0) < 2 then return null; end if;
-  if (true = any (v_replaces)) is not true then
-    for v_n in 1..cardinality(v_keys) loop
-      loop
-        insert into oncue.keys (topic, key, job_id, until) values (v_topics[v_n], v_keys[v_n], v_id, '-infinity')
-          on conflict do nothing;
-        exit when found;
-        select k.until into v_until from oncue.keys k where k.topic = v_topics[v_n] and k.key = v_keys[v_n];
-        continue when not found;
-        exit when v_until is null or v_until > p_now;
-        perform from oncue.keys k
-          where k.topic = v_topics[v_n] and k.key = v_keys[v_n] and k.until <= p_now for update;
-        exit when found;
-      end loop;
-    end loop;
-    return v_id;
-  end if;
   insert into oncue.keys (topic, key, job_id, until)
     select w.topic, w.key, v_id, '-infinity'
     from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'c62aacd6'
+export const FUNCTION_SET = 'bfc2424e'
 
 export type FunctionName =
   | 'after_finish'
