@@ -1,4 +1,4 @@
-import { prepareJob } from '@oncue/core'
+import { prepareOwnJob } from '@oncue/core/internal'
 import type { ChannelRow } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
 import type { Notification } from '../src/alerts/notification.ts'
@@ -147,7 +147,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
       ...{ id: 'alert:1:1', kind: 'test', at: new Date(), summary: 'A test', path: '/', alert: null },
     }
     for (const job of [toNotifyJob(notification, channel), toReceiptJob(channel, 'r1')]) {
-      const request = prepareJob(job.topic, null, { idempotencyKey: job.internalKey ?? '' })
+      const request = prepareOwnJob(job.topic, null, { idempotencyKey: job.internalKey ?? '' })
       expect(await api.store.enqueue([request, job])).toEqual([request.id, job.id])
     }
   })

@@ -532,13 +532,13 @@ describe('on Postgres', () => {
       hint: expect.stringContaining(object),
     })
     const before = await describeCatalog(database.url)
-    await expect(rollback(database.url)).rejects.toMatchObject(blocked('function shop() depends on'))
+    await expect(rollback(database.url)).rejects.toMatchObject(blocked('function public.shop() depends on'))
     expect(await describeCatalog(database.url)).toEqual(before)
     await admin.query('drop function shop()')
     const rest = async () => {
       while (await rollback(database.url));
     }
-    await expect(rest()).rejects.toMatchObject(blocked('view waiting depends on table oncue.jobs'))
+    await expect(rest()).rejects.toMatchObject(blocked('view public.waiting depends on table oncue.jobs'))
     await admin.query('drop view waiting')
     await rest()
   })
