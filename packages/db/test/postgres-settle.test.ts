@@ -59,7 +59,7 @@ describe('an end that Postgres will never take', () => {
     await store.enqueue([aJob()])
     const { jobs } = await store.claim(claiming({ limit: 1 }))
     await admin(`create sequence tries; create function fail_once() returns trigger language plpgsql
-      as 'begin if nextval(''tries'') = 1 then raise exception ''once'' using errcode = ''XX000''; end if; return new; end';
+      as 'begin if nextval(''public.tries'') = 1 then raise exception ''once'' using errcode = ''XX000''; end if; return new; end';
       create trigger fail_once before insert on oncue.history for each row execute function fail_once()`)
     expect(await store.settle(jobs.map((job) => complete(job, '"done"')))).toMatchObject({
       stale: [],
