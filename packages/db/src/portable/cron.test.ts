@@ -107,7 +107,7 @@ describe('the next runs', () => {
     expect(nextRuns({ ...hourly, nextAt: null }, at('2026-01-01T00:30Z'))).toEqual([])
   })
 
-  it('are what was planned, where somebody broke the pattern by hand', () => {
+  it('are what was planned, where the pattern was broken by hand', () => {
     expect(told({ ...hourly, cron: 'now and then' }, '2026-01-01T00:30Z')).toEqual(['2026-01-01T01:00'])
   })
 })
