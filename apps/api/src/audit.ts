@@ -1,7 +1,7 @@
 import type { NewAuditEntry, Store } from '@oncue/db'
 import type { ApiContext } from './context.ts'
 import { Batcher } from './enqueue/batcher.ts'
-import type { Note } from './procedures/procedure.ts'
+import type { AuditDetails } from './procedures/procedure.ts'
 
 /** Who did what, from where. Written before the caller has its answer; those of one moment in one insert. */
 export class Audit {
@@ -18,7 +18,7 @@ export class Audit {
   }
 
   /** What cannot be written is in the log at least. */
-  async record(ctx: ApiContext, action: string, { target, count }: Note): Promise<void> {
+  async record(ctx: ApiContext, action: string, { target, count }: AuditDetails): Promise<void> {
     const { id, name, kind } = ctx.principal
     const { id: requestId, ip, userAgent } = ctx.request
     const entry = { actor: { id, name, kind }, action, target, count, ip, userAgent, requestId }

@@ -1,6 +1,6 @@
 export { type Config, readConfig } from './config.ts'
 export type { ApiContext, Services } from './context.ts'
 export { createServer, type ServerOptions } from './http/server.ts'
+export type { AppRouter } from './http/trpc.ts'
 export { createLogger, type Logger, silentLogger } from './log.ts'
-export type { AppRouter } from './routers/index.ts'
 export { type Api, type StartOptions, startApi } from './start.ts'

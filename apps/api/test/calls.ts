@@ -52,7 +52,7 @@ async function failedJobs(world: World) {
   return { action: 'requeue', filter, asOf: await world.store.now() }
 }
 
-const anOperation = async (world: World) => ({ id: await world.operation() })
+const aBulkOperation = async (world: World) => ({ id: await world.bulkOperation() })
 const anAlert = async (world: World) => ({ id: await world.alert() })
 const aRule = async (world: World) => ({ id: await world.alertRule() })
 const RULE = { name: 'late', threshold: 300, forSeconds: 60, enabled: true }
@@ -179,12 +179,12 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
     free: ['fingerprint', 'idPrefix', 'idempotencyKey'],
   },
-  'operations.get': { access: 'read', input: anOperation, required: ['id'] },
+  'operations.get': { access: 'read', input: aBulkOperation, required: ['id'] },
   'operations.list': { access: 'read', input: () => ({ status: 'running', limit: 10 }) },
-  'operations.stop': { access: 'act', input: anOperation, required: ['id'] },
+  'operations.stop': { access: 'act', input: aBulkOperation, required: ['id'] },
   'operations.watch': {
     access: 'read',
-    input: async (world) => ({ ...(await anOperation(world)), lastEventId: null }),
+    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null }),
     required: ['id'],
   },
   'queues.list': { access: 'read', input: none },

@@ -1,6 +1,6 @@
 import type { WatchMessage } from '@oncue/core/wire'
 import { describe, expect, it, vi } from 'vitest'
-import { appRouter } from '../src/routers/index.ts'
+import { appRouter } from '../src/http/trpc.ts'
 import {
   ADMIN_TOKEN,
   type Client,

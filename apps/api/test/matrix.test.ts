@@ -67,7 +67,7 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
     })
   })
 
-  describe.each(ROUTES)('$method $path', ({ method, path, operation }) => {
+  describe.each(ROUTES)('$method $path', ({ method, path, procedure }) => {
     const call = ROUTE_CALLS[`${method} ${path}`]
 
     test.each(EVERYBODY)(`by %s`, async (person) => {
@@ -79,7 +79,7 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
       const isDone = await expectOutcome(answer, person, call.access, call.status)
       const after = await audited()
       expect(after?.id === before?.id).toBe(!isDone || method === 'GET')
-      if (isDone && method !== 'GET') expect(after).toMatchObject({ action: operation.name })
+      if (isDone && method !== 'GET') expect(after).toMatchObject({ action: procedure.path })
     })
   })
 

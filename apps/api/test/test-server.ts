@@ -6,9 +6,9 @@ import type { TestDatabase } from '@oncue/db/testing'
 import superjson from 'superjson'
 import { hashSecret, newSecret } from '../src/auth/secret.ts'
 import { readConfig } from '../src/config.ts'
-import type { Meta } from '../src/http/trpc.ts'
 import { silentLogger } from '../src/log.ts'
-import { appRouter } from '../src/routers/index.ts'
+import type { Procedure } from '../src/procedures/procedure.ts'
+import { BY_PATH } from '../src/procedures/table.ts'
 import { type Api, startApi } from '../src/start.ts'
 import { expectDocumented } from './documented.ts'
 import { createDatabase, type Dialect } from './harness.ts'
@@ -35,17 +35,17 @@ export interface Sending {
   readonly body?: unknown
 }
 
-type ProcedureType = 'query' | 'mutation' | 'subscription'
+/** Every procedure there is. */
+export const PROCEDURES = [...BY_PATH.values()].map(({ path: name, kind: type, access }) => ({
+  name,
+  type,
+  access,
+}))
 
-const TABLE = Object.entries(
-  appRouter._def.procedures as unknown as Record<string, { _def: { type: ProcedureType; meta?: Meta } }>,
-).map(([name, { _def }]) => ({ name, type: _def.type, access: _def.meta?.operation?.access }))
-
-/** Every procedure there is, from the router itself. */
-export const PROCEDURES = TABLE.map(({ name, type }) => ({ name, type }))
-
-/** Those that look for themselves who asks, and are refused by no rule. */
-export const OPEN = TABLE.flatMap(({ name, access }) => (access === 'anyone' ? name : []))
+/** Those that check for themselves who calls, and are refused by no rule. */
+export const OPEN: readonly string[] = PROCEDURES.flatMap(({ name, access }) =>
+  access === 'anyone' ? name : [],
+)
 
 const ERROR: JobError = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
 const WORKER = '01900000-0000-7000-8000-00000000000a'
@@ -178,7 +178,7 @@ export class World {
   }
 
   /** One that is over: nothing changes by itself while others look. */
-  async operation(): Promise<string> {
+  async bulkOperation(): Promise<string> {
     const { id } = await this.control.operations.create({
       ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
       ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
@@ -249,7 +249,7 @@ export class World {
 
   callRaw(
     name: string,
-    type: ProcedureType,
+    type: Procedure['kind'],
     text: string | undefined,
     sending: Sending = {},
   ): Promise<Answer> {

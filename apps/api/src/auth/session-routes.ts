@@ -4,9 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../context.ts'
 import { networkOf } from '../http/address.ts'
 import { refuseExceeded } from '../http/identify.ts'
-import * as pairings from '../procedures/pairings.ts'
 import { perform } from '../procedures/procedure.ts'
-import * as session from '../procedures/session.ts'
+import { PROCEDURES, SESSION } from '../procedures/table.ts'
 import { assertOrigin, endedCookie, isSecure, sessionCookie } from './cookie.ts'
 import { ANONYMOUS, type Principal } from './principal.ts'
 
@@ -47,7 +46,11 @@ export function registerSession(app: FastifyInstance, services: Services): void 
   /** A browser that is paired gets its session at once, and no script sees the token. */
   app.post('/api/session/pair', async (request, reply) => {
     assertOurPage(request)
-    const { secret } = await perform({ ...request.api, denied: undefined }, pairings.exchange, request.body)
+    const { secret } = await perform(
+      { ...request.api, denied: undefined },
+      PROCEDURES.pairings.exchange,
+      request.body,
+    )
     return answerSession(request, reply, await auth.identify({ authorization: `Bearer ${secret}` }))
   })
 
@@ -55,7 +58,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
     const { api } = request
     // A session that has ended is as good as signed out; one that another page wants to end is not.
     const isEnded = api.denied !== undefined ? isUnauthorized(api.denied) : api.principal.kind === 'anonymous'
-    if (!isEnded) await perform(api, session.end, undefined)
+    if (!isEnded) await perform(api, SESSION.end, undefined)
     return reply
       .status(204)
       .header('set-cookie', endedCookie(isSecure(reachedBy(request))))
@@ -69,8 +72,8 @@ export function registerSession(app: FastifyInstance, services: Services): void 
     const before = await auth
       .identify({ cookie: request.headers.cookie, isSecure: isTls })
       .catch(() => ANONYMOUS)
-    const { secret, expiresAt } = await perform({ ...api, principal }, session.create, undefined)
-    if (before.kind === 'session') await perform({ ...api, principal: before }, session.end, undefined)
+    const { secret, expiresAt } = await perform({ ...api, principal }, SESSION.create, undefined)
+    if (before.kind === 'session') await perform({ ...api, principal: before }, SESSION.end, undefined)
     const { name, role } = principal
     return reply
       .status(201)

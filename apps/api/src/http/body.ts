@@ -12,36 +12,32 @@ declare module 'fastify' {
 
 /** Who signs in has a token or a code to send. */
 export const SIGN_IN_BYTES = 16 * 1_024
-/** A thousand ids, or the longest list of topics. */
-const SMALL = 256 * 1_024
+/** A thousand ids, or the longest list of topics: what most procedures take. */
+const SMALL_BODY = 256 * 1_024
 /** The largest payload, however its characters are escaped within reason. */
-const ONE_JOB = 2 * 1_048_576
-/** A batch of 1 000 jobs, or a few large ones. */
-const BATCH = 10 * 1_048_576
+export const JOB_BODY = 2 * 1_048_576
+/** A batch of 1,000 jobs, or a few large ones. */
+export const BATCH_BODY = 10 * 1_048_576
 
 /** Deeper than any input of ours; a payload has 200 at most. Parsed, ten megabytes of brackets fill a gigabyte. */
 const MAX_DEPTH = 256
-
-/** All others are small. */
-const LIMITS: Readonly<Record<string, number | undefined>> = {
-  'jobs.enqueue': ONE_JOB,
-  'jobs.enqueueMany': BATCH,
-  'schedules.save': ONE_JOB,
-}
 
 /**
  * Sets what the body may have before any of it is read: only those who may enqueue send much, and only with a
  * token of their own, not by a cookie. PAYLOAD_TOO_LARGE if it says that it has more.
  */
-export function limitBody(request: FastifyRequest, operations: readonly { readonly name: string }[]): void {
-  const wanted = operations.reduce((sum, { name }) => sum + (LIMITS[name] ?? SMALL), 0)
+export function limitBody(
+  request: FastifyRequest,
+  procedures: readonly { readonly maxBody?: number }[],
+): void {
+  const wanted = procedures.reduce((sum, { maxBody = SMALL_BODY }) => sum + maxBody, 0)
   request.maxBody = Math.min(wanted, mostOf(request.api.principal))
   if (Number(request.headers['content-length']) > request.maxBody) throw tooLarge(request.maxBody)
 }
 
 function mostOf({ kind }: Principal): number {
-  if (kind === 'anonymous') return SMALL
-  return kind === 'session' ? ONE_JOB : BATCH
+  if (kind === 'anonymous') return SMALL_BODY
+  return kind === 'session' ? JOB_BODY : BATCH_BODY
 }
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
@@ -68,7 +64,7 @@ function readText(
     payload.off('data', onData).off('end', onEnd).off('error', onError)
     if (error) return done(error, '')
     const body = Buffer.concat(chunks, size)
-    if (size > SMALL && isTooDeep(body)) return done(tooDeep(), '')
+    if (size > SMALL_BODY && isTooDeep(body)) return done(tooDeep(), '')
     done(null, body.toString())
   }
   const onData = (chunk: Buffer) => {

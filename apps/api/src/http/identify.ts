@@ -8,7 +8,7 @@ import { SIGN_IN_BYTES } from './body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks, and what an operation needs. */
+    /** Who asks, and what a procedure needs. */
     api: ApiContext
   }
 }
@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000
 /**
  * Finds out who sends each request of this scope, and how much they sent already: those with a valid token
  * are counted by it, all others by their address; so whoever floods from an address shuts out nobody there who
- * has a token. Who showed something bad is told by the operation (`denied`), because only there tRPC and REST
+ * has a token. Who showed something bad is told by the procedure (`denied`), because only there tRPC and REST
  * can each say it in their way.
  */
 export function identifyRequests(app: FastifyInstance, services: Services, limits: RateLimits): void {

@@ -3,11 +3,11 @@ import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ApiContext, Services } from '../context.ts'
 import { toPublicError } from '../errors.ts'
-import { authorize, type Operation, perform } from '../procedures/procedure.ts'
-import { appRouter } from '../routers/index.ts'
+import { authorize, type Mutation, type Named, perform, type Query } from '../procedures/procedure.ts'
+import { BY_PATH } from '../procedures/table.ts'
 import { limitBody, readBodies } from './body.ts'
 import { answerError, logError } from './errors.ts'
-import { type Meta, readInput, toErrorBody, toResultBody } from './trpc.ts'
+import { appRouter, readInput, toErrorBody, toResultBody } from './trpc.ts'
 
 /** Calls in one request. */
 const MAX_CALLS = 50
@@ -17,41 +17,37 @@ interface TrpcRoute {
   Querystring: { batch?: string; input?: string }
 }
 
-/** By path. tRPC keeps this table, and calls its types nested. */
-const PROCEDURES = appRouter._def.procedures as unknown as Readonly<
-  Record<string, { _def: { type: keyof typeof METHODS; meta?: Meta } }>
->
 const METHODS = { mutation: 'POST', query: 'GET', subscription: 'GET' } as const
 
 interface Call {
   readonly path: string
   /** None: a subscription. */
-  readonly operation?: Operation | undefined
+  readonly procedure?: Named<Query | Mutation> | undefined
   /** Why it will not be done. */
   readonly refusal?: unknown
 }
 
 /** What tRPC will run, and whether this caller may: known before anything of the input is read. */
 async function callOf(api: ApiContext, path: string, method: string): Promise<Call> {
-  const known = Object.hasOwn(PROCEDURES, path) ? PROCEDURES[path]?._def : undefined
-  if (!known) return { path, refusal: new OncueError('NOT_FOUND', `No procedure found on path "${path}"`) }
-  const { type, meta } = known
-  if (METHODS[type] !== method) {
-    const message = `Unsupported ${method}-request to ${type} procedure at path "${path}"`
+  const procedure = BY_PATH.get(path)
+  if (!procedure)
+    return { path, refusal: new OncueError('NOT_FOUND', `No procedure found on path "${path}"`) }
+  const { kind } = procedure
+  if (METHODS[kind] !== method) {
+    const message = `Unsupported ${method}-request to ${kind} procedure at path "${path}"`
     return { path, refusal: new OncueError('METHOD_NOT_ALLOWED', message) }
   }
-  // A subscription is refused in its stream: an EventSource tells its page nothing about any other answer.
-  if (!meta?.operation) return { path }
-  const { operation } = meta
-  return authorize(api, operation.access).then(
-    () => ({ path, operation }),
+  // A subscription is refused in its stream: an EventSource tells its page nothing about any other response.
+  if (procedure.kind === 'subscription') return { path }
+  return authorize(api, procedure.access).then(
+    () => ({ path, procedure }),
     (refusal: unknown) => ({ path, refusal }),
   )
 }
 
 /**
  * tRPC's adapter makes a Request, a Response and their streams for each call, which takes longer than an enqueue.
- * So a single call, as most are, is answered here in the same words. Batches, subscriptions and whatever is odd
+ * So a single call, as most are, is served here in the same words. Batches, subscriptions and whatever is odd
  * go to the adapter.
  */
 export async function serveTrpc(app: FastifyInstance, { log }: Services): Promise<void> {
@@ -84,17 +80,17 @@ export async function serveTrpc(app: FastifyInstance, { log }: Services): Promis
       }
       limitBody(
         request as FastifyRequest,
-        calls.flatMap(({ operation }) => operation ?? []),
+        calls.flatMap(({ procedure }) => procedure ?? []),
       )
       request.calls = calls
     },
     async handler(request, reply) {
       const { path } = request.params
-      const [{ operation } = {}] = request.calls ?? []
-      if (operation && request.query.batch === undefined) {
+      const [{ procedure } = {}] = request.calls ?? []
+      if (procedure && request.query.batch === undefined) {
         // A call without input has an empty body.
         const text = request.method === 'GET' ? request.query.input : (request.body as string) || undefined
-        const output = await perform(request.api, operation, parseInput(text))
+        const output = await perform(request.api, procedure, parseInput(text))
         return reply.type('application/json').send(toResultBody(output))
       }
       return fastifyRequestHandler({

@@ -6,37 +6,29 @@ import type { ApiContext } from '../context.ts'
 import { toOncueError, toPublicError } from '../errors.ts'
 import {
   authorize,
-  type Change,
-  type Operation,
+  type Mutation,
+  type Named,
+  type Procedure,
   perform,
-  type Rules,
-  type Stream,
+  type Query,
+  type Subscription,
   stream,
 } from '../procedures/procedure.ts'
+import { PROCEDURES } from '../procedures/table.ts'
 import { transformer } from './transformer.ts'
 
 const PING_MS = 15_000
 
-/** What a procedure does, for those who call it without tRPC; none: a subscription. */
-export interface Meta {
-  readonly operation?: Operation
-}
-
-const t = initTRPC
-  .context<ApiContext>()
-  .meta<Meta>()
-  .create({
-    transformer,
-    // Beside tRPC's own, every error has ours: the same fields as REST answers.
-    errorFormatter: ({ shape, error, ctx }) =>
-      toShape(toPublicError(error, ctx?.request.id ?? 'unknown'), shape.data.path),
-    sse: {
-      ping: { enabled: true, intervalMs: PING_MS },
-      client: { reconnectAfterInactivityMs: 3 * PING_MS },
-    },
-  })
-
-export const { router } = t
+const t = initTRPC.context<ApiContext>().create({
+  transformer,
+  // Beside tRPC's own, every error has ours: the same fields as in REST.
+  errorFormatter: ({ shape, error, ctx }) =>
+    toShape(toPublicError(error, ctx?.request.id ?? 'unknown'), shape.data.path),
+  sse: {
+    ping: { enabled: true, intervalMs: PING_MS },
+    client: { reconnectAfterInactivityMs: 3 * PING_MS },
+  },
+})
 
 function toShape(error: OncueError, path: string | undefined) {
   const { http, trpc } = ERRORS[error.code]
@@ -47,7 +39,7 @@ function toShape(error: OncueError, path: string | undefined) {
   }
 }
 
-// One call as tRPC writes it, for those that are answered without its adapter.
+// One call as tRPC writes it, for those that are served without its adapter.
 export const readInput = transformer.input.deserialize
 export function toResultBody(output: unknown): unknown {
   return { result: { data: transformer.output.serialize(output) } }
@@ -56,10 +48,7 @@ export function toErrorBody(error: OncueError, path: string | undefined): unknow
   return { error: transformer.output.serialize(toShape(error, path)) }
 }
 
-/** The table of procedures does not tell its operations apart; each has its own types, which were checked. */
-const metaOf = (operation: object): Meta => ({ operation: operation as Operation })
-
-/** tRPC knows only its own errors; ours ride along as the cause. */
+/** tRPC knows only its own errors; ours is the cause. */
 function toTrpcError(thrown: unknown): TRPCError {
   if (thrown instanceof TRPCError) return thrown
   const cause = toOncueError(thrown)
@@ -70,8 +59,8 @@ function toTrpcError(thrown: unknown): TRPCError {
 const inputOf = <Schema extends z.ZodType>(_: Schema) =>
   ({ parse: (value: unknown) => value }) as unknown as { _input: z.input<Schema>; _output: unknown }
 
-/** Access comes before the input: who may not call a procedure does not make the server read for it. */
-const guarded = ({ access }: Pick<Rules, 'access'>) =>
+/** Access comes before the input: the server reads nothing for a caller without access. */
+const guarded = ({ access }: Pick<Procedure, 'access'>) =>
   t.procedure.use(async ({ ctx, next }) => {
     await authorize(ctx, access).catch((error: unknown) => {
       throw toTrpcError(error)
@@ -79,32 +68,57 @@ const guarded = ({ access }: Pick<Rules, 'access'>) =>
     return next()
   })
 
-export function query<Input extends z.ZodType, Output extends z.ZodType>(
-  operation: Operation<Input, Output>,
-) {
-  return guarded(operation)
-    .meta(metaOf(operation))
-    .input(inputOf(operation.input))
-    .query(({ ctx, input }) => performed(ctx, operation, input))
-}
+const toQuery = <Input extends z.ZodType, Output extends z.ZodType>(procedure: Named<Query<Input, Output>>) =>
+  guarded(procedure)
+    .input(inputOf(procedure.input))
+    .query(({ ctx, input }) => performed(ctx, procedure, input))
 
-export function mutation<Input extends z.ZodType, Output extends z.ZodType>(change: Change<Input, Output>) {
-  return guarded(change)
-    .meta(metaOf(change))
-    .input(inputOf(change.input))
-    .mutation(({ ctx, input }) => performed(ctx, change, input))
-}
+const toMutation = <Input extends z.ZodType, Output extends z.ZodType>(
+  procedure: Named<Mutation<Input, Output>>,
+) =>
+  guarded(procedure)
+    .input(inputOf(procedure.input))
+    .mutation(({ ctx, input }) => performed(ctx, procedure, input))
 
-export function subscription<Input extends z.ZodType, Output extends z.ZodType>(
-  operation: Stream<Input, Output>,
-) {
-  return guarded(operation)
-    .input(inputOf(operation.input))
+const toSubscription = <Input extends z.ZodType, Output extends z.ZodType>(
+  procedure: Named<Subscription<Input, Output>>,
+) =>
+  guarded(procedure)
+    .input(inputOf(procedure.input))
     .subscription(({ ctx, input, signal }) => {
       const gone = signal ?? new AbortController().signal
-      return handled(messages(stream(ctx, operation, input, gone)))
+      return handled(messages(stream(ctx, procedure, input, gone)))
     })
+
+type TrpcProcedure<Each> =
+  Each extends Query<infer Input, infer Output>
+    ? ReturnType<typeof toQuery<Input, Output>>
+    : Each extends Mutation<infer Input, infer Output>
+      ? ReturnType<typeof toMutation<Input, Output>>
+      : Each extends Subscription<infer Input, infer Output>
+        ? ReturnType<typeof toSubscription<Input, Output>>
+        : never
+
+type TrpcRecord<Subjects> = {
+  [Noun in keyof Subjects]: { [Verb in keyof Subjects[Noun]]: TrpcProcedure<Subjects[Noun][Verb]> }
 }
+
+function toTrpcProcedure(procedure: Named) {
+  if (procedure.kind === 'query') return toQuery(procedure)
+  return procedure.kind === 'mutation' ? toMutation(procedure) : toSubscription(procedure)
+}
+
+const routers = Object.entries(PROCEDURES).map(([noun, procedures]) => {
+  const verbs = Object.entries(procedures).map(([verb, procedure]) => [
+    verb,
+    toTrpcProcedure(procedure as unknown as Named),
+  ])
+  return [noun, Object.fromEntries(verbs)]
+})
+
+export const appRouter = t.router(Object.fromEntries(routers) as TrpcRecord<typeof PROCEDURES>)
+
+export type AppRouter = typeof appRouter
 
 async function* messages<Message>(source: AsyncIterable<{ id: string; message: Message }>) {
   try {
@@ -133,11 +147,11 @@ function handled<Message>(source: AsyncGenerator<Message, void>): AsyncIterable<
 
 async function performed<Input extends z.ZodType, Output extends z.ZodType>(
   ctx: ApiContext,
-  operation: Operation<Input, Output>,
+  procedure: Named<Query<Input, Output> | Mutation<Input, Output>>,
   input: unknown,
 ): Promise<z.output<Output>> {
   try {
-    return await perform(ctx, operation, input)
+    return await perform(ctx, procedure, input)
   } catch (error) {
     throw toTrpcError(error)
   }

@@ -1,3 +1,4 @@
+import { jobIdSchema } from '@oncue/core'
 import {
   type AlertRule,
   alertPageSchema,
@@ -8,124 +9,142 @@ import {
   listAlertsRequestSchema,
   resumeRequestSchema,
   snoozeRequestSchema,
+  toRest,
   updateAlertRuleRequestSchema,
 } from '@oncue/core/wire'
 import type { AlertRow, AlertRuleRow } from '@oncue/db'
 import { z } from 'zod'
 import { showAlert } from '../alerts/show.ts'
 import type { ApiContext } from '../context.ts'
+import { alertQuery, restAlertPageSchema, restAlertSchema } from '../http/rest/shapes.ts'
 import { actorOf } from './actor.ts'
-import { changing, reading, watching } from './procedure.ts'
+import { mutation, query, subscription } from './procedure.ts'
 
-export const list = reading({
-  name: 'alerts.list',
-  access: 'read',
-  input: listAlertsRequestSchema.default({ limit: 50 }),
-  output: alertPageSchema,
-  async run({ store, control }, { limit, cursor, ...filter }) {
-    const [now, page] = await Promise.all([store.now(), control.alerts.list(filter, { limit, cursor })])
-    return { ...page, items: page.items.map((row) => showAlert(row, now)) }
-  },
-})
+export const alerts = {
+  list: query({
+    access: 'read',
+    input: listAlertsRequestSchema.default({ limit: 50 }),
+    output: alertPageSchema,
+    async run({ store, control }, { limit, cursor, ...filter }) {
+      const [now, page] = await Promise.all([store.now(), control.alerts.list(filter, { limit, cursor })])
+      return { ...page, items: page.items.map((row) => showAlert(row, now)) }
+    },
+    rest: [
+      {
+        at: 'GET /api/alerts',
+        summary: 'List alerts, those that fired last first',
+        query: alertQuery,
+        responses: { 200: restAlertPageSchema },
+        errors: ['INVALID_QUEUE', 'INVALID_CURSOR'],
+        respond: ({ items, ...page }) => ({
+          status: 200,
+          body: { items: items.map(toRest), ...toRest(page) },
+        }),
+      },
+    ],
+  }),
 
-export const get = reading({
-  name: 'alerts.get',
-  access: 'read',
-  input: idRequestSchema,
-  output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.get(id)),
-})
+  get: query({
+    access: 'read',
+    input: idRequestSchema,
+    output: alertSchema,
+    run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.get(id)),
+  }),
 
-export const ack = changing({
-  name: 'alerts.ack',
-  access: 'act',
-  input: idRequestSchema,
-  output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.ack(id, actorOf(ctx))),
-  note: (target) => ({ target, count: 1 }),
-})
+  ack: mutation({
+    access: 'act',
+    input: idRequestSchema,
+    output: alertSchema,
+    run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.ack(id, actorOf(ctx))),
+    audit: (target) => ({ target, count: 1 }),
+    rest: [
+      {
+        at: 'POST /api/alerts/:id/ack',
+        summary: 'Say that you know: nobody is told again until it is resolved',
+        params: { id: jobIdSchema },
+        responses: { 200: restAlertSchema },
+        errors: ['ALERT_NOT_FOUND', 'INVALID_STATE'],
+        respond: (alert) => ({ status: 200, body: toRest(alert) }),
+      },
+    ],
+  }),
 
-export const unack = changing({
-  name: 'alerts.unack',
-  access: 'act',
-  input: idRequestSchema,
-  output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unack(id)),
-  note: (target) => ({ target, count: 1 }),
-})
+  unack: mutation({
+    access: 'act',
+    input: idRequestSchema,
+    output: alertSchema,
+    run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unack(id)),
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const snooze = changing({
-  name: 'alerts.snooze',
-  access: 'act',
-  input: snoozeRequestSchema,
-  output: alertSchema,
-  run: async (ctx, { id, until }) => show(ctx, await ctx.control.alerts.snooze(id, until, actorOf(ctx))),
-  note: (target) => ({ target, count: 1 }),
-})
+  snooze: mutation({
+    access: 'act',
+    input: snoozeRequestSchema,
+    output: alertSchema,
+    run: async (ctx, { id, until }) => show(ctx, await ctx.control.alerts.snooze(id, until, actorOf(ctx))),
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const unsnooze = changing({
-  name: 'alerts.unsnooze',
-  access: 'act',
-  input: idRequestSchema,
-  output: alertSchema,
-  run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unsnooze(id)),
-  note: (target) => ({ target, count: 1 }),
-})
+  unsnooze: mutation({
+    access: 'act',
+    input: idRequestSchema,
+    output: alertSchema,
+    run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.unsnooze(id)),
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-/** Each message is all that is open, so whoever comes back starts with the next one. */
-export const watch = watching({
-  name: 'alerts.watch',
-  access: 'read',
-  input: resumeRequestSchema,
-  output: z.array(alertSchema),
-  async *watch({ live }, _, signal) {
-    for await (const { now, alerts } of live.alerts.watch(signal))
-      yield { id: String(now.getTime()), message: alerts }
-  },
-})
+  /** Each message is all that is open, so whoever comes back starts with the next one. */
+  watch: subscription({
+    access: 'read',
+    input: resumeRequestSchema,
+    output: z.array(alertSchema),
+    async *watch({ live }, _, signal) {
+      for await (const { now, alerts } of live.alerts.watch(signal))
+        yield { id: String(now.getTime()), message: alerts }
+    },
+  }),
 
-export const rules = reading({
-  name: 'alerts.rules',
-  access: 'read',
-  input: z.undefined(),
-  output: z.array(alertRuleSchema),
-  run: async ({ control }) => (await control.alertRules.list()).map(showRule),
-})
+  rules: query({
+    access: 'read',
+    input: z.undefined(),
+    output: z.array(alertRuleSchema),
+    run: async ({ control }) => (await control.alertRules.list()).map(showRule),
+  }),
 
-export const createRule = changing({
-  name: 'alerts.createRule',
-  access: 'admin',
-  input: createAlertRuleRequestSchema,
-  output: alertRuleSchema,
-  async run(ctx, { forSeconds, ...rule }) {
-    return showRule(await ctx.control.alertRules.create({ ...rule, forMs: forSeconds * 1_000 }, actorOf(ctx)))
-  },
-  note: (rule, { id }) => ({ target: { id, ...rule }, count: 1 }),
-})
+  createRule: mutation({
+    access: 'admin',
+    input: createAlertRuleRequestSchema,
+    output: alertRuleSchema,
+    async run(ctx, { forSeconds, ...rule }) {
+      return showRule(
+        await ctx.control.alertRules.create({ ...rule, forMs: forSeconds * 1_000 }, actorOf(ctx)),
+      )
+    },
+    audit: (rule, { id }) => ({ target: { id, ...rule }, count: 1 }),
+  }),
 
-export const updateRule = changing({
-  name: 'alerts.updateRule',
-  access: 'admin',
-  input: updateAlertRuleRequestSchema,
-  output: alertRuleSchema,
-  async run(ctx, { id, forSeconds, ...change }) {
-    const forMs = forSeconds === undefined ? undefined : forSeconds * 1_000
-    return showRule(await ctx.control.alertRules.update(id, { ...change, forMs }, actorOf(ctx)))
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  updateRule: mutation({
+    access: 'admin',
+    input: updateAlertRuleRequestSchema,
+    output: alertRuleSchema,
+    async run(ctx, { id, forSeconds, ...change }) {
+      const forMs = forSeconds === undefined ? undefined : forSeconds * 1_000
+      return showRule(await ctx.control.alertRules.update(id, { ...change, forMs }, actorOf(ctx)))
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const deleteRule = changing({
-  name: 'alerts.deleteRule',
-  access: 'admin',
-  input: idRequestSchema,
-  output: z.null(),
-  async run(ctx, { id }) {
-    await ctx.control.alertRules.delete(id, actorOf(ctx))
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  deleteRule: mutation({
+    access: 'admin',
+    input: idRequestSchema,
+    output: z.null(),
+    async run(ctx, { id }) {
+      await ctx.control.alertRules.delete(id, actorOf(ctx))
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
+}
 
 async function show({ store }: ApiContext, row: AlertRow) {
   return showAlert(row, await store.now())

@@ -1,20 +1,24 @@
 import { auditPageSchema, auditRequestSchema } from '@oncue/core/wire'
 import { maskerOf, maskFilter } from '../masking/masker.ts'
 import type { Mask } from '../masking/masking.ts'
-import { reading } from './procedure.ts'
+import { query } from './procedure.ts'
 
-export const list = reading({
-  name: 'audit.list',
-  // Who is on call must see what the others did; addresses and names of colleagues are no secret among them.
-  access: 'act',
-  input: auditRequestSchema.default({ limit: 50 }),
-  output: auditPageSchema,
-  async run(ctx, { limit, cursor, ...filter }) {
-    const { items, nextCursor } = await ctx.control.audit.list(filter, { limit, cursor })
-    const mask = await maskerOf(ctx)
-    return { items: items.map((entry) => ({ ...entry, target: maskTarget(mask, entry.target) })), nextCursor }
-  },
-})
+export const audit = {
+  list: query({
+    // Who is on call must see what the others did; addresses and names of colleagues are no secret among them.
+    access: 'act',
+    input: auditRequestSchema.default({ limit: 50 }),
+    output: auditPageSchema,
+    async run(ctx, { limit, cursor, ...filter }) {
+      const { items, nextCursor } = await ctx.control.audit.list(filter, { limit, cursor })
+      const mask = await maskerOf(ctx)
+      return {
+        items: items.map((entry) => ({ ...entry, target: maskTarget(mask, entry.target) })),
+        nextCursor,
+      }
+    },
+  }),
+}
 
 /** A filter that was acted by may name what others are not to see. */
 function maskTarget(mask: Mask, given: unknown): unknown {

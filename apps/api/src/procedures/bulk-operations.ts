@@ -18,105 +18,101 @@ import { watchOperation } from '../live/watch-bulk-operation.ts'
 import { assertMayFilterBy, maskerOf, maskFilter } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { assertMayAct } from './own-queue.ts'
-import { changing, reading, watching } from './procedure.ts'
+import { mutation, query, subscription } from './procedure.ts'
 import { search } from './search.ts'
 
-export const preview = reading({
-  name: 'operations.preview',
-  access: 'read',
-  input: previewRequestSchema,
-  output: previewSchema,
-  async run(ctx, { action, filter, asOf: given }) {
-    const now = await ctx.store.now()
-    const asOf = given ?? now
-    await assertPossible(ctx, { action, filter, asOf }, now)
-    const { total, totalIsExact, ...found } = await search(ctx, () =>
-      ctx.store.operations.preview(filter, asOf),
-    )
-    return { asOf, count: total, countIsExact: totalIsExact, ...found }
-  },
-})
-
-export const run = changing({
-  name: 'operations.run',
-  access: 'act',
-  input: operationRequestSchema,
-  output: operationSchema,
-  async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
-    const { operations } = ctx.control
-    const now = await ctx.store.now()
-    await assertPossible(ctx, asked, now)
-    const { id: actorId, kind } = ctx.principal
-    const actor = { id: actorId, name: actorOf(ctx), kind }
-    const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor }
-    const toWire = await presenter(ctx)
-    // What it did already is no longer there to be counted.
-    const begun = await operations.begun(request)
-    if (begun) return { ...toWire(begun), isNew: false }
-    const counted = await search(ctx, () =>
-      ctx.store.operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
-    )
-    assertExpected(counted, expectedCount)
-    const id = newJobId(now.getTime())
-    const operation = await operations.create({ ...request, ...counted }, id)
-    return { ...toWire(operation), isNew: operation.id === id }
-  },
-  // The same key again began nothing.
-  note: ({ action, filter, asOf, spreadSeconds }, { id, total }, _, { isNew }) =>
-    isNew ? { target: { id, action, filter, asOf, spreadSeconds }, count: total } : null,
-  afterwards: ({ bulk }, { id }) => bulk.begin(id),
-})
-
-export const get = reading({
-  name: 'operations.get',
-  access: 'read',
-  input: idRequestSchema,
-  output: operationSchema,
-  async run(ctx, { id }) {
-    const operation = await ctx.control.operations.get(id)
-    if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
-    const toWire = await presenter(ctx)
-    return toWire(operation)
-  },
-})
-
-export const list = reading({
-  name: 'operations.list',
-  access: 'read',
-  input: listOperationsRequestSchema.default({ limit: 50 }),
-  output: operationPageSchema,
-  async run(ctx, { status, ...page }) {
-    const { items, nextCursor } = await ctx.control.operations.list({ status }, page)
-    return { items: items.map(await presenter(ctx)), nextCursor }
-  },
-})
-
-export const stop = changing({
-  name: 'operations.stop',
-  access: 'act',
-  input: idRequestSchema,
-  output: operationSchema,
-  async run(ctx, { id }) {
-    const toWire = await presenter(ctx)
-    return toWire(await ctx.control.operations.stop(id, actorOf(ctx)))
-  },
-  note: ({ id }, { action, status, skipped, done }) => ({
-    target: { id, action, status, skipped },
-    count: done,
+export const operations = {
+  preview: query({
+    access: 'read',
+    input: previewRequestSchema,
+    output: previewSchema,
+    async run(ctx, { action, filter, asOf: given }) {
+      const now = await ctx.store.now()
+      const asOf = given ?? now
+      await assertPossible(ctx, { action, filter, asOf }, now)
+      const { total, totalIsExact, ...found } = await search(ctx, () =>
+        ctx.store.operations.preview(filter, asOf),
+      )
+      return { asOf, count: total, countIsExact: totalIsExact, ...found }
+    },
   }),
-})
 
-export const watch = watching({
-  name: 'operations.watch',
-  access: 'read',
-  input: watchOperationRequestSchema,
-  output: operationSchema,
-  async *watch(ctx, { id: operationId, lastEventId }, signal) {
-    const toWire = await presenter(ctx)
-    const changes = watchOperation(ctx.live.operations, operationId, lastEventId, signal)
-    for await (const { id, operation } of changes) yield { id, message: toWire(operation) }
-  },
-})
+  run: mutation({
+    access: 'act',
+    input: operationRequestSchema,
+    output: operationSchema,
+    async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
+      const { operations } = ctx.control
+      const now = await ctx.store.now()
+      await assertPossible(ctx, asked, now)
+      const { id: actorId, kind } = ctx.principal
+      const actor = { id: actorId, name: actorOf(ctx), kind }
+      const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor }
+      const toWire = await presenter(ctx)
+      // What it did already is no longer there to be counted.
+      const begun = await operations.begun(request)
+      if (begun) return { ...toWire(begun), isNew: false }
+      const counted = await search(ctx, () =>
+        ctx.store.operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
+      )
+      assertExpected(counted, expectedCount)
+      const id = newJobId(now.getTime())
+      const operation = await operations.create({ ...request, ...counted }, id)
+      return { ...toWire(operation), isNew: operation.id === id }
+    },
+    // The same key again began nothing.
+    audit: ({ action, filter, asOf, spreadSeconds }, { id, total }, _, { isNew }) =>
+      isNew ? { target: { id, action, filter, asOf, spreadSeconds }, count: total } : null,
+    afterwards: ({ bulk }, { id }) => bulk.begin(id),
+  }),
+
+  get: query({
+    access: 'read',
+    input: idRequestSchema,
+    output: operationSchema,
+    async run(ctx, { id }) {
+      const operation = await ctx.control.operations.get(id)
+      if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
+      const toWire = await presenter(ctx)
+      return toWire(operation)
+    },
+  }),
+
+  list: query({
+    access: 'read',
+    input: listOperationsRequestSchema.default({ limit: 50 }),
+    output: operationPageSchema,
+    async run(ctx, { status, ...page }) {
+      const { items, nextCursor } = await ctx.control.operations.list({ status }, page)
+      return { items: items.map(await presenter(ctx)), nextCursor }
+    },
+  }),
+
+  stop: mutation({
+    access: 'act',
+    input: idRequestSchema,
+    output: operationSchema,
+    async run(ctx, { id }) {
+      const toWire = await presenter(ctx)
+      return toWire(await ctx.control.operations.stop(id, actorOf(ctx)))
+    },
+    audit: ({ id }, { action, status, skipped, done }) => ({
+      target: { id, action, status, skipped },
+      count: done,
+    }),
+  }),
+
+  watch: subscription({
+    access: 'read',
+    input: watchOperationRequestSchema,
+    output: operationSchema,
+    async *watch(ctx, { id: operationId, lastEventId }, signal) {
+      const toWire = await presenter(ctx)
+      const changes = watchOperation(ctx.live.operations, operationId, lastEventId, signal)
+      for await (const { id, operation } of changes) yield { id, message: toWire(operation) }
+    },
+  }),
+}
 
 /** As it is told to who asks: a filter may name values that are masked for them. */
 async function presenter(ctx: ApiContext) {

@@ -13,66 +13,63 @@ import type { ChannelRow } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
 import { actorOf } from './actor.ts'
-import { changing, reading } from './procedure.ts'
+import { mutation, query } from './procedure.ts'
 
-export const list = reading({
-  name: 'channels.list',
-  access: 'read',
-  input: z.undefined(),
-  output: z.array(channelSchema),
-  run: async ({ control }) => (await control.channels.list()).map(show),
-})
+export const channels = {
+  list: query({
+    access: 'read',
+    input: z.undefined(),
+    output: z.array(channelSchema),
+    run: async ({ control }) => (await control.channels.list()).map(show),
+  }),
 
-export const create = changing({
-  name: 'channels.create',
-  access: 'admin',
-  input: createChannelRequestSchema,
-  output: createdChannelSchema,
-  async run(ctx, { kind, name, url }) {
-    const address = new URL(url)
-    await ctx.delivery.guard.assertAllowed(address)
-    const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
-    const channel = { kind, name, address: address.href, secret, createdBy: actorOf(ctx) }
-    return { ...show(await ctx.control.channels.create(channel)), secret }
-  },
-  note: ({ kind, name }, { id }) => ({ target: { id, kind, name }, count: 1 }),
-})
+  create: mutation({
+    access: 'admin',
+    input: createChannelRequestSchema,
+    output: createdChannelSchema,
+    async run(ctx, { kind, name, url }) {
+      const address = new URL(url)
+      await ctx.delivery.guard.assertAllowed(address)
+      const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
+      const channel = { kind, name, address: address.href, secret, createdBy: actorOf(ctx) }
+      return { ...show(await ctx.control.channels.create(channel)), secret }
+    },
+    audit: ({ kind, name }, { id }) => ({ target: { id, kind, name }, count: 1 }),
+  }),
 
-export const update = changing({
-  name: 'channels.update',
-  access: 'admin',
-  input: updateChannelRequestSchema,
-  output: channelSchema,
-  async run({ control }, { id, ...change }) {
-    if (change.name !== undefined && (await existing(control, id)).kind === 'push') {
-      const hint = 'Change the name of the device: devices.rename.'
-      throw new OncueError('INVALID_INPUT', 'input.name: the channel of a device has its name', { hint })
-    }
-    return show(await control.channels.update(id, change))
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  update: mutation({
+    access: 'admin',
+    input: updateChannelRequestSchema,
+    output: channelSchema,
+    async run({ control }, { id, ...change }) {
+      if (change.name !== undefined && (await existing(control, id)).kind === 'push') {
+        const hint = 'Change the name of the device: devices.rename.'
+        throw new OncueError('INVALID_INPUT', 'input.name: the channel of a device has its name', { hint })
+      }
+      return show(await control.channels.update(id, change))
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const remove = changing({
-  name: 'channels.delete',
-  access: 'admin',
-  input: idRequestSchema,
-  output: z.null(),
-  async run({ control }, { id }) {
-    await control.channels.remove(id)
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  delete: mutation({
+    access: 'admin',
+    input: idRequestSchema,
+    output: z.null(),
+    async run({ control }, { id }) {
+      await control.channels.remove(id)
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const test = changing({
-  name: 'channels.test',
-  access: 'act',
-  input: idRequestSchema,
-  output: deliverySchema,
-  run: async ({ control, delivery }, { id }) => delivery.test(await existing(control, id)),
-  note: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),
-})
+  test: mutation({
+    access: 'act',
+    input: idRequestSchema,
+    output: deliverySchema,
+    run: async ({ control, delivery }, { id }) => delivery.test(await existing(control, id)),
+    audit: (target, { delivered }) => ({ target: { ...target, delivered }, count: 1 }),
+  }),
+}
 
 async function existing(control: Control, id: string): Promise<ChannelRow> {
   const channel = await control.channels.get(id)

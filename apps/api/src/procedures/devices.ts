@@ -1,56 +1,94 @@
 import { OncueError } from '@oncue/core'
 import {
   type Device,
+  deliverySchema,
   deviceSchema,
   idRequestSchema,
   isAtMost,
+  registerPushRequestSchema,
   renameDeviceRequestSchema,
 } from '@oncue/core/wire'
 import type { TokenRow } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
+import { Expo } from 'expo-server-sdk'
 import { z } from 'zod'
+import type { Principal } from '../auth/principal.ts'
 import type { ApiContext } from '../context.ts'
-import { authorize, changing, reading } from './procedure.ts'
+import { authorize, mutation, query } from './procedure.ts'
 
-export const list = reading({
-  name: 'devices.list',
-  access: 'act',
-  input: z.undefined(),
-  output: z.array(deviceSchema),
-  run: async (ctx) => toDevices(ctx, await ctx.control.tokens.list({ kind: 'device' })),
-})
+const NO_DEVICE = 'Only a device that was paired can be sent notifications'
 
-export const rename = changing({
-  name: 'devices.rename',
-  access: 'act',
-  input: renameDeviceRequestSchema,
-  output: z.null(),
-  async run(ctx, { id, name }) {
-    await assertMayChange(ctx, id)
-    await ctx.control.tokens.rename(id, name)
-    await ctx.auth.changed()
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+export const devices = {
+  list: query({
+    access: 'act',
+    input: z.undefined(),
+    output: z.array(deviceSchema),
+    run: async (ctx) => toDevices(ctx, await ctx.control.tokens.list({ kind: 'device' })),
+  }),
 
-/** Whoever may act, and each device for itself: signing out is nobody's privilege. */
-export const revoke = changing({
-  name: 'devices.revoke',
-  access: 'anyone',
-  input: idRequestSchema,
-  output: z.null(),
-  async run(ctx, { id }) {
-    const { principal } = ctx
-    // A JWT may say anything of whom it is about.
-    const isItself = principal.tokenId !== null && principal.id === id
-    if (!isItself) await authorize(ctx, 'act')
-    await assertMayChange(ctx, id)
-    await ctx.store.tokens.revoke(id)
-    await ctx.auth.changed()
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  rename: mutation({
+    access: 'act',
+    input: renameDeviceRequestSchema,
+    output: z.null(),
+    async run(ctx, { id, name }) {
+      await assertMayChange(ctx, id)
+      await ctx.control.tokens.rename(id, name)
+      await ctx.auth.changed()
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
+
+  /** Whoever may act, and each device for itself: signing out is nobody's privilege. */
+  revoke: mutation({
+    access: 'anyone',
+    input: idRequestSchema,
+    output: z.null(),
+    async run(ctx, { id }) {
+      const { principal } = ctx
+      // A JWT may say anything of whom it is about.
+      const isItself = principal.tokenId !== null && principal.id === id
+      if (!isItself) await authorize(ctx, 'act')
+      await assertMayChange(ctx, id)
+      await ctx.store.tokens.revoke(id)
+      await ctx.auth.changed()
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
+
+  /** A device for itself: where it is sent notifications from now on. */
+  registerPush: mutation({
+    access: 'read',
+    input: registerPushRequestSchema,
+    output: z.null(),
+    async run({ store, control, principal }, { pushToken }) {
+      if (pushToken !== null && !Expo.isExpoPushToken(pushToken))
+        throw new OncueError('INVALID_INPUT', 'input.pushToken: is no push token of Expo')
+      const deviceId = await deviceOf(control, principal)
+      if (deviceId === null && pushToken !== null)
+        throw new OncueError('FORBIDDEN', NO_DEVICE, { hint: 'Pair this device, and call with its token.' })
+      if (deviceId !== null) await store.channels.setPush(deviceId, pushToken)
+      return null
+    },
+    audit: ({ pushToken }) => ({ target: { isReached: pushToken !== null }, count: 1 }),
+  }),
+
+  testPush: mutation({
+    access: 'read',
+    input: z.strictObject({}).default({}),
+    output: deliverySchema,
+    async run({ control, principal, delivery }) {
+      const deviceId = await deviceOf(control, principal)
+      if (deviceId === null) return { delivered: false, error: NO_DEVICE }
+      const channel = (await control.channels.list()).find(({ tokenId }) => tokenId === deviceId)
+      return channel
+        ? delivery.test(channel)
+        : { delivered: false, error: 'This device is sent no notifications' }
+    },
+    audit: (_, { delivered }) => ({ target: { delivered }, count: 1 }),
+  }),
+}
 
 /** A phone that was lost is shut out by whoever notices, unless it may do more than they do. */
 async function assertMayChange({ control, principal }: ApiContext, id: string): Promise<void> {
@@ -78,4 +116,10 @@ export async function toDevices(
       push: pushOf.get(id) ?? null,
     }
   })
+}
+
+/** Also in a session that was made from it. */
+async function deviceOf({ tokens }: Control, { id, tokenId }: Principal): Promise<string | null> {
+  const token = tokenId === null ? null : await tokens.get(id)
+  return token?.kind === 'device' ? id : null
 }

@@ -1,4 +1,4 @@
-import { isOncueError, type NewJob, OncueError, prepareJob } from '@oncue/core'
+import { type ErrorCode, isOncueError, type NewJob, OncueError, prepareJob } from '@oncue/core'
 import { toInputError } from '@oncue/core/internal'
 import {
   type Enqueued,
@@ -9,38 +9,93 @@ import {
   enqueueManyResponseSchema,
   enqueueRequestSchema,
   MAX_BATCH,
+  restEnqueueRequestSchema,
 } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import type { Stored } from '../enqueue/enqueuer.ts'
 import { toPublicError } from '../errors.ts'
+import { BATCH_BODY, JOB_BODY } from '../http/body.ts'
+import { commandSchema, submittedSchema } from '../http/rest/commands.ts'
+import { ticketOf } from '../http/rest/one-job.ts'
+import {
+  restBatchReportSchema,
+  restBatchSchema,
+  restEnqueuedSchema,
+  toBatchReport,
+} from '../http/rest/shapes.ts'
 import { unmaskedChecker } from '../masking/masker.ts'
-import { noteJobs } from './notes.ts'
+import { auditJobs } from './audit-jobs.ts'
 import { queueChecker } from './own-queue.ts'
-import { changing } from './procedure.ts'
+import { mutation } from './procedure.ts'
 
 type Request = z.output<typeof enqueueRequestSchema>
 type Item = z.output<typeof enqueueItemSchema>
 
-export const enqueue = changing({
-  name: 'jobs.enqueue',
+const ENQUEUE_ERRORS: readonly ErrorCode[] = [
+  'INVALID_TOPIC',
+  'INVALID_QUEUE',
+  'INVALID_PRIORITY',
+  'INVALID_DATE',
+  'INVALID_TEXT',
+  'INVALID_PAYLOAD',
+  'UNSAFE_NUMBER',
+  'PAYLOAD_TOO_LARGE',
+  'META_TOO_LARGE',
+  'TOPIC_NOT_ALLOWED',
+  'QUEUE_NOT_ALLOWED',
+  'UNKNOWN_PARENT',
+  'UNIQUE_KEY_LIVE',
+]
+
+export const enqueue = mutation({
   access: 'enqueue',
   input: enqueueRequestSchema,
   output: enqueuedSchema,
+  maxBody: JOB_BODY,
   async run(ctx, request) {
     const [stored] = await ctx.enqueuer.storeEach([await prepare(ctx, request)])
     if (stored === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
     if (isOncueError(stored)) throw stored
     return stored
   },
-  note: ({ topic }, enqueued) => noteJobs({ topic, ids: [enqueued.id] }, hasChanged(enqueued) ? 1 : 0),
+  audit: ({ topic }, enqueued) => auditJobs({ topic, ids: [enqueued.id] }, hasChanged(enqueued) ? 1 : 0),
+  rest: [
+    {
+      at: 'POST /api/jobs/enqueue',
+      summary: 'Enqueue a job',
+      body: restEnqueueRequestSchema,
+      example: { topic: 'mail_digest', payload: { userId: '123' }, maxRetries: 5 },
+      idempotent: true,
+      responses: { 201: restEnqueuedSchema },
+      errors: ENQUEUE_ERRORS,
+      respond: async ({ id, created, replaced }, { glance }) => ({
+        status: 201,
+        body: { ...(await ticketOf(id, glance)), is_new: created, replaced },
+      }),
+    },
+    {
+      at: 'POST /api/commands/jobs',
+      summary: 'Submit a command: a job whose topic is `app:command`',
+      body: commandSchema,
+      example: { app: 'open_notebook', command: 'embed_chunk', input: { source_id: 'source:abc123' } },
+      idempotent: true,
+      responses: { 202: submittedSchema },
+      errors: ENQUEUE_ERRORS,
+      respond: ({ id }, { body }) => {
+        const { command } = body as { command: string }
+        const message = `Command '${command}' submitted successfully`
+        return { status: 202, body: { job_id: id, status: 'submitted', message } }
+      },
+    },
+  ],
 })
 
-export const enqueueMany = changing({
-  name: 'jobs.enqueueMany',
+export const enqueueMany = mutation({
   access: 'enqueue',
   input: enqueueManyRequestSchema,
   output: enqueueManyResponseSchema,
+  maxBody: BATCH_BODY,
   async run(ctx, { jobs: requests, atomic }) {
     if (requests.length > MAX_BATCH) {
       const message = `input.jobs has ${requests.length} items, more than ${MAX_BATCH}`
@@ -56,10 +111,22 @@ export const enqueueMany = changing({
     if (isOncueError(first) && first.retryable && stored.every((item) => isOncueError(item))) throw first
     return toResponse(ctx, prepared, stored)
   },
-  note: (_, { results }) => {
+  audit: (_, { results }) => {
     const enqueued = results.filter((result): result is Enqueued => 'id' in result)
-    return noteJobs({ ids: enqueued.map(({ id }) => id) }, enqueued.filter(hasChanged).length)
+    return auditJobs({ ids: enqueued.map(({ id }) => id) }, enqueued.filter(hasChanged).length)
   },
+  rest: [
+    {
+      at: 'POST /api/jobs/enqueue/batch',
+      summary: 'Enqueue up to 1000 jobs; those that are wrong are reported, the others are stored',
+      body: restBatchSchema,
+      example: { jobs: [{ topic: 'mail_digest', payload: { userId: '123' } }, { topic: 'mail_digest' }] },
+      responses: { 201: restBatchReportSchema, 207: restBatchReportSchema },
+      // Of an atomic batch, those of its first job that is wrong.
+      errors: ['BATCH_TOO_LARGE', 'DEPENDENCY_CYCLE', ...ENQUEUE_ERRORS],
+      respond: (output) => ({ status: output.refused === 0 ? 201 : 207, body: toBatchReport(output) }),
+    },
+  ],
 })
 
 /** A job was made, or got another payload. */

@@ -1,23 +1,23 @@
 import { healthSchema, resumeRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
-import { reading, watching } from './procedure.ts'
+import { query, subscription } from './procedure.ts'
 
-export const get = reading({
-  name: 'health.get',
-  access: 'read',
-  input: z.undefined(),
-  output: healthSchema,
-  run: ({ live }) => live.health.get(),
-})
+export const health = {
+  get: query({
+    access: 'read',
+    input: z.undefined(),
+    output: healthSchema,
+    run: ({ live }) => live.health.get(),
+  }),
 
-/** Each message is the whole picture, so a client that reconnects starts with the next one. */
-export const watch = watching({
-  name: 'health.watch',
-  access: 'read',
-  input: resumeRequestSchema,
-  output: healthSchema,
-  async *watch({ live }, _, signal) {
-    for await (const message of live.health.watch(signal))
-      yield { id: String(message.now.getTime()), message }
-  },
-})
+  /** Each message is the whole picture, so a client that reconnects starts with the next one. */
+  watch: subscription({
+    access: 'read',
+    input: resumeRequestSchema,
+    output: healthSchema,
+    async *watch({ live }, _, signal) {
+      for await (const message of live.health.watch(signal))
+        yield { id: String(message.now.getTime()), message }
+    },
+  }),
+}

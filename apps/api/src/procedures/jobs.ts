@@ -18,6 +18,8 @@ import {
   type OperationAction,
   seriesPointSchema,
   seriesRequestSchema,
+  statsResponseSchema,
+  toRest,
   waitRequestSchema,
   waitResponseSchema,
   watchMessageSchema,
@@ -28,107 +30,249 @@ import { z } from 'zod'
 import type { AssertStill } from '../auth/validity.ts'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/gauge-samples.ts'
+import { commandStatusOf, commandStatusSchema } from '../http/rest/commands.ts'
+import { refuseUndone, ticketOf } from '../http/rest/one-job.ts'
+import type { RestRoute } from '../http/rest/route.ts'
+import {
+  listQuery,
+  restJobPageSchema,
+  restJobSchema,
+  restTicketSchema,
+  toListInput,
+  toRestDetails,
+} from '../http/rest/shapes.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
 import { assertMayFilterBy, maskerOf } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
-import { noteJobs } from './notes.ts'
+import { auditJobs } from './audit-jobs.ts'
+import { enqueue, enqueueMany } from './enqueue.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
-import { authorize, callerOf, changing, reading, watching } from './procedure.ts'
+import { authorize, callerOf, mutation, query, subscription } from './procedure.ts'
 import { search } from './search.ts'
 
-export { enqueue, enqueueMany } from './enqueue.ts'
+const byId = { id: jobIdSchema }
+const asIds = ({ id }: Record<string, unknown>) => ({ ids: [id] })
 
-export const get = reading({
-  name: 'jobs.get',
-  access: 'own',
-  input: z.strictObject({ id: jobIdSchema }),
-  output: getJobResponseSchema,
-  async run(ctx, { id }) {
-    const job = await ctx.store.get(id)
-    if (!job) throw notFound(id)
-    await assertMaySee(ctx, id, job)
-    const mask = await maskerOf(ctx)
-    const { value, masked } = mask(job, ['payload', 'result', 'cursor', 'progress', 'meta', 'events'])
-    return { ...value, masked }
-  },
-})
+export const jobs = {
+  enqueue,
+  enqueueMany,
 
-export const list = reading({
-  name: 'jobs.list',
-  access: 'read',
-  input: listJobsRequestSchema,
-  output: listJobsResponseSchema,
-  async run(ctx, { limit, offset, cursor, ...filter }) {
-    await assertMayFilterBy(ctx, filter)
-    const read = () => ctx.store.list(filter, { limit, offset, cursor })
-    const page = await (isSearch(filter) ? search(ctx, read) : read())
-    const mask = await maskerOf(ctx)
-    const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
-    return { ...page, items, limit, offset: offset ?? 0 }
-  },
-})
+  list: query({
+    access: 'read',
+    input: listJobsRequestSchema,
+    output: listJobsResponseSchema,
+    async run(ctx, { limit, offset, cursor, ...filter }) {
+      await assertMayFilterBy(ctx, filter)
+      const read = () => ctx.store.list(filter, { limit, offset, cursor })
+      const page = await (isSearch(filter) ? search(ctx, read) : read())
+      const mask = await maskerOf(ctx)
+      const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
+      return { ...page, items, limit, offset: offset ?? 0 }
+    },
+    rest: [
+      {
+        at: 'GET /api/jobs',
+        summary: 'List jobs, the newest first',
+        query: listQuery,
+        toInput: toListInput,
+        responses: { 200: restJobPageSchema },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'INVALID_CURSOR'],
+        respond: ({ items, ...page }) => ({
+          status: 200,
+          body: { items: items.map(toRest), ...toRest(page) },
+        }),
+      },
+    ],
+  }),
 
-export const stats = reading({
-  name: 'jobs.stats',
-  access: 'read',
-  input: jobStatsRequestSchema.optional(),
-  output: jobStatsSchema,
-  run: (ctx, filter) => ctx.store.stats(filter),
-})
+  stats: query({
+    access: 'read',
+    input: jobStatsRequestSchema.optional(),
+    output: jobStatsSchema,
+    run: (ctx, filter) => ctx.store.stats(filter),
+    rest: [
+      {
+        at: 'GET /api/jobs/stats',
+        summary: 'Count jobs by status',
+        query: { queue: listQuery.queue, topic: listQuery.topic },
+        responses: { 200: statsResponseSchema },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
+        respond: ({ pending, processing, completed, failed, successRate, averageRunMs }) => ({
+          status: 200,
+          body: {
+            pending,
+            processing,
+            completed,
+            failed,
+            success_rate: successRate,
+            avg_execution_time: averageRunMs,
+          },
+        }),
+      },
+    ],
+  }),
 
-export const failures = reading({
-  name: 'jobs.failures',
-  access: 'read',
-  input: failuresRequestSchema.default({ limit: 50 }),
-  output: z.array(failureGroupSchema),
-  run: (ctx, filter) => ctx.store.failures(filter),
-})
+  get: query({
+    access: 'own',
+    input: z.strictObject({ id: jobIdSchema }),
+    output: getJobResponseSchema,
+    async run(ctx, { id }) {
+      const job = await ctx.store.get(id)
+      if (!job) throw notFound(id)
+      await assertMaySee(ctx, id, job)
+      const mask = await maskerOf(ctx)
+      const { value, masked } = mask(job, ['payload', 'result', 'cursor', 'progress', 'meta', 'events'])
+      return { ...value, masked }
+    },
+    rest: [
+      {
+        at: 'GET /api/jobs/:id',
+        summary: 'Read a job, with its payload, its result and its first events',
+        params: byId,
+        responses: { 200: restJobSchema },
+        errors: ['JOB_NOT_FOUND'],
+        respond: (job) => ({ status: 200, body: toRestDetails(job) }),
+      },
+      {
+        at: 'GET /api/commands/jobs/:id',
+        summary: 'How far a command is',
+        params: byId,
+        responses: { 200: commandStatusSchema },
+        errors: ['JOB_NOT_FOUND'],
+        respond: (job) => ({ status: 200, body: commandStatusOf(job) }),
+      },
+    ],
+  }),
 
-export const series = reading({
-  name: 'jobs.series',
-  access: 'read',
-  input: seriesRequestSchema,
-  output: z.array(seriesPointSchema),
-  run: (ctx, request) => ctx.store.series(request),
-})
+  events: query({
+    access: 'read',
+    input: jobEventsRequestSchema,
+    output: jobEventsSchema,
+    async run(ctx, { id, afterVersion, limit }) {
+      const found = await ctx.store.events.list(id, { afterVersion, limit })
+      if (found.length === 0 && !(await ctx.store.glance([id])).has(id)) throw notFound(id)
+      const mask = await maskerOf(ctx)
+      const { value, masked } = mask({ events: found }, ['events'])
+      return { ...value, masked }
+    },
+  }),
 
-export const gauges = reading({
-  name: 'jobs.gauges',
-  access: 'read',
-  input: gaugesRequestSchema,
-  output: z.array(gaugePointSchema),
-  async run(ctx, { stepMinutes, queue = null, ...range }) {
-    return pointsOf(await ctx.store.gauges.list({ ...range, queue }), queue, stepMinutes)
-  },
-})
+  failures: query({
+    access: 'read',
+    input: failuresRequestSchema.default({ limit: 50 }),
+    output: z.array(failureGroupSchema),
+    run: (ctx, filter) => ctx.store.failures(filter),
+  }),
 
-export const events = reading({
-  name: 'jobs.events',
-  access: 'read',
-  input: jobEventsRequestSchema,
-  output: jobEventsSchema,
-  async run(ctx, { id, afterVersion, limit }) {
-    const found = await ctx.store.events.list(id, { afterVersion, limit })
-    if (found.length === 0 && !(await ctx.store.glance([id])).has(id)) throw notFound(id)
-    const mask = await maskerOf(ctx)
-    const { value, masked } = mask({ events: found }, ['events'])
-    return { ...value, masked }
-  },
-})
+  series: query({
+    access: 'read',
+    input: seriesRequestSchema,
+    output: z.array(seriesPointSchema),
+    run: (ctx, request) => ctx.store.series(request),
+  }),
 
-export const requeue = action('requeue')
-export const cancel = action('cancel')
-/** `delete` is no name for a constant. */
-export const remove = action('delete')
+  gauges: query({
+    access: 'read',
+    input: gaugesRequestSchema,
+    output: z.array(gaugePointSchema),
+    async run(ctx, { stepMinutes, queue = null, ...range }) {
+      return pointsOf(await ctx.store.gauges.list({ ...range, queue }), queue, stepMinutes)
+    },
+  }),
 
-function action(name: OperationAction) {
-  return changing({
-    name: `jobs.${name}`,
+  delete: action('delete', {
+    at: 'DELETE /api/jobs/:id',
+    summary: 'Delete a job that is pending or failed',
+    params: byId,
+    toInput: asIds,
+    responses: { 204: null },
+    errors: ['JOB_NOT_FOUND', 'INVALID_STATE'],
+    refuse: refuseUndone('deleted', 'only pending and failed jobs can be'),
+    respond: () => ({ status: 204 }),
+  }),
+  requeue: action('requeue', {
+    at: 'POST /api/jobs/:id/requeue',
+    summary: 'Put a finished job back: its attempts start anew',
+    params: byId,
+    toInput: asIds,
+    responses: { 200: restTicketSchema },
+    errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'UNIQUE_KEY_LIVE'],
+    refuse: refuseUndone('requeued', 'only failed, cancelled and completed jobs can be'),
+    respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
+  }),
+  cancel: action('cancel', {
+    at: 'POST /api/jobs/:id/cancel',
+    summary: 'End a job that waits, or ask the run of a job to stop',
+    params: byId,
+    toInput: asIds,
+    responses: { 200: restTicketSchema },
+    errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'DATABASE_BUSY'],
+    refuse: refuseUndone('cancelled', 'only jobs that are not finished can be'),
+    respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
+  }),
+
+  watch: subscription({
+    access: 'own',
+    input: watchRequestSchema,
+    output: watchMessageSchema,
+    assertMayWatch: (ctx, { id }) => assertMaySee(ctx, id),
+    async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
+      const mask = await maskerOf(ctx)
+      const from = parsePosition(lastEventId)
+      const store = events ? ctx.store : null
+      for await (const { id, message } of watchJob(store, ctx.live.states, jobId, from, signal)) {
+        if (message.type === 'event') {
+          yield { id, message: { type: 'event' as const, event: mask(message.event, ['data']).value } }
+        } else {
+          yield { id, message: { type: 'state' as const, state: mask(message.state, ['progress']).value } }
+        }
+      }
+    },
+  }),
+
+  wait: query({
+    access: 'own',
+    input: waitRequestSchema,
+    output: waitResponseSchema,
+    async run(ctx, { id, timeoutMs }) {
+      const assertStill = await assertMaySee(ctx, id)
+      const leave = ctx.live.enter(callerOf(ctx))
+      const validity = ctx.auth.whileValid(ctx.principal, assertStill ? 'enqueue' : 'read', assertStill)
+      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
+      try {
+        for (;;) {
+          const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
+          validity.signal.throwIfAborted()
+          if (!state) throw notFound(id)
+          const mask = await maskerOf(ctx)
+          if (!isFinished(state.status)) {
+            const { status, progress } = mask(state, ['progress']).value
+            return { finished: false as const, status, progress }
+          }
+          const job = await ctx.store.get(id)
+          if (!job) throw notFound(id)
+          const { topic, status, lastError: error } = job
+          // It was requeued since.
+          if (!isFinished(status)) continue
+          const { value, masked } = mask({ result: job.result }, ['result'])
+          return { finished: true as const, topic, status, result: value.result, error, masked }
+        }
+      } finally {
+        validity.release()
+        leave()
+      }
+    },
+  }),
+}
+
+function action(name: OperationAction, route: RestRoute<typeof jobTargetSchema, typeof actionReportSchema>) {
+  return mutation({
     access: 'act',
     input: jobTargetSchema,
     output: actionReportSchema,
+    rest: [route],
     async run(ctx, target) {
       const by = actorOf(ctx)
       if ('filter' in target) {
@@ -146,10 +290,10 @@ function action(name: OperationAction) {
       const { done, skipped } = await ctx.store[name](ids, { by })
       return { done, skipped: refused > 0 ? { ...skipped, FORBIDDEN: refused } : skipped }
     },
-    note: (target, { done }) => noteAction(target, done),
-    noteFailed(target, { code, details }) {
+    audit: (target, { done }) => auditAction(target, done),
+    auditFailed(target, { code, details }) {
       const done = Number(details?.done ?? 0)
-      return done > 0 ? noteAction(target, done, { failed: code }) : null
+      return done > 0 ? auditAction(target, done, { failed: code }) : null
     },
   })
 }
@@ -159,65 +303,10 @@ function isSearch({ payloadText }: JobFilter): boolean {
   return payloadText !== undefined
 }
 
-function noteAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {
-  if ('ids' in target) return noteJobs({ ids: target.ids, ...outcome }, done)
+function auditAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {
+  if ('ids' in target) return auditJobs({ ids: target.ids, ...outcome }, done)
   return { target: { ...target, ...outcome }, count: done }
 }
-
-export const watch = watching({
-  name: 'jobs.watch',
-  access: 'own',
-  input: watchRequestSchema,
-  output: watchMessageSchema,
-  assertMayWatch: (ctx, { id }) => assertMaySee(ctx, id),
-  async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
-    const mask = await maskerOf(ctx)
-    const from = parsePosition(lastEventId)
-    const store = events ? ctx.store : null
-    for await (const { id, message } of watchJob(store, ctx.live.states, jobId, from, signal)) {
-      if (message.type === 'event') {
-        yield { id, message: { type: 'event' as const, event: mask(message.event, ['data']).value } }
-      } else {
-        yield { id, message: { type: 'state' as const, state: mask(message.state, ['progress']).value } }
-      }
-    }
-  },
-})
-
-export const wait = reading({
-  name: 'jobs.wait',
-  access: 'own',
-  input: waitRequestSchema,
-  output: waitResponseSchema,
-  async run(ctx, { id, timeoutMs }) {
-    const assertStill = await assertMaySee(ctx, id)
-    const leave = ctx.live.enter(callerOf(ctx))
-    const validity = ctx.auth.whileValid(ctx.principal, assertStill ? 'enqueue' : 'read', assertStill)
-    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
-    try {
-      for (;;) {
-        const state = await untilFinished(ctx.store, ctx.live.states, id, signal)
-        validity.signal.throwIfAborted()
-        if (!state) throw notFound(id)
-        const mask = await maskerOf(ctx)
-        if (!isFinished(state.status)) {
-          const { status, progress } = mask(state, ['progress']).value
-          return { finished: false as const, status, progress }
-        }
-        const job = await ctx.store.get(id)
-        if (!job) throw notFound(id)
-        const { topic, status, lastError: error } = job
-        // It was requeued since.
-        if (!isFinished(status)) continue
-        const { value, masked } = mask({ result: job.result }, ['result'])
-        return { finished: true as const, topic, status, result: value.result, error, masked }
-      }
-    } finally {
-      validity.release()
-      leave()
-    }
-  },
-})
 
 /**
  * A caller who may enqueue and not see jobs is shown those that it could have enqueued, if it knows their ids: 48 bits

@@ -11,57 +11,57 @@ import { DAY_MS } from '../auth/auth.ts'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { actorOf } from './actor.ts'
 import { toDevices } from './devices.ts'
-import { changing } from './procedure.ts'
+import { mutation } from './procedure.ts'
 
-export const create = changing({
-  name: 'pairings.create',
-  access: 'act',
-  input: createPairingRequestSchema.default({ validSeconds: 300 }),
-  output: pairingSchema,
-  async run(ctx, { role: asked, validSeconds }) {
-    const { store, principal, publicUrl, request } = ctx
-    // A rule may let everybody act, but it can be closed again, and a device goes on.
-    if (principal.role === null)
-      throw new OncueError('FORBIDDEN', 'Only somebody with a role can make a device')
-    const most = deviceRoleSchema.parse(principal.role)
-    const role = asked ?? most
-    if (!isAtMost(role, most))
-      throw new OncueError('FORBIDDEN', `A device of yours can be ${most} at most, not ${role}`)
-    const { id, code, expiresAt } = await store.pairings.create({
-      ...{ role, allowedTopics: principal.allowedTopics, allowedQueues: principal.allowedQueues },
-      createdBy: actorOf(ctx),
-      // What a session makes is made by the token behind it, and ends with that; what a JWT makes ends as it does.
-      ...(principal.tokenId === null ? { deviceUntil: principal.expiresAt } : { makerId: principal.id }),
-      validMs: validSeconds * 1_000,
-    })
-    const url = `${publicUrl ?? request.origin}/pair?code=${code}`
-    return { id, code, url, role, expiresAt }
-  },
-  note: (_, { id, role }) => ({ target: { id, role }, count: 1 }),
-})
-
-/** The code is all that a new device has to show. */
-export const exchange = changing({
-  name: 'pairings.exchange',
-  access: 'anyone',
-  input: exchangePairingRequestSchema,
-  output: pairedSchema,
-  async run(ctx, { code, name }) {
-    const { store, settings } = ctx
-    const secret = newSecret()
-    const { deviceIdleDays } = await settings.get()
-    const device = await store.pairings
-      .exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS })
-      .catch(async (error: unknown) => {
-        await ctx.failedAttempts.record(ctx, 'pairings.refused', error)
-        throw error
+export const pairings = {
+  create: mutation({
+    access: 'act',
+    input: createPairingRequestSchema.default({ validSeconds: 300 }),
+    output: pairingSchema,
+    async run(ctx, { role: asked, validSeconds }) {
+      const { store, principal, publicUrl, request } = ctx
+      // A rule may let everybody act, but it can be closed again, and a device goes on.
+      if (principal.role === null)
+        throw new OncueError('FORBIDDEN', 'Only somebody with a role can make a device')
+      const most = deviceRoleSchema.parse(principal.role)
+      const role = asked ?? most
+      if (!isAtMost(role, most))
+        throw new OncueError('FORBIDDEN', `A device of yours can be ${most} at most, not ${role}`)
+      const { id, code, expiresAt } = await store.pairings.create({
+        ...{ role, allowedTopics: principal.allowedTopics, allowedQueues: principal.allowedQueues },
+        createdBy: actorOf(ctx),
+        // What a session makes is made by the token behind it, and ends with that; what a JWT makes ends as it does.
+        ...(principal.tokenId === null ? { deviceUntil: principal.expiresAt } : { makerId: principal.id }),
+        validMs: validSeconds * 1_000,
       })
-    const [shown] = await toDevices(ctx, [device])
-    if (!shown) throw new OncueError('INTERNAL', 'The device was paired, but cannot be read')
-    return { device: shown, secret }
-  },
-  note: (_, { device: { id, name, role, createdBy } }) => ({
-    target: { id, name, role, createdBy },
-    count: 1,
+      const url = `${publicUrl ?? request.origin}/pair?code=${code}`
+      return { id, code, url, role, expiresAt }
+    },
+    audit: (_, { id, role }) => ({ target: { id, role }, count: 1 }),
   }),
-})
+
+  /** The code is all that a new device has to show. */
+  exchange: mutation({
+    access: 'anyone',
+    input: exchangePairingRequestSchema,
+    output: pairedSchema,
+    async run(ctx, { code, name }) {
+      const { store, settings } = ctx
+      const secret = newSecret()
+      const { deviceIdleDays } = await settings.get()
+      const device = await store.pairings
+        .exchange({ code, name, hash: hashSecret(secret), idleMs: deviceIdleDays * DAY_MS })
+        .catch(async (error: unknown) => {
+          await ctx.failedAttempts.record(ctx, 'pairings.refused', error)
+          throw error
+        })
+      const [shown] = await toDevices(ctx, [device])
+      if (!shown) throw new OncueError('INTERNAL', 'The device was paired, but cannot be read')
+      return { device: shown, secret }
+    },
+    audit: (_, { device: { id, name, role, createdBy } }) => ({
+      target: { id, name, role, createdBy },
+      count: 1,
+    }),
+  }),
+}

@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ANONYMOUS } from '../auth/principal.ts'
 import type { ApiContext } from '../context.ts'
-import { stream, watching } from './procedure.ts'
+import { stream, subscription } from './procedure.ts'
 
 describe('a stream', () => {
   it('that has endlessly much to tell lets others have their turn', async () => {
-    const flood = watching({
-      name: 'flood',
+    const declared = subscription({
       access: 'anyone',
       input: z.undefined(),
       output: z.number(),
@@ -15,6 +14,7 @@ describe('a stream', () => {
         for (let n = 0; ; n++) yield { id: String(n), message: n }
       },
     })
+    const flood = { ...declared, path: 'flood' }
     const never = new AbortController().signal
     const ctx = {
       principal: ANONYMOUS,

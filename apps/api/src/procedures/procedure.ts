@@ -7,55 +7,67 @@ import type { AssertStill } from '../auth/validity.ts'
 import type { ApiContext } from '../context.ts'
 import { toOncueError } from '../errors.ts'
 import { networkOf } from '../http/address.ts'
+import type { RestRoute } from '../http/rest/route.ts'
 
-/** What is noted of a change: on what, and on how many. */
-export interface Note {
+/** What an audit entry says of a mutation: its target, and how many it changed. */
+export interface AuditDetails {
   readonly target: unknown
   readonly count: number
 }
 
 /**
- * `anyone`: also those who show nothing; the operation looks for itself. `own`: who may see jobs, and who may enqueue
- * and knows the id of a job; the operation looks which job it is.
+ * `anyone`: also callers without a token; the procedure checks for itself. `own`: callers who may read jobs, and callers
+ * who may enqueue and know the id of a job; the procedure checks which job it is.
  */
 export type Access = AccessClass | 'anyone' | 'own'
 
-export interface Rules<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
-  /** As tRPC calls it, and as the audit names it: `jobs.requeue`. */
-  readonly name: string
+/** What every procedure declares. Its path is its place in the table: `jobs.requeue`. */
+interface Declaration<Input extends z.ZodType, Output extends z.ZodType> {
   readonly access: Access
   readonly input: Input
   readonly output: Output
 }
 
-/**
- * One thing that the API can do. tRPC and REST are tables over these, and both go through `perform`: nobody
- * gets past access, checks and audit.
- */
-export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends Rules<Input, Output> {
+interface Call<Input extends z.ZodType, Output extends z.ZodType> extends Declaration<Input, Output> {
+  /** Bytes that the body of a request may have. Default: `SMALL_BODY`. */
+  readonly maxBody?: number
+  /** Its routes over plain HTTP: the main one first, then its aliases. Default: none. */
+  readonly rest?: readonly RestRoute<Input, Output>[]
+}
+
+/** Reads. */
+export interface Query<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Call<Input, Output> {
+  readonly kind: 'query'
   readonly run: (ctx: ApiContext, input: z.output<Input>) => Promise<z.input<Output>>
 }
 
-/** An operation that changes something, and therefore says what goes into the audit. */
-export interface Change<
+/** Changes something, and therefore declares its audit entry. */
+export interface Mutation<
   Input extends z.ZodType = z.ZodType,
   Output extends z.ZodType = z.ZodType,
   Done extends z.input<Output> = z.input<Output>,
-> extends Operation<Input, Output> {
+> extends Call<Input, Output> {
+  readonly kind: 'mutation'
   readonly run: (ctx: ApiContext, input: z.output<Input>) => Promise<Done>
-  /** `done` is what `run` said, with what the answer leaves out. Null: this call has changed nothing. */
-  note(input: z.output<Input>, output: z.output<Output>, ctx: ApiContext, done: NoInfer<Done>): Note | null
-  /** What goes on in the background, once the change is in the audit. */
-  readonly afterwards?: (ctx: ApiContext, output: z.output<Output>) => void
+  /** `done` is what `run` returned, with what `output` leaves out. Null: this call changed nothing. */
+  audit(
+    input: z.output<Input>,
+    output: z.output<Output>,
+    ctx: ApiContext,
+    done: NoInfer<Done>,
+  ): AuditDetails | null
   /** For a change of several transactions: what was done before it failed; null for nothing. */
-  readonly noteFailed?: (input: z.output<Input>, error: OncueError) => Note | null
+  readonly auditFailed?: (input: z.output<Input>, error: OncueError) => AuditDetails | null
+  /** Starts what goes on in the background, once the audit entry is written. */
+  readonly afterwards?: (ctx: ApiContext, output: z.output<Output>) => void
 }
 
-/** An operation that goes on answering. The id of a message is what a client comes back with as `lastEventId`. */
-export interface Stream<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends Rules<Input, Output> {
-  /** Which jobs the caller may watch: looks now, and answers how to look again while the stream is open. */
+/** Streams messages. A client resumes after the id of a message, as `lastEventId`. */
+export interface Subscription<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Declaration<Input, Output> {
+  readonly kind: 'subscription'
+  /** Checks which jobs the caller may watch; returns how to check again while the stream is open. */
   readonly assertMayWatch?: (ctx: ApiContext, input: z.output<Input>) => Promise<AssertStill | undefined>
   readonly watch: (
     ctx: ApiContext,
@@ -64,54 +76,63 @@ export interface Stream<Input extends z.ZodType = z.ZodType, Output extends z.Zo
   ) => AsyncIterable<{ readonly id: string; readonly message: z.input<Output> }>
 }
 
-// These keep the types of the schemas, and check that what was written is what was meant.
-export const reading = <Input extends z.ZodType, Output extends z.ZodType>(
-  operation: Operation<Input, Output> & { readonly note?: never },
-): Operation<Input, Output> => operation
-export const changing = <Input extends z.ZodType, Output extends z.ZodType, Done extends z.input<Output>>(
-  change: Change<Input, Output, Done>,
-): Change<Input, Output> => change
-export const watching = <Input extends z.ZodType, Output extends z.ZodType>(
-  stream: Stream<Input, Output>,
-): Stream<Input, Output> => stream
+export type Procedure<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> =
+  | Query<Input, Output>
+  | Mutation<Input, Output>
+  | Subscription<Input, Output>
 
+/** With its path, as tRPC calls it and as the audit names it. */
+export type Named<Each = Procedure, Path extends string = string> = Each & { readonly path: Path }
+
+// These keep the types of the schemas, and check each declaration.
+export const query = <Input extends z.ZodType, Output extends z.ZodType>(
+  declaration: Omit<Query<Input, Output>, 'kind'> & { readonly audit?: never },
+): Query<Input, Output> => ({ ...declaration, kind: 'query' })
+export const mutation = <Input extends z.ZodType, Output extends z.ZodType, Done extends z.input<Output>>(
+  declaration: Omit<Mutation<Input, Output, Done>, 'kind'>,
+): Mutation<Input, Output> => ({ ...declaration, kind: 'mutation' })
+export const subscription = <Input extends z.ZodType, Output extends z.ZodType>(
+  declaration: Omit<Subscription<Input, Output>, 'kind'>,
+): Subscription<Input, Output> => ({ ...declaration, kind: 'subscription' })
+
+/** The one way to a query or a mutation, for tRPC and REST: access, input, output and audit are checked here. */
 export async function perform<Input extends z.ZodType, Output extends z.ZodType>(
   ctx: ApiContext,
-  operation: Operation<Input, Output> | Change<Input, Output>,
+  procedure: Named<Query<Input, Output> | Mutation<Input, Output>>,
   given: unknown,
 ): Promise<z.output<Output>> {
-  const input = await admit(ctx, operation, given)
-  if (!('note' in operation)) return checkOutput(operation, await operation.run(ctx, input))
-  const output = await operation.run(ctx, input).catch(async (error: unknown) => {
-    const note = operation.noteFailed?.(input, toOncueError(error))
-    // That it failed is worse than that it could not be noted, which the log has.
-    if (note) await ctx.audit.record(ctx, operation.name, note).catch(() => {})
+  const input = await admit(ctx, procedure, given)
+  if (procedure.kind === 'query') return checkOutput(procedure, await procedure.run(ctx, input))
+  const done = await procedure.run(ctx, input).catch(async (error: unknown) => {
+    const details = procedure.auditFailed?.(input, toOncueError(error))
+    // The failure matters more than the missing audit entry, which is logged.
+    if (details) await ctx.audit.record(ctx, procedure.path, details).catch(() => {})
     throw error
   })
-  const answer = checkOutput(operation, output)
-  const note = operation.note(input, answer, ctx, output)
-  if (note) await ctx.audit.record(ctx, operation.name, note)
-  operation.afterwards?.(ctx, answer)
-  return answer
+  const output = checkOutput(procedure, done)
+  const details = procedure.audit(input, output, ctx, done)
+  if (details) await ctx.audit.record(ctx, procedure.path, details)
+  procedure.afterwards?.(ctx, output)
+  return output
 }
 
 /** Ends when the caller leaves, the server stops, or the token is revoked. */
 export async function* stream<Input extends z.ZodType, Output extends z.ZodType>(
   ctx: ApiContext,
-  operation: Stream<Input, Output>,
+  procedure: Named<Subscription<Input, Output>>,
   given: unknown,
   gone: AbortSignal,
 ): AsyncGenerator<{ id: string; message: z.output<Output> }, void> {
-  const input = await admit(ctx, operation, given)
-  const by = await authorize(ctx, operation.access)
-  const assertStill = await operation.assertMayWatch?.(ctx, input)
+  const input = await admit(ctx, procedure, given)
+  const by = await authorize(ctx, procedure.access)
+  const assertStill = await procedure.assertMayWatch?.(ctx, input)
   const leave = ctx.live.enter(callerOf(ctx))
   const validity = ctx.auth.whileValid(ctx.principal, by === 'enqueue' ? 'enqueue' : 'read', assertStill)
   const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
   try {
-    for await (const { id, message } of operation.watch(ctx, input, signal)) {
-      yield { id, message: checkOutput(operation, message) }
-      // Whoever has much to hear does not keep the others from being answered in between.
+    for await (const { id, message } of procedure.watch(ctx, input, signal)) {
+      yield { id, message: checkOutput(procedure, message) }
+      // Yield between messages so that a busy stream does not starve other requests.
       await nextTurn()
     }
   } catch (error) {
@@ -122,13 +143,13 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
   }
 }
 
-/** What is counted together: all sessions of a token with it, and an anonymous caller's whole network. */
+/** Whose limits a call counts against: a token's, for all of its sessions, or an anonymous caller's whole network's. */
 export function callerOf({ principal: { kind, id }, request }: ApiContext): string {
   if (kind === 'anonymous') return networkOf(request.ip)
   return `${kind === 'jwt' ? kind : 'token'} ${id}`
 }
 
-/** Returns what the caller was let in by. */
+/** Returns the class of access that admitted the caller. */
 export async function authorize(ctx: ApiContext, access: Access): Promise<Exclude<Access, 'own'>> {
   if (ctx.denied !== undefined) throw ctx.denied
   if (access === 'anyone') return access
@@ -141,7 +162,7 @@ export async function authorize(ctx: ApiContext, access: Access): Promise<Exclud
     await auth.authorize(principal, 'read')
     return 'read'
   } catch (error) {
-    // An id is no secret to everybody: it takes a token as well.
+    // Knowing an id is not enough: it takes a token as well.
     if (principal.kind === 'anonymous' || !isOncueError(error, 'FORBIDDEN')) throw error
     await auth.authorize(principal, 'enqueue').catch(() => {
       throw error
@@ -150,10 +171,10 @@ export async function authorize(ctx: ApiContext, access: Access): Promise<Exclud
   }
 }
 
-/** Access first: who may not do it learns nothing about its input. */
+/** Access first: a caller without it learns nothing about the input. */
 async function admit<Input extends z.ZodType>(
   ctx: ApiContext,
-  { access, input }: Rules<Input, z.ZodType>,
+  { access, input }: Declaration<Input, z.ZodType>,
   given: unknown,
 ): Promise<z.output<Input>> {
   await authorize(ctx, access)
@@ -162,12 +183,12 @@ async function admit<Input extends z.ZodType>(
   return parsed.data
 }
 
-/** Also takes away what the schema does not name, so that nothing leaves by accident. */
+/** Also removes what the schema does not name, so that nothing is sent by accident. */
 function checkOutput<Output extends z.ZodType>(
-  { name, output }: Rules<z.ZodType, Output>,
+  { path, output }: Named<Declaration<z.ZodType, Output>>,
   value: z.input<Output>,
 ): z.output<Output> {
   const parsed = output.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new OncueError('INTERNAL', `The answer of ${name} does not fit its schema`, { cause: parsed.error })
+  throw new OncueError('INTERNAL', `The output of ${path} does not fit its schema`, { cause: parsed.error })
 }

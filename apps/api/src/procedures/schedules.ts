@@ -3,101 +3,100 @@ import { scheduleNameSchema, scheduleRequestSchema, scheduleSchema } from '@oncu
 import { nextRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
+import { JOB_BODY } from '../http/body.ts'
 import { maskerOf, unmaskedChecker } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { sharesKey } from './enqueue.ts'
 import { queueChecker } from './own-queue.ts'
-import { authorize, changing, reading } from './procedure.ts'
+import { authorize, mutation, query } from './procedure.ts'
 
-export const list = reading({
-  name: 'schedules.list',
-  access: 'read',
-  input: z.undefined(),
-  output: z.array(scheduleSchema),
-  async run(ctx) {
-    const schedules = await ctx.store.schedules.list()
-    const now = await ctx.store.now()
-    return Promise.all(schedules.map((schedule) => show(ctx, schedule, now)))
-  },
-})
+export const schedules = {
+  list: query({
+    access: 'read',
+    input: z.undefined(),
+    output: z.array(scheduleSchema),
+    async run(ctx) {
+      const schedules = await ctx.store.schedules.list()
+      const now = await ctx.store.now()
+      return Promise.all(schedules.map((schedule) => show(ctx, schedule, now)))
+    },
+  }),
 
-/** A schedule enqueues again and again, so it takes what an enqueue takes: the right, the topic and the payload are checked alike. */
-export const save = changing({
-  name: 'schedules.save',
-  access: 'act',
-  input: scheduleRequestSchema,
-  output: scheduleSchema,
-  async run(ctx, { payload = null, ...schedule }) {
-    const { auth, payloads, principal, settings, store } = ctx
-    await authorize(ctx, 'enqueue')
-    await auth.assertTopic(principal, schedule.topic)
-    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
-    const assertQueue = await queueChecker(ctx)
-    assertQueue(schedule.options.queue)
-    const assertUnmasked = await unmaskedChecker(ctx)
-    assertUnmasked(payload, prepareJob(schedule.topic, payload).payload, schedule.options.meta)
-    const { payloadValidation } = await settings.get()
-    await payloads.check(schedule.topic, payload, payloadValidation)
-    const saved = await store.schedules.save({ ...schedule, payload, source: 'database' })
-    return show(ctx, saved, await store.now())
-  },
-  note: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
-})
+  /** A schedule enqueues again and again, so it takes what an enqueue takes: the right, the topic and the payload are checked alike. */
+  save: mutation({
+    access: 'act',
+    maxBody: JOB_BODY,
+    input: scheduleRequestSchema,
+    output: scheduleSchema,
+    async run(ctx, { payload = null, ...schedule }) {
+      const { auth, payloads, principal, settings, store } = ctx
+      await authorize(ctx, 'enqueue')
+      await auth.assertTopic(principal, schedule.topic)
+      if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+      const assertQueue = await queueChecker(ctx)
+      assertQueue(schedule.options.queue)
+      const assertUnmasked = await unmaskedChecker(ctx)
+      assertUnmasked(payload, prepareJob(schedule.topic, payload).payload, schedule.options.meta)
+      const { payloadValidation } = await settings.get()
+      await payloads.check(schedule.topic, payload, payloadValidation)
+      const saved = await store.schedules.save({ ...schedule, payload, source: 'database' })
+      return show(ctx, saved, await store.now())
+    },
+    audit: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
+  }),
 
-export const remove = changing({
-  name: 'schedules.remove',
-  access: 'act',
-  input: scheduleNameSchema,
-  output: z.null(),
-  async run({ store }, { name }) {
-    await store.schedules.remove(name)
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  remove: mutation({
+    access: 'act',
+    input: scheduleNameSchema,
+    output: z.null(),
+    async run({ store }, { name }) {
+      await store.schedules.remove(name)
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const pause = changing({
-  name: 'schedules.pause',
-  access: 'act',
-  input: scheduleNameSchema,
-  output: z.null(),
-  async run(ctx, { name }) {
-    await ctx.store.schedules.pause(name, actorOf(ctx))
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  pause: mutation({
+    access: 'act',
+    input: scheduleNameSchema,
+    output: z.null(),
+    async run(ctx, { name }) {
+      await ctx.store.schedules.pause(name, actorOf(ctx))
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const resume = changing({
-  name: 'schedules.resume',
-  access: 'act',
-  input: scheduleNameSchema,
-  output: z.null(),
-  async run(ctx, { name }) {
-    await ctx.store.schedules.resume(name, actorOf(ctx))
-    return null
-  },
-  note: (target) => ({ target, count: 1 }),
-})
+  resume: mutation({
+    access: 'act',
+    input: scheduleNameSchema,
+    output: z.null(),
+    async run(ctx, { name }) {
+      await ctx.store.schedules.resume(name, actorOf(ctx))
+      return null
+    },
+    audit: (target) => ({ target, count: 1 }),
+  }),
 
-export const runNow = changing({
-  name: 'schedules.runNow',
-  access: 'act',
-  input: scheduleNameSchema,
-  output: z.object({ id: jobIdSchema }),
-  async run(ctx, { name }) {
-    const { auth, principal, store } = ctx
-    await authorize(ctx, 'enqueue')
-    const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
-    if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
-    await auth.assertTopic(principal, schedule.topic)
-    if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
-    const assertQueue = await queueChecker(ctx)
-    assertQueue(schedule.options.queue)
-    return { id: await store.schedules.runNow(name) }
-  },
-  note: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
-})
+  runNow: mutation({
+    access: 'act',
+    input: scheduleNameSchema,
+    output: z.object({ id: jobIdSchema }),
+    async run(ctx, { name }) {
+      const { auth, principal, store } = ctx
+      await authorize(ctx, 'enqueue')
+      const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
+      if (!schedule)
+        throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
+      await auth.assertTopic(principal, schedule.topic)
+      if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+      const assertQueue = await queueChecker(ctx)
+      assertQueue(schedule.options.queue)
+      return { id: await store.schedules.runNow(name) }
+    },
+    audit: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
+  }),
+}
 
 async function show(ctx: ApiContext, schedule: ScheduleRow, now: Date) {
   const mask = await maskerOf(ctx)

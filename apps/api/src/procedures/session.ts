@@ -2,45 +2,45 @@ import { OncueError } from '@oncue/core'
 import { z } from 'zod'
 import { hashSecret, newSecret } from '../auth/secret.ts'
 import { shownName } from './actor.ts'
-import { changing } from './procedure.ts'
+import { mutation } from './procedure.ts'
 
 /** Whoever is on call should not have to look for a token at night; a revoked token ends it at once. */
 const SESSION_MS = 30 * 86_400_000
 
-/** A session for whoever asks, who has shown a token. */
-export const create = changing({
-  name: 'session.create',
-  access: 'anyone',
-  input: z.undefined(),
-  output: z.object({ id: z.string(), secret: z.string(), expiresAt: z.date() }),
-  async run({ store, control, principal }) {
-    const { kind, tokenId, role, allowedTopics, allowedQueues } = principal
-    if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
-      throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
-    const end = new Date((await store.now()).getTime() + SESSION_MS)
-    const expiresAt = principal.expiresAt && principal.expiresAt < end ? principal.expiresAt : end
-    const secret = newSecret()
-    const hash = hashSecret(secret)
-    const { id } = await control.tokens.create({
-      ...{ kind: 'session', parentId: tokenId, name: shownName(principal), role },
-      ...{ allowedTopics, allowedQueues, hash, expiresAt },
-    })
-    return { id, secret, expiresAt }
-  },
-  note: (_, { id }) => ({ target: { id }, count: 1 }),
-})
+export const session = {
+  /** A session for whoever asks, who has shown a token. */
+  create: mutation({
+    access: 'anyone',
+    input: z.undefined(),
+    output: z.object({ id: z.string(), secret: z.string(), expiresAt: z.date() }),
+    async run({ store, control, principal }) {
+      const { kind, tokenId, role, allowedTopics, allowedQueues } = principal
+      if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
+        throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
+      const end = new Date((await store.now()).getTime() + SESSION_MS)
+      const expiresAt = principal.expiresAt && principal.expiresAt < end ? principal.expiresAt : end
+      const secret = newSecret()
+      const hash = hashSecret(secret)
+      const { id } = await control.tokens.create({
+        ...{ kind: 'session', parentId: tokenId, name: shownName(principal), role },
+        ...{ allowedTopics, allowedQueues, hash, expiresAt },
+      })
+      return { id, secret, expiresAt }
+    },
+    audit: (_, { id }) => ({ target: { id }, count: 1 }),
+  }),
 
-export const end = changing({
-  name: 'session.end',
-  access: 'anyone',
-  input: z.undefined(),
-  output: z.null(),
-  async run({ store, auth, principal }) {
-    if (principal.kind !== 'session' || principal.tokenId === null)
-      throw new OncueError('UNAUTHORIZED', 'Nobody is signed in')
-    await store.tokens.revoke(principal.tokenId)
-    await auth.changed()
-    return null
-  },
-  note: (_, __, { principal }) => ({ target: { id: principal.tokenId }, count: 1 }),
-})
+  end: mutation({
+    access: 'anyone',
+    input: z.undefined(),
+    output: z.null(),
+    async run({ store, auth, principal }) {
+      if (principal.kind !== 'session' || principal.tokenId === null)
+        throw new OncueError('UNAUTHORIZED', 'Nobody is signed in')
+      await store.tokens.revoke(principal.tokenId)
+      await auth.changed()
+      return null
+    },
+    audit: (_, __, { principal }) => ({ target: { id: principal.tokenId }, count: 1 }),
+  }),
+}

@@ -1,6 +1,57 @@
-import type { Job, JobStatus } from '@oncue/core'
-import type { z } from 'zod'
-import type { commandStatusSchema, registrySchema } from './shapes.ts'
+import { type Job, type JobStatus, jobIdSchema } from '@oncue/core'
+import { topicSchema } from '@oncue/core/internal'
+import { jobSchema } from '@oncue/core/wire'
+import { z } from 'zod'
+
+// A command is a job whose topic is `app:command`, by the words of command queues.
+
+const commandNameSchema = z
+  .string()
+  .max(126)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]*$/, 'must consist of letters, digits and _ . - /')
+
+const commandFields = z.strictObject({
+  app: commandNameSchema,
+  command: commandNameSchema,
+  input: z.unknown().optional(),
+  idempotencyKey: z.string().min(1).max(255).optional(),
+})
+
+export const commandSchema = commandFields
+  .refine(({ app, command }) => topicSchema.safeParse(`${app}:${command}`).success, {
+    path: ['command'],
+    error: 'is too long: together with the app at most 127 characters',
+  })
+  .transform(({ app, command, input, idempotencyKey }) => ({
+    topic: `${app}:${command}`,
+    payload: input,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  }))
+
+export const submittedSchema = z.object({
+  job_id: jobIdSchema,
+  status: z.literal('submitted'),
+  message: z.string(),
+})
+
+const { result, created, updated, progress } = jobSchema.shape
+
+export const commandStatusSchema = z.object({
+  job_id: jobIdSchema,
+  status: z.enum(['queued', 'running', 'completed', 'failed']).describe('a cancelled job has failed'),
+  result,
+  error_message: z.string().nullable(),
+  created,
+  updated,
+  progress,
+})
+
+export const registrySchema = z.object({
+  total_commands: z.int(),
+  commands_by_app: z
+    .record(z.string(), z.array(z.string()))
+    .describe('what workers announced; topics without an app are under ""'),
+})
 
 type CommandStatus = z.input<typeof commandStatusSchema>
 

@@ -1,13 +1,13 @@
 import type { JobGlance } from '@oncue/db'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Services } from '../../context.ts'
+import type { ApiContext, Services } from '../../context.ts'
 import { Batcher } from '../../enqueue/batcher.ts'
 import { authorize, perform } from '../../procedures/procedure.ts'
 import { limitBody } from '../body.ts'
 import { registerDocs } from './docs.ts'
 import { openApiDocument } from './openapi.ts'
 import { fieldsOf } from './request.ts'
-import type { AnswerTools } from './route.ts'
+import type { ResponseTools } from './route.ts'
 import { ROUTES } from './routes.ts'
 
 /** REST, its document and the page to try it. */
@@ -20,29 +20,29 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
     { maxItems: 500, maxAtOnce: 2 },
   )
 
-  for (const { method, path, operation, input, refuse, answer, ...route } of ROUTES) {
+  for (const { method, path, procedure, input, refuse, respond, ...route } of ROUTES) {
     app.route<{ Params: Record<string, string> }>({
       method,
       url: path,
-      // Who may not is refused before the body is read.
+      // A caller without access is refused before the body is read.
       async onRequest(request) {
-        await authorize(request.api, operation.access)
-        limitBody(request as FastifyRequest, [operation])
+        await authorize(request.api, procedure.access)
+        limitBody(request as FastifyRequest, [procedure])
       },
       handler: async (request, reply) => {
         const { params, body: given } = request
-        const tools: AnswerTools = { params, body: given, glance: (id) => glances.add(id) }
+        const tools: ResponseTools = { params, body: given, glance: (id) => glances.add(id) }
         const checked = {
-          ...operation,
+          ...procedure,
           input,
-          async run(...args: Parameters<typeof operation.run>) {
-            const output = await operation.run(...args)
-            await refuse(output, tools)
+          async run(ctx: ApiContext, given: unknown) {
+            const output = await procedure.run(ctx, given)
+            await refuse?.(output, tools)
             return output
           },
         }
         const output = await perform(request.api, checked, fieldsOf(request, route.idempotent))
-        const { status, body } = await answer(output, tools)
+        const { status, body } = await respond(output, tools)
         return reply.status(status).send(body)
       },
     })

@@ -1,18 +1,18 @@
 import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
 import type { ActionReport } from '@oncue/db'
-import type { AnswerTools } from './route.ts'
+import type { ResponseTools } from './route.ts'
 
 /** A job in short, as it is now. */
-export async function ticketOf(id: JobId | undefined, glance: AnswerTools['glance']) {
+export async function ticketOf(id: JobId | undefined, glance: ResponseTools['glance']) {
   const job = id === undefined ? undefined : await glance(id)
   if (!id || !job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
   const { topic, status, runAt, created } = job
   return { id, topic, status, run_at: runAt, created }
 }
 
-/** An action on one job that did nothing is an error: whoever named it wants to know why. */
+/** An action on one job that did nothing is an error: the caller named it, and wants to know why. */
 export function refuseUndone(done: string, allowed: string) {
-  return async (report: ActionReport, { params, glance }: AnswerTools): Promise<void> => {
+  return async (report: ActionReport, { params, glance }: ResponseTools): Promise<void> => {
     if (report.done > 0) return
     const { id = '' } = params
     const [reason = 'JOB_NOT_FOUND'] = Object.keys(report.skipped)

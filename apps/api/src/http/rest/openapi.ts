@@ -2,13 +2,12 @@ import { ERRORS, type ErrorCode, jobIdSchema } from '@oncue/core'
 import { errorResponseSchema, exchangePairingRequestSchema, signInRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Access } from '../../procedures/procedure.ts'
-import type { Route } from './route.ts'
-import { ROUTES } from './routes.ts'
+import { ROUTES, type Route } from './routes.ts'
 import { restSignedInSchema } from './shapes.ts'
 
 type Json = Record<string, unknown>
 
-/** What any route may answer with. */
+/** What any route may return. */
 const COMMON: readonly ErrorCode[] = [
   'INVALID_INPUT',
   'UNAUTHORIZED',
@@ -28,14 +27,14 @@ const CHANGE: readonly ErrorCode[] = [
   'DATABASE_FULL',
 ]
 
-/** The OpenAPI document: made from the table of routes, so that there is nothing in it that is not so. */
+/** The OpenAPI document, derived from the routes that procedures declare. */
 export function openApiDocument(): Json {
   const paths: Record<string, Json> = {}
   for (const route of ROUTES) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: descriptionOf(route) }
   }
-  paths['/api/session'] = sessionOperations()
+  paths['/api/session'] = sessionPath()
   paths['/api/session/pair'] = {
     post: signIn('postSessionPair', 'Pair this browser', exchangePairingRequestSchema, ['PAIRING_REFUSED']),
   }
@@ -79,12 +78,12 @@ const RIGHTS: Readonly<Record<Access, string>> = {
   anyone: 'Needs no right.',
 }
 
-function operationOf(route: Route): Json {
+function descriptionOf(route: Route): Json {
   const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
   return {
     operationId: operationIdOf(route),
     summary: route.summary,
-    description: RIGHTS[route.operation.access],
+    description: RIGHTS[route.procedure.access],
     tags: [route.path.startsWith('/api/commands') ? 'commands' : 'jobs'],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
@@ -96,7 +95,7 @@ function operationOf(route: Route): Json {
       },
     }),
     responses: {
-      ...answersOf(route.responses),
+      ...responsesOf(route.responses),
       ...errorsOf([...COMMON, ...(route.method === 'GET' ? [] : CHANGE), ...route.errors]),
     },
   }
@@ -108,15 +107,15 @@ function operationIdOf({ method, path }: Route): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-/** The only routes that are not in the table: they set cookies. */
-function sessionOperations(): Json {
+/** The only routes that no procedure declares: they set cookies (`auth/session-routes.ts`). */
+function sessionPath(): Json {
   return {
     post: signIn('postSession', 'Sign in', signInRequestSchema, []),
     delete: {
       operationId: 'deleteSession',
       summary: 'Sign out',
       tags: ['session'],
-      responses: { ...answersOf({ 204: null }), ...errorsOf([...COMMON, ...CHANGE]) },
+      responses: { ...responsesOf({ 204: null }), ...errorsOf([...COMMON, ...CHANGE]) },
     },
   }
 }
@@ -129,7 +128,7 @@ function signIn(operationId: string, summary: string, body: z.ZodType, errors: r
       content: { 'application/json': { schema: toJsonSchema(body, 'input') } },
     },
     responses: {
-      ...answersOf({ 201: restSignedInSchema }),
+      ...responsesOf({ 201: restSignedInSchema }),
       ...errorsOf([...COMMON, ...CHANGE, ...errors]),
     },
   }
@@ -178,15 +177,15 @@ const headerParameters = ({ idempotent }: Route): Json[] =>
       ]
     : []
 
-function answersOf(responses: Route['responses']): Json {
-  const answers = Object.entries(responses).map(([status, schema]) => [
+function responsesOf(responses: Route['responses']): Json {
+  const described = Object.entries(responses).map(([status, schema]) => [
     status,
     {
       description: DESCRIPTIONS[status] ?? 'Done',
       ...(schema && { content: { 'application/json': { schema: toJsonSchema(schema, 'output') } } }),
     },
   ])
-  return Object.fromEntries(answers)
+  return Object.fromEntries(described)
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -196,7 +195,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   207: 'Some of them were refused',
 }
 
-/** One answer for each status, which names the codes that it may bring. */
+/** One response for each status; it names the codes that it may have. */
 function errorsOf(errors: readonly ErrorCode[]): Json {
   const byStatus = new Map<number, Set<ErrorCode>>()
   for (const code of errors) {

@@ -1,5 +1,4 @@
-import { jobIdSchema } from '@oncue/core'
-import { toInputError, topicSchema } from '@oncue/core/internal'
+import { toInputError } from '@oncue/core/internal'
 import {
   alertSchema,
   type enqueueManyRequestSchema,
@@ -22,7 +21,7 @@ import { z } from 'zod'
 /** Its dates become texts when it is written as JSON. */
 const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
 
-const { id, topic, status, runAt, created, updated, result, progress } = jobSchema.shape
+const { id, topic, status, runAt, created } = jobSchema.shape
 
 export const restTicketSchema = z
   .object({ id, topic, status, run_at: runAt, created })
@@ -76,7 +75,7 @@ function toBatchItem(item: unknown, index: number): unknown {
   return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)
 }
 
-export const restBatchAnswerSchema = z.object({
+export const restBatchReportSchema = z.object({
   stored: z.int(),
   refused: z.int(),
   results: z
@@ -86,10 +85,10 @@ export const restBatchAnswerSchema = z.object({
     .describe('in the order of the request: the id, or what was wrong'),
 })
 
-export function toBatchAnswer({
+export function toBatchReport({
   results,
   ...counts
-}: z.output<typeof enqueueManyResponseSchema>): z.input<typeof restBatchAnswerSchema> {
+}: z.output<typeof enqueueManyResponseSchema>): z.input<typeof restBatchReportSchema> {
   return {
     ...counts,
     results: results.map((item) => {
@@ -152,52 +151,5 @@ export const alertQuery = {
   limit: wholeNumber(alertLimit.unwrap()).describe('how many; 50'),
   cursor: alertCursor.describe('next_cursor of the page before'),
 }
-
-const commandNameSchema = z
-  .string()
-  .max(126)
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]*$/, 'must consist of letters, digits and _ . - /')
-
-const commandFields = z.strictObject({
-  app: commandNameSchema,
-  command: commandNameSchema,
-  input: z.unknown().optional(),
-  idempotencyKey: z.string().min(1).max(255).optional(),
-})
-
-/** A command is a job whose topic is `app:command`. */
-export const commandSchema = commandFields
-  .refine(({ app, command }) => topicSchema.safeParse(`${app}:${command}`).success, {
-    path: ['command'],
-    error: 'is too long: together with the app at most 127 characters',
-  })
-  .transform(({ app, command, input, idempotencyKey }) => ({
-    topic: `${app}:${command}`,
-    payload: input,
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  }))
-
-export const submittedSchema = z.object({
-  job_id: jobIdSchema,
-  status: z.literal('submitted'),
-  message: z.string(),
-})
-
-export const commandStatusSchema = z.object({
-  job_id: jobIdSchema,
-  status: z.enum(['queued', 'running', 'completed', 'failed']).describe('a cancelled job has failed'),
-  result,
-  error_message: z.string().nullable(),
-  created,
-  updated,
-  progress,
-})
-
-export const registrySchema = z.object({
-  total_commands: z.int(),
-  commands_by_app: z
-    .record(z.string(), z.array(z.string()))
-    .describe('what workers announced; topics without an app are under ""'),
-})
 
 export const restSignedInSchema = restObject(signedInSchema)

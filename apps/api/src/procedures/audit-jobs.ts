@@ -1,11 +1,11 @@
-import type { Note } from './procedure.ts'
+import type { AuditDetails } from './procedure.ts'
 
-/** Ids that an audit row names; the count says how many there were. */
+/** Ids that an audit entry names; its count says how many there were. */
 const MAX_IDS = 100
 
-export function noteJobs(
+export function auditJobs(
   { ids, ...rest }: { readonly ids: readonly string[] } & Readonly<Record<string, unknown>>,
   count: number,
-): Note {
+): AuditDetails {
   return { target: { ...rest, ids: ids.slice(0, MAX_IDS) }, count }
 }
