@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@oncue/core'
 import superjson from 'superjson'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, test } from 'vitest'
 import {
   accessRows,
   anotherType,
@@ -14,7 +14,7 @@ import {
   WRONG_FIELD,
   WRONG_TEXT,
 } from './bad-input-cases.ts'
-import { PROCEDURE_CALLS } from './calls.ts'
+import { callOf } from './calls.ts'
 import { DIALECTS } from './harness.ts'
 import { PROCEDURES, type Sending, World } from './test-server.ts'
 
@@ -27,20 +27,19 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
   })
   afterAll(() => world.close())
 
-  describe.each(PROCEDURES)('$name', ({ name, type }) => {
-    const call = PROCEDURE_CALLS[name]
+  describe.each(PROCEDURES)('$name', ({ name, type, access: declared }) => {
     const isChange = type === 'mutation'
 
     test('without the right to it', async () => {
-      if (!call) return expect.unreachable()
-      const input = await call.input(world)
+      const { access = declared, input: toInput } = callOf(name)
+      const input = await toInput(world)
       await expectRefused(
         world,
-        accessRows(call.access, (sending) => world.call(name, input, sending)),
+        accessRows(access, (sending) => world.call(name, input, sending)),
       )
     })
 
-    const inputs = async () => [await call?.input(world), ...(call?.also?.(world) ?? [])]
+    const inputs = async () => [await callOf(name).input(world), ...(callOf(name).also?.(world) ?? [])]
 
     /** One field after the other, with each value that is wrong for it. */
     async function rowsOf(
@@ -58,7 +57,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
     }
 
     test('with fields that are missing, extra or of another type', async () => {
-      if (!call) return expect.unreachable()
+      const { required = [] } = callOf(name)
       const [input, ...others] = await inputs()
       const without = (field: string) => world.call(name, replaced(input, [field], undefined))
       await expectRefused(world, [
@@ -72,7 +71,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
             ['INVALID_INPUT'],
           ],
         ),
-        ...(call.required ?? []).map((field): Row => [`without ${field}`, () => without(field), WRONG_FIELD]),
+        ...required.map((field): Row => [`without ${field}`, () => without(field), WRONG_FIELD]),
         ...(await rowsOf(({ value }) => [anotherType(value)], WRONG_FIELD)),
       ])
     })
@@ -92,7 +91,8 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
     })
 
     test('with tricks in every text', async () => {
-      const isFree = ({ path }: Field) => call?.free?.some((end) => path.join('.').endsWith(end)) ?? false
+      const { free = [] } = callOf(name)
+      const isFree = ({ path }: Field) => free.some((end) => path.join('.').endsWith(end))
       const tricks = await rowsOf(
         (field) => (typeof field.value === 'string' && !(isChange && isFree(field)) ? TRICKS : []),
         [...WRONG_TEXT, 'SCHEDULE_NOT_FOUND'],
@@ -106,7 +106,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
     })
 
     test('that is no JSON, too deep, too large, or meant for the prototype', async () => {
-      if (!call) return expect.unreachable()
+      const call = callOf(name)
       const raw = (text: string, sending?: Sending) => world.callRaw(name, type, text, sending)
       const valid = superjson.serialize(await call.input(world))
       const text = JSON.stringify(valid)

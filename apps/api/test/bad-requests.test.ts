@@ -14,7 +14,7 @@ import {
   WRONG_FIELD,
   WRONG_TEXT,
 } from './bad-input-cases.ts'
-import { ROUTE_CALLS } from './calls.ts'
+import { routeCallOf } from './calls.ts'
 import { DIALECTS } from './harness.ts'
 import { World } from './test-server.ts'
 
@@ -22,7 +22,7 @@ type Json = Record<string, unknown>
 
 const ROUTE_NAMES = ROUTES.map(({ method, path }) => `${method} ${path}`)
 const SESSION = ['POST /api/session', 'DELETE /api/session', 'POST /api/session/pair']
-/** Routes without an operation, which have tests of their own. */
+/** Routes without a procedure, which have tests of their own. */
 const OTHERS = /^(GET|HEAD) \/(healthz|readyz|metrics|openapi\.json|docs\b.*)$|^\w+ \/trpc\/:path$|^HEAD /
 
 describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
@@ -44,16 +44,14 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
     expect(unknown).toEqual([])
   })
 
-  describe.each(ROUTES)('$method $path', ({ method, path }) => {
-    const call = ROUTE_CALLS[`${method} ${path}`]
-
+  describe.each(ROUTES)('$method $path', ({ method, path, procedure }) => {
     async function valid() {
-      if (!call) throw new Error('this route has no row in ROUTE_CALLS')
+      const call = routeCallOf({ method, path })
       return {
         at: (await call.path?.(world)) ?? path,
         query: call.query ?? {},
         body: (await call.body?.(world)) as Json | undefined,
-        access: call.access,
+        access: procedure.access,
         required: call.required ?? [],
       }
     }

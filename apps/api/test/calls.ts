@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { Route } from '../src/http/rest/routes.ts'
 import type { Access } from '../src/procedures/procedure.ts'
+import type { ProcedurePath } from '../src/procedures/table.ts'
 import type { World } from './test-server.ts'
 
 export interface ProcedureCall {
-  readonly access: Access
+  /** Where `anyone` may call it, and it checks for itself. */
+  readonly access?: Access
   /** One that works, with as many fields as go together; makes what it needs. */
   readonly input: (world: World) => unknown
   /** Other ways to call it, with what does not go with the first. */
@@ -17,7 +20,6 @@ export interface ProcedureCall {
 }
 
 export interface RouteCall {
-  readonly access: Access
   readonly path?: (world: World) => Promise<string>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: (world: World) => unknown
@@ -57,10 +59,9 @@ const anAlert = async (world: World) => ({ id: await world.alert() })
 const aRule = async (world: World) => ({ id: await world.alertRule() })
 const RULE = { name: 'late', threshold: 300, forSeconds: 60, enabled: true }
 
-/** How each procedure is called. One that is missing here fails the tests that use this table. */
-export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
+/** How each procedure is called. The compiler names one that is missing here, and so does every test of it. */
+export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'jobs.enqueue': {
-    access: 'enqueue',
     input: () => ({
       ...JOB,
       queue: 'default',
@@ -89,17 +90,14 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     free: ['key', 'idempotencyKey', 'concurrencyKey', 'trace'],
   },
   'jobs.enqueueMany': {
-    access: 'enqueue',
     input: () => ({ jobs: [{ ...JOB, queue: 'default' }], atomic: true }),
     required: ['jobs'],
   },
   'jobs.get': {
-    access: 'own',
     input: async (world) => ({ id: await world.job('failed') }),
     required: ['id'],
   },
   'jobs.list': {
-    access: 'read',
     input: () => ({
       ...{ status: 'failed', queue: 'default', topic: 'mail', meta: { a: 'b' }, fingerprint: 'f00d' },
       ...{ createdFrom: DAY_AGO, createdTo: new Date(), idPrefix: '019', limit: 10, offset: 0 },
@@ -107,9 +105,8 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     // Admins only.
     also: () => [{ createdFrom: DAY_AGO, payloadText: 'x' }],
   },
-  'jobs.stats': { access: 'read', input: () => ({ queue: 'default', topic: 'mail' }) },
+  'jobs.stats': { input: () => ({ queue: 'default', topic: 'mail' }) },
   'jobs.failures': {
-    access: 'read',
     input: () => ({
       ...{
         queue: 'default',
@@ -123,54 +120,45 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     free: ['fingerprint'],
   },
   'jobs.series': {
-    access: 'read',
     input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
     required: ['from', 'to'],
   },
   'jobs.gauges': {
-    access: 'read',
     input: () => ({ queue: 'default', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
     required: ['from', 'to'],
   },
   'jobs.events': {
-    access: 'read',
     input: async (world) => ({ id: await world.job('failed'), afterVersion: 0, limit: 10 }),
     required: ['id'],
   },
   'jobs.requeue': {
-    access: 'act',
     input: async (world) => ({ ids: [await world.job('failed')] }),
     also: byFilter,
     required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText'],
   },
   'jobs.cancel': {
-    access: 'act',
     input: async (world) => ({ ids: [await world.job('pending')] }),
     also: byFilter,
     required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText'],
   },
   'jobs.delete': {
-    access: 'act',
     input: async (world) => ({ ids: [await world.job('failed')] }),
     also: byFilter,
     required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText'],
   },
   'jobs.watch': {
-    access: 'own',
     input: async (world) => ({ id: await world.job('completed'), lastEventId: null }),
     required: ['id'],
   },
   'jobs.wait': {
-    access: 'own',
     input: async (world) => ({ id: await world.job('completed'), timeoutMs: 0 }),
     required: ['id'],
   },
-  'operations.preview': { access: 'read', input: failedJobs, required: ['action', 'filter'] },
+  'operations.preview': { input: failedJobs, required: ['action', 'filter'] },
   'operations.run': {
-    access: 'act',
     // Spread so far that its end does not come into the audit behind it.
     input: async (world) => ({
       ...(await failedJobs(world)),
@@ -179,19 +167,17 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
     free: ['fingerprint', 'idPrefix', 'idempotencyKey'],
   },
-  'operations.get': { access: 'read', input: aBulkOperation, required: ['id'] },
-  'operations.list': { access: 'read', input: () => ({ status: 'running', limit: 10 }) },
-  'operations.stop': { access: 'act', input: aBulkOperation, required: ['id'] },
+  'operations.get': { input: aBulkOperation, required: ['id'] },
+  'operations.list': { input: () => ({ status: 'running', limit: 10 }) },
+  'operations.stop': { input: aBulkOperation, required: ['id'] },
   'operations.watch': {
-    access: 'read',
     input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null }),
     required: ['id'],
   },
-  'queues.list': { access: 'read', input: none },
-  'queues.pause': { access: 'act', input: () => ({ queue: 'idle' }), required: ['queue'] },
-  'queues.resume': { access: 'act', input: () => ({ queue: 'idle' }), required: ['queue'] },
+  'queues.list': { input: none },
+  'queues.pause': { input: () => ({ queue: 'idle' }), required: ['queue'] },
+  'queues.resume': { input: () => ({ queue: 'idle' }), required: ['queue'] },
   'queues.limit': {
-    access: 'act',
     input: () => ({ queue: 'idle', limit: { maxRunning: 5, rate: { count: 10, intervalMs: 1_000 } } }),
     also: () => [
       { concurrencyKey: 'k', limit: { maxRunning: 5 } },
@@ -201,15 +187,13 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     free: ['concurrencyKey'],
   },
   'queues.configure': {
-    access: 'act',
     input: () => ({ queue: 'idle', ageingMs: 1_000 }),
     required: ['queue', 'ageingMs'],
   },
-  'workers.list': { access: 'read', input: none },
-  'topics.list': { access: 'read', input: none },
-  'schedules.list': { access: 'read', input: none },
+  'workers.list': { input: none },
+  'topics.list': { input: none },
+  'schedules.list': { input: none },
   'schedules.save': {
-    access: 'act',
     input: () => ({
       ...JOB,
       name: 'nightly',
@@ -220,13 +204,12 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     }),
     required: ['name', 'cron', 'topic'],
   },
-  'schedules.remove': { access: 'act', input: named, required: ['name'] },
-  'schedules.pause': { access: 'act', input: named, required: ['name'] },
-  'schedules.resume': { access: 'act', input: named, required: ['name'] },
-  'schedules.runNow': { access: 'act', input: named, required: ['name'] },
-  'tokens.list': { access: 'admin', input: () => ({ kind: 'token', ended: false }) },
+  'schedules.remove': { input: named, required: ['name'] },
+  'schedules.pause': { input: named, required: ['name'] },
+  'schedules.resume': { input: named, required: ['name'] },
+  'schedules.runNow': { input: named, required: ['name'] },
+  'tokens.list': { input: () => ({ kind: 'token', ended: false }) },
   'tokens.create': {
-    access: 'admin',
     input: () => ({
       name: 'a service',
       role: 'producer',
@@ -238,20 +221,17 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     free: ['name'],
   },
   'tokens.revoke': {
-    access: 'admin',
     input: async (world) => ({ id: (await world.newToken('viewer')).id }),
     required: ['id'],
   },
-  'tokens.me': { access: 'anyone', input: none },
+  'tokens.me': { input: none },
   'audit.list': {
-    access: 'act',
     input: () => ({
       ...{ actorId: 'a', actorKind: 'device', action: 'jobs.*', from: DAY_AGO, to: new Date(), limit: 10 },
     }),
   },
-  'devices.list': { access: 'act', input: none },
+  'devices.list': { input: none },
   'devices.rename': {
-    access: 'act',
     input: async (world) => ({ id: await world.device(), name: 'phone' }),
     required: ['id', 'name'],
     free: ['name'],
@@ -262,74 +242,63 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     required: ['id'],
   },
   'devices.registerPush': {
-    access: 'read',
     input: () => ({ pushToken: null }),
     also: () => [{ pushToken: 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]' }],
     required: ['pushToken'],
   },
-  'devices.testPush': { access: 'read', input: () => ({}), needsNothing: true },
-  'alerts.list': { access: 'read', input: () => ({ state: 'open', queue: 'default', limit: 10 }) },
-  'alerts.get': { access: 'read', input: anAlert, required: ['id'] },
-  'alerts.ack': { access: 'act', input: anAlert, required: ['id'] },
-  'alerts.unack': { access: 'act', input: anAlert, required: ['id'] },
+  'devices.testPush': { input: () => ({}), needsNothing: true },
+  'alerts.list': { input: () => ({ state: 'open', queue: 'default', limit: 10 }) },
+  'alerts.get': { input: anAlert, required: ['id'] },
+  'alerts.ack': { input: anAlert, required: ['id'] },
+  'alerts.unack': { input: anAlert, required: ['id'] },
   'alerts.snooze': {
-    access: 'act',
     input: async (world) => ({ ...(await anAlert(world)), until: new Date(Date.now() + 3_600_000) }),
     required: ['id', 'until'],
   },
-  'alerts.unsnooze': { access: 'act', input: anAlert, required: ['id'] },
-  'alerts.watch': { access: 'read', input: () => ({ lastEventId: null }) },
-  'alerts.rules': { access: 'read', input: none },
+  'alerts.unsnooze': { input: anAlert, required: ['id'] },
+  'alerts.watch': { input: () => ({ lastEventId: null }) },
+  'alerts.rules': { input: none },
   'alerts.createRule': {
-    access: 'admin',
     input: () => ({ ...RULE, kind: 'oldest_waiting', queue: 'default' }),
     required: ['name', 'kind', 'threshold'],
     free: ['name'],
   },
   'alerts.updateRule': {
-    access: 'admin',
     input: async (world) => ({ ...(await aRule(world)), ...RULE }),
     required: ['id'],
     free: ['name'],
   },
-  'alerts.deleteRule': { access: 'admin', input: aRule, required: ['id'] },
-  'channels.list': { access: 'read', input: none },
+  'alerts.deleteRule': { input: aRule, required: ['id'] },
+  'channels.list': { input: none },
   'channels.create': {
-    access: 'admin',
     input: () => ({ kind: 'webhook', name: 'pager', url: 'https://1.1.1.1/hook' }),
     required: ['kind', 'name', 'url'],
     free: ['name'],
   },
   'channels.update': {
-    access: 'admin',
     input: async (world) => ({ id: await world.channel(), name: 'pager', enabled: true }),
     required: ['id'],
     free: ['name'],
   },
   'channels.delete': {
-    access: 'admin',
     input: async (world) => ({ id: await world.channel() }),
     required: ['id'],
   },
   'channels.test': {
-    access: 'act',
     input: async (world) => ({ id: await world.channel() }),
     required: ['id'],
   },
   'pairings.create': {
-    access: 'act',
     input: () => ({ role: 'viewer', validSeconds: 60 }),
     needsNothing: true,
   },
   'pairings.exchange': {
-    access: 'anyone',
     input: async (world) => ({ code: await world.pairingCode(), name: 'phone' }),
     required: ['code', 'name'],
     free: ['name'],
   },
-  'settings.get': { access: 'admin', input: none },
+  'settings.get': { input: none },
   'settings.set': {
-    access: 'admin',
     input: () => ({ payloadValidation: 'reject', allowedTopics: null }),
     also: () => [
       { httpEnabled: true, enqueueRule: 'producer', manageRule: 'viewer', allowedTopics: ['mail'] },
@@ -337,8 +306,8 @@ export const PROCEDURE_CALLS: Readonly<Record<string, ProcedureCall>> = {
     ],
     free: ['maskedKeys.0'],
   },
-  'health.get': { access: 'read', input: none },
-  'health.watch': { access: 'read', input: () => ({ lastEventId: null }) },
+  'health.get': { input: none },
+  'health.watch': { input: () => ({ lastEventId: null }) },
 }
 
 const pathOf = (path: string, state: Parameters<World['job']>[0]) => async (world: World) =>
@@ -347,19 +316,16 @@ const pathOf = (path: string, state: Parameters<World['job']>[0]) => async (worl
 /** How each route is called. */
 export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'POST /api/jobs/enqueue': {
-    access: 'enqueue',
     body: () => ({ ...JOB, queue: 'default', priority: 1, run_at: '2026-01-08T12:00:00Z', maxRetries: 5 }),
     required: ['topic'],
     status: 201,
   },
   'POST /api/jobs/enqueue/batch': {
-    access: 'enqueue',
     body: () => ({ jobs: [{ ...JOB, queue: 'default' }], atomic: true }),
     required: ['jobs'],
     status: 201,
   },
   'GET /api/jobs': {
-    access: 'read',
     query: {
       ...{ topic: 'mail', status: 'failed', queue: 'default', fingerprint: 'f00d', id_prefix: '019' },
       ...{
@@ -372,35 +338,44 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     },
     status: 200,
   },
-  'GET /api/jobs/stats': { access: 'read', query: { queue: 'default', topic: 'mail' }, status: 200 },
-  'GET /api/jobs/:id': { access: 'own', path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
-  'DELETE /api/jobs/:id': { access: 'act', path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
+  'GET /api/jobs/stats': { query: { queue: 'default', topic: 'mail' }, status: 200 },
+  'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
+  'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
-    access: 'act',
     path: pathOf('/api/jobs/:id/requeue', 'failed'),
     status: 200,
   },
   'POST /api/jobs/:id/cancel': {
-    access: 'act',
     path: pathOf('/api/jobs/:id/cancel', 'pending'),
     status: 200,
   },
   'POST /api/commands/jobs': {
-    access: 'enqueue',
     body: () => ({ app: 'app', command: 'embed', input: { chunk: 1 } }),
     required: ['app', 'command'],
     status: 202,
   },
   'GET /api/commands/jobs/:id': {
-    access: 'own',
     path: pathOf('/api/commands/jobs/:id', 'completed'),
     status: 200,
   },
-  'GET /api/alerts': { access: 'read', query: { state: 'open', queue: 'mail', limit: '10' }, status: 200 },
+  'GET /api/alerts': { query: { state: 'open', queue: 'mail', limit: '10' }, status: 200 },
   'POST /api/alerts/:id/ack': {
-    access: 'act',
     path: async (world) => `/api/alerts/${await world.alert()}/ack`,
     status: 200,
   },
-  'GET /api/commands/registry/debug': { access: 'read', status: 200 },
+  'GET /api/commands/registry/debug': { status: 200 },
+}
+
+export function callOf(name: ProcedurePath): ProcedureCall {
+  return rowOf(PROCEDURE_CALLS, name)
+}
+
+export function routeCallOf({ method, path }: Pick<Route, 'method' | 'path'>): RouteCall {
+  return rowOf(ROUTE_CALLS, `${method} ${path}`)
+}
+
+function rowOf<Row>(rows: Readonly<Record<string, Row>>, name: string): Row {
+  const row = rows[name]
+  if (row === undefined) throw new Error(`${name} has no row in apps/api/test/calls.ts`)
+  return row
 }

@@ -3,7 +3,7 @@ import { encodeDates } from '@oncue/core/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROUTES } from '../src/http/rest/routes.ts'
 import { fieldsOf, replaced, TRICKS } from './bad-input-cases.ts'
-import { PROCEDURE_CALLS, ROUTE_CALLS } from './calls.ts'
+import { callOf, routeCallOf } from './calls.ts'
 import { DIALECTS } from './harness.ts'
 import { PEOPLE, type Person, PROCEDURES, World } from './test-server.ts'
 
@@ -133,7 +133,7 @@ class Fuzzer {
 
   async procedure(): Promise<Sent> {
     const names = Array.from({ length: this.chance(0.1) ? 1 + this.below(3) : 1 }, () => this.one(CALLABLE))
-    const inputs = await Promise.all(names.map(async ({ name }) => PROCEDURE_CALLS[name]?.input(this.#world)))
+    const inputs = await Promise.all(names.map(async ({ name }) => callOf(name).input(this.#world)))
     const wrapped = inputs.map((input) => {
       const given = this.changed(input)
       const { json, meta } = encodeDates(given)
@@ -157,16 +157,16 @@ class Fuzzer {
 
   async route(): Promise<Sent> {
     const { method, path } = this.one(ROUTES)
-    const call = ROUTE_CALLS[`${method} ${path}`]
+    const call = routeCallOf({ method, path })
     const at = this.chance(0.8)
-      ? ((await call?.path?.(this.#world)) ?? path)
+      ? ((await call.path?.(this.#world)) ?? path)
       : path.replace(':id', encodeURIComponent(this.one(PATHS).slice(0, 300)))
     const query = Object.fromEntries(
-      Object.entries(call?.query ?? {})
+      Object.entries(call.query ?? {})
         .filter(() => this.chance(0.5))
         .map(([name, value]) => [name, this.chance(0.7) ? value : String(this.value())]),
     )
-    const text = this.torn(JSON.stringify(this.changed(await call?.body?.(this.#world)) ?? null))
+    const text = this.torn(JSON.stringify(this.changed(await call.body?.(this.#world)) ?? null))
     const url = Object.keys(query).length > 0 ? `${at}?${new URLSearchParams(query)}` : at
     return this.sent(this.chance(0.95) ? method : this.one(METHODS), url, {}, text)
   }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LiveSettings } from '../src/auth/settings.ts'
 import { ROUTES } from '../src/http/rest/routes.ts'
 import { WRONG_FIELD } from './bad-input-cases.ts'
-import { PROCEDURE_CALLS, ROUTE_CALLS } from './calls.ts'
+import { callOf, PROCEDURE_CALLS, ROUTE_CALLS, routeCallOf } from './calls.ts'
 import { DIALECTS } from './harness.ts'
 import { type Answer, OPEN, PEOPLE, type Person, PROCEDURES, World } from './test-server.ts'
 
@@ -50,10 +50,9 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
     return false
   }
 
-  describe.each(PROCEDURES)('$name', ({ name, type }) => {
-    const { access, input } = PROCEDURE_CALLS[name] ?? { access: 'anyone', input: () => undefined }
-
+  describe.each(PROCEDURES)('$name', ({ name, type, access: declared }) => {
     test.each(EVERYBODY)(`by %s`, async (person) => {
+      const { access = declared, input } = callOf(name)
       const before = await audited()
       const answer = await world.call(name, await input(world), { as: person })
       const isDone = await expectOutcome(answer, person, access, 200)
@@ -68,15 +67,13 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
   })
 
   describe.each(ROUTES)('$method $path', ({ method, path, procedure }) => {
-    const call = ROUTE_CALLS[`${method} ${path}`]
-
     test.each(EVERYBODY)(`by %s`, async (person) => {
-      if (!call) return expect.unreachable()
+      const call = routeCallOf({ method, path })
       const before = await audited()
       const query = call.query ? `?${new URLSearchParams(call.query)}` : ''
       const at = (await call.path?.(world)) ?? path
       const answer = await world.send(method, at + query, { as: person, body: await call.body?.(world) })
-      const isDone = await expectOutcome(answer, person, call.access, call.status)
+      const isDone = await expectOutcome(answer, person, procedure.access, call.status)
       const after = await audited()
       expect(after?.id === before?.id).toBe(!isDone || method === 'GET')
       if (isDone && method !== 'GET') expect(after).toMatchObject({ action: procedure.path })
@@ -137,14 +134,14 @@ describe('every role by every rule', { timeout: 240_000 }, () => {
     return WRONG_FIELD.some((wrong) => wrong === code) ? LET_IN : code
   }
   const CALLS = [
-    ...PROCEDURES.filter(({ name }) => !OPEN.includes(name)).map(({ name }) => ({
+    ...PROCEDURES.filter(({ name }) => !OPEN.includes(name)).map(({ name, access }) => ({
       name,
-      access: PROCEDURE_CALLS[name]?.access ?? 'anyone',
+      access,
       call: (as: Person) => world.call(name, WRONG, { as }),
     })),
-    ...ROUTES.map(({ method, path }) => ({
+    ...ROUTES.map(({ method, path, procedure }) => ({
       name: `${method} ${path}`,
-      access: ROUTE_CALLS[`${method} ${path}`]?.access ?? 'anyone',
+      access: procedure.access,
       call: (as: Person) => send(method, path, as),
     })),
   ]

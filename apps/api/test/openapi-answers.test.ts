@@ -1,7 +1,7 @@
 import { newJobId } from '@oncue/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROUTES } from '../src/http/rest/routes.ts'
-import { ROUTE_CALLS } from './calls.ts'
+import { routeCallOf } from './calls.ts'
 import { type Answer, type Sending, World } from './test-server.ts'
 
 /** `World.send` compares every answer with the document; this is what makes each route give many of them. */
@@ -22,11 +22,10 @@ describe('answers of REST are as the document says', () => {
   ]
 
   describe.each(ROUTES)('$method $path', ({ method, path }) => {
-    const call = ROUTE_CALLS[`${method} ${path}`]
-
     test('whoever asks, and whatever is sent', async () => {
-      const at = (await call?.path?.(world)) ?? path
-      const body = await call?.body?.(world)
+      const call = routeCallOf({ method, path })
+      const at = (await call.path?.(world)) ?? path
+      const body = await call.body?.(world)
       const seen = new Set<number>()
       const send = async (to: string, sending: Sending) =>
         seen.add((await world.send(method, to, sending)).status)

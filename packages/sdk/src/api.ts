@@ -1,7 +1,6 @@
 import type { AppRouter } from '@oncue/api'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 
-type Procedures = AppRouter['_def']['record']
 type RouterOutputs = inferRouterOutputs<AppRouter>
 
 // What is published has these two written out (scripts/declare.ts): nobody needs the types of the server.
@@ -22,80 +21,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** How each procedure is called. The compiler knows when one is missing here, or is called the wrong way. */
-export const PROCEDURES = {
-  jobs: {
-    enqueue: 'mutation',
-    enqueueMany: 'mutation',
-    get: 'query',
-    list: 'query',
-    stats: 'query',
-    failures: 'query',
-    series: 'query',
-    gauges: 'query',
-    events: 'query',
-    requeue: 'mutation',
-    cancel: 'mutation',
-    delete: 'mutation',
-    watch: 'subscription',
-    wait: 'query',
-  },
-  queues: {
-    list: 'query',
-    pause: 'mutation',
-    resume: 'mutation',
-    limit: 'mutation',
-    configure: 'mutation',
-  },
-  operations: {
-    preview: 'query',
-    run: 'mutation',
-    get: 'query',
-    list: 'query',
-    stop: 'mutation',
-    watch: 'subscription',
-  },
-  workers: { list: 'query' },
-  topics: { list: 'query' },
-  schedules: {
-    list: 'query',
-    save: 'mutation',
-    remove: 'mutation',
-    pause: 'mutation',
-    resume: 'mutation',
-    runNow: 'mutation',
-  },
-  tokens: { list: 'query', create: 'mutation', revoke: 'mutation', me: 'query' },
-  devices: {
-    list: 'query',
-    rename: 'mutation',
-    revoke: 'mutation',
-    registerPush: 'mutation',
-    testPush: 'mutation',
-  },
-  pairings: { create: 'mutation', exchange: 'mutation' },
-  alerts: {
-    list: 'query',
-    get: 'query',
-    ack: 'mutation',
-    unack: 'mutation',
-    snooze: 'mutation',
-    unsnooze: 'mutation',
-    watch: 'subscription',
-    rules: 'query',
-    createRule: 'mutation',
-    updateRule: 'mutation',
-    deleteRule: 'mutation',
-  },
-  channels: { list: 'query', create: 'mutation', update: 'mutation', delete: 'mutation', test: 'mutation' },
-  audit: { list: 'query' },
-  settings: { get: 'query', set: 'mutation' },
-  health: { get: 'query', watch: 'subscription' },
-} as const satisfies {
-  [N in keyof Procedures]: { [V in keyof Procedures[N]]: KindOf<Procedures[N][V]> }
-}
+/** How each procedure is called. The list in `procedures.ts` is generated, and has to fit. */
+export type Procedures = KindOf<AppRouter['_def']['record']>
 
-type KindOf<Procedure> = Procedure extends { _def: { type: infer Kind } } ? Kind : never
+type KindOf<Part> = Part extends { _def: { type: infer Kind } }
+  ? Kind
+  : { readonly [Name in keyof Part]: KindOf<Part[Name]> }
 
 export type Noun = keyof Inputs & keyof Outputs
 export type VerbOf<N extends Noun> = keyof Inputs[N] & keyof Outputs[N]

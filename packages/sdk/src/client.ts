@@ -1,6 +1,7 @@
 import { type JobDefinitions, OncueError } from '@oncue/core'
-import { type Calls, PROCEDURES } from './api.ts'
+import type { Calls } from './api.ts'
 import { createJobs, type JobsClient } from './jobs.ts'
+import { PROCEDURES } from './procedures.ts'
 import { createSession, type Session } from './session.ts'
 import { HttpTransport, type Transport } from './transport.ts'
 
