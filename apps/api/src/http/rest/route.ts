@@ -10,7 +10,7 @@ export interface ResponseTools {
   glance(id: JobId): Promise<JobGlance | undefined>
 }
 
-export interface RestResponse {
+interface RestResponse {
   readonly status: number
   /** JSON of this shape; none: a response without a body. */
   readonly body?: unknown
