@@ -22,7 +22,7 @@ test('it names every route of the table and the session, and each has a name of 
   ).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => ({ path, method, operationId })),
   )
-  const inTable = ROUTES.map(({ method, path }) => `${method} ${path.replace(':id', '{id}')}`)
+  const inTable = ROUTES.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
   inTable.push('POST /api/session', 'DELETE /api/session', 'POST /api/session/pair')
   expect(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort()).toEqual(
     inTable.sort(),

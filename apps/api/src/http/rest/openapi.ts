@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, jobIdSchema } from '@oncue/core'
+import { ERRORS, type ErrorCode } from '@oncue/core'
 import { errorResponseSchema, exchangePairingRequestSchema, signInRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Access } from '../../procedures/procedure.ts'
@@ -134,12 +134,12 @@ function signIn(operationId: string, summary: string, body: z.ZodType, errors: r
   }
 }
 
-const pathParameters = ({ path }: Route): Json[] =>
-  [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+const pathParameters = ({ params }: Route): Json[] =>
+  Object.entries(params).map(([name, field]) => ({
     name,
     in: 'path',
     required: true,
-    schema: toJsonSchema(jobIdSchema, 'input'),
+    schema: toJsonSchema(field, 'input'),
   }))
 
 const queryParameters = ({ query }: Route): Json[] =>

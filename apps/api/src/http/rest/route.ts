@@ -24,8 +24,9 @@ export interface RestRoute<Input extends z.ZodType = z.ZodType, Output extends z
   readonly at: `${Method} /${string}`
   /** Its line in the OpenAPI document. */
   readonly summary: string
-  /** The path's and the query's fields; for a POST, those of the path alone. */
+  /** Fields of the path. */
   readonly params?: Readonly<Record<string, z.ZodType>>
+  /** Fields of the query, where there is no body. */
   readonly query?: Readonly<Record<string, z.ZodType>>
   /** How the fields are called and put together in the procedure's input. Default: as they are. */
   readonly toInput?: (fields: Record<string, unknown>) => unknown

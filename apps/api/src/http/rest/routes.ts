@@ -4,7 +4,8 @@ import { SUBJECTS } from '../../procedures/table.ts'
 import type { Method, RestRoute } from './route.ts'
 
 /** A route that a procedure declares, with what follows from its declaration. */
-export interface Route extends Required<Pick<RestRoute, 'summary' | 'query' | 'responses' | 'errors'>> {
+export interface Route
+  extends Required<Pick<RestRoute, 'summary' | 'params' | 'query' | 'responses' | 'errors'>> {
   readonly method: Method
   /** As fastify writes it: `/api/jobs/:id`. */
   readonly path: string
@@ -42,6 +43,7 @@ function toRoute(procedure: Named<Query | Mutation>, declared: RestRoute): Route
     method,
     path,
     procedure,
+    params,
     query,
     body,
     input: body ?? inputOf(fields, toInput, procedure.input),
