@@ -19,7 +19,7 @@ import { assertMayFilterBy, maskerOf, maskFilter } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { assertMayAct } from './own-queue.ts'
 import { mutation, query, subscription } from './procedure.ts'
-import { search } from './search.ts'
+import { search } from './search-budget.ts'
 
 export const operations = {
   preview: query({

@@ -17,11 +17,11 @@ import type { Stored } from '../enqueue/enqueuer.ts'
 import { toPublicError } from '../errors.ts'
 import { BATCH_BODY, JOB_BODY } from '../http/body.ts'
 import { commandSchema, submittedSchema } from '../http/rest/commands.ts'
-import { ticketOf } from '../http/rest/one-job.ts'
 import {
   restBatchReportSchema,
   restBatchSchema,
   restEnqueuedSchema,
+  ticketOf,
   toBatchReport,
 } from '../http/rest/shapes.ts'
 import { unmaskedChecker } from '../masking/masker.ts'

@@ -31,13 +31,14 @@ import type { AssertStill } from '../auth/validity.ts'
 import type { ApiContext } from '../context.ts'
 import { pointsOf } from '../health/gauge-samples.ts'
 import { commandStatusOf, commandStatusSchema } from '../http/rest/commands.ts'
-import { refuseUndone, ticketOf } from '../http/rest/one-job.ts'
 import type { RestRoute } from '../http/rest/route.ts'
 import {
   listQuery,
+  refuseUndone,
   restJobPageSchema,
   restJobSchema,
   restTicketSchema,
+  ticketOf,
   toListInput,
   toRestDetails,
 } from '../http/rest/shapes.ts'
@@ -50,7 +51,7 @@ import { auditJobs } from './audit-jobs.ts'
 import { enqueue, enqueueMany } from './enqueue.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
 import { authorize, callerOf, mutation, query, subscription } from './procedure.ts'
-import { search } from './search.ts'
+import { search } from './search-budget.ts'
 
 const byId = { id: jobIdSchema }
 const asIds = ({ id }: Record<string, unknown>) => ({ ids: [id] })

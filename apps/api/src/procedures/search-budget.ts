@@ -1,4 +1,6 @@
 import { OncueError } from '@oncue/core'
+import type { ApiContext } from '../context.ts'
+import { callerOf } from './procedure.ts'
 
 const WINDOW_MS = 60_000
 /** Of callers that are remembered: who calls from more makes them be forgotten, not the memory full. */
@@ -66,4 +68,9 @@ export class SearchBudget {
       else this.#open.delete(caller)
     }
   }
+}
+
+/** A read that looks at job after job, within the caller's budget. */
+export function search<Output>(ctx: ApiContext, read: () => Promise<Output>): Promise<Output> {
+  return ctx.searches.spend(callerOf(ctx), read, ctx.request.isGone)
 }

@@ -1,3 +1,4 @@
+import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
 import { toInputError } from '@oncue/core/internal'
 import {
   alertSchema,
@@ -16,7 +17,9 @@ import {
   signedInSchema,
   toRest,
 } from '@oncue/core/wire'
+import type { ActionReport } from '@oncue/db'
 import { z } from 'zod'
+import type { ResponseTools } from './route.ts'
 
 /** Its dates become texts when it is written as JSON. */
 const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
@@ -26,6 +29,14 @@ const { id, topic, status, runAt, created } = jobSchema.shape
 export const restTicketSchema = z
   .object({ id, topic, status, run_at: runAt, created })
   .describe('a job in short')
+
+/** A job in short, as it is now. */
+export async function ticketOf(id: JobId | undefined, glance: ResponseTools['glance']) {
+  const job = id === undefined ? undefined : await glance(id)
+  if (!id || !job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
+  const { topic, status, runAt, created } = job
+  return { id, topic, status, run_at: runAt, created }
+}
 
 export const restEnqueuedSchema = restTicketSchema.extend({
   is_new: z.boolean().describe('false: a job with the same key was there already, and this is it'),
@@ -50,6 +61,28 @@ export function toRestDetails({
   ...job
 }: z.output<typeof getJobResponseSchema>): Record<string, unknown> {
   return { ...toRest(job), events: events.map(toRest) }
+}
+
+/** An action on one job that did nothing is an error: the caller named it, and wants to know why. */
+export function refuseUndone(done: string, allowed: string) {
+  return async (report: ActionReport, { params, glance }: ResponseTools): Promise<void> => {
+    if (report.done > 0) return
+    const { id = '' } = params
+    const [reason = 'JOB_NOT_FOUND'] = Object.keys(report.skipped)
+    const status = (await glance(id))?.status
+    if (reason === 'JOB_NOT_FOUND' || !status) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
+    const message = `Job ${id} is ${status} and was not ${done}: ${REASONS[reason]?.why ?? allowed}`
+    throw new OncueError(REASONS[reason]?.code ?? 'INVALID_STATE', message, { details: { status, reason } })
+  }
+}
+
+/** What else can keep an action from being done; the rest is the status. */
+const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why: string } | undefined>> = {
+  UNIQUE_KEY_LIVE: { code: 'UNIQUE_KEY_LIVE', why: 'another job holds its unique key' },
+  FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may take away Oncue's own jobs" },
+  HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
+  CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
+  BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
 }
 
 /** Items are checked one by one, so that one that is wrong does not take the others with it. */
