@@ -55,7 +55,7 @@ export async function serveTrpc(app: FastifyInstance, { log }: Services): Promis
     const known = answerError(log, error, request as FastifyRequest, reply)
     return reply.send(toErrorBody(known, request.params.path))
   })
-  // The adapter reads the text, and so do we: what is in it is no business of fastify's.
+  // The adapter takes the text, and so do we: fastify must not parse it.
   readBodies(app, (_, text, done) => done(null, text))
   app.decorateRequest('calls')
 

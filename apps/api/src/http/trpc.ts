@@ -130,8 +130,8 @@ async function* messages<Message>(source: AsyncIterable<{ id: string; message: M
 }
 
 /**
- * tRPC asks for the next message before the last one is sent, and looks at the answer afterwards, if at all. A
- * stream that ends badly in between would be a rejection that nobody handles, and would end the process.
+ * tRPC asks for the next message before the last one is sent, and awaits it afterwards, if at all. A stream
+ * that fails in between would be an unhandled rejection, and would end the process.
  */
 function handled<Message>(source: AsyncGenerator<Message, void>): AsyncIterable<Message, void> {
   const iterator: AsyncIterator<Message, void> = {

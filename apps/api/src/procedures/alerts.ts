@@ -60,7 +60,7 @@ export const alerts = {
     rest: [
       {
         at: 'POST /api/alerts/:id/ack',
-        summary: 'Say that you know: nobody is told again until it is resolved',
+        summary: 'Acknowledge an alert: no more notifications until it is resolved',
         params: { id: jobIdSchema },
         responses: { 200: restAlertSchema },
         errors: ['ALERT_NOT_FOUND', 'INVALID_STATE'],
@@ -93,7 +93,7 @@ export const alerts = {
     audit: (target) => ({ target, count: 1 }),
   }),
 
-  /** Each message is all that is open, so whoever comes back starts with the next one. */
+  /** Each message has all open alerts, so a client that reconnects starts with the next one. */
   watch: subscription({
     access: 'read',
     input: resumeRequestSchema,

@@ -5,7 +5,7 @@ import { query } from './procedure.ts'
 
 export const audit = {
   list: query({
-    // Who is on call must see what the others did; addresses and names of colleagues are no secret among them.
+    // A person on call must see what colleagues did; their names and addresses are no secret among them.
     access: 'act',
     input: auditRequestSchema.default({ limit: 50 }),
     output: auditPageSchema,
@@ -20,7 +20,7 @@ export const audit = {
   }),
 }
 
-/** A filter that was acted by may name what others are not to see. */
+/** The filter of an action may name values that are masked for the caller. */
 function maskTarget(mask: Mask, given: unknown): unknown {
   const { target } = mask({ target: given }, ['target']).value
   if (typeof target !== 'object' || target === null || !('filter' in target)) return target

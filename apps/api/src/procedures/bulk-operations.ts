@@ -49,7 +49,7 @@ export const operations = {
       const actor = { id: actorId, name: actorOf(ctx), kind }
       const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor }
       const toWire = await presenter(ctx)
-      // What it did already is no longer there to be counted.
+      // Jobs that it has already changed no longer match the filter.
       const begun = await operations.begun(request)
       if (begun) return { ...toWire(begun), isNew: false }
       const counted = await search(ctx, () =>
@@ -60,7 +60,7 @@ export const operations = {
       const operation = await operations.create({ ...request, ...counted }, id)
       return { ...toWire(operation), isNew: operation.id === id }
     },
-    // The same key again began nothing.
+    // A repeated key started nothing new.
     audit: ({ action, filter, asOf, spreadSeconds }, { id, total }, _, { isNew }) =>
       isNew ? { target: { id, action, filter, asOf, spreadSeconds }, count: total } : null,
     afterwards: ({ bulk }, { id }) => bulk.begin(id),
@@ -114,7 +114,7 @@ export const operations = {
   }),
 }
 
-/** As it is told to who asks: a filter may name values that are masked for them. */
+/** As the caller may see it: a filter may name values that are masked for the caller. */
 async function presenter(ctx: ApiContext) {
   const mask = await maskerOf(ctx)
   return ({ spreadMs, actor: { id, name }, ...operation }: OperationRow) => {
@@ -138,7 +138,7 @@ async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, 
       'INVALID_INPUT',
       `input.filter.status: no job that is ${status} can be ${DONE[action]}`,
     )
-  // What fails from now on would be touched too.
+  // A later time would include jobs that fail from now on.
   if (asOf > now)
     throw new OncueError('INVALID_INPUT', `input.asOf: lies in the future, got ${asOf.toISOString()}`)
 }

@@ -81,7 +81,7 @@ function show({ tokenId, address, secret: _, ...channel }: ChannelRow): Channel 
   return { ...channel, address: beginningOf(channel.kind, address), deviceId: tokenId }
 }
 
-/** Whoever knows the whole of it can send what they like: many services have their key in the path. */
+/** The whole address is a secret: many services have their key in the path. */
 function beginningOf(kind: Channel['kind'], address: string): string {
   return kind === 'push' ? `${address.slice(0, address.indexOf('[') + 5)}…` : `${new URL(address).origin}/…`
 }

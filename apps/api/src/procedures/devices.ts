@@ -39,14 +39,14 @@ export const devices = {
     audit: (target) => ({ target, count: 1 }),
   }),
 
-  /** Whoever may act, and each device for itself: signing out is nobody's privilege. */
+  /** Callers who may act revoke any device, and each device itself: signing out takes no role. */
   revoke: mutation({
     access: 'anyone',
     input: idRequestSchema,
     output: z.null(),
     async run(ctx, { id }) {
       const { principal } = ctx
-      // A JWT may say anything of whom it is about.
+      // The subject of a JWT may be any text.
       const isItself = principal.tokenId !== null && principal.id === id
       if (!isItself) await authorize(ctx, 'act')
       await assertMayChange(ctx, id)
@@ -57,7 +57,7 @@ export const devices = {
     audit: (target) => ({ target, count: 1 }),
   }),
 
-  /** A device for itself: where it is sent notifications from now on. */
+  /** A device sets its own push token. */
   registerPush: mutation({
     access: 'read',
     input: registerPushRequestSchema,
@@ -90,7 +90,7 @@ export const devices = {
   }),
 }
 
-/** A phone that was lost is shut out by whoever notices, unless it may do more than they do. */
+/** Any caller may shut out a lost phone, unless the phone has a higher role. */
 async function assertMayChange({ control, principal }: ApiContext, id: string): Promise<void> {
   const device = await control.tokens.get(id)
   if (device?.kind !== 'device') throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
@@ -118,7 +118,7 @@ export async function toDevices(
   })
 }
 
-/** Also in a session that was made from it. */
+/** The id of the calling device, also in a session that was made from it. */
 async function deviceOf({ tokens }: Control, { id, tokenId }: Principal): Promise<string | null> {
   const token = tokenId === null ? null : await tokens.get(id)
   return token?.kind === 'device' ? id : null

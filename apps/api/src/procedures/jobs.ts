@@ -138,7 +138,7 @@ export const jobs = {
       },
       {
         at: 'GET /api/commands/jobs/:id',
-        summary: 'How far a command is',
+        summary: 'Read the status of a command',
         params: byId,
         responses: { 200: commandStatusSchema },
         errors: ['JOB_NOT_FOUND'],
@@ -195,7 +195,7 @@ export const jobs = {
   }),
   requeue: action('requeue', {
     at: 'POST /api/jobs/:id/requeue',
-    summary: 'Put a finished job back: its attempts start anew',
+    summary: 'Requeue a finished job: its attempts start again',
     params: byId,
     toInput: asIds,
     responses: { 200: restTicketSchema },
@@ -205,7 +205,7 @@ export const jobs = {
   }),
   cancel: action('cancel', {
     at: 'POST /api/jobs/:id/cancel',
-    summary: 'End a job that waits, or ask the run of a job to stop',
+    summary: 'Cancel a job: end it if it waits, ask its run to stop if it runs',
     params: byId,
     toInput: asIds,
     responses: { 200: restTicketSchema },
@@ -299,7 +299,7 @@ function action(name: OperationAction, route: RestRoute<typeof jobTargetSchema, 
   })
 }
 
-/** It reads payload after payload. */
+/** Reads payload after payload. */
 function isSearch({ payloadText }: JobFilter): boolean {
   return payloadText !== undefined
 }
@@ -311,8 +311,8 @@ function auditAction(target: JobTarget, done: number, outcome: { failed?: string
 
 /**
  * A caller who may enqueue and not see jobs is shown those that it could have enqueued, if it knows their ids: 48 bits
- * of an id are random, and no answer lists any. To all others a job is as if there were none. Answers how to look again
- * whether such a caller still may; none for a caller who may see jobs.
+ * of an id are random, and no response lists them. All others are told that there is no such job. Returns how to check
+ * again that such a caller still may; undefined for a caller who may see jobs.
  */
 async function assertMaySee(
   ctx: ApiContext,

@@ -14,7 +14,7 @@ export async function queueChecker({ auth, principal }: ApiContext): Promise<(qu
   }
 }
 
-/** From our own queue all alerts are sent: only admins may stop it. To let them be sent again everybody may who acts. */
+/** Alerts are sent from our own queue, so only admins may stop it. Every caller who may act can resume it. */
 export async function assertMayChange(ctx: ApiContext, verb: string, queue: string): Promise<void> {
   if (queue !== INTERNAL_QUEUE) return
   try {
@@ -25,7 +25,7 @@ export async function assertMayChange(ctx: ApiContext, verb: string, queue: stri
   }
 }
 
-/** The same for its jobs. A filter that names neither their queue nor their topic does not reach them. */
+/** The same for its jobs. A filter that names neither their queue nor their topic does not match them. */
 export async function assertMayAct(
   ctx: ApiContext,
   action: OperationAction,

@@ -20,7 +20,7 @@ export const pairings = {
     output: pairingSchema,
     async run(ctx, { role: asked, validSeconds }) {
       const { store, principal, publicUrl, request } = ctx
-      // A rule may let everybody act, but it can be closed again, and a device goes on.
+      // A rule may let everyone act, but the rule can be changed back, and the device would stay.
       if (principal.role === null)
         throw new OncueError('FORBIDDEN', 'Only somebody with a role can make a device')
       const most = deviceRoleSchema.parse(principal.role)
@@ -40,7 +40,7 @@ export const pairings = {
     audit: (_, { id, role }) => ({ target: { id, role }, count: 1 }),
   }),
 
-  /** The code is all that a new device has to show. */
+  /** A new device has no token yet, only the code. */
   exchange: mutation({
     access: 'anyone',
     input: exchangePairingRequestSchema,

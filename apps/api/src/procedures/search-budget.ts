@@ -3,7 +3,7 @@ import type { ApiContext } from '../context.ts'
 import { callerOf } from './procedure.ts'
 
 const WINDOW_MS = 60_000
-/** Of callers that are remembered: who calls from more makes them be forgotten, not the memory full. */
+/** Callers whose counts are kept. More of them reset all counts, so that memory stays bounded. */
 const MAX_KNOWN = 10_000
 /** Searches of a caller that wait for the one that runs. */
 const MAX_WAITING = 5
@@ -29,11 +29,11 @@ export class SearchBudget {
    * RATE_LIMITED once the budget of the caller is spent, until the minute is over, and where too many of its searches
    * wait. One whose caller has left when its turn comes is not begun.
    */
-  async spend<Answer>(
+  async spend<Output>(
     caller: string,
-    read: () => Promise<Answer>,
+    read: () => Promise<Output>,
     isGone: () => boolean = () => false,
-  ): Promise<Answer> {
+  ): Promise<Output> {
     const now = this.#now()
     if (now - this.#began >= WINDOW_MS || this.#spent.size >= MAX_KNOWN) {
       this.#began = now
@@ -51,17 +51,17 @@ export class SearchBudget {
     if (count > MAX_WAITING)
       throw new OncueError('RATE_LIMITED', `More than ${MAX_WAITING} searches wait for one that runs`, {
         details: { retryAfterSeconds: 1 },
-        hint: 'Wait for the answer of a search before the next one.',
+        hint: 'Wait for one search to return before the next.',
       })
     this.#spent.set(caller, spent + 1)
     const begin = () => {
       if (isGone()) throw new OncueError('RATE_LIMITED', 'The caller left before the turn of its search came')
       return read()
     }
-    const answer = last.then(begin, begin)
-    this.#open.set(caller, { last: answer, count: count + 1 })
+    const output = last.then(begin, begin)
+    this.#open.set(caller, { last: output, count: count + 1 })
     try {
-      return await answer
+      return await output
     } finally {
       const now = this.#open.get(caller)
       if (now && now.count > 1) this.#open.set(caller, { ...now, count: now.count - 1 })

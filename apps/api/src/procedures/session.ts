@@ -4,11 +4,11 @@ import { hashSecret, newSecret } from '../auth/secret.ts'
 import { shownName } from './actor.ts'
 import { mutation } from './procedure.ts'
 
-/** Whoever is on call should not have to look for a token at night; a revoked token ends it at once. */
+/** Long, so that a person on call need not look for a token at night; revoking the token ends it at once. */
 const SESSION_MS = 30 * 86_400_000
 
 export const session = {
-  /** A session for whoever asks, who has shown a token. */
+  /** A session for the caller, who has shown a token. */
   create: mutation({
     access: 'anyone',
     input: z.undefined(),

@@ -44,7 +44,7 @@ export function openApiDocument(): Json {
       title: 'Oncue',
       version: '1',
       description:
-        'A job queue. Requests take camelCase and snake_case names, answers are snake_case. ' +
+        'A job queue. Requests take camelCase and snake_case names, responses are snake_case. ' +
         'TypeScript programs use the SDK instead.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -171,7 +171,7 @@ const headerParameters = ({ idempotent }: Route): Json[] =>
           name: 'Idempotency-Key',
           in: 'header',
           description:
-            'A repeated call within a day answers the job of the first. The same as idempotencyKey.',
+            'A repeated call within a day returns the job of the first. The same as idempotencyKey.',
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       ]
@@ -191,7 +191,7 @@ function responsesOf(responses: Route['responses']): Json {
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   201: 'Stored',
   202: 'Accepted',
-  204: 'Done; nothing to tell',
+  204: 'Done, without a body',
   207: 'Some of them were refused',
 }
 
