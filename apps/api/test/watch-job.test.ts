@@ -2,9 +2,9 @@ import { prepareJob } from '@oncue/core'
 import { openStore } from '@oncue/db'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { START } from './position.ts'
-import { StateHub } from './states.ts'
-import { watchJob } from './watch-job.ts'
+import { START } from '../src/live/position.ts'
+import { StateHub } from '../src/live/states.ts'
+import { watchJob } from '../src/live/watch-job.ts'
 
 const WORKER = '01900000-0000-7000-8000-00000000000a'
 

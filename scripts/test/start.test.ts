@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { createEmptyPostgresDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { Launched } from '../launched.ts'
-import { bareEnvironment } from './config.ts'
-import { ROOT } from './root.ts'
+import { bareEnvironment } from '../start/config.ts'
+import { ROOT } from '../start/root.ts'
 
 const SCRIPT = join(ROOT, 'scripts/start.js')
 const TOKEN = /oncue_[\w-]{43}/

@@ -1,22 +1,18 @@
 import { newJobId } from '@oncue/core'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import {
-  createPostgresDatabase,
-  createSqliteDatabase,
-  type TestDatabase,
-} from '../../../test/support/index.ts'
-import { PostgresClient } from '../../postgres/client.ts'
-import { PostgresListener } from '../../postgres/listener.ts'
-import { PostgresNotifier } from '../../postgres/notifier.ts'
-import { postgresSql } from '../../postgres/sql-access.ts'
-import { SqliteWriter } from '../../sqlite/client.ts'
-import { SqliteListener } from '../../sqlite/listener.ts'
-import { sqliteSql } from '../../sqlite/sql-access.ts'
-import type { Sql } from '../sql.ts'
-import type { JobEvent } from './event.ts'
-import type { HubOptions } from './hub.ts'
-import { type EventNews, SqlEventStore } from './store.ts'
+import type { JobEvent } from '../src/portable/events/event.ts'
+import type { HubOptions } from '../src/portable/events/hub.ts'
+import { type EventNews, SqlEventStore } from '../src/portable/events/store.ts'
+import type { Sql } from '../src/portable/sql.ts'
+import { PostgresClient } from '../src/postgres/client.ts'
+import { PostgresListener } from '../src/postgres/listener.ts'
+import { PostgresNotifier } from '../src/postgres/notifier.ts'
+import { postgresSql } from '../src/postgres/sql-access.ts'
+import { SqliteWriter } from '../src/sqlite/client.ts'
+import { SqliteListener } from '../src/sqlite/listener.ts'
+import { sqliteSql } from '../src/sqlite/sql-access.ts'
+import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 type Parts = { readonly sql: Sql; readonly news: EventNews; close(): Promise<void> }
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 it('is printed for people as one line each, whatever a message says', async () => {
   const script = `
-    import { createLogger } from ${JSON.stringify(import.meta.resolve('./log.ts'))}
+    import { createLogger } from ${JSON.stringify(import.meta.resolve('../src/log.ts'))}
     const log = createLogger({ pretty: true })
     log.info({ path: 'a\\nb' }, 'first\\n[12:00:00.000] INFO: forged')
     log.child({ name: 'x\\n[12:00:00.000] INFO: forged' }).info({}, 'second')

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { aJob, claiming } from '../../test/conformance/harness.ts'
-import { createSqliteDatabase, type TestDatabase } from '../../test/support/index.ts'
-import { openStore } from '../open.ts'
-import { SqliteListener } from './listener.ts'
+import { openStore } from '../src/open.ts'
+import { SqliteListener } from '../src/sqlite/listener.ts'
+import { aJob, claiming } from './conformance/harness.ts'
+import { createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
 let database: TestDatabase
 let writer: Database.Database
