@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const RULE = 'scripts/lint/time-and-chance.grit'
+const RULES = ['scripts/lint/time-and-chance.grit', 'scripts/lint/tests-beside-sources.grit']
 
 type Diagnostic = { category: string; location: { path: string; start: { line: number } } }
 
-/** Which lines the rule refuses, file by file, in a repository that has these files. */
+/** Which lines the rules refuse, file by file, in a repository that has these files. */
 function lint(files: Record<string, readonly string[]>): Map<string, number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-lint-'))
   try {
-    for (const file of ['biome.json', RULE]) cpSync(join(ROOT, file), join(folder, file))
+    for (const file of ['biome.json', ...RULES]) cpSync(join(ROOT, file), join(folder, file))
     for (const [path, lines] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, path)), { recursive: true })
       writeFileSync(join(folder, path), `${lines.join('\n')}\n`)
@@ -95,4 +95,51 @@ describe('time and chance', () => {
 
   test.each(KEPT)('are looked for in %s', (path) => expect(found.get(path)).toEqual([1]))
   test.each(LEFT_APART)('are not looked for in %s', (path) => expect(found.get(path)).toBeUndefined())
+})
+
+describe('tests beside their source', () => {
+  const NEEDS_MORE = [
+    "import { execFile } from 'node:child_process'",
+    "import cluster from 'cluster'",
+    "import pg from 'pg'",
+    "import Database from 'better-sqlite3'",
+    "import { createSqliteDatabase } from '@oncue/db/testing'",
+    "import { describeStore } from '@oncue/db/conformance'",
+    "import { startPostgres } from '../../test/support/index.ts'",
+    "export const a = openStore('file:a.db')",
+    "export const b = inject('postgresUrl')",
+  ]
+  const PURE = [
+    "import { createServer } from 'node:http'",
+    "import { prepareJob } from '@oncue/core'",
+    "import { jobOf } from '../../testing/job.ts'",
+    "import { claiming } from '../../test/conformance/harness.ts'",
+  ]
+  const BESIDE = [
+    'apps/api/src/live/made-up.test.ts',
+    'apps/mobile/src/made-up.test.tsx',
+    'scripts/start/a.test.ts',
+  ]
+  const APART = [
+    'packages/db/test/made-up.test.ts',
+    'scripts/test/made-up.test.ts',
+    'examples/demo/made-up.test.ts',
+    'packages/db/src/sqlite/made-up.ts',
+  ]
+  let found: Map<string, number[]>
+  beforeAll(() => {
+    found = lint({
+      'packages/db/src/forbidden.test.ts': NEEDS_MORE,
+      'packages/db/src/allowed.test.ts': PURE,
+      ...Object.fromEntries([...BESIDE, ...APART].map((path) => [path, NEEDS_MORE.slice(0, 1)])),
+    })
+  })
+
+  test('need no database and no process', () => {
+    expect(found.get('packages/db/src/forbidden.test.ts')).toEqual(NEEDS_MORE.map((_, n) => n + 1))
+    expect(found.get('packages/db/src/allowed.test.ts')).toBeUndefined()
+  })
+
+  test.each(BESIDE)('%s is one', (path) => expect(found.get(path)).toEqual([1]))
+  test.each(APART)('%s is none', (path) => expect(found.get(path)).toBeUndefined())
 })
