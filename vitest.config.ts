@@ -21,6 +21,11 @@ const shared = {
   setupFiles: ['packages/db/test/support/quiet.ts'],
 } as const
 
+const NOT_OURS = ['**/node_modules/**', '**/dist/**']
+const NEEDS_A_DATABASE = ['packages/db/src/cli/*.test.ts', 'scripts/test/**/*.test.ts']
+const TYPES = ['{packages,apps}/*/test/*types.test.ts']
+const SQLITE = 'packages/db/test/sqlite.test.ts'
+
 export default defineConfig({
   test: {
     // Some tests start processes and servers of their own; more at once would only wait for each other.
@@ -28,11 +33,29 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        test: { ...shared, name: 'core', include: ['packages/{core,runtime}/{src,test}/**/*.test.ts'] },
+        // Tests beside their source: no database, no process. Screens are tested by jest, in apps/mobile.
+        test: {
+          ...shared,
+          name: 'units',
+          include: ['{packages,apps}/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: [...NOT_OURS, ...NEEDS_A_DATABASE],
+        },
       },
       {
-        // What needs no device and no browser. Screens are tested by jest, in apps/mobile.
-        test: { ...shared, name: 'mobile', include: ['apps/mobile/src/**/*.test.ts'] },
+        // What the compiler knows of a client, a queue and the router; tsc alone runs these.
+        test: {
+          name: 'types',
+          include: [],
+          typecheck: {
+            enabled: true,
+            only: true,
+            include: TYPES,
+            tsconfig: 'tsconfig.types.json',
+          },
+        },
+      },
+      {
+        test: { ...shared, name: 'sqlite', include: [SQLITE] },
       },
       {
         // The built app in a real browser, against the real API, worker and database.
@@ -52,13 +75,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'database',
-          include: [
-            '{packages,apps}/*/{src,test}/**/*.test.ts',
-            'prisma/**/*.test.ts',
-            'examples/**/*.test.ts',
-            'scripts/**/*.test.ts',
-          ],
-          exclude: ['packages/{core,runtime}/**', 'apps/mobile/**', '**/node_modules/**', '**/dist/**'],
+          include: [...NEEDS_A_DATABASE, '{packages,apps}/*/test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: [...NOT_OURS, ...TYPES, SQLITE],
           globalSetup: ['packages/db/test/support/global-setup.ts'],
         },
       },
