@@ -17,7 +17,7 @@ COPY . .
 # is needed at run time; the compiler is a peer that types alone need.
 RUN pnpm install --offline --frozen-lockfile \
   && pnpm exec turbo run build --filter @oncue/worker --filter @oncue/api \
-  && pnpm exec node packages/sdk/scripts/bundle-app.ts \
+  && pnpm exec node scripts/release/bundle-app.ts \
   && pnpm exec node deploy/image/as-published.ts \
   && pnpm --filter @oncue/image deploy --prod --no-optional --offline --ignore-scripts /app \
   && rm -rf /app/node_modules/.pnpm/typescript@*

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { licencesOf } from '../packages/sdk/scripts/licences.ts'
+import { licencesOf } from '../scripts/release/licences.ts'
 
 const HOME = fileURLToPath(new URL('../apps/api/', import.meta.url))
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { pack } from '../../packages/sdk/scripts/packages.ts'
-import { install, versionsOf } from '../../packages/sdk/scripts/project.ts'
+import { pack } from '../release/packages.ts'
+import { install, versionsOf } from '../release/project.ts'
 import { ROOT } from '../start/root.ts'
 
 const run = promisify(execFile)

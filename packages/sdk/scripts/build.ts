@@ -1,9 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { licencesOf } from '../../../scripts/release/licences.ts'
 import { declare } from './declare.ts'
 import { HOME } from './home.ts'
-import { licencesOf } from './licences.ts'
 
 const DIST = join(HOME, 'dist')
 

@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import ts from 'typescript'
-import { HOME } from './home.ts'
+import { HOME, ROOT } from './home.ts'
 
-const ROOT = join(HOME, '../..')
 const API = join(HOME, 'src/api.ts')
 const CORE = ['index', 'internal', 'wire/index']
 /** Core first: what is reached as a dependency is not emitted. */

@@ -1,4 +1,4 @@
-// By its own name, because this file is compiled with the packed package, too: see packed.test.ts.
+// By its own name, because this file is compiled with the packed package, too: see scripts/test/release/packed.test.ts.
 import {
   type Client,
   createClient,

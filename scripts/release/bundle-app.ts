@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { ROOT } from './home.ts'
+import { ROOT } from '../start/root.ts'
 
 const target = join(ROOT, 'apps/api/app')
 

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findProblems } from '../scripts/check-package.ts'
-import { ROOT } from '../scripts/home.ts'
-import { PACKAGES, type Packed, pack, packAll } from '../scripts/packages.ts'
+import { findProblems } from '../../release/check-package.ts'
+import { PACKAGES, type Packed, pack, packAll } from '../../release/packages.ts'
+import { ROOT } from '../../start/root.ts'
 
 // What needs the network (installing the tarballs, and working with them) is tried by `pnpm sdk`.
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEmptyPostgresDatabase, createEmptySqliteDatabase } from '@oncue/db/testing'
 import { afterAll, beforeAll, inject, it } from 'vitest'
-import { installOffline } from '../scripts/install-offline.ts'
-import { packAll } from '../scripts/packages.ts'
-import { tryWithoutApi } from '../scripts/try-team.ts'
+import { installOffline } from '../../release/install-offline.ts'
+import { packAll } from '../../release/packages.ts'
+import { tryWithoutApi } from '../../release/try-team.ts'
 
 let folder: string
 beforeAll(async () => {

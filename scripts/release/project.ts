@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { ROOT } from './home.ts'
+import { ROOT } from '../start/root.ts'
 
 const run = promisify(execFile)
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { HOME } from './home.ts'
+import { ROOT } from '../start/root.ts'
 import type { Packed } from './packages.ts'
 import { compile, install, type Resolution, versionsOf } from './project.ts'
 
@@ -46,7 +46,7 @@ export async function tryClient(
 export async function compileConsumer(home: string, { type, resolution }: Project): Promise<number> {
   await mkdir(home, { recursive: true })
   await writeFile(join(home, 'package.json'), JSON.stringify({ private: true, type }))
-  await cp(join(HOME, 'scripts/consumer/consumer.ts'), join(home, 'consumer.ts'))
+  await cp(join(ROOT, 'scripts/release/consumer/consumer.ts'), join(home, 'consumer.ts'))
   const instantiations = await compile(home, { resolution, files: ['consumer.ts'] })
   if (!(instantiations <= MAX_INSTANTIATIONS))
     throw new Error(`The types take ${instantiations} instantiations, more than ${MAX_INSTANTIATIONS}`)

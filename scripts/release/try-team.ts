@@ -5,7 +5,7 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { HOME } from './home.ts'
+import { ROOT } from '../start/root.ts'
 import type { Packed } from './packages.ts'
 import { compile, install, RESOLUTIONS, type Resolution, versionsOf } from './project.ts'
 import type { Server } from './try-client.ts'
@@ -22,7 +22,7 @@ export async function installTeam(packages: readonly Packed[], folder: string): 
   const zod = packages[0]?.manifest.peerDependencies?.zod?.replace('^', '') ?? ''
   await install(folder, { ...Object.fromEntries(ours), zod, ...(await versionsOf(['@types/node'])) })
   assertOneDriver(folder)
-  await cp(join(HOME, 'scripts/team'), folder, { recursive: true })
+  await cp(join(ROOT, 'scripts/release/team'), folder, { recursive: true })
   for (const resolution of Object.keys(RESOLUTIONS) as Resolution[]) {
     const options = { types: ['node'], lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'] }
     const asNodeRunsIt = { noEmit: true, allowImportingTsExtensions: true, erasableSyntaxOnly: true }
@@ -72,7 +72,7 @@ export async function tryWithoutApi(worker: string, producer: string, databaseUr
   for (const folder of [worker, producer]) {
     const found = globSync('**/node_modules/{@prisma/*,prisma,.prisma}', { cwd: folder })
     if (found.length > 0) throw new Error(`Prisma is installed: ${found.join(', ')}`)
-    await cp(join(HOME, 'scripts/team'), folder, { recursive: true })
+    await cp(join(ROOT, 'scripts/release/team'), folder, { recursive: true })
   }
   const bin = (folder: string, name: string, file: string) =>
     [process.execPath, join(folder, 'node_modules/@oncue', name, 'dist/cli', file)] as const

@@ -5,7 +5,7 @@ import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { HOME, ROOT } from './home.ts'
+import { ROOT } from '../start/root.ts'
 import { type Manifest, type Packed, SDK, unpack } from './packages.ts'
 
 const run = promisify(execFile)
@@ -125,7 +125,7 @@ async function checkByTools({ manifest: { name }, tarball }: Packed): Promise<st
   ]
   const failures = tools.map(async ([tool = '', ...args]) => {
     try {
-      await run('pnpm', ['exec', tool, ...args], { cwd: HOME })
+      await run('pnpm', ['exec', tool, ...args], { cwd: join(ROOT, 'scripts') })
       return []
     } catch (error) {
       const { stdout, stderr } = error as { stdout: string; stderr: string }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { ROOT } from './home.ts'
+import { ROOT } from '../start/root.ts'
 
 const run = promisify(execFile)
 

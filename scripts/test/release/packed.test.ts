@@ -2,11 +2,12 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { HOME } from '../scripts/home.ts'
-import { pack, unpack } from '../scripts/packages.ts'
-import { compile } from '../scripts/project.ts'
-import { compileConsumer, MAX_INSTANTIATIONS, PROJECTS } from '../scripts/try-client.ts'
+import { pack, unpack } from '../../release/packages.ts'
+import { compile } from '../../release/project.ts'
+import { compileConsumer, MAX_INSTANTIATIONS, PROJECTS } from '../../release/try-client.ts'
+import { ROOT } from '../../start/root.ts'
 
+const HOME = join(ROOT, 'packages/sdk')
 /** Below node_modules, so that zod and vitest are found; the package that is found first is the packed one. */
 const SHELF = join(HOME, 'node_modules')
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { type Packed, pack } from '../scripts/packages.ts'
-import { publish } from '../scripts/publish.ts'
+import { type Packed, pack } from '../../release/packages.ts'
+import { publish } from '../../release/publish.ts'
 
 type Document = { readonly name: string; readonly versions: Record<string, unknown> }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { startPostgres } from '@oncue/db/testing'
+import { ROOT } from '../start/root.ts'
 import { findProblems } from './check-package.ts'
-import { HOME, ROOT } from './home.ts'
 import { type Packed, packAll, SDK } from './packages.ts'
 import { publish } from './publish.ts'
 import { tryClient } from './try-client.ts'
@@ -45,7 +45,7 @@ async function build(): Promise<void> {
   const filters = ['worker', 'api', 'sdk'].flatMap((name) => ['--filter', `@oncue/${name}`])
   const steps = [
     ['pnpm', 'exec', 'turbo', 'run', 'build', ...filters],
-    ['node', join(HOME, 'scripts/bundle-app.ts')],
+    ['node', join(ROOT, 'scripts/release/bundle-app.ts')],
   ]
   for (const [command = '', ...args] of steps) {
     await run(command, args, { cwd: ROOT }).catch((error) => {
@@ -55,7 +55,7 @@ async function build(): Promise<void> {
 }
 
 async function checkSize(): Promise<void> {
-  const files = ['index.js', 'client.js'].map((name) => readFile(join(HOME, 'dist', name)))
+  const files = ['index.js', 'client.js'].map((name) => readFile(join(ROOT, 'packages/sdk/dist', name)))
   const bytes = gzipSync(Buffer.concat(await Promise.all(files))).byteLength
   if (bytes > MAX_BYTES) throw new Error(`The SDK has ${bytes} bytes compressed, more than ${MAX_BYTES}`)
   say(`SDK: ${bytes} bytes compressed, of ${MAX_BYTES}`)
