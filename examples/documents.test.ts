@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { TRANSITIONS } from '@oncue/core/internal'
 import { describe, expect, test } from 'vitest'
-import { blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './markdown.ts'
+import { anchorsOf, blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './markdown.ts'
 
 const FOLDERS = /^(packages|apps|prisma|bench|examples|scripts|docs|\.ci|\.github)\//
 
@@ -15,13 +15,24 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect(missing).toEqual([])
   })
 
+  test('links only to headings that are there', () => {
+    const links = [...proseOf(document).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)]
+    const dead = links.filter(([, target = '', anchor = '']) => {
+      const page = target === '' ? document : join(dirname(document), target)
+      return !(DOCUMENTS.includes(page) && anchorsOf(page).has(anchor))
+    })
+    expect(dead.map(([link]) => link)).toEqual([])
+  })
+
   test('names only files that are there', () => {
     const spans = [...proseOf(document).matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
     // Patterns (`docs/adr/*.md`, `prisma/<dialect>`) and what the build makes are not looked for.
     const paths = spans.filter(
       (span) => FOLDERS.test(span) && /^[\w./-]+$/.test(span) && !/dist|\.\.\./.test(span),
     )
-    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+    const isThere = (path: string) =>
+      [ROOT, join(ROOT, dirname(document))].some((home) => existsSync(join(home, path)))
+    expect(paths.filter((path) => !isThere(path))).toEqual([])
   })
 })
 

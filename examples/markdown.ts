@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -12,20 +13,13 @@ export interface Block {
   readonly code: string
 }
 
-const PATTERNS = [
-  '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG}.md',
-  '{prisma,bench}/README.md',
-  'packages/{core,db,runtime}/README.md',
-  'packages/db/src/{portable,postgres,sqlite}/README.md',
-  'packages/sdk/src/README.md',
-  'apps/{api,worker}/{,src/}README.md',
-  'prisma/postgres/functions/README.md',
-  'docs/**/*.md',
-]
-
-/** Paths of the documents that are held to what they say, from the root of the repository. */
-export const DOCUMENTS: readonly string[] = globSync(PATTERNS, { cwd: ROOT })
-  .map((path) => path.replaceAll('\\', '/'))
+/** Every page that is tracked, by its path from the root of the repository. */
+export const DOCUMENTS: readonly string[] = execFileSync('git', ['ls-files', '-z', '*.md'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\0')
+  .filter((path) => path !== '' && existsSync(`${ROOT}${path}`))
   .sort()
 
 export function readDocument(document: string): string {
@@ -45,4 +39,17 @@ export function blocksOf(document: string): Block[] {
 /** The text without its blocks, so that nothing in them is taken for a link or a table. */
 export function proseOf(document: string): string {
   return readDocument(document).replaceAll(/^```.*\n[\s\S]*?^```$/gm, '')
+}
+
+/** Where links may lead in a page: its headings, as GitHub names them. */
+export function anchorsOf(document: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of proseOf(document).matchAll(/^#{1,6} +(.+)$/gm)) {
+    const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
+    const name = text.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+    let anchor = name
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${name}-${n}`
+    anchors.add(anchor)
+  }
+  return anchors
 }

@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createEmptyPostgresDatabase } from '@oncue/db/testing'
+import { readConfig, silentLogger, startApi } from '@oncue/api'
+import { createEmptyPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
+import { startWorker } from '@oncue/worker'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Block, blocksOf, DOCUMENTS, ROOT } from './markdown.ts'
 
@@ -19,8 +21,30 @@ function promised({ code }: Block): string[] {
   return [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text = '']) => text)
 }
 
+/** Where a snippet has its server, and what it signs in with: while it runs, one is there. */
+const PLACE = 'https://oncue.example.com'
+const TOKEN = `oncue_${'reader'.padEnd(43, '0')}`
+
+async function startServer() {
+  const database = await createSqliteDatabase()
+  const env = { DATABASE_URL: database.url, ONCUE_PORT: '0', ONCUE_ADMIN_TOKEN: TOKEN }
+  const api = await startApi(readConfig(env), silentLogger)
+  const worker = await startWorker({
+    store: api.services.store,
+    workers: { mail_digest: () => ({ sent: 3 }) },
+    log: silentLogger,
+  })
+  const close = async () => {
+    await worker.stop()
+    await api.close()
+    await database.drop()
+  }
+  return { url: api.url, close }
+}
+
 describe('the snippets of the documents', () => {
   let folder: string
+  let server: Awaited<ReturnType<typeof startServer>>
   const fileOf = ({ document, line }: Block) =>
     join(folder, `${document.replace(/\.md$/, '').replaceAll('/', '-')}-${line}.ts`)
 
@@ -28,6 +52,7 @@ describe('the snippets of the documents', () => {
   beforeAll(async () => {
     const home = join(ROOT, 'examples/.snippets')
     await mkdir(home, { recursive: true })
+    server = await startServer()
     folder = await mkdtemp(join(home, 'run-'))
     await writeFile(
       join(folder, 'tsconfig.json'),
@@ -35,10 +60,14 @@ describe('the snippets of the documents', () => {
     )
     // Moved down to its line in the document, so that errors name that line.
     for (const snippet of snippets) {
-      await writeFile(fileOf(snippet), '\n'.repeat(snippet.line - 1) + snippet.code)
+      const code = snippet.code.replaceAll(PLACE, server.url).replaceAll(`'oncue_…'`, `'${TOKEN}'`)
+      await writeFile(fileOf(snippet), '\n'.repeat(snippet.line - 1) + code)
     }
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
+  afterAll(async () => {
+    await rm(folder, { recursive: true, force: true })
+    await server.close()
+  })
 
   test('are there, and nearly all of them whole', () => {
     expect(snippets.length).toBeGreaterThan(0)
