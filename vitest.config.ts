@@ -18,7 +18,7 @@ const shared = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // What a test prints, it has to expect.
-  setupFiles: ['packages/db/test/support/quiet.ts'],
+  setupFiles: ['packages/testing/src/quiet.ts'],
 } as const
 
 const NOT_OURS = ['**/node_modules/**', '**/dist/**']

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startProcess, stop } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, failJobs } from './harness.ts'
 
@@ -10,8 +11,7 @@ const JOBS = 3_000
 /** Two processes start, and the second waits for the end of a term. */
 const PATIENCE_MS = 120_000
 
-const until = (condition: () => void | Promise<void>) =>
-  vi.waitFor(condition, { timeout: 40_000, interval: 10 })
+const until = (assertions: () => void | Promise<void>) => eventually(assertions, 40_000)
 
 describe.each(DIALECTS)('an operation on %s', (dialect) => {
   it(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Operation } from '@oncue/core/wire'
 import { connectPostgres } from '@oncue/db/testing'
-import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it } from 'vitest'
 import {
   type Client,
   createDatabase,
@@ -15,8 +16,7 @@ import { startProxy } from './proxy.ts'
 
 const FAILED = { status: 'failed' } as const
 
-const until = (condition: () => void | Promise<void>) =>
-  vi.waitFor(condition, { timeout: 30_000, interval: 20 })
+const until = (assertions: () => void | Promise<void>) => eventually(assertions, 30_000)
 
 /** Requeues all that failed, unless told otherwise, as somebody does who has just looked. */
 async function request(api: TestApi, changes: object = {}) {

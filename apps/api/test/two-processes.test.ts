@@ -1,10 +1,8 @@
 import { openStore } from '@oncue/db'
-import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it } from 'vitest'
 import { startProcess, stop } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, errorOf } from './harness.ts'
-
-const until = (condition: () => void | Promise<void>) =>
-  vi.waitFor(condition, { timeout: 20_000, interval: 20 })
 
 describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
   it('share tokens, sessions, revocation, settings and live streams', async () => {
@@ -41,23 +39,25 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
         },
       },
     )
-    await until(() => expect(seen).toEqual(['pending']))
+    await eventually(() => expect(seen).toEqual(['pending']))
     const store = await openStore(database.url)
     await store.events.append(id, null, [{ type: 'node_started' }])
     await store.close()
-    await until(() => expect(seen).toEqual(['pending', 'node_started']))
+    await eventually(() => expect(seen).toEqual(['pending', 'node_started']))
 
     // A setting that one changed holds at the other.
     await adminOne.settings.set.mutate({ enqueueRule: '' })
-    await until(async () => {
+    await eventually(async () => {
       expect(await errorOf(onTwo.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({ code: 'FORBIDDEN' })
     })
 
     // What one revokes ends at both: the token, its sessions, its streams.
     await adminTwo.tokens.revoke.mutate({ id: tokenId })
-    await until(async () => expect((await fetchAs(secret, `${one.url}/trpc/queues.list`)).status).toBe(401))
-    await until(async () => expect((await asSession()).status).toBe(401))
-    await until(() => expect(ended).toBe('UNAUTHORIZED'))
+    await eventually(async () =>
+      expect((await fetchAs(secret, `${one.url}/trpc/queues.list`)).status).toBe(401),
+    )
+    await eventually(async () => expect((await asSession()).status).toBe(401))
+    await eventually(() => expect(ended).toBe('UNAUTHORIZED'))
 
     expect(await Promise.all([stop(one), stop(two)])).toEqual([0, 0])
     await database.drop()

@@ -1,4 +1,8 @@
+import { until } from '@oncue/testing'
 import type { World } from './world.ts'
+
+/** For machines that have other things to do. */
+const PATIENCE_MS = 60_000
 
 class SmtpTimeout extends Error {
   override readonly name = 'SmtpTimeout'
@@ -30,7 +34,7 @@ export async function seed(world: World): Promise<void> {
   await until(async () => {
     const { failed, completed } = await client.jobs.stats({})
     return failed === 24 && completed === 52
-  })
+  }, PATIENCE_MS)
   await enqueue('nightly_report', 'reports', 7)
   await enqueue('import_rows', 'imports', 3)
   await client.queues.pause({ queue: 'imports' })
@@ -38,7 +42,7 @@ export async function seed(world: World): Promise<void> {
   const rule = { kind: 'paused', queue: 'imports', threshold: 0, forSeconds: 0 } as const
   await client.alerts.createRule({ ...rule, name: 'imports must run' })
   await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })
-  await until(async () => (await client.alerts.list({})).items.length > 0)
+  await until(async () => (await client.alerts.list({})).items.length > 0, PATIENCE_MS)
 }
 
 /** Somebody was here before. */
@@ -47,8 +51,4 @@ async function cancelOne({ client }: World): Promise<void> {
   const what = { action: 'cancel', filter: { idPrefix: id } } as const
   const { asOf, count } = await client.operations.preview(what)
   await client.operations.run({ ...what, asOf, expectedCount: count, idempotencyKey: id })
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50))
 }
