@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { prepareJob } from '@oncue/core'
+import { observeFor } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { type Client, openClient } from '../src/control/client.ts'
 import { openControl } from '../src/control/index.ts'
@@ -148,7 +148,7 @@ describe('Control on a SQLite file that another process writes to', () => {
       written += 1
     })
     // With SQLite's busy timeout each of these turns would take seconds.
-    for (let turn = 0; turn < 100; turn++) await delay(5)
+    for (let turn = 0; turn < 100; turn++) await observeFor(5, () => expect(written).toBe(0))
     expect(await control.tokens.list()).toEqual([])
     expect(written).toBe(0)
     child.send('go on')

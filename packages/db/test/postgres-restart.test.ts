@@ -1,4 +1,5 @@
 import { isOncueError } from '@oncue/core'
+import { observeFor } from '@oncue/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStore } from '../src/open.ts'
 import type { Store } from '../src/store.ts'
@@ -91,9 +92,9 @@ describe('a Postgres that is killed and comes back', () => {
     const { jobs } = await store.claim(claiming({ worker: id }))
     await restart()
     // Watched for longer than the second of absence that otherwise counts as death.
-    for (const until = performance.now() + 2_500; performance.now() < until; ) {
+    await observeFor(2_500, async () => {
       expect((await untilItWorks(() => other.rescue())).rescued).toEqual([])
-    }
+    })
     expect(await store.settle(jobs.map((job) => complete(job)))).toMatchObject({ stale: [] })
     expect(await read(store, jobs[0]?.id ?? '')).toMatchObject({ status: 'completed', run: 1, crashes: 0 })
     await other.close()

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { observeFor } from '@oncue/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/open.ts'
 import { DEFAULT_SCHEMA } from '../../src/schema.ts'
@@ -184,9 +185,7 @@ export function describeProcesses(dialect: Dialect): void {
       await tell(child, { do: 'hold', worker, limit: 1, start: 1, leaseMs: 60_000 })
       await cutPresence?.(bench.url, worker)
       // Watched for longer than it takes to declare a worker dead.
-      for (const until = performance.now() + 2_500; performance.now() < until; ) {
-        expect((await store.rescue()).rescued).toEqual([])
-      }
+      await observeFor(2_500, async () => expect((await store.rescue()).rescued).toEqual([]))
       expect(await tell(child, { do: 'settle' })).toEqual({ stale: [] })
     })
   })

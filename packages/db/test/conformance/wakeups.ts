@@ -1,3 +1,4 @@
+import { observeFor } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../src/store.ts'
 import { aJob, Bench, claiming, type Dialect } from './harness.ts'
@@ -100,10 +101,10 @@ export function describeWakeups(dialect: Dialect): void {
       await kind.run(bench.url, async (tx) => {
         await store.enqueue([aJob()], { tx })
         // Watched for much longer than a wake-up takes.
-        for (const until = performance.now() + 100; performance.now() < until; ) {
+        await observeFor(100, async () => {
           await store.list()
           expect(wakes()).toBe(0)
-        }
+        })
       })
       await expect.poll(wakes).toBeGreaterThan(0)
     })
