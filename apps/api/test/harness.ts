@@ -3,7 +3,7 @@ import { prepareOwnJob } from '@oncue/core/internal'
 import type { Role } from '@oncue/core/wire'
 import type { ClaimedJob, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { createDatabase, DIALECTS, type Dialect } from '@oncue/db/testing'
 import {
   createTRPCClient,
   httpLink,
@@ -14,19 +14,14 @@ import {
 } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import superjson from 'superjson'
-import { inject, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type Api, type AppRouter, readConfig, silentLogger, startApi } from '../src/index.ts'
 
-export const DIALECTS = ['postgres', 'sqlite'] as const
-export type Dialect = (typeof DIALECTS)[number]
+export { createDatabase, DIALECTS, type Dialect }
 
 export type Client = TRPCClient<AppRouter>
 
 export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
-
-export function createDatabase(dialect: Dialect): Promise<TestDatabase> {
-  return dialect === 'postgres' ? borrowPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
-}
 
 /** A real server on a port of its own, over a real database; both are gone when the test is over. */
 export class TestApi {

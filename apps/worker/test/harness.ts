@@ -2,19 +2,16 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type EnqueueOptions, type JobId, type NewJob, prepareJob } from '@oncue/core'
 import { type OpenOptions, openStore, type Store } from '@oncue/db'
-import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
-import { afterEach, beforeEach, describe, expect, inject } from 'vitest'
+import { createDatabase, DIALECTS, type Dialect, type TestDatabase } from '@oncue/db/testing'
+import { afterEach, beforeEach, describe } from 'vitest'
 import { type Logger, type RunningWorker, startWorker, type WorkerOptions } from '../src/index.ts'
 import type { FromProcess, Said, ToProcess } from './worker-process.ts'
 
-const DIALECTS: Record<'postgres' | 'sqlite', () => Promise<TestDatabase>> = {
-  postgres: () => borrowPostgresDatabase(inject('postgresUrl')),
-  sqlite: () => createSqliteDatabase(),
-}
+export { until } from '@oncue/testing'
 
 /** The same specification on both databases. */
 export function describeBoth(title: string, body: (bench: Bench) => void): void {
-  for (const dialect of ['postgres', 'sqlite'] as const) {
+  for (const dialect of DIALECTS) {
     describe(`${title}, on ${dialect}`, () => body(new Bench(dialect)))
   }
 }
@@ -25,17 +22,17 @@ export function describePostgres(title: string, body: (bench: Bench) => void): v
 
 /** A database for each test of a `describe`, and whatever uses it; all of it is ended after the test. */
 export class Bench {
-  readonly dialect: 'postgres' | 'sqlite'
+  readonly dialect: Dialect
   #database: TestDatabase | undefined
   readonly #stores: Store[] = []
   readonly #workers: RunningWorker[] = []
   readonly #processes: WorkerProcess[] = []
   readonly #cleanups: (() => Promise<unknown>)[] = []
 
-  constructor(dialect: 'postgres' | 'sqlite') {
+  constructor(dialect: Dialect) {
     this.dialect = dialect
     beforeEach(async () => {
-      this.#database = await DIALECTS[dialect]()
+      this.#database = await createDatabase(dialect)
     })
     afterEach(async () => {
       await Promise.all(this.#processes.splice(0).map((process) => process.kill()))
@@ -160,9 +157,4 @@ export class TestLog implements Logger {
       this.lines.push({ level, message, fields })
     }
   }
-}
-
-/** Waits until it is so. */
-export function until(condition: () => unknown, timeout = 20_000): Promise<void> {
-  return expect.poll(condition, { timeout, interval: 10 }).toBeTruthy()
 }

@@ -1,18 +1,17 @@
 import { type Api, readConfig, silentLogger, startApi } from '@oncue/api'
 import { defineJobs, job } from '@oncue/core'
-import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { createDatabase, DIALECTS, type Dialect } from '@oncue/db/testing'
 import {
   type RunningWorker,
   startWorker,
   type WorkerOptions,
   silentLogger as workerLogger,
 } from '@oncue/worker'
-import { inject, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type ClientOptions, createClient } from '../src/index.ts'
 
-export const DIALECTS = ['postgres', 'sqlite'] as const
-export type Dialect = (typeof DIALECTS)[number]
+export { createDatabase, DIALECTS }
 
 const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
 
@@ -91,10 +90,6 @@ export class Network {
     await response.arrayBuffer()
     throw new TypeError('connection reset')
   }
-}
-
-export function createDatabase(dialect: Dialect): Promise<TestDatabase> {
-  return dialect === 'postgres' ? borrowPostgresDatabase(inject('postgresUrl')) : createSqliteDatabase()
 }
 
 export async function startWorld(dialect: Dialect, env: Record<string, string> = {}): Promise<World> {

@@ -3,6 +3,7 @@ import type {} from './global-setup.ts'
 export { fn } from '../../src/postgres/sql.ts'
 export { describeCatalog } from './catalog.ts'
 export { describeContents } from './contents.ts'
+export { createDatabase, DIALECTS, type Dialect } from './dialects.ts'
 export {
   borrowPostgresDatabase,
   createEmptyPostgresDatabase,
