@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { readConfig, silentLogger, startApi } from '@oncue/api'
-import { createSqliteDatabase } from '@oncue/db/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Block, blocksOf, DOCUMENTS, ROOT } from './markdown.ts'
+import { startServer, TOKEN } from './server.ts'
 
 const run = promisify(execFile)
 
@@ -111,25 +110,18 @@ describe('the programs of Oncue', () => {
 })
 
 describe('requests', () => {
-  const TOKEN = `oncue_${'reader'.padEnd(43, '0')}`
-  let database: Awaited<ReturnType<typeof createSqliteDatabase>>
-  let api: Awaited<ReturnType<typeof startApi>>
+  let server: Awaited<ReturnType<typeof startServer>>
   beforeAll(async () => {
-    database = await createSqliteDatabase()
-    const env = { DATABASE_URL: database.url, ONCUE_PORT: '0', ONCUE_ADMIN_TOKEN: TOKEN }
-    api = await startApi(readConfig(env), silentLogger)
+    server = await startServer()
   })
-  afterAll(async () => {
-    await api.close()
-    await database.drop()
-  })
+  afterAll(() => server.close())
 
   test.each(callsOf('curl'))('$place: $text', async ({ words }) => {
     const [, address = ''] = words
     const valuesOf = (flag: string) => words.filter((_, n) => words[n - 1] === flag)
     const headers = valuesOf('-H').map((header) => header.replace('$ONCUE_TOKEN', TOKEN).split(': '))
     const { pathname } = new URL(address)
-    const answer = await fetch(new URL(pathname, api.url), {
+    const answer = await fetch(new URL(pathname, server.api.url), {
       method: 'POST',
       headers: Object.fromEntries(headers),
       body: valuesOf('-d').join('&'),

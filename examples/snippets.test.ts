@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { readConfig, silentLogger, startApi } from '@oncue/api'
-import { createEmptyPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
-import { startWorker } from '@oncue/worker'
+import { createEmptyPostgresDatabase } from '@oncue/db/testing'
+import { type RunningWorker, silentLogger, startWorker } from '@oncue/worker'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Block, blocksOf, DOCUMENTS, ROOT } from './markdown.ts'
+import { startServer, TOKEN } from './server.ts'
 
 const run = promisify(execFile)
 const COMPILER_TIMEOUT_MS = 180_000
@@ -21,30 +21,13 @@ function promised({ code }: Block): string[] {
   return [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text = '']) => text)
 }
 
-/** Where a snippet has its server, and what it signs in with: while it runs, one is there. */
+/** Where a snippet has its server: while it runs, one is there. */
 const PLACE = 'https://oncue.example.com'
-const TOKEN = `oncue_${'reader'.padEnd(43, '0')}`
-
-async function startServer() {
-  const database = await createSqliteDatabase()
-  const env = { DATABASE_URL: database.url, ONCUE_PORT: '0', ONCUE_ADMIN_TOKEN: TOKEN }
-  const api = await startApi(readConfig(env), silentLogger)
-  const worker = await startWorker({
-    store: api.services.store,
-    workers: { mail_digest: () => ({ sent: 3 }) },
-    log: silentLogger,
-  })
-  const close = async () => {
-    await worker.stop()
-    await api.close()
-    await database.drop()
-  }
-  return { url: api.url, close }
-}
 
 describe('the snippets of the documents', () => {
   let folder: string
   let server: Awaited<ReturnType<typeof startServer>>
+  let worker: RunningWorker
   const fileOf = ({ document, line }: Block) =>
     join(folder, `${document.replace(/\.md$/, '').replaceAll('/', '-')}-${line}.ts`)
 
@@ -53,6 +36,8 @@ describe('the snippets of the documents', () => {
     const home = join(ROOT, 'examples/.snippets')
     await mkdir(home, { recursive: true })
     server = await startServer()
+    const { store } = server.api.services
+    worker = await startWorker({ store, workers: { mail_digest: () => ({ sent: 3 }) }, log: silentLogger })
     folder = await mkdtemp(join(home, 'run-'))
     await writeFile(
       join(folder, 'tsconfig.json'),
@@ -60,12 +45,13 @@ describe('the snippets of the documents', () => {
     )
     // Moved down to its line in the document, so that errors name that line.
     for (const snippet of snippets) {
-      const code = snippet.code.replaceAll(PLACE, server.url).replaceAll(`'oncue_…'`, `'${TOKEN}'`)
+      const code = snippet.code.replaceAll(PLACE, server.api.url).replaceAll(`'oncue_…'`, `'${TOKEN}'`)
       await writeFile(fileOf(snippet), '\n'.repeat(snippet.line - 1) + code)
     }
   })
   afterAll(async () => {
     await rm(folder, { recursive: true, force: true })
+    await worker.stop()
     await server.close()
   })
 
