@@ -5,10 +5,10 @@ import type { TopicAnnouncement } from '@oncue/db'
 import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatch/dispatcher.ts'
 import { forgettable } from './forgettable.ts'
 import { goodbye } from './goodbye.ts'
-import type { Place } from './lease/keeper.ts'
+import type { LedgerPosition } from './lease/keeper.ts'
 import { policiesOf, startInlineLease, startThreadLease } from './lease/lease.ts'
 import { LeaseLedger } from './lease/ledger.ts'
-import { type HeldRun, HeldRuns } from './lease/owned-runs.ts'
+import { type OwnedRun, OwnedRuns } from './lease/owned-runs.ts'
 import { createMaintenance } from './maintenance/maintenance.ts'
 import { saveSchedules } from './maintenance/schedules.ts'
 import { createClashWatch } from './maintenance/topic-clashes.ts'
@@ -48,7 +48,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
   const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
-  const runs = new HeldRuns(ledger)
+  const runs = new OwnedRuns(ledger)
   const executor = createExecutor({
     store,
     worker: id,
@@ -68,9 +68,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ledger,
     policies: policiesOf(registry, settings.retry),
     log,
-    held: () => runs.all(),
-    onLost: (places) => each(places, (held) => dispatcher.slots.lost(held)),
-    onCancelled: (places) => each(places, (held) => dispatcher.slots.cancelled(held)),
+    owned: () => runs.all(),
+    onLost: (positions) => each(positions, (owned) => dispatcher.slots.lost(owned)),
+    onCancelled: (positions) => each(positions, (owned) => dispatcher.slots.cancelled(owned)),
     onRescued: (rescued) => {
       log.warn({ rescued }, 'freed the runs of workers that died')
       dispatcher.wake()
@@ -88,14 +88,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     log,
     executor,
     runs,
-    keep: (held) => lease.keep(held),
+    keep: (owned) => lease.keep(owned),
     onSettled: settings.onSettled,
     onFailed: settings.onFailed,
   })
-  const each = (places: readonly Place[], act: (held: HeldRun) => void) => {
-    for (const [place, generation] of places) {
-      const held = runs.at(place, generation)
-      if (held) act(held)
+  const each = (positions: readonly LedgerPosition[], act: (owned: OwnedRun) => void) => {
+    for (const [position, generation] of positions) {
+      const owned = runs.at(position, generation)
+      if (owned) act(owned)
     }
   }
   // Once this worker is seen to live: to a service that starts at the same moment its schedules have an owner.

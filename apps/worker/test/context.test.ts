@@ -609,7 +609,7 @@ describeBoth('a run that lost its job', (bench) => {
     expect((await run.ended).settlement).toBeNull()
   })
 
-  it('is null also when only its last notes tell it', async () => {
+  it('is null also when only its last events tell it', async () => {
     const gate = new Gate()
     const execution = await Execution.on(bench, {
       slow: async (_job, ctx) => {
@@ -625,7 +625,7 @@ describeBoth('a run that lost its job', (bench) => {
   })
 })
 
-describeBoth('notes', (bench) => {
+describeBoth('job events', (bench) => {
   it('outlast a database that is away, and the run waits for them', async () => {
     const real = await bench.open()
     let failures = 3

@@ -124,7 +124,7 @@ describeBoth('a lease', (bench) => {
 })
 
 describe('the ledger', () => {
-  it('tells how a run stands, and nothing of it once its place is another’s', () => {
+  it('tells how a run stands, and nothing of it once its position is another’s', () => {
     const ledger = new LeaseLedger(2)
     const seen = new LeaseLedger(ledger.buffer)
     const first = ledger.nextGeneration(1)
@@ -153,7 +153,7 @@ describe('the watchdog', () => {
     ({
       id: 'x',
       run: 1,
-      place: 0,
+      position: 0,
       generation: 1,
       beatenAt: 0,
       isCancelled: false,

@@ -213,7 +213,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     },
   )
 
-  it('whose connections are half-open: what hangs is given up, and both claims and notes find others', async () => {
+  it('whose connections are half-open: what hangs is given up, and both claims and events find others', async () => {
     const proxy = await proxyTo(bench)
     const outside = await bench.open()
     const store = await bench.open({ url: proxy.url, poolSize: 2 })

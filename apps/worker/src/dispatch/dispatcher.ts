@@ -1,7 +1,7 @@
 import { isOncueError } from '@oncue/core'
 import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
 import { Outage } from '@oncue/runtime'
-import type { HeldRun } from '../lease/owned-runs.ts'
+import type { OwnedRun } from '../lease/owned-runs.ts'
 import { asWritten, reportEnd } from '../observability/report.ts'
 import type { OnFailed } from '../options.ts'
 import { type Batch, Settler } from './settler.ts'
@@ -30,7 +30,7 @@ export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChang
   readonly topics: readonly string[]
   readonly pollMs: number
   /** Has the leases of these kept, before any of them starts. */
-  readonly keep: (held: readonly HeldRun[]) => void
+  readonly keep: (owned: readonly OwnedRun[]) => void
   /** Hears of every end that was written, as it was written. */
   readonly onSettled: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
   readonly onFailed: OnFailed | undefined
@@ -113,8 +113,8 @@ export class Dispatcher {
     this.#outage = new Outage({ log: options.log, what: 'claiming and settling jobs' })
     this.slots = new Slots({
       ...options,
-      onEnd: (held, settlement) => {
-        this.#settler.add(held, settlement)
+      onEnd: (owned, settlement) => {
+        this.#settler.add(owned, settlement)
         this.#turnLater()
       },
       onChange: () => this.#turnLater(),
@@ -305,7 +305,7 @@ export class Dispatcher {
     this.#outage.worked(mark)
     this.#settler.written(batch)
     batch.settlements.forEach((settlement, n) => {
-      const { job } = batch.held[n] as HeldRun
+      const { job } = batch.owned[n] as OwnedRun
       const written = asWritten(job, settlement, answer)
       if (written) this.#tell(job, written)
     })
@@ -357,9 +357,9 @@ export class Dispatcher {
     if (!this.#backlog) this.#lookAfter(claimed)
     if (jobs.length === 0) return
     this.#claimed += jobs.length
-    const held = jobs.map((job, n) => this.#options.runs.hold(job, n < start))
-    this.#options.keep(held)
-    this.slots.add(held)
+    const owned = jobs.map((job, n) => this.#options.runs.add(job, n < start))
+    this.#options.keep(owned)
+    this.slots.add(owned)
   }
 
   #failed(error: unknown): void {

@@ -14,16 +14,16 @@ const WEIGHT = 0.1
  * How long runs take and how large jobs are, and how many to prefetch because of that. Nothing is
  * prefetched before the first end.
  */
-export class Pace {
+export class Prefetch {
   #meanMs = Number.POSITIVE_INFINITY
   #meanBytes = 0
 
-  learn(runMs: number): void {
+  observeRun(runMs: number): void {
     this.#meanMs =
       this.#meanMs === Number.POSITIVE_INFINITY ? runMs : this.#meanMs + WEIGHT * (runMs - this.#meanMs)
   }
 
-  weigh(payloads: readonly unknown[]): void {
+  observeSizes(payloads: readonly unknown[]): void {
     const step = Math.ceil(payloads.length / SAMPLES)
     for (let n = 0; n < payloads.length; n += step) {
       const bytes = JSON.stringify(payloads[n])?.length ?? 0
@@ -32,11 +32,11 @@ export class Pace {
   }
 
   /** Runs turned out to be long that have not even ended. */
-  forget(): void {
+  reset(): void {
     this.#meanMs = Number.POSITIVE_INFINITY
   }
 
-  prefetch(slots: number): number {
+  count(slots: number): number {
     if (this.#meanMs > SHORT_MS) return 0
     const inTime = Math.ceil((slots * AHEAD_MS) / Math.max(this.#meanMs, 0.001))
     return Math.min(MOST, inTime, Math.floor(MOST_BYTES / Math.max(this.#meanBytes, 1)))

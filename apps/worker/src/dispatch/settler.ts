@@ -1,13 +1,13 @@
 import type { Settlement } from '@oncue/db'
-import type { HeldRun, HeldRuns } from '../lease/owned-runs.ts'
+import type { OwnedRun, OwnedRuns } from '../lease/owned-runs.ts'
 
 /** Ends of runs on their way to the database. */
 export interface Batch {
-  readonly held: readonly HeldRun[]
+  readonly owned: readonly OwnedRun[]
   readonly settlements: readonly Settlement[]
 }
 
-const NOTHING: Batch = { held: [], settlements: [] }
+const NOTHING: Batch = { owned: [], settlements: [] }
 
 /** Of results in a batch: one that takes longer to send than an answer is waited for would never get there. */
 const MOST_BYTES = 8 * 2 ** 20
@@ -17,12 +17,12 @@ const MOST_BYTES = 8 * 2 ** 20
  * front, and its runs stay in the ledger and are beaten for meanwhile.
  */
 export class Settler {
-  readonly #runs: HeldRuns
-  #held: HeldRun[] = []
+  readonly #runs: OwnedRuns
+  #owned: OwnedRun[] = []
   #settlements: Settlement[] = []
   #sent = 0
 
-  constructor(runs: HeldRuns) {
+  constructor(runs: OwnedRuns) {
     this.#runs = runs
   }
 
@@ -36,21 +36,21 @@ export class Settler {
     return this.#settlements.length + this.#sent
   }
 
-  add(held: HeldRun, settlement: Settlement): void {
-    this.#runs.end(held)
-    this.#held.push(held)
+  add(owned: OwnedRun, settlement: Settlement): void {
+    this.#runs.end(owned)
+    this.#owned.push(owned)
     this.#settlements.push(settlement)
   }
 
   take(limit: number): Batch {
     if (this.#settlements.length === 0) return NOTHING
-    let batch = { held: this.#held, settlements: this.#settlements }
+    let batch = { owned: this.#owned, settlements: this.#settlements }
     const count = this.#fitting(limit)
     if (count === this.#settlements.length) {
-      this.#held = []
+      this.#owned = []
       this.#settlements = []
     } else {
-      batch = { held: this.#held.splice(0, count), settlements: this.#settlements.splice(0, count) }
+      batch = { owned: this.#owned.splice(0, count), settlements: this.#settlements.splice(0, count) }
     }
     this.#sent += batch.settlements.length
     return batch
@@ -58,12 +58,12 @@ export class Settler {
 
   written(batch: Batch): void {
     this.#sent -= batch.settlements.length
-    for (const held of batch.held) this.#runs.drop(held)
+    for (const owned of batch.owned) this.#runs.drop(owned)
   }
 
   putBack(batch: Batch): void {
     this.#sent -= batch.settlements.length
-    this.#held = [...batch.held, ...this.#held]
+    this.#owned = [...batch.owned, ...this.#owned]
     this.#settlements = [...batch.settlements, ...this.#settlements]
   }
 

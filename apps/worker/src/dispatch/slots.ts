@@ -1,9 +1,9 @@
 import type { ClaimedJob, RunRef, Settlement, Store } from '@oncue/db'
 import { RUNNING, WAITING } from '../lease/ledger.ts'
-import type { HeldRun, HeldRuns } from '../lease/owned-runs.ts'
+import type { OwnedRun, OwnedRuns } from '../lease/owned-runs.ts'
 import type { Logger } from '../observability/log.ts'
 import type { Ending, Executor } from '../run/executor.ts'
-import { Pace } from './prefetch.ts'
+import { Prefetch } from './prefetch.ts'
 
 /** For how long handlers that never wait may run on before the event loop gets its turn. */
 const BURST_MS = 5
@@ -18,9 +18,9 @@ export interface SlotsOptions {
   readonly concurrency: number
   readonly log: Logger
   readonly executor: Executor
-  readonly runs: HeldRuns
+  readonly runs: OwnedRuns
   /** Takes the end of a run, to be written. */
-  readonly onEnd: (held: HeldRun, settlement: Settlement) => void
+  readonly onEnd: (owned: OwnedRun, settlement: Settlement) => void
   /** Something has changed: a slot is free, or fewer wait. */
   readonly onChange: () => void
 }
@@ -28,8 +28,8 @@ export interface SlotsOptions {
 /** What runs, and what has been claimed ahead and waits for a slot. */
 export class Slots {
   readonly #options: SlotsOptions
-  readonly #pace = new Pace()
-  #waiting: HeldRun[] = []
+  readonly #prefetch = new Prefetch()
+  #waiting: OwnedRun[] = []
   #nextWaiting = 0
   #running = 0
   #started = 0
@@ -58,7 +58,7 @@ export class Slots {
 
   /** How many jobs should wait, at the pace at which jobs end. */
   get ahead(): number {
-    return this.#pace.prefetch(this.#options.concurrency)
+    return this.#prefetch.count(this.#options.concurrency)
   }
 
   /** Runs that were taken over while they ran or waited. */
@@ -70,10 +70,10 @@ export class Slots {
     return this.#abandoned
   }
 
-  add(held: readonly HeldRun[]): void {
-    this.#waiting = [...this.#waiting.slice(this.#nextWaiting), ...held]
+  add(owned: readonly OwnedRun[]): void {
+    this.#waiting = [...this.#waiting.slice(this.#nextWaiting), ...owned]
     this.#nextWaiting = 0
-    this.#pace.weigh(held.map(({ job }) => job.payload))
+    this.#prefetch.observeSizes(owned.map(({ job }) => job.payload))
     if (this.#isClosed) this.#giveBack()
   }
 
@@ -85,21 +85,21 @@ export class Slots {
   }
 
   /** This run was taken over: its handler is to end, and whatever it does is not written. */
-  lost(held: HeldRun): void {
+  lost(owned: OwnedRun): void {
     // Of one that has ended, the settle itself tells.
-    if (held.state !== RUNNING && held.state !== WAITING) return
+    if (owned.state !== RUNNING && owned.state !== WAITING) return
     const { runs, log } = this.#options
     this.#lost += 1
-    const { id, topic, run } = held.job
+    const { id, topic, run } = owned.job
     log.warn({ job: id, topic, run }, 'this run was taken over: its lease ended before a heartbeat came')
-    if (held.state === RUNNING) held.run?.abort('lost')
-    else runs.drop(held)
+    if (owned.state === RUNNING) owned.run?.abort('lost')
+    else runs.drop(owned)
   }
 
   /** Somebody asked this run to stop. */
-  cancelled(held: HeldRun): void {
-    if (held.state === RUNNING) held.run?.abort('cancelled')
-    else if (held.state === WAITING) this.#options.onEnd(held, { ...ref(held.job), kind: 'cancel' })
+  cancelled(owned: OwnedRun): void {
+    if (owned.state === RUNNING) owned.run?.abort('cancelled')
+    else if (owned.state === WAITING) this.#options.onEnd(owned, { ...ref(owned.job), kind: 'cancel' })
   }
 
   /** From now on nothing starts: what waits is given back, and what is added too. */
@@ -118,14 +118,14 @@ export class Slots {
   #startWaiting(now: number): void {
     const { concurrency } = this.#options
     while (this.#running < concurrency && this.#nextWaiting < this.#waiting.length) {
-      const held = this.#waiting[this.#nextWaiting] as HeldRun
+      const owned = this.#waiting[this.#nextWaiting] as OwnedRun
       this.#nextWaiting += 1
       // Lost or cancelled while it waited.
-      if (held.state !== WAITING) continue
+      if (owned.state !== WAITING) continue
       this.#running += 1
       this.#started += 1
-      if (held.charged || !hasEndedUncharged(held.job)) this.#start(held, now)
-      else void this.#charge(held).then(() => this.#startCharged(held))
+      if (owned.charged || !hasEndedUncharged(owned.job)) this.#start(owned, now)
+      else void this.#charge(owned).then(() => this.#startCharged(owned))
     }
   }
 
@@ -133,37 +133,37 @@ export class Slots {
    * A prefetched run is charged by its first heartbeat, a second after its start. A job that kills the
    * worker sooner would never be: so one of which a run ended uncharged is charged before it starts.
    */
-  async #charge({ job }: HeldRun): Promise<void> {
+  async #charge({ job }: OwnedRun): Promise<void> {
     const { store, worker, leaseMs } = this.#options
     // Where this fails, its end cannot be written either, and that is reported.
     await store.heartbeat({ worker, leaseMs, runs: [ref(job)] }).catch(() => {})
   }
 
-  #startCharged(held: HeldRun): void {
-    if (held.state === WAITING && !this.#isClosed) {
-      this.#start(held, performance.now())
+  #startCharged(owned: OwnedRun): void {
+    if (owned.state === WAITING && !this.#isClosed) {
+      this.#start(owned, performance.now())
       return
     }
     this.#running -= 1
-    if (held.state === WAITING) this.#options.onEnd(held, { ...ref(held.job), kind: 'release' })
+    if (owned.state === WAITING) this.#options.onEnd(owned, { ...ref(owned.job), kind: 'release' })
     this.#options.onChange()
   }
 
-  #start(held: HeldRun, now: number): void {
+  #start(owned: OwnedRun, now: number): void {
     const { runs, executor } = this.#options
-    runs.start(held, now)
-    const run = executor.start(held.job)
-    held.run = run
-    void run.ended.then((ending) => this.#ended(held, ending))
+    runs.start(owned, now)
+    const run = executor.start(owned.job)
+    owned.run = run
+    void run.ended.then((ending) => this.#ended(owned, ending))
   }
 
-  #ended(held: HeldRun, { settlement, abandoned }: Ending): void {
+  #ended(owned: OwnedRun, { settlement, abandoned }: Ending): void {
     const now = performance.now()
     this.#running -= 1
-    this.#pace.learn(now - held.startedAt)
+    this.#prefetch.observeRun(now - owned.startedAt)
     if (abandoned) this.#abandoned += 1
-    if (settlement) this.#options.onEnd(held, settlement)
-    else this.#options.runs.drop(held)
+    if (settlement) this.#options.onEnd(owned, settlement)
+    else this.#options.runs.drop(owned)
     if (now - this.#filledAt < BURST_MS) this.#startWaiting(now)
     this.#options.onChange()
   }
@@ -172,8 +172,8 @@ export class Slots {
     const waiting = this.#waiting.slice(this.#nextWaiting)
     this.#waiting = []
     this.#nextWaiting = 0
-    for (const held of waiting) {
-      if (held.state === WAITING) this.#options.onEnd(held, { ...ref(held.job), kind: 'release' })
+    for (const owned of waiting) {
+      if (owned.state === WAITING) this.#options.onEnd(owned, { ...ref(owned.job), kind: 'release' })
     }
     this.#options.onChange()
   }
@@ -185,7 +185,7 @@ export class Slots {
     this.#stallCheck = setTimeout(() => {
       this.#stallCheck = undefined
       if (this.#started === started && this.prefetched > 0) {
-        this.#pace.forget()
+        this.#prefetch.reset()
         this.#giveBack()
       }
       this.#options.onChange()

@@ -3,7 +3,7 @@ import type { Presence, Rescued, RunRef, Store, WorkerInfo } from '@oncue/db'
 import { Outage } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 import { GONE, type LeaseLedger, RUNNING, WAITING } from './ledger.ts'
-import type { HeldRun } from './owned-runs.ts'
+import type { OwnedRun } from './owned-runs.ts'
 
 /** When a run is first beaten for: shorter ones cost no heartbeat. */
 const FIRST_BEAT_MS = 1_000
@@ -15,23 +15,23 @@ const RESCUE_MS = 1_000
 export interface Claim {
   /** 36 characters each. */
   readonly ids: string
-  /** Run, timeout in milliseconds, place and generation of each. */
+  /** Run, timeout in milliseconds, position and generation of each. */
   readonly numbers: Int32Array
 }
 
-export function toClaim(held: readonly HeldRun[]): Claim {
-  const numbers = new Int32Array(4 * held.length)
-  held.forEach(({ job, place, generation }, n) => {
-    numbers.set([job.run, job.timeoutMs, place, generation], 4 * n)
+export function toClaim(owned: readonly OwnedRun[]): Claim {
+  const numbers = new Int32Array(4 * owned.length)
+  owned.forEach(({ job, position, generation }, n) => {
+    numbers.set([job.run, job.timeoutMs, position, generation], 4 * n)
   })
-  return { ids: held.map(({ job }) => job.id).join(''), numbers }
+  return { ids: owned.map(({ job }) => job.id).join(''), numbers }
 }
 
 /** Where a run stands in the ledger. */
-export type Place = readonly [place: number, generation: number]
+export type LedgerPosition = readonly [position: number, generation: number]
 
 export interface KeptRun extends RunRef {
-  readonly place: number
+  readonly position: number
   readonly generation: number
   readonly timeoutMs: number
   beatenAt: number
@@ -48,8 +48,8 @@ export interface KeeperOptions {
   readonly leaseMs: number
   readonly ledger: LeaseLedger
   readonly log: Logger
-  onLost(places: Place[]): void
-  onCancelled(places: Place[]): void
+  onLost(positions: LedgerPosition[]): void
+  onCancelled(positions: LedgerPosition[]): void
   onRescued(rescued: Rescued[]): void
   /** Looks at the runs at every tick. */
   readonly watchdog?: ((runs: Iterable<KeptRun>) => void) | undefined
@@ -135,8 +135,8 @@ export class LeaseKeeper {
     const claims = this.#young.splice(0, grown === -1 ? this.#young.length : grown)
     for (const { ids, numbers } of claims.map(({ claim }) => claim)) {
       for (let n = 0; 4 * n < numbers.length; n++) {
-        const [run, timeoutMs, place, generation] = numbers.subarray(4 * n) as unknown as Numbers
-        if (ledger.read(place, generation) === GONE) continue
+        const [run, timeoutMs, position, generation] = numbers.subarray(4 * n) as unknown as Numbers
+        if (ledger.read(position, generation) === GONE) continue
         const id = ids.slice(36 * n, 36 * (n + 1)) as JobId
         const fresh = {
           beatenAt: Number.NEGATIVE_INFINITY,
@@ -144,7 +144,7 @@ export class LeaseKeeper {
           isCancelled: false,
           missedBeats: 0,
         }
-        const kept = { id, run, place, generation, timeoutMs, ...fresh }
+        const kept = { id, run, position, generation, timeoutMs, ...fresh }
         this.#runs.set(keyOf(kept), kept)
       }
     }
@@ -153,7 +153,7 @@ export class LeaseKeeper {
   #forgetGone(): void {
     const now = performance.now()
     for (const [key, run] of this.#runs) {
-      const state = this.#options.ledger.read(run.place, run.generation)
+      const state = this.#options.ledger.read(run.position, run.generation)
       if (state === GONE) this.#runs.delete(key)
       else if (state === RUNNING) run.runningSince ??= now
       else run.runningSince = null
@@ -167,7 +167,7 @@ export class LeaseKeeper {
     const runs = due.map((run) => ({
       id: run.id,
       run: run.run,
-      started: ledger.read(run.place, run.generation) !== WAITING,
+      started: ledger.read(run.position, run.generation) !== WAITING,
     }))
     try {
       const { lost, cancelled, locked = [] } = await store.heartbeat({ worker: worker.id, leaseMs, runs })
@@ -177,12 +177,12 @@ export class LeaseKeeper {
         else Object.assign(run, { beatenAt: now, missedBeats: 0 })
       }
       this.#beatOutage.worked()
-      if (lost.length > 0) onLost(this.#placesOf(lost, (run) => this.#runs.delete(keyOf(run))))
+      if (lost.length > 0) onLost(this.#positionsOf(lost, (run) => this.#runs.delete(keyOf(run))))
       const news = cancelled.filter((run) => this.#runs.get(keyOf(run))?.isCancelled === false)
       const markCancelled = (run: KeptRun) => {
         run.isCancelled = true
       }
-      if (news.length > 0) onCancelled(this.#placesOf(news, markCancelled))
+      if (news.length > 0) onCancelled(this.#positionsOf(news, markCancelled))
     } catch (error) {
       this.#beatOutage.failed(error)
     }
@@ -196,12 +196,12 @@ export class LeaseKeeper {
     this.#options.log.warn({ job: run.id, run: run.run }, message)
   }
 
-  #placesOf(refs: readonly RunRef[], note: (run: KeptRun) => void): Place[] {
+  #positionsOf(refs: readonly RunRef[], note: (run: KeptRun) => void): LedgerPosition[] {
     return refs.flatMap((ref) => {
       const run = this.#runs.get(keyOf(ref))
       if (!run) return []
       note(run)
-      return [[run.place, run.generation] as const]
+      return [[run.position, run.generation] as const]
     })
   }
 
@@ -227,7 +227,7 @@ export class LeaseKeeper {
   }
 }
 
-type Numbers = [run: number, timeoutMs: number, place: number, generation: number]
+type Numbers = [run: number, timeoutMs: number, position: number, generation: number]
 
 function keyOf({ id, run }: RunRef): string {
   return `${id} ${run}`

@@ -5,9 +5,9 @@ import type { Registry } from '@oncue/core/internal'
 import type { Rescued, Store, WorkerInfo } from '@oncue/db'
 import { GOODBYE_MS } from '../goodbye.ts'
 import type { Logger } from '../observability/log.ts'
-import { LeaseKeeper, type Place, toClaim } from './keeper.ts'
+import { LeaseKeeper, type LedgerPosition, toClaim } from './keeper.ts'
 import type { LeaseLedger } from './ledger.ts'
-import type { HeldRun } from './owned-runs.ts'
+import type { OwnedRun } from './owned-runs.ts'
 import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './thread.ts'
 import { PULSE_MS, type RetryPolicies } from './watchdog.ts'
 
@@ -19,11 +19,11 @@ export interface LeaseOptions {
   readonly ledger: LeaseLedger
   readonly policies: RetryPolicies
   readonly log: Logger
-  onLost(places: Place[]): void
-  onCancelled(places: Place[]): void
+  onLost(positions: LedgerPosition[]): void
+  onCancelled(positions: LedgerPosition[]): void
   onRescued(rescued: Rescued[]): void
-  /** All runs held now: for a thread that takes the place of one that died. */
-  held(): HeldRun[]
+  /** All runs owned now: for a thread that replaces one that died. */
+  owned(): OwnedRun[]
 }
 
 /** The lease as the main thread sees it. */
@@ -31,14 +31,14 @@ export interface Lease {
   /** False where others cannot see this worker die: then only the lease tells. */
   readonly visible: boolean
   /** To be told before any of them starts: a handler may block the main thread at once. */
-  keep(held: readonly HeldRun[]): void
+  keep(owned: readonly OwnedRun[]): void
   stop(): Promise<void>
 }
 
 export async function startInlineLease(options: LeaseOptions): Promise<Lease> {
   const keeper = new LeaseKeeper(options)
   const { visible } = await keeper.start()
-  return { visible, keep: (held) => keeper.keep(toClaim(held)), stop: () => keeper.stop() }
+  return { visible, keep: (owned) => keeper.keep(toClaim(owned)), stop: () => keeper.stop() }
 }
 
 export async function startThreadLease(options: LeaseOptions): Promise<Lease> {
@@ -55,7 +55,7 @@ export async function startThreadLease(options: LeaseOptions): Promise<Lease> {
     restart = setTimeout(async () => {
       try {
         thread = await startThread(options, () => replace())
-        thread.send({ keep: toClaim(options.held()) })
+        thread.send({ keep: toClaim(options.owned()) })
         // It may have become ready while all was being stopped.
         if (isStopping) thread.send({ stop: true })
       } catch (err) {
@@ -67,7 +67,7 @@ export async function startThreadLease(options: LeaseOptions): Promise<Lease> {
 
   return {
     visible: thread.visible,
-    keep: (held) => thread.send({ keep: toClaim(held) }),
+    keep: (owned) => thread.send({ keep: toClaim(owned) }),
     async stop() {
       isStopping = true
       clearTimeout(restart)

@@ -12,7 +12,7 @@ const MAX_GENERATION = 2 ** 29 - 1
 
 /**
  * Memory that the main thread writes and the lease thread reads: how each run stands, one word a run,
- * so that no message is posted when one starts or ends. Places are used again; the generation tells
+ * so that no message is posted when one starts or ends. Positions are used again; the generation tells
  * whose word it is now.
  *
  * The first word is the pulse of the main thread. No times are shared: each thread has its own clock.
@@ -21,12 +21,12 @@ export class LeaseLedger {
   readonly buffer: SharedArrayBuffer
   readonly #words: Int32Array
 
-  constructor(places: number | SharedArrayBuffer) {
-    this.buffer = typeof places === 'number' ? new SharedArrayBuffer(4 * (places + 1)) : places
+  constructor(size: number | SharedArrayBuffer) {
+    this.buffer = typeof size === 'number' ? new SharedArrayBuffer(4 * (size + 1)) : size
     this.#words = new Int32Array(this.buffer)
   }
 
-  get places(): number {
+  get size(): number {
     return this.#words.length - 1
   }
 
@@ -38,18 +38,18 @@ export class LeaseLedger {
     Atomics.add(this.#words, 0, 1)
   }
 
-  write(place: number, generation: number, state: RunState): void {
-    Atomics.store(this.#words, place + 1, (generation << 2) | state)
+  write(position: number, generation: number, state: RunState): void {
+    Atomics.store(this.#words, position + 1, (generation << 2) | state)
   }
 
-  read(place: number, generation: number): RunState {
-    const word = Atomics.load(this.#words, place + 1)
+  read(position: number, generation: number): RunState {
+    const word = Atomics.load(this.#words, position + 1)
     return word >> 2 === generation ? ((word & 3) as RunState) : GONE
   }
 
-  /** For the next run that gets this place. */
-  nextGeneration(place: number): number {
-    const generation = Atomics.load(this.#words, place + 1) >> 2
+  /** For the next run that gets this position. */
+  nextGeneration(position: number): number {
+    const generation = Atomics.load(this.#words, position + 1) >> 2
     return generation === MAX_GENERATION ? 0 : generation + 1
   }
 }

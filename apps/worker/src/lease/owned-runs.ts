@@ -3,10 +3,10 @@ import type { Run } from '../run/executor.ts'
 import { ENDED, GONE, type LeaseLedger, RUNNING, type RunState, WAITING } from './ledger.ts'
 
 /** A run that this worker owns, from the claim until its end is written. */
-export interface HeldRun {
+export interface OwnedRun {
   readonly job: ClaimedJob
   /** Where it stands in the ledger. */
-  readonly place: number
+  readonly position: number
   readonly generation: number
   /** Whether the database counts it as started: then a crash charges it. */
   readonly charged: boolean
@@ -17,15 +17,15 @@ export interface HeldRun {
 }
 
 /** All runs that this worker owns. What it is told is in the ledger at once, for the lease thread to see. */
-export class HeldRuns {
+export class OwnedRuns {
   readonly #ledger: LeaseLedger
-  readonly #byPlace: (HeldRun | undefined)[]
+  readonly #byPosition: (OwnedRun | undefined)[]
   readonly #free: number[]
 
   constructor(ledger: LeaseLedger) {
     this.#ledger = ledger
-    this.#byPlace = new Array(ledger.places).fill(undefined)
-    this.#free = Array.from({ length: ledger.places }, (_, n) => ledger.places - 1 - n)
+    this.#byPosition = new Array(ledger.size).fill(undefined)
+    this.#free = Array.from({ length: ledger.size }, (_, n) => ledger.size - 1 - n)
   }
 
   /** How many more there is room for. */
@@ -33,40 +33,40 @@ export class HeldRuns {
     return this.#free.length
   }
 
-  hold(job: ClaimedJob, charged: boolean): HeldRun {
-    const place = this.#free.pop()
-    if (place === undefined) throw new RangeError('more runs were claimed than the ledger has room for')
-    const generation = this.#ledger.nextGeneration(place)
-    const held: HeldRun = { job, place, generation, charged, state: WAITING, run: null, startedAt: 0 }
-    this.#byPlace[place] = held
-    this.#ledger.write(place, generation, WAITING)
-    return held
+  add(job: ClaimedJob, charged: boolean): OwnedRun {
+    const position = this.#free.pop()
+    if (position === undefined) throw new RangeError('more runs were claimed than the ledger has room for')
+    const generation = this.#ledger.nextGeneration(position)
+    const owned: OwnedRun = { job, position, generation, charged, state: WAITING, run: null, startedAt: 0 }
+    this.#byPosition[position] = owned
+    this.#ledger.write(position, generation, WAITING)
+    return owned
   }
 
-  start(held: HeldRun, now: number): void {
-    held.startedAt = now
-    this.#set(held, RUNNING)
+  start(owned: OwnedRun, now: number): void {
+    owned.startedAt = now
+    this.#set(owned, RUNNING)
   }
 
-  end(held: HeldRun): void {
-    this.#set(held, ENDED)
+  end(owned: OwnedRun): void {
+    this.#set(owned, ENDED)
   }
 
-  drop(held: HeldRun): void {
-    if (held.state === GONE) return
-    this.#set(held, GONE)
-    this.#byPlace[held.place] = undefined
-    this.#free.push(held.place)
+  drop(owned: OwnedRun): void {
+    if (owned.state === GONE) return
+    this.#set(owned, GONE)
+    this.#byPosition[owned.position] = undefined
+    this.#free.push(owned.position)
   }
 
-  /** Undefined when that run is over: the place may be another's now. */
-  at(place: number, generation: number): HeldRun | undefined {
-    const held = this.#byPlace[place]
-    return held?.generation === generation ? held : undefined
+  /** Undefined when that run is over: the position may be another's now. */
+  at(position: number, generation: number): OwnedRun | undefined {
+    const owned = this.#byPosition[position]
+    return owned?.generation === generation ? owned : undefined
   }
 
-  all(): HeldRun[] {
-    return this.#byPlace.filter((held) => held !== undefined)
+  all(): OwnedRun[] {
+    return this.#byPosition.filter((owned) => owned !== undefined)
   }
 
   /** Those of `refs` that nobody here knows of. */
@@ -75,8 +75,8 @@ export class HeldRuns {
     return refs.filter(({ id, run }) => !known.has(`${id} ${run}`))
   }
 
-  #set(held: HeldRun, state: RunState): void {
-    held.state = state
-    this.#ledger.write(held.place, held.generation, state)
+  #set(owned: OwnedRun, state: RunState): void {
+    owned.state = state
+    this.#ledger.write(owned.position, owned.generation, state)
   }
 }

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { JobId } from '@oncue/core'
 import { openStore, type Rescued, type WorkerInfo } from '@oncue/db'
 import type { Logger } from '../observability/log.ts'
-import { type Claim, type KeptRun, LeaseKeeper, type Place } from './keeper.ts'
+import { type Claim, type KeptRun, LeaseKeeper, type LedgerPosition } from './keeper.ts'
 import { LeaseLedger } from './ledger.ts'
 import { type RetryPolicies, settleBlocked, Watchdog } from './watchdog.ts'
 
@@ -22,8 +22,8 @@ export type ToLeaseThread = { readonly keep: Claim } | { readonly stop: true }
 export type FromLeaseThread =
   | { readonly ready: { readonly visible: boolean } }
   | { readonly failed: unknown }
-  | { readonly lost: Place[] }
-  | { readonly cancelled: Place[] }
+  | { readonly lost: LedgerPosition[] }
+  | { readonly cancelled: LedgerPosition[] }
   | { readonly rescued: Rescued[] }
   | {
       readonly log: {

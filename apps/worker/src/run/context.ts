@@ -12,7 +12,7 @@ import { type ClaimedJob, encodeEvents, type JobEvent, type NewEvent, type Store
 import { forgettable } from '../forgettable.ts'
 import type { Logger } from '../observability/log.ts'
 import { currentTraceparent } from '../observability/tracing.ts'
-import type { Notes, RunNotes } from './job-events.ts'
+import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import { createSteps } from './steps.ts'
 
@@ -20,7 +20,7 @@ import { createSteps } from './steps.ts'
 export interface Surroundings {
   readonly store: Store
   readonly registry: Registry
-  readonly notes: Notes
+  readonly events: JobEvents
   readonly log: Logger
 }
 
@@ -57,7 +57,7 @@ export class RunContext implements JobContext {
   readonly job: RunningJob
   readonly #run: RunView
   readonly #around: Surroundings
-  #notes: RunNotes | undefined
+  #events: RunEvents | undefined
   #log: JobLog | undefined
   #step: JobContext['step'] | undefined
 
@@ -80,14 +80,14 @@ export class RunContext implements JobContext {
     const { id, topic, run } = this.job
     const log = this.#around.log.child({ job: id, topic, run })
     // After the end a forgotten timer of the handler may still log; that is for the worker's log only.
-    this.#log = createJobLog(log, (event) => this.#run.isOver || this.#ownNotes.event(event))
+    this.#log = createJobLog(log, (event) => this.#run.isOver || this.#ownEvents.event(event))
     return this.#log
   }
 
   get progress(): JobContext['progress'] {
     return (value) => {
       const text = encodeJson(value, 'progress')
-      if (!this.#run.isOver) this.#ownNotes.progress(text)
+      if (!this.#run.isOver) this.#ownEvents.progress(text)
     }
   }
 
@@ -129,8 +129,8 @@ export class RunContext implements JobContext {
   /** Writes an event of the run; for emit and steps. */
   async keep(event: NewEvent): Promise<void> {
     this.#assertMine()
-    this.#ownNotes.event(event)
-    await this.#ownNotes.written()
+    this.#ownEvents.event(event)
+    await this.#ownEvents.written()
   }
 
   /** A page of the events of the job. */
@@ -139,18 +139,18 @@ export class RunContext implements JobContext {
   }
 
   /** What is not written yet; undefined for nearly every run, which then ends without waiting. */
-  get unwritten(): RunNotes | undefined {
-    return this.#notes?.isSettled === false ? this.#notes : undefined
+  get unwritten(): RunEvents | undefined {
+    return this.#events?.isSettled === false ? this.#events : undefined
   }
 
-  get #ownNotes(): RunNotes {
-    this.#notes ??= this.#around.notes.of(this.#run.job, () => this.#run.lose())
-    return this.#notes
+  get #ownEvents(): RunEvents {
+    this.#events ??= this.#around.events.of(this.#run.job, () => this.#run.lose())
+    return this.#events
   }
 
   async #checkpoint(cursor: unknown): Promise<void> {
     this.#assertMine()
-    await this.#ownNotes.cursor(encodeJson(cursor, 'cursor'))
+    await this.#ownEvents.cursor(encodeJson(cursor, 'cursor'))
   }
 
   async #emit(type: string, data: unknown): Promise<void> {

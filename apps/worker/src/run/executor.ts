@@ -3,7 +3,7 @@ import type { Registry } from '@oncue/core/internal'
 import type { ClaimedJob, Store } from '@oncue/db'
 import { Isolates } from '../isolate/isolates.ts'
 import type { Logger } from '../observability/log.ts'
-import { Notes } from './job-events.ts'
+import { JobEvents } from './job-events.ts'
 import { compose, type Middleware } from './middleware.ts'
 import { JobRun, type Run } from './run.ts'
 
@@ -13,7 +13,7 @@ export type { Ending, Run } from './run.ts'
 export interface Executor {
   /** Starts a job now. Cheap: tens of thousands a second. */
   start(job: ClaimedJob): Run
-  /** Waits for notes that are not written yet, ends child processes. */
+  /** Waits for events that are not written yet, ends child processes. */
   close(): Promise<void>
 }
 
@@ -35,9 +35,9 @@ export interface ExecutorOptions {
 
 export function createExecutor(options: ExecutorOptions): Executor {
   const { store, registry, log, middleware } = options
-  const notes = new Notes(store, log, options.worker)
+  const events = new JobEvents(store, log, options.worker)
   const isolates = options.inline ? undefined : createIsolates(registry, options.modules)
-  const surroundings = { ...options, notes, isolates, call: compose(middleware) }
+  const surroundings = { ...options, events, isolates, call: compose(middleware) }
   return {
     start(job) {
       const worker = registry.get(job.topic)
@@ -45,7 +45,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       return new JobRun(job, worker, surroundings)
     },
     async close() {
-      await Promise.all([notes.close(), isolates?.close()])
+      await Promise.all([events.close(), isolates?.close()])
     },
   }
 }

@@ -14,8 +14,8 @@ const MAX_STEP_BYTES = 8 * 2 ** 20
 type Waiting = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
 /** What one run has to tell the store before it ends. */
-export class RunNotes {
-  readonly #notes: Notes
+export class RunEvents {
+  readonly #all: JobEvents
   readonly #ref: RunRef
   readonly #onStale: () => void
   #progress: string | undefined
@@ -24,8 +24,8 @@ export class RunNotes {
   #waiting: Waiting[] = []
   #onTheirWay = 0
 
-  constructor(notes: Notes, ref: RunRef, onStale: () => void) {
-    this.#notes = notes
+  constructor(all: JobEvents, ref: RunRef, onStale: () => void) {
+    this.#all = all
     this.#ref = { id: ref.id, run: ref.run }
     this.#onStale = onStale
   }
@@ -42,13 +42,13 @@ export class RunNotes {
   /** JSON text. The last one stays, and is written within a second. */
   progress(text: string): void {
     this.#progress = text
-    this.#notes.soon(this)
+    this.#all.soon(this)
   }
 
   /** Written within a second. */
   event(event: NewEvent): void {
     this.#events.push(event)
-    this.#notes.soon(this)
+    this.#all.soon(this)
   }
 
   /** JSON text. */
@@ -61,21 +61,21 @@ export class RunNotes {
   written(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
-      this.#notes.now(this)
+      this.#all.now(this)
     })
   }
 
   /** As much as one call may carry; `rest` says that there is more. */
   take(): Taken {
     const events = this.#events.splice(0, fitting(this.#events))
-    const note: RunNote = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
+    const update: RunNote = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
     this.#progress = undefined
     this.#cursor = undefined
     const rest = this.#events.length > 0
     const waiting = rest ? [] : this.#waiting.splice(0)
     this.#onTheirWay += 1
     return {
-      note,
+      update,
       rest,
       written: () => {
         this.#onTheirWay -= 1
@@ -91,7 +91,7 @@ export class RunNotes {
 }
 
 type Taken = {
-  readonly note: RunNote
+  readonly update: RunNote
   readonly rest: boolean
   written(): void
   refused(error: unknown): void
@@ -113,12 +113,12 @@ function sizeOf(event: NewEvent | undefined): number {
 }
 
 /** Writes the notes of all runs: one call at a time, for many runs at once, again until it succeeds. */
-export class Notes {
+export class JobEvents {
   readonly #store: Store
   readonly #log: Logger
   readonly #worker: string | undefined
-  readonly #soon = new Set<RunNotes>()
-  readonly #now = new Set<RunNotes>()
+  readonly #soon = new Set<RunEvents>()
+  readonly #now = new Set<RunEvents>()
   readonly #closing = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
@@ -129,18 +129,18 @@ export class Notes {
     this.#worker = worker
   }
 
-  of(ref: RunRef, onStale: () => void): RunNotes {
-    return new RunNotes(this, ref, onStale)
+  of(ref: RunRef, onStale: () => void): RunEvents {
+    return new RunEvents(this, ref, onStale)
   }
 
-  soon(notes: RunNotes): void {
-    this.#soon.add(notes)
+  soon(events: RunEvents): void {
+    this.#soon.add(events)
     this.#timer ??= setTimeout(() => this.#hurry(), SOON_MS)
   }
 
-  now(notes: RunNotes): void {
-    this.#soon.delete(notes)
-    this.#now.add(notes)
+  now(events: RunEvents): void {
+    this.#soon.delete(events)
+    this.#now.add(events)
     this.#writing ??= this.#writeAll()
   }
 
@@ -154,7 +154,7 @@ export class Notes {
   #hurry(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const notes of this.#soon) if (!notes.isEmpty) this.now(notes)
+    for (const events of this.#soon) if (!events.isEmpty) this.now(events)
     this.#soon.clear()
   }
 
@@ -172,13 +172,13 @@ export class Notes {
     const batch: Taken[] = []
     let room: number = LIMITS.events
     let bytes = 0
-    for (const notes of this.#now) {
-      const isEmpty = notes.isEmpty
-      const taken = notes.take()
+    for (const run of this.#now) {
+      const isEmpty = run.isEmpty
+      const taken = run.take()
       if (isEmpty) taken.written()
       else batch.push(taken)
-      if (!taken.rest) this.#now.delete(notes)
-      const events = taken.note.events ?? []
+      if (!taken.rest) this.#now.delete(run)
+      const events = taken.update.events ?? []
       room -= events.length
       for (const event of events) bytes += sizeOf(event)
       if (room <= 0 || bytes >= MAX_STEP_BYTES || batch.length === MAX_RUNS) break
@@ -189,12 +189,12 @@ export class Notes {
   async #send(batch: readonly Taken[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const notes = batch.map(({ note }) => note)
-        const { stale } = await this.#store.note(notes, this.#worker)
+        const updates = batch.map(({ update }) => update)
+        const { stale } = await this.#store.note(updates, this.#worker)
         for (const taken of batch) {
-          const { id, run } = taken.note
+          const { id, run } = taken.update
           const isLost = stale.some((ref) => ref.id === id && ref.run === run)
-          if (isLost) taken.refused(staleRun(taken.note))
+          if (isLost) taken.refused(staleRun(taken.update))
           else taken.written()
         }
         return
@@ -216,8 +216,8 @@ export class Notes {
   }
 
   #giveUp(batch: readonly Taken[], error: unknown): void {
-    for (const { note, refused } of batch) {
-      this.#log.error({ err: error, job: note.id, run: note.run }, 'notes of a run are lost')
+    for (const { update, refused } of batch) {
+      this.#log.error({ err: error, job: update.id, run: update.run }, 'notes of a run are lost')
       refused(error)
     }
   }

@@ -49,7 +49,7 @@ export class JobRun implements Run, RunView {
   #unstored: OncueError | null = null
   /** The handler ended or was given up. */
   #isOver = false
-  /** While it waits, after its end, for its notes to be written. */
+  /** While it waits, after its end, for its events to be written. */
   #goOn: (() => void) | undefined
   #isHurried = false
 
@@ -137,8 +137,8 @@ export class JobRun implements Run, RunView {
     this.#isOver = true
     clearTimeout(this.#timeout)
     clearTimeout(this.#giveUp)
-    const notes = this.#context.unwritten
-    if (!notes) {
+    const events = this.#context.unwritten
+    if (!events) {
       this.#settle(end)
       return
     }
@@ -149,12 +149,12 @@ export class JobRun implements Run, RunView {
       this.#settle(end)
     }
     this.#goOn = goOn
-    // Notes that cannot be written were reported; they do not keep the run from ending.
-    notes.written().then(goOn, goOn)
+    // Events that cannot be written were reported; they do not keep the run from ending.
+    events.written().then(goOn, goOn)
     if (this.#isHurried) this.#hurry()
   }
 
-  /** The worker stops: a database that takes no notes is not waited for any longer. */
+  /** The worker stops: a database that takes no events is not waited for any longer. */
   #hurry(): void {
     this.#isHurried = true
     if (!this.#goOn) return
