@@ -3,7 +3,6 @@ import { hostname } from 'node:os'
 import { OncueError } from '@oncue/core'
 import type { TopicAnnouncement } from '@oncue/db'
 import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatch/dispatcher.ts'
-import { forgettable } from './forgettable.ts'
 import { goodbye } from './goodbye.ts'
 import type { LedgerPosition } from './lease/keeper.ts'
 import { policiesOf, startInlineLease, startThreadLease } from './lease/lease.ts'
@@ -14,6 +13,7 @@ import { saveSchedules } from './maintenance/schedules.ts'
 import { createClashWatch } from './maintenance/topic-clashes.ts'
 import { type Settings, toSettings, type WorkerOptions } from './options.ts'
 import { createExecutor } from './run/executor.ts'
+import { unawaited } from './run/unawaited.ts'
 import { VERSION } from './version.ts'
 
 export interface RunningWorker {
@@ -119,7 +119,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   let stopping: Promise<void> | undefined
   async function stop(dispatched: Promise<void>): Promise<void> {
-    const others = forgettable(Promise.all([subscription.close(), maintenance?.stop(), clashes.stop()]))
+    const others = unawaited(Promise.all([subscription.close(), maintenance?.stop(), clashes.stop()]))
     await dispatched
     await goodbye(Promise.all([others, executor.close(), dispatcher.told()]))
     await lease.stop()

@@ -3,8 +3,7 @@ import { prepareJob } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMaintenance, type MaintenanceOptions } from '../src/maintenance/maintenance.ts'
-import { toRules } from '../src/maintenance/pruner.ts'
+import { createMaintenance, type MaintenanceOptions, toRules } from '../src/maintenance/maintenance.ts'
 import { type Bench, describeBoth, TestLog, until } from './harness.ts'
 
 const MINUTE = 60_000

@@ -19,8 +19,7 @@ const OPTIONS: [file: string, ...types: string[]][] = [
   ['packages/sdk/src/wait.ts', 'WaitOptions'],
   ['apps/worker/src/options.ts', 'WorkerOptions'],
   ['apps/worker/src/testing.ts', 'TestWorkerOptions'],
-  ['apps/worker/src/maintenance/maintenance.ts', 'MaintenanceOptions'],
-  ['apps/worker/src/maintenance/pruner.ts', 'Retention'],
+  ['apps/worker/src/maintenance/maintenance.ts', 'MaintenanceOptions', 'Retention'],
 ]
 
 const TIMES = /Ms$|Delay$|^delay$|^within$/

@@ -1,7 +1,11 @@
-import type { Isolation } from '@oncue/core'
+import { type ChildProcess, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { type Isolation, isOncueError, OncueError } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
+import { environmentFor } from '../config.ts'
 import type { RunContext } from '../run/context.ts'
-import { IsolateProcess } from './isolate-process.ts'
+import type { Called, Calls, FromChild, ToChild } from './messages.ts'
+import { type PackedError, packError, unpackError } from './packed-error.ts'
 
 /** An isolated run. */
 export interface Isolated {
@@ -47,4 +51,169 @@ export class Isolates {
       this.#processes.delete(child)
     }
   }
+}
+
+const STOP_MS = 2_000
+
+interface Current {
+  readonly seq: number
+  readonly context: RunContext
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A process for isolated runs, one at a time, as the worker sees it. */
+class IsolateProcess {
+  readonly #process: ChildProcess
+  readonly #memoryMb: number | undefined
+  readonly #closed: Promise<void>
+  #isAlive = true
+  #current: Current | undefined
+  #seq = 0
+  /** What it did not catch. */
+  #uncaught: Error | undefined
+
+  constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation) {
+    const file = new URL(`./child${extname(import.meta.url)}`, import.meta.url)
+    this.#memoryMb = memoryMb
+    this.#process = fork(file, [JSON.stringify(modules), String(process.pid)], {
+      execArgv: [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])],
+      env: environmentFor(env),
+      // With JSON a Date would arrive as text.
+      serialization: 'advanced',
+    })
+    this.#process.on('message', (message) => this.#hear(message as FromChild))
+    this.#closed = new Promise((resolve) => {
+      // A process that could not be started ends with an error, any other with 'close': 'exit' may come
+      // before the last message.
+      this.#process.on('error', (error) => resolve(this.#die(`could not be started: ${error.message}`)))
+      this.#process.once('close', (code, signal) => resolve(this.#die(this.#epitaph(code, signal))))
+    })
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive && this.#process.connected
+  }
+
+  async run(job: ClaimedJob, context: RunContext): Promise<unknown> {
+    this.#seq += 1
+    const seq = this.#seq
+    const { signal } = context
+    const abort = () => {
+      if (isOncueError(signal.reason)) {
+        this.#send({ kind: 'abort', seq, code: signal.reason.code, message: signal.reason.message })
+      }
+    }
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#current = { seq, context, resolve, reject }
+        this.#send({ kind: 'start', seq, job })
+        if (signal.aborted) abort()
+        else signal.addEventListener('abort', abort)
+      })
+    } finally {
+      signal.removeEventListener('abort', abort)
+      this.#current = undefined
+    }
+  }
+
+  kill(): void {
+    // At once: it may still answer before it is gone, and must not be given another run then.
+    this.#isAlive = false
+    this.#process.kill('SIGKILL')
+  }
+
+  /** Asks it to end, and kills it if it does not. Not by a disconnect: after one's own, 'close' does not come. */
+  async stop(): Promise<void> {
+    this.#send({ kind: 'stop' })
+    const timer = setTimeout(() => this.kill(), STOP_MS)
+    await this.#closed
+    clearTimeout(timer)
+  }
+
+  #hear(message: FromChild): void {
+    const current = this.#current
+    if (message.kind === 'uncaught') this.#uncaught = unpackError(message.error)
+    else if (message.seq !== current?.seq) this.#hearLate(message)
+    else if (message.kind === 'returned') current.resolve(message.result && JSON.parse(message.result))
+    else if (message.kind === 'threw') current.reject(unpackError(message.error))
+    else if (message.kind === 'call') void this.#answer(message.call, current.context, message)
+    else if (message.method === 'progress') current.context.progress(message.args[0])
+    else if (message.method === 'unstored') hearUnstored(current.context, message.args[0])
+    else {
+      const [level, text, fields] = message.args
+      current.context.log[level](text, { ...fields })
+    }
+  }
+
+  /** A run that is over and still asks must not wait for ever. */
+  #hearLate(message: FromChild): void {
+    if (message.kind !== 'call') return
+    const error = packError(
+      new OncueError('STALE_RUN', 'this run is over: its context can write nothing more'),
+      '',
+    )
+    this.#send({ kind: 'refusal', call: message.call, error })
+  }
+
+  async #answer(call: number, context: RunContext, { method, args }: Called): Promise<void> {
+    try {
+      // Method and arguments fit each other, which the compiler cannot follow through a union.
+      const perform = CALLS[method] as (context: RunContext, ...args: unknown[]) => Promise<unknown>
+      this.#send({ kind: 'answer', call, value: await perform(context, ...args) })
+    } catch (error) {
+      this.#send({ kind: 'refusal', call, error: packError(error, context.job.topic) })
+    }
+  }
+
+  #send(message: ToChild): void {
+    // A channel that is closed is heard of by the process ending.
+    this.#process.send(message, () => {})
+  }
+
+  #die(how: string): void {
+    this.#isAlive = false
+    const options = this.#uncaught ? { cause: this.#uncaught } : {}
+    this.#current?.reject(new OncueError('WORKER_CRASHED', `the child process of this run ${how}`, options))
+  }
+
+  #epitaph(code: number | null, signal: NodeJS.Signals | null): string {
+    if (signal === null) return `ended with exit code ${code}`
+    const limit = this.#memoryMb === undefined ? '' : ` of ${this.#memoryMb} MB`
+    // So V8 ends a process that has no memory left.
+    const why = signal === 'SIGABRT' ? `, perhaps because it reached its memory limit${limit}` : ''
+    return `was killed by ${signal}${why}`
+  }
+}
+
+function hearUnstored(context: RunContext, packed: PackedError): void {
+  const error = unpackError(packed)
+  if (isOncueError(error)) context.unstored(error)
+}
+
+const CALLS: {
+  [Method in keyof Calls]: (context: RunContext, ...args: Parameters<Calls[Method]>) => unknown
+} = {
+  checkpoint: (context, cursor) => context.checkpoint(cursor),
+  emit: (context, type, data) => context.emit(type, data),
+  spawn: (context, topic, payload, options) => context.spawn(topic, payload, options),
+  enqueue: (context, topic, payload, options) => context.enqueue(topic, payload, options),
+  keep: (context, event) => context.keep(event),
+  events: (context, afterVersion) => context.events(afterVersion),
+}
+
+/** Flags that are not for a child, and whose argument may follow as a word: what runs instead of a file, and secrets. */
+const WITH_ARGUMENT = new Set([
+  ...['-e', '--eval', '-p', '--print', '--input-type'],
+  ...['--env-file', '--env-file-if-exists'],
+])
+/** One of a kind: a debugger's port, a profile, the parent's own limits and variables. */
+const OWN = /^--(inspect|cpu-prof|heap-prof|prof|max-old-space-size|max_old_space_size|watch|test|env-file)/
+
+/** The flags of Node that a child needs to load what its parent has loaded: loaders, conditions. */
+export function inheritedFlags(flags: readonly string[] = process.execArgv): string[] {
+  return flags.filter((flag, i) => {
+    const before = flags[i - 1]
+    return !OWN.test(flag) && !WITH_ARGUMENT.has(flag) && !(before && WITH_ARGUMENT.has(before))
+  })
 }

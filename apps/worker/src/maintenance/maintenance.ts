@@ -1,8 +1,7 @@
-import type { Store } from '@oncue/db'
-import { Leader, type Service } from '@oncue/runtime'
+import { OncueError } from '@oncue/core'
+import type { PruneRule, Store } from '@oncue/db'
+import { Leader, Loop, type Service } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
-import { createPruner, type Retention } from './pruner.ts'
-import { createRollUp } from './roll-up.ts'
 import { createTicker } from './schedules.ts'
 
 export interface MaintenanceOptions {
@@ -43,5 +42,89 @@ export function createMaintenance(
       createRollUp({ store, log, everyMs: timing.rollUp }),
       createPruner({ store, log, retention, everyMs: timing.prune }),
     ],
+  })
+}
+
+/** For how long finished jobs are kept, in milliseconds. `Infinity`: for ever. */
+export interface Retention {
+  /** Milliseconds; Infinity for ever. Default: 7 days. */
+  readonly completed?: number | undefined
+  /** Milliseconds; Infinity for ever. Default: 90 days. */
+  readonly failed?: number | undefined
+  /** Milliseconds; Infinity for ever. Default: 30 days. */
+  readonly cancelled?: number | undefined
+}
+
+const DAY_MS = 86_400_000
+
+/** What failed is what people come back to. */
+const RETENTION = { completed: 7 * DAY_MS, cancelled: 30 * DAY_MS, failed: 90 * DAY_MS }
+
+/** Short transactions: whoever settles at the same moment waits for none of them. */
+const BATCH = 1_000
+
+type Status = PruneRule['status']
+
+/** Which statuses are pruned, and after how many milliseconds. */
+export function toRules(retention: Retention = {}): (readonly [Status, number])[] {
+  const rules = Object.entries(RETENTION) as [Status, number][]
+  return rules.map(([status, byDefault]) => [status, checked(status, retention[status] ?? byDefault)])
+}
+
+function checked(status: Status, ms: number): number {
+  if (ms >= 0) return ms
+  throw new OncueError('INVALID_INPUT', `retention.${status} must be milliseconds from 0, got ${ms}`)
+}
+
+/** Removes what has been finished for long enough, until nothing of it is left. */
+function createPruner(options: {
+  store: Store
+  log: Logger
+  retention?: Retention | undefined
+  everyMs: number
+}): Loop {
+  const { store, log, everyMs } = options
+  const rules = toRules(options.retention).filter(([, ms]) => Number.isFinite(ms))
+
+  async function pruneAll(status: Status, finishedBefore: Date, signal: AbortSignal): Promise<number> {
+    let total = 0
+    for (let pruned = BATCH; pruned >= BATCH && !signal.aborted; total += pruned)
+      pruned = await store.prune({ status, finishedBefore, limit: BATCH })
+    return total
+  }
+
+  return new Loop({
+    log,
+    what: 'pruning finished jobs',
+    async work(signal) {
+      if (rules.length === 0) return everyMs
+      const now = (await store.now()).getTime()
+      for (const [status, ms] of rules) {
+        const pruned = await pruneAll(status, new Date(Math.max(0, now - ms)), signal)
+        if (pruned > 0) log.debug({ status, pruned }, 'pruned finished jobs')
+      }
+      return everyMs
+    },
+  })
+}
+
+/** So many notes in one go mean that more are waiting. */
+const MANY = 1_000
+/** Where nothing happens it is asked for more and more rarely, up to this many times `everyMs`. */
+const RAREST = 6
+
+/** Adds up what settles noted down. Reads are exact without it, and quick with it. */
+function createRollUp(options: { store: Store; log: Logger; everyMs: number }): Loop {
+  const { store, log, everyMs } = options
+  let waitMs = everyMs
+  return new Loop({
+    log,
+    what: 'rolling up statistics',
+    async work() {
+      const notes = await store.rollUp()
+      if (notes >= MANY) return 0
+      waitMs = notes > 0 ? everyMs : Math.min(waitMs * 2, everyMs * RAREST)
+      return waitMs
+    },
   })
 }

@@ -1,7 +1,8 @@
-import { escapeLogLine } from '@oncue/core/internal'
+import { describeError, escapeLogLine, signalOf } from '@oncue/core/internal'
 import type { Logger } from '@oncue/runtime'
 import { pino } from 'pino'
 import pretty from 'pino-pretty'
+import type { Middleware } from '../run/middleware.ts'
 
 export { type Logger, silentLogger } from '@oncue/runtime'
 
@@ -22,4 +23,25 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   }
   const lines = pretty({ sync: true, destination: 1, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
   return pino(settings, { write: (line) => void lines.write(escapeLogLine(line)) })
+}
+
+/**
+ * A line when a run starts and one when it ends, for those who want to see each. The worker itself says
+ * only what went wrong, with the whole error.
+ */
+export function logging(log: Logger): Middleware {
+  return async ({ id, topic, queue, run }, { attempt }, next) => {
+    const fields = { job: id, topic, queue, run, attempt }
+    const startedAt = performance.now()
+    const took = () => ({ ...fields, ms: Math.round(performance.now() - startedAt) })
+    log.info(fields, 'started')
+    try {
+      const result = await next()
+      log.info(took(), 'finished')
+      return result
+    } catch (error) {
+      log.info({ ...took(), threw: describeError(error, topic).class }, signalOf(error)?.kind ?? 'failed')
+      throw error
+    }
+  }
 }

@@ -9,12 +9,12 @@ import {
 } from '@oncue/core'
 import { encodeJson, type Registry } from '@oncue/core/internal'
 import { type ClaimedJob, encodeEvents, type JobEvent, type NewEvent, type Store } from '@oncue/db'
-import { forgettable } from '../forgettable.ts'
 import type { Logger } from '../observability/log.ts'
 import { currentTraceparent } from '../observability/tracing.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import { createSteps } from './steps.ts'
+import { unawaited } from './unawaited.ts'
 
 /** What the contexts of all runs share. */
 export interface Surroundings {
@@ -111,11 +111,11 @@ export class RunContext implements JobContext {
   }
 
   get checkpoint(): JobContext['checkpoint'] {
-    return (cursor) => forgettable(this.#checkpoint(cursor))
+    return (cursor) => unawaited(this.#checkpoint(cursor))
   }
 
   get emit(): JobContext['emit'] {
-    return (type, data) => forgettable(this.#emit(type, data))
+    return (type, data) => unawaited(this.#emit(type, data))
   }
 
   get spawn(): JobContext['spawn'] {
