@@ -67,6 +67,7 @@ const KEPT = [
   'packages/core/src/made-up.ts',
   'packages/db/src/portable/reads/made-up.ts',
   'packages/runtime/src/made-up.ts',
+  'apps/worker/src/dispatch/made-up.ts',
 ]
 const LEFT_APART = [
   'packages/runtime/src/clock.ts',

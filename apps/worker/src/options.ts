@@ -14,6 +14,7 @@ import {
   toRegistry,
 } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement, Store } from '@oncue/db'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { z } from 'zod'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
 import { createLogger, type Logger } from './observability/log.ts'
@@ -65,6 +66,8 @@ export interface WorkerOptions {
   readonly maintenance?: false | MaintenanceOptions | undefined
   /** 'inline' beats on the main thread: for tests with their own clock, and many workers in one process. */
   readonly lease?: 'thread' | 'inline' | undefined
+  /** For tests: replaces the clock and chance of this worker. Needs `lease: 'inline'`: a thread has its own. */
+  readonly runtime?: Runtime | undefined
 }
 
 /** Options that were checked, with their defaults. */
@@ -86,6 +89,7 @@ export interface Settings {
   readonly log: Logger
   readonly maintenance: false | MaintenanceOptions
   readonly lease: 'thread' | 'inline'
+  readonly runtime: Runtime
 }
 
 const duration = (min: number) =>
@@ -114,12 +118,26 @@ export function toSettings(options: WorkerOptions): Settings {
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
   const { retry: retryOptions, ...numbers } = parsed.data
   const { store, workers, modules = [], use = [], onSettled, onFailed, maintenance = {} } = options
+  const { runtime = systemRuntime } = options
   const log = options.log ?? createLogger({ level: 'warn' })
   const registry = toRegistry(...(isList(workers) ? workers : [workers]))
   const queues = [...new Set(options.queues ?? queuesOf(registry))]
   for (const queue of queues) assertQueue(queue)
   const retry = toPolicy(retryOptions)
-  return { store, registry, modules, use, onSettled, onFailed, log, maintenance, queues, retry, ...numbers }
+  return {
+    ...numbers,
+    store,
+    registry,
+    modules,
+    use,
+    onSettled,
+    onFailed,
+    log,
+    maintenance,
+    queues,
+    retry,
+    runtime,
+  }
 }
 
 /** Without `max`: how many retries a job has is stored with it when it is enqueued. */

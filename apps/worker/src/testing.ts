@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   DEFAULTS,
   type EnqueueOptions,
@@ -13,6 +12,7 @@ import {
 } from '@oncue/core'
 import { parseResult, type Registry, unknownTopic } from '@oncue/core/internal'
 import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
+import { systemRuntime } from '@oncue/runtime'
 import { type Logger, silentLogger } from './observability/log.ts'
 import { asWritten, reportEnd } from './observability/report.ts'
 import { toSettings, type WorkerOptions } from './options.ts'
@@ -45,7 +45,7 @@ type OnlyNow = Omit<EnqueueOptions, 'runAt' | 'delay' | 'after'>
 export async function createTestWorker<const Jobs extends JobDefinitions = JobDefinitions>(
   options: TestWorkerOptions<Jobs>,
 ): Promise<TestWorker<Jobs>> {
-  const clock = { ms: options.now?.getTime() ?? Date.now() }
+  const clock = { ms: options.now?.getTime() ?? systemRuntime.now() }
   const store = await openStore(':memory:', { clock: () => new Date(clock.ms), synchronous: 'NORMAL' })
   try {
     return new TestWorker(store, clock, options)
@@ -64,7 +64,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   readonly #queues: readonly string[]
   readonly #executor: Executor
   readonly #log: Logger
-  readonly #id = randomUUID()
+  readonly #id = systemRuntime.uuid()
   /** When the last claim wanted to look again. */
   #nextLook = Number.POSITIVE_INFINITY
 

@@ -1,19 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { OncueError } from '@oncue/core'
-import type { TopicAnnouncement } from '@oncue/db'
+import type { Subscription, TopicAnnouncement } from '@oncue/db'
+import { type Service, withTimeout } from '@oncue/runtime'
 import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatch/dispatcher.ts'
-import { goodbye } from './goodbye.ts'
-import type { LedgerPosition } from './lease/keeper.ts'
-import { policiesOf, startInlineLease, startThreadLease } from './lease/lease.ts'
-import { LeaseLedger } from './lease/ledger.ts'
+import { createLease, type Lease, policiesOf } from './lease/lease.ts'
+import { LeaseLedger, type LedgerPosition } from './lease/ledger.ts'
 import { type OwnedRun, OwnedRuns } from './lease/owned-runs.ts'
 import { createMaintenance } from './maintenance/maintenance.ts'
 import { saveSchedules } from './maintenance/schedules.ts'
 import { createClashWatch } from './maintenance/topic-clashes.ts'
+import type { Logger } from './observability/log.ts'
 import { type Settings, toSettings, type WorkerOptions } from './options.ts'
-import { createExecutor } from './run/executor.ts'
-import { unawaited } from './run/unawaited.ts'
+import { createExecutor, type Executor } from './run/executor.ts'
 import { VERSION } from './version.ts'
 
 export interface RunningWorker {
@@ -29,115 +27,190 @@ export interface RunningWorker {
    * Stops claiming, gives back what has not started, waits `graceMs` for the rest, then aborts and
    * releases it. A second call hurries the first.
    */
-  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>
+  stop(options?: StopOptions): Promise<void>
+}
+
+interface StopOptions {
+  readonly graceMs?: number | undefined
 }
 
 /** Runs jobs until `stop()`. Resolves once it is present and listens; its first claim is under way then. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const settings = toSettings(options)
-  const { store, registry, queues, concurrency, leaseMs, abandonMs } = settings
-  if (registry.topics().length === 0) {
-    throw new OncueError('INVALID_INPUT', 'workers has no handlers: there is nothing that could be run')
-  }
-  const id = randomUUID()
-  const log = settings.log.child({ worker: id })
-  const maintenance = settings.maintenance
-    ? createMaintenance({ ...settings.maintenance, store, worker: id, log })
-    : null
-  await store.announce(announcements(settings), { worker: id, service: settings.service })
-
-  // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
-  const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
-  const runs = new OwnedRuns(ledger)
-  const executor = createExecutor({
-    store,
-    worker: id,
-    registry,
-    log,
-    middleware: settings.use,
-    retry: settings.retry,
-    abandonMs,
-    modules: settings.modules,
-  })
-  const startLease = settings.lease === 'thread' ? startThreadLease : startInlineLease
-  const lease = await startLease({
-    store,
-    worker: { id, host: hostname(), pid: process.pid, queues: [...queues], concurrency, version: VERSION },
-    leaseMs,
-    abandonMs,
-    ledger,
-    policies: policiesOf(registry, settings.retry),
-    log,
-    owned: () => runs.all(),
-    onLost: (positions) => each(positions, (owned) => dispatcher.slots.lost(owned)),
-    onCancelled: (positions) => each(positions, (owned) => dispatcher.slots.cancelled(owned)),
-    onRescued: (rescued) => {
-      log.warn({ rescued }, 'freed the runs of workers that died')
-      dispatcher.wake()
-    },
-  })
-  const clashes = createClashWatch({ store, worker: id, log })
-  const dispatcher = new Dispatcher({
-    store,
-    worker: id,
-    queues,
-    topics: registry.topics(),
-    concurrency,
-    pollMs: settings.pollMs,
-    leaseMs,
-    log,
-    executor,
-    runs,
-    keep: (owned) => lease.keep(owned),
-    onSettled: settings.onSettled,
-    onFailed: settings.onFailed,
-  })
-  const each = (positions: readonly LedgerPosition[], act: (owned: OwnedRun) => void) => {
-    for (const [position, generation] of positions) {
-      const owned = runs.at(position, generation)
-      if (owned) act(owned)
-    }
-  }
-  // Once this worker is seen to live: to a service that starts at the same moment its schedules have an owner.
-  const subscription = await saveSchedules(store, registry, settings.service, log)
-    .then(() => store.onWake(queues, () => dispatcher.wake()))
-    .catch(async (error) => {
-      await lease.stop()
-      throw error
-    })
-
-  dispatcher.start()
-  maintenance?.start()
-  clashes.start()
-  if (!lease.visible) {
-    log.warn({ leaseMs }, 'behind a transaction pooler nobody sees this worker die: only its leases tell')
-  }
-  log.info(
-    { version: VERSION, service: settings.service, queues, topics: registry.topics(), concurrency },
-    'the worker runs',
-  )
-
-  let stopping: Promise<void> | undefined
-  async function stop(dispatched: Promise<void>): Promise<void> {
-    const others = unawaited(Promise.all([subscription.close(), maintenance?.stop(), clashes.stop()]))
-    await dispatched
-    await goodbye(Promise.all([others, executor.close(), dispatcher.told()]))
-    await lease.stop()
-    log.info({ ...dispatcher.stats().settled }, 'the worker has stopped')
-  }
-
+  const worker = new WorkerService(options)
+  await worker.start()
   return {
-    id,
-    stats: () => dispatcher.stats(),
-    drain: () => dispatcher.drain(),
-    stop({ graceMs = stopping ? 0 : settings.graceMs } = {}) {
-      const dispatched = dispatcher.stop(graceMs)
-      stopping ??= stop(dispatched)
-      return stopping
-    },
+    id: worker.id,
+    stats: () => worker.stats(),
+    drain: () => worker.drain(),
+    stop: (stopOptions) => worker.stop(stopOptions),
   }
 }
 
-function announcements({ registry }: Settings): TopicAnnouncement[] {
+/** How long parts may take to stop. A database that is away must not keep a process from ending. */
+const STOP_MS = 3_000
+
+/** The parts of a worker, and the one order in which they start and stop. Can be stopped while it starts. */
+export class WorkerService implements RunningWorker {
+  readonly id: string
+  readonly #settings: Settings
+  readonly #log: Logger
+  readonly #runs: OwnedRuns
+  readonly #executor: Executor
+  readonly #lease: Lease
+  readonly #dispatcher: Dispatcher
+  /** What runs beside the jobs, and can stop at any time. */
+  readonly #background: readonly Service[]
+  #subscribing: Promise<Subscription> | undefined
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+
+  constructor(options: WorkerOptions) {
+    const settings = toSettings(options)
+    const { store, registry, runtime, concurrency, leaseMs, abandonMs } = settings
+    if (registry.topics().length === 0) {
+      throw new OncueError('INVALID_INPUT', 'workers has no handlers: there is nothing that could be run')
+    }
+    const id = runtime.uuid()
+    const log = settings.log.child({ worker: id })
+    const shared = { store, worker: id, log, runtime }
+    // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
+    const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
+    this.id = id
+    this.#settings = settings
+    this.#log = log
+    this.#runs = new OwnedRuns(ledger)
+    this.#executor = createExecutor({
+      ...shared,
+      registry,
+      middleware: settings.use,
+      retry: settings.retry,
+      abandonMs,
+      modules: settings.modules,
+    })
+    this.#lease = createLease(settings.lease, {
+      ...shared,
+      worker: {
+        id,
+        host: hostname(),
+        pid: process.pid,
+        queues: [...settings.queues],
+        concurrency,
+        version: VERSION,
+      },
+      leaseMs,
+      abandonMs,
+      ledger,
+      policies: policiesOf(registry, settings.retry),
+      owned: () => this.#runs.all(),
+      onLost: (positions) => this.#each(positions, (owned) => this.#dispatcher.slots.lost(owned)),
+      onCancelled: (positions) => this.#each(positions, (owned) => this.#dispatcher.slots.cancelled(owned)),
+      onRescued: (rescued) => {
+        log.warn({ rescued }, 'freed the runs of dead workers')
+        this.#dispatcher.wake()
+      },
+    })
+    this.#dispatcher = new Dispatcher({
+      ...shared,
+      queues: settings.queues,
+      topics: registry.topics(),
+      concurrency,
+      pollMs: settings.pollMs,
+      leaseMs,
+      executor: this.#executor,
+      runs: this.#runs,
+      keep: (owned) => this.#lease.keep(owned),
+      onSettled: settings.onSettled,
+      onFailed: settings.onFailed,
+    })
+    this.#background = [
+      ...(settings.maintenance ? [createMaintenance({ ...settings.maintenance, ...shared })] : []),
+      createClashWatch(shared),
+    ]
+  }
+
+  /** Rejects if it fails or is stopped meanwhile; then everything that had started has stopped again. */
+  start(): Promise<void> {
+    this.#starting ??= this.#startParts()
+    return this.#starting.catch(async (error) => {
+      await this.stop({ graceMs: 0 }).catch(() => {})
+      throw error
+    })
+  }
+
+  stats(): WorkerStats {
+    return this.#dispatcher.stats()
+  }
+
+  drain(): Promise<void> {
+    return this.#dispatcher.drain()
+  }
+
+  stop({ graceMs = this.#stopping ? 0 : this.#settings.graceMs }: StopOptions = {}): Promise<void> {
+    const dispatched = this.#dispatcher.stop(graceMs)
+    this.#stopping ??= this.#stopParts(dispatched)
+    return this.#stopping
+  }
+
+  async #startParts(): Promise<void> {
+    const { store, registry, service, queues, concurrency, leaseMs } = this.#settings
+    await store.announce(announcements(registry), { worker: this.id, service })
+    this.#assertStarting()
+    const { visible } = await this.#lease.start()
+    this.#assertStarting()
+    // After the lease: a service that starts at the same moment must see that these schedules have a live owner.
+    await saveSchedules(store, registry, service, this.#log)
+    this.#assertStarting()
+    this.#subscribing = store.onWake(queues, () => this.#dispatcher.wake())
+    await this.#subscribing
+    this.#assertStarting()
+    this.#dispatcher.start()
+    for (const part of this.#background) part.start()
+    if (!visible) {
+      const message = 'transaction pooler detected: worker crashes are noticed only when their leases expire'
+      this.#log.warn({ leaseMs }, message)
+    }
+    const topics = registry.topics()
+    this.#log.info({ version: VERSION, service, queues, topics, concurrency }, 'worker started')
+  }
+
+  /** The lease last: until then runs may still have to be settled, and others must not take them over. */
+  async #stopParts(dispatched: Promise<void>): Promise<void> {
+    const { runtime } = this.#settings
+    const background = failuresOf([this.#unsubscribe(), ...this.#background.map((part) => part.stop())])
+    await dispatched
+    const start = this.#starting?.catch(() => {})
+    const handlers = failuresOf([start, this.#executor.close(), this.#dispatcher.hooksEnded()])
+    const both = Promise.all([background, handlers]).then((failures) => failures.flat())
+    const errors = await withTimeout(both, STOP_MS, () => [], runtime)
+    errors.push(...(await failuresOf([this.#lease.stop()])))
+    this.#log.info({ ...this.stats().settled }, 'worker stopped')
+    if (errors.length > 0) throw errors[0]
+  }
+
+  async #unsubscribe(): Promise<void> {
+    const subscription = await this.#subscribing?.catch(() => undefined)
+    await subscription?.close()
+  }
+
+  #assertStarting(): void {
+    if (this.#stopping) throw new OncueError('WORKER_STOPPING', 'the worker was stopped while it started')
+  }
+
+  /** Of runs that are not over yet. */
+  #each(positions: readonly LedgerPosition[], act: (owned: OwnedRun) => void): void {
+    for (const [position, generation] of positions) {
+      const owned = this.#runs.at(position, generation)
+      if (owned) act(owned)
+    }
+  }
+}
+
+/** One part that fails to stop does not keep the others from stopping. */
+async function failuresOf(stops: readonly (Promise<unknown> | undefined)[]): Promise<unknown[]> {
+  const results = await Promise.allSettled(stops)
+  return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+}
+
+function announcements(registry: Settings['registry']): TopicAnnouncement[] {
   return registry.describe().map(({ topic, input, output, ...policy }) => ({ topic, input, output, policy }))
 }

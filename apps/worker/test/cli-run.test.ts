@@ -153,7 +153,7 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
     await process.said('stopping: waiting')
     for (let n = 2; n <= 5; n++) process.child.kill('SIGTERM')
     expect(await process.exit).toBe(143)
-    expect(process.lines.filter(({ msg }) => msg === 'the worker has stopped')).toHaveLength(1)
+    expect(process.lines.filter(({ msg }) => msg === 'worker stopped')).toHaveLength(1)
     expect(process.lines.filter(({ level }) => level === 'error')).toEqual([])
     const given = { status: 'pending', retries: 0, crashes: 0, lockedBy: null }
     expect(await Promise.all(ids.map((id) => store.get(id)))).toMatchObject([given, given])

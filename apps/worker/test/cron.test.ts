@@ -1,6 +1,7 @@
 import { defineJobs, defineWorkers, type JobConfig, job, type RunningJob } from '@oncue/core'
 import type { Schedule, Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
+import { systemRuntime } from '@oncue/runtime'
 import { beforeEach, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createTicker } from '../src/maintenance/schedules.ts'
@@ -208,7 +209,7 @@ describeBoth('ticking', (bench) => {
   const goTo = (iso: string) => clock.advance(Date.parse(iso) - clock.now().getTime())
   const tick = (store: Store, lookMs = 5) => {
     const log = new TestLog()
-    const ticker = createTicker({ store, log, lookMs })
+    const ticker = createTicker({ store, log, runtime: systemRuntime }, lookMs)
     ticker.start()
     return { log, stop: () => ticker.stop() }
   }

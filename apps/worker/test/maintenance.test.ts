@@ -13,8 +13,8 @@ const TERM = 45_000
 /** Everything is looked at all the time; only the term goes by the store's clock. */
 const HASTY = { term: TERM, try: 5, look: 5, rollUp: 5, prune: 5 }
 
-const LEADS = 'the worker leads maintenance'
-const LEADS_NO_LONGER = 'the worker no longer leads maintenance'
+const LEADS = 'this worker leads maintenance'
+const LEADS_NO_LONGER = 'this worker no longer leads maintenance'
 
 function maintain(store: Store, options: MaintenanceOptions = {}) {
   const log = new TestLog()

@@ -284,7 +284,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     // Ten seconds for the last writes, and three each for those who say goodbye.
     expect(performance.now() - began).toBeLessThan(25_000)
     expect(log.of('error')).toContainEqual(expect.stringContaining('stopped without having written'))
-    expect(log.of('info').at(-1)).toBe('the worker has stopped')
+    expect(log.of('info').at(-1)).toBe('worker stopped')
     await proxy.close()
     await store.close()
   })

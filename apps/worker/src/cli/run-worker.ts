@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
-import { goodbye } from '../goodbye.ts'
+import { withTimeout } from '@oncue/runtime'
 import { createLogger, type Logger } from '../observability/log.ts'
 import { createMetrics, type Metrics, serveMetrics } from '../observability/metrics.ts'
 import { tracing } from '../observability/tracing.ts'
@@ -19,9 +19,16 @@ export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
     schema,
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
-  const code = await workBetweenHooks(call, modules, store, log).finally(() => goodbye(store.close()))
+  const code = await workBetweenHooks(call, modules, store, log).finally(() => ending(store.close()))
   // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
   process.exit(code)
+}
+
+/** How long the end of the process waits for a database or a module that does not respond. */
+const END_MS = 3_000
+
+async function ending(work: Promise<unknown>): Promise<void> {
+  await withTimeout<unknown>(work, END_MS, () => undefined)
 }
 
 /** What is typed means the folder it is typed in, what the environment says that of the process. */
@@ -38,7 +45,7 @@ async function workBetweenHooks(
   log: Logger,
 ): Promise<number> {
   await setUpModules(modules.hooks, log)
-  return work(call, modules, store, log).finally(() => goodbye(closeModules(modules.hooks, log)))
+  return work(call, modules, store, log).finally(() => ending(closeModules(modules.hooks, log)))
 }
 
 async function work(

@@ -1,6 +1,6 @@
 import { isOncueError } from '@oncue/core'
 import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
-import { Outage } from '@oncue/runtime'
+import { Outage, type Runtime, type Timer } from '@oncue/runtime'
 import type { OwnedRun } from '../lease/owned-runs.ts'
 import { asWritten, reportEnd } from '../observability/report.ts'
 import type { OnFailed } from '../options.ts'
@@ -68,6 +68,7 @@ export interface WorkerStats {
 export class Dispatcher {
   readonly slots: Slots
   readonly #options: DispatcherOptions
+  readonly #runtime: Runtime
   readonly #settler: Settler
   readonly #outage: Outage
   #turnSoon = false
@@ -81,11 +82,11 @@ export class Dispatcher {
   /** The last claim brought all it asked for: there is more. */
   #backlog = false
   #emptyClaims = 0
-  #look: NodeJS.Timeout | undefined
+  #look: Timer | undefined
   /** Ends have waited long enough for company. */
   #flushNow = false
-  #flush: NodeJS.Timeout | undefined
-  #retry: NodeJS.Timeout | undefined
+  #flush: Timer | undefined
+  #retry: Timer | undefined
   /** The answer to a claim was lost: the database may count runs as ours that we do not know of. */
   #unsure = false
 
@@ -95,8 +96,8 @@ export class Dispatcher {
   #stopping: Promise<void> | undefined
   #stopped: (() => void) | undefined
   #graceEndsAt = Number.POSITIVE_INFINITY
-  #graceEnds: NodeJS.Timeout | undefined
-  #givesUp: NodeJS.Timeout | undefined
+  #graceEnds: Timer | undefined
+  #givesUp: Timer | undefined
   #gaveUp = false
   #isOver = false
 
@@ -105,12 +106,14 @@ export class Dispatcher {
   readonly #settled = { complete: 0, retry: 0, fail: 0, snooze: 0, release: 0, cancel: 0 }
   #stale = 0
   /** Hooks that have not ended. */
-  readonly #telling = new Set<Promise<unknown>>()
+  readonly #hooks = new Set<Promise<unknown>>()
 
   constructor(options: DispatcherOptions) {
+    const { log, runtime } = options
     this.#options = options
+    this.#runtime = options.runtime
     this.#settler = new Settler(options.runs)
-    this.#outage = new Outage({ log: options.log, what: 'claiming and settling jobs' })
+    this.#outage = new Outage({ log, runtime, what: 'claiming and settling jobs' })
     this.slots = new Slots({
       ...options,
       onEnd: (owned, settlement) => {
@@ -160,12 +163,12 @@ export class Dispatcher {
     this.#stopping ??= new Promise((resolve) => {
       this.#stopped = resolve
     })
-    const endsAt = performance.now() + graceMs
+    const endsAt = this.#runtime.monotonic() + graceMs
     if (this.#isOver || endsAt >= this.#graceEndsAt) return this.#stopping
     this.#graceEndsAt = endsAt
-    clearTimeout(this.#graceEnds)
-    this.#graceEnds = setTimeout(() => this.slots.abortAll(), graceMs)
-    clearTimeout(this.#look)
+    this.#runtime.cancel(this.#graceEnds)
+    this.#graceEnds = this.#runtime.after(graceMs, () => this.slots.abortAll())
+    this.#runtime.cancel(this.#look)
     this.slots.close()
     return this.#stopping
   }
@@ -177,7 +180,7 @@ export class Dispatcher {
   #turnLater(): void {
     if (this.#turnSoon) return
     this.#turnSoon = true
-    setImmediate(() => {
+    this.#runtime.after(0, () => {
       this.#turnSoon = false
       this.#turn()
     })
@@ -189,7 +192,7 @@ export class Dispatcher {
     if (this.#drainers.length > 0) this.#askForDrainers()
     while (this.#inFlight < (this.#outage.isOn ? 1 : IN_FLIGHT) && this.#sendNext()) {}
     const waits = this.#settler.waiting > 0 && !this.#flushNow
-    if (waits) this.#flush ??= setTimeout(() => this.#flushDue(), FLUSH_MS)
+    if (waits) this.#flush ??= this.#runtime.after(FLUSH_MS, () => this.#flushDue())
     if (this.#stopping) this.#endStop()
   }
 
@@ -236,10 +239,10 @@ export class Dispatcher {
     this.#emptyClaims = jobs.length > 0 ? 0 : this.#emptyClaims + 1
     const { pollMs, store } = this.#options
     const isIdle = this.#emptyClaims > IDLE_CLAIMS && store.capabilities.sessions
-    const poll = pollMs * (1 + Math.random() / 5) * (isIdle ? 2 : 1)
+    const poll = pollMs * (1 + this.#runtime.random() / 5) * (isIdle ? 2 : 1)
     const next = jobs.length > 0 ? NEXT_LOOK_MS : dueIn(nextDue, now, this.#emptyClaims)
-    clearTimeout(this.#look)
-    if (!this.#stopping) this.#look = setTimeout(() => this.wake(), Math.min(poll, next))
+    this.#runtime.cancel(this.#look)
+    if (!this.#stopping) this.#look = this.#runtime.after(Math.min(poll, next), () => this.wake())
   }
 
   // --- exchanges
@@ -258,7 +261,7 @@ export class Dispatcher {
   async #exchange(batch: Batch, limit: number): Promise<void> {
     const { store, worker, queues, topics, leaseMs } = this.#options
     this.#flushNow = false
-    clearTimeout(this.#flush)
+    this.#runtime.cancel(this.#flush)
     this.#flush = undefined
     if (limit <= 0) {
       await this.#settling(batch, () => store.settle(batch.settlements, worker))
@@ -324,16 +327,16 @@ export class Dispatcher {
     }
     if (!onFailed || settlement.kind !== 'fail') return
     const { error } = settlement
-    const told = Promise.resolve()
+    const hook = Promise.resolve()
       .then(() => onFailed(job, error))
       .catch((err: unknown) => log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed'))
-      .finally(() => this.#telling.delete(told))
-    this.#telling.add(told)
+      .finally(() => this.#hooks.delete(hook))
+    this.#hooks.add(hook)
   }
 
   /** Resolves when the hooks that were called have ended. */
-  async told(): Promise<void> {
-    await Promise.all(this.#telling)
+  async hooksEnded(): Promise<void> {
+    await Promise.all(this.#hooks)
   }
 
   #report({ stale, refused }: Settled): void {
@@ -365,10 +368,10 @@ export class Dispatcher {
   #failed(error: unknown): void {
     const wait = this.#outage.failed(error)
     if (isOncueError(error, 'STORE_CLOSED')) this.#gaveUp = true
-    this.#retry ??= setTimeout(() => {
+    this.#retry ??= this.#runtime.after(wait, () => {
       this.#retry = undefined
       this.#turn()
-    }, wait)
+    })
     for (const drainer of this.#drainers) drainer.asked = false
   }
 
@@ -403,10 +406,10 @@ export class Dispatcher {
 
   #endStop(): void {
     if (this.slots.running > 0) return
-    this.#givesUp ??= setTimeout(() => {
+    this.#givesUp ??= this.#runtime.after(LAST_WRITES_MS, () => {
       this.#gaveUp = true
       this.#turn()
-    }, LAST_WRITES_MS)
+    })
     const isDone = this.#isQuiet && !this.#unsure
     if (!isDone && !this.#gaveUp) return
     if (!isDone) {
@@ -415,7 +418,7 @@ export class Dispatcher {
     }
     this.#isOver = true
     const timers = [this.#look, this.#flush, this.#retry, this.#graceEnds, this.#givesUp]
-    for (const timer of timers) clearTimeout(timer)
+    for (const timer of timers) this.#runtime.cancel(timer)
     for (const { resolve } of this.#drainers.splice(0)) resolve()
     this.#stopped?.()
   }

@@ -1,4 +1,5 @@
 import type { ClaimedJob, RunRef, Settlement, Store } from '@oncue/db'
+import type { Runtime, Timer } from '@oncue/runtime'
 import { RUNNING, WAITING } from '../lease/ledger.ts'
 import type { OwnedRun, OwnedRuns } from '../lease/owned-runs.ts'
 import type { Logger } from '../observability/log.ts'
@@ -19,6 +20,7 @@ export interface SlotsOptions {
   readonly log: Logger
   readonly executor: Executor
   readonly runs: OwnedRuns
+  readonly runtime: Runtime
   /** Takes the end of a run, to be written. */
   readonly onEnd: (owned: OwnedRun, settlement: Settlement) => void
   /** Something has changed: a slot is free, or fewer wait. */
@@ -28,6 +30,7 @@ export interface SlotsOptions {
 /** What runs, and what has been claimed ahead and waits for a slot. */
 export class Slots {
   readonly #options: SlotsOptions
+  readonly #runtime: Runtime
   readonly #prefetch = new Prefetch()
   #waiting: OwnedRun[] = []
   #nextWaiting = 0
@@ -35,12 +38,13 @@ export class Slots {
   #started = 0
   #filledAt = 0
   #isClosed = false
-  #stallCheck: NodeJS.Timeout | undefined
+  #stallCheck: Timer | undefined
   #lost = 0
   #abandoned = 0
 
   constructor(options: SlotsOptions) {
     this.#options = options
+    this.#runtime = options.runtime
   }
 
   get running(): number {
@@ -79,7 +83,7 @@ export class Slots {
 
   /** Starts what waits. To be called once in each turn of the event loop in which something changed. */
   fill(): void {
-    this.#filledAt = performance.now()
+    this.#filledAt = this.#runtime.monotonic()
     this.#startWaiting(this.#filledAt)
     if (this.prefetched > 0) this.#watchForStall()
   }
@@ -105,7 +109,7 @@ export class Slots {
   /** From now on nothing starts: what waits is given back, and what is added too. */
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#stallCheck)
+    this.#runtime.cancel(this.#stallCheck)
     this.#giveBack()
   }
 
@@ -141,7 +145,7 @@ export class Slots {
 
   #startCharged(owned: OwnedRun): void {
     if (owned.state === WAITING && !this.#isClosed) {
-      this.#start(owned, performance.now())
+      this.#start(owned, this.#runtime.monotonic())
       return
     }
     this.#running -= 1
@@ -158,7 +162,7 @@ export class Slots {
   }
 
   #ended(owned: OwnedRun, { settlement, abandoned }: Ending): void {
-    const now = performance.now()
+    const now = this.#runtime.monotonic()
     this.#running -= 1
     this.#prefetch.observeRun(now - owned.startedAt)
     if (abandoned) this.#abandoned += 1
@@ -182,14 +186,14 @@ export class Slots {
   #watchForStall(): void {
     if (this.#stallCheck) return
     const started = this.#started
-    this.#stallCheck = setTimeout(() => {
+    this.#stallCheck = this.#runtime.after(STALLED_MS, () => {
       this.#stallCheck = undefined
       if (this.#started === started && this.prefetched > 0) {
         this.#prefetch.reset()
         this.#giveBack()
       }
       this.#options.onChange()
-    }, STALLED_MS)
+    })
   }
 }
 

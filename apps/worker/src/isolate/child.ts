@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { type JobContext, type JobLog, OncueError, type RunningJob } from '@oncue/core'
 import { encodeJson, parsePayload, type Registry, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
+import { systemRuntime } from '@oncue/runtime'
 import { createJobLog } from '../run/job-log.ts'
 import { closeModules, type NamedHooks, setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
@@ -108,7 +108,7 @@ function send(message: FromChild): void {
 /** A thread of its own, because a handler in an endless loop would not see its parent die. */
 function watchParent(): void {
   const file = new URL(`./watch-parent${extname(import.meta.url)}`, import.meta.url)
-  new Worker(file, { workerData: Number(parentPid), execArgv: [] }).unref()
+  systemRuntime.thread(file, { name: 'oncue parent watch', data: Number(parentPid) }).unref()
 }
 
 /** The way to the context in the parent, which does all the work. */

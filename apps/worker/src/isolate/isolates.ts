@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { type Isolation, isOncueError, OncueError } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
+import { type Runtime, withTimeout } from '@oncue/runtime'
 import { environmentFor } from '../config.ts'
 import type { RunContext } from '../run/context.ts'
 import type { Called, Calls, FromChild, ToChild } from './messages.ts'
@@ -16,12 +17,14 @@ export interface Isolated {
 /** The processes of isolated runs. One that has ended a run serves the next, since starting one takes long. */
 export class Isolates {
   readonly #modules: readonly string[]
+  readonly #runtime: Runtime
   readonly #processes = new Set<IsolateProcess>()
   /** By memory limit and environment, since those cannot be changed. */
   readonly #idle = new Map<string, IsolateProcess[]>()
 
-  constructor(modules: readonly string[]) {
+  constructor(modules: readonly string[], runtime: Runtime) {
     this.#modules = modules
+    this.#runtime = runtime
   }
 
   start(job: ClaimedJob, context: RunContext, isolation: Isolation): Isolated {
@@ -41,7 +44,7 @@ export class Isolates {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#processes].map((child) => child.stop()))
+    await Promise.all([...this.#processes].map((child) => child.stop(this.#runtime)))
   }
 
   #takeAlive(idle: IsolateProcess[]): IsolateProcess | undefined {
@@ -124,11 +127,13 @@ class IsolateProcess {
   }
 
   /** Asks it to end, and kills it if it does not. Not by a disconnect: after one's own, 'close' does not come. */
-  async stop(): Promise<void> {
+  async stop(runtime: Runtime): Promise<void> {
     this.#send({ kind: 'stop' })
-    const timer = setTimeout(() => this.kill(), STOP_MS)
-    await this.#closed
-    clearTimeout(timer)
+    const kill = () => {
+      this.kill()
+      return this.#closed
+    }
+    await withTimeout(this.#closed, STOP_MS, kill, runtime)
   }
 
   #hear(message: FromChild): void {

@@ -1,17 +1,18 @@
 import type { JobId } from '@oncue/core'
 import type { Presence, Rescued, RunRef, Store, WorkerInfo } from '@oncue/db'
-import { Outage } from '@oncue/runtime'
+import { Loop, type Runtime, type Timer } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
-import { GONE, type LeaseLedger, RUNNING, WAITING } from './ledger.ts'
+import { GONE, type LeaseLedger, type LedgerPosition, RUNNING, WAITING } from './ledger.ts'
 import type { OwnedRun } from './owned-runs.ts'
 
-/** When a run is first beaten for: shorter ones cost no heartbeat. */
+/** Age of a run at its first heartbeat: shorter runs cost none. */
 const FIRST_BEAT_MS = 1_000
-/** A cancel is seen within this, however long the lease. */
+/** However long the lease, heartbeats come this often: they also bring cancellations. */
 const MOST_BETWEEN_MS = 5_000
 const RESCUE_MS = 1_000
+const WHEN_WOKEN = Number.POSITIVE_INFINITY
 
-/** Runs of one claim, as they travel between threads: cheap to send, and read only if one of them lasts. */
+/** The runs of one claim, as they are sent to the lease thread: cheap to send, and read only if one of them lasts. */
 export interface Claim {
   /** 36 characters each. */
   readonly ids: string
@@ -26,9 +27,6 @@ export function toClaim(owned: readonly OwnedRun[]): Claim {
   })
   return { ids: owned.map(({ job }) => job.id).join(''), numbers }
 }
-
-/** Where a run stands in the ledger. */
-export type LedgerPosition = readonly [position: number, generation: number]
 
 export interface KeptRun extends RunRef {
   readonly position: number
@@ -48,15 +46,16 @@ export interface KeeperOptions {
   readonly leaseMs: number
   readonly ledger: LeaseLedger
   readonly log: Logger
+  readonly runtime: Runtime
   onLost(positions: LedgerPosition[]): void
   onCancelled(positions: LedgerPosition[]): void
   onRescued(rescued: Rescued[]): void
-  /** Looks at the runs at every tick. */
+  /** Checks the runs at every tick. */
   readonly watchdog?: ((runs: Iterable<KeptRun>) => void) | undefined
 }
 
 /**
- * Keeps a worker present and its runs leased, and frees the runs of the dead. Runs in a thread of its
+ * Keeps a worker present and its runs leased, and frees the runs of dead workers. Runs in a thread of its
  * own, where no handler can block it, or inline.
  */
 export class LeaseKeeper {
@@ -64,52 +63,61 @@ export class LeaseKeeper {
   readonly #firstBeatMs: number
   readonly #beatMs: number
   readonly #tickMs: number
-  readonly #beatOutage: Outage
-  readonly #rescueOutage: Outage
+  readonly #beats: Loop
+  readonly #rescues: Loop
   #young: { readonly claim: Claim; readonly at: number }[] = []
   readonly #runs = new Map<string, KeptRun>()
-  #presence: Presence | undefined
-  #timer: NodeJS.Timeout | undefined
-  #lookAgain: NodeJS.Timeout | undefined
-  #rescuedAt = Number.NEGATIVE_INFINITY
-  #beating: Promise<void> | undefined
-  #rescuing: Promise<void> | undefined
+  #attending: Promise<Presence> | undefined
+  #ticks: Timer | undefined
+  #isStopping = false
 
   constructor(options: KeeperOptions) {
     this.#options = options
-    const { leaseMs, log } = options
+    const { leaseMs, log, runtime } = options
     this.#firstBeatMs = Math.min(FIRST_BEAT_MS, leaseMs / 4)
     this.#beatMs = Math.min(MOST_BETWEEN_MS, leaseMs / 4)
     this.#tickMs = Math.min(RESCUE_MS, this.#beatMs)
-    this.#beatOutage = new Outage({ log, what: 'heartbeats' })
-    this.#rescueOutage = new Outage({ log, what: 'looking for dead workers' })
+    // Every tick wakes the heartbeats, also after a failure.
+    this.#beats = new Loop({ log, runtime, what: 'heartbeats', work: () => this.#beat() })
+    this.#rescues = new Loop({
+      log,
+      runtime,
+      what: 'looking for dead workers',
+      work: () => this.#rescue(),
+      backoff: { firstMs: RESCUE_MS, maxMs: RESCUE_MS, jitter: 0 },
+    })
   }
 
   async start(): Promise<{ visible: boolean }> {
-    const { store, worker } = this.#options
-    this.#presence = await store.attend(worker)
-    this.#timer = setInterval(() => this.#tick(), this.#tickMs)
-    return { visible: this.#presence.visible }
+    const { store, worker, runtime } = this.#options
+    this.#attending ??= store.attend(worker)
+    const { visible } = await this.#attending
+    if (this.#isStopping || this.#ticks) return { visible }
+    this.#ticks = runtime.every(this.#tickMs, () => this.#tick())
+    this.#beats.start()
+    this.#rescues.start()
+    return { visible }
   }
 
   keep(claim: Claim): void {
-    this.#young.push({ claim, at: performance.now() })
+    this.#young.push({ claim, at: this.#options.runtime.monotonic() })
   }
 
-  /** From now on nothing is beaten for. Whoever is under way is waited for. */
+  /** Ends heartbeats and rescues; waits for those under way. */
   async pause(): Promise<void> {
-    clearInterval(this.#timer)
-    await Promise.all([this.#beating, this.#rescuing])
-    clearTimeout(this.#lookAgain)
+    this.#isStopping = true
+    this.#options.runtime.cancel(this.#ticks)
+    await Promise.all([this.#beats.stop(), this.#rescues.stop()])
   }
 
+  /** Also ends a start that is under way. */
   async stop(): Promise<void> {
     await this.pause()
-    // Where the database is away, the others will see that nobody is there.
-    await this.#presence?.leave().catch(() => {})
+    // If the database cannot be reached, other workers notice the absence by themselves.
+    await this.#attending?.then((presence) => presence.leave()).catch(() => {})
   }
 
-  /** Those that are not over yet, also those that are too young to be beaten for. */
+  /** All runs that are not over, also those too young for a heartbeat. */
   all(): KeptRun[] {
     this.#growUp(Number.POSITIVE_INFINITY)
     this.#forgetGone()
@@ -117,18 +125,13 @@ export class LeaseKeeper {
   }
 
   #tick(): void {
-    const now = performance.now()
-    this.#growUp(now - this.#firstBeatMs)
+    this.#growUp(this.#options.runtime.monotonic() - this.#firstBeatMs)
     this.#forgetGone()
     this.#options.watchdog?.(this.#runs.values())
-    this.#beating ??= this.#beat(now).finally(() => {
-      this.#beating = undefined
-    })
-    // A timer may be a little early.
-    if (now - this.#rescuedAt > RESCUE_MS * 0.9) this.#rescue()
+    this.#beats.wake()
   }
 
-  /** Most runs are over by now: then nothing of their claim is ever read. */
+  /** Takes up the runs of claims older than this. Most runs are over by then, and their claim is not read at all. */
   #growUp(until: number): void {
     const { ledger } = this.#options
     const grown = this.#young.findIndex(({ at }) => at > until)
@@ -151,79 +154,64 @@ export class LeaseKeeper {
   }
 
   #forgetGone(): void {
-    const now = performance.now()
+    const { ledger, runtime } = this.#options
+    const now = runtime.monotonic()
     for (const [key, run] of this.#runs) {
-      const state = this.#options.ledger.read(run.position, run.generation)
+      const state = ledger.read(run.position, run.generation)
       if (state === GONE) this.#runs.delete(key)
       else if (state === RUNNING) run.runningSince ??= now
       else run.runningSince = null
     }
   }
 
-  async #beat(now: number): Promise<void> {
-    const { store, worker, leaseMs, ledger, onLost, onCancelled } = this.#options
+  async #beat(): Promise<number> {
+    const { store, worker, leaseMs, ledger, runtime, onLost, onCancelled } = this.#options
+    const now = runtime.monotonic()
+    // A timer may be a little early.
     const due = [...this.#runs.values()].filter((run) => now - run.beatenAt > this.#beatMs * 0.9)
-    if (due.length === 0) return
+    if (due.length === 0) return WHEN_WOKEN
     const runs = due.map((run) => ({
       id: run.id,
       run: run.run,
       started: ledger.read(run.position, run.generation) !== WAITING,
     }))
-    try {
-      const { lost, cancelled, locked = [] } = await store.heartbeat({ worker: worker.id, leaseMs, runs })
-      const skipped = new Set(locked.map(keyOf))
-      for (const run of due) {
-        if (skipped.has(keyOf(run))) this.#missed(run)
-        else Object.assign(run, { beatenAt: now, missedBeats: 0 })
-      }
-      this.#beatOutage.worked()
-      if (lost.length > 0) onLost(this.#positionsOf(lost, (run) => this.#runs.delete(keyOf(run))))
-      const news = cancelled.filter((run) => this.#runs.get(keyOf(run))?.isCancelled === false)
-      const markCancelled = (run: KeptRun) => {
-        run.isCancelled = true
-      }
-      if (news.length > 0) onCancelled(this.#positionsOf(news, markCancelled))
-    } catch (error) {
-      this.#beatOutage.failed(error)
+    const { lost, cancelled, locked = [] } = await store.heartbeat({ worker: worker.id, leaseMs, runs })
+    const skipped = new Set(locked.map(keyOf))
+    for (const run of due) {
+      if (skipped.has(keyOf(run))) this.#missed(run)
+      else Object.assign(run, { beatenAt: now, missedBeats: 0 })
     }
+    if (lost.length > 0) onLost(this.#positionsOf(lost, (run) => this.#runs.delete(keyOf(run))))
+    const news = cancelled.filter((run) => this.#runs.get(keyOf(run))?.isCancelled === false)
+    const markCancelled = (run: KeptRun) => {
+      run.isCancelled = true
+    }
+    if (news.length > 0) onCancelled(this.#positionsOf(news, markCancelled))
+    return WHEN_WOKEN
   }
 
-  /** The next tick beats for it again. A lock that is still there by then is not that of its own settle. */
+  /** The next tick sends its heartbeat again. A lock that still exists then is not that of its own settle. */
   #missed(run: KeptRun): void {
     run.missedBeats += 1
     if (run.missedBeats !== 2) return
-    const message = 'cannot extend the lease of this run: another transaction has locked the row of its job'
+    const message = 'could not extend the lease of a run: another transaction has locked its job'
     this.#options.log.warn({ job: run.id, run: run.run }, message)
   }
 
-  #positionsOf(refs: readonly RunRef[], note: (run: KeptRun) => void): LedgerPosition[] {
+  #positionsOf(refs: readonly RunRef[], visit: (run: KeptRun) => void): LedgerPosition[] {
     return refs.flatMap((ref) => {
       const run = this.#runs.get(keyOf(ref))
       if (!run) return []
-      note(run)
+      visit(run)
       return [[run.position, run.generation] as const]
     })
   }
 
-  #rescue(): void {
-    if (this.#rescuing) return
-    clearTimeout(this.#lookAgain)
-    this.#rescuedAt = performance.now()
-    this.#rescuing = this.#lookForDead().finally(() => {
-      this.#rescuing = undefined
-    })
-  }
-
-  async #lookForDead(): Promise<void> {
+  async #rescue(): Promise<number> {
     const { store, worker, onRescued } = this.#options
-    try {
-      const { rescued, lookAgainMs } = await store.rescue(worker.id)
-      this.#rescueOutage.worked()
-      if (lookAgainMs !== null) this.#lookAgain = setTimeout(() => this.#rescue(), lookAgainMs)
-      if (rescued.length > 0) onRescued(rescued)
-    } catch (error) {
-      this.#rescueOutage.failed(error)
-    }
+    const { rescued, lookAgainMs } = await store.rescue(worker.id)
+    if (rescued.length > 0) onRescued(rescued)
+    return Math.min(lookAgainMs ?? RESCUE_MS, RESCUE_MS)
   }
 }
 

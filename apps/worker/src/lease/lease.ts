@@ -1,136 +1,168 @@
 import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { OncueError } from '@oncue/core'
 import type { Registry } from '@oncue/core/internal'
-import type { Rescued, Store, WorkerInfo } from '@oncue/db'
-import { GOODBYE_MS } from '../goodbye.ts'
-import type { Logger } from '../observability/log.ts'
-import { LeaseKeeper, type LedgerPosition, toClaim } from './keeper.ts'
-import type { LeaseLedger } from './ledger.ts'
+import { Loop, type Thread, type Timer, withTimeout } from '@oncue/runtime'
+import { type KeeperOptions, LeaseKeeper, toClaim } from './keeper.ts'
 import type { OwnedRun } from './owned-runs.ts'
 import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './thread.ts'
 import { PULSE_MS, type RetryPolicies } from './watchdog.ts'
 
-export interface LeaseOptions {
-  readonly store: Store
-  readonly worker: WorkerInfo
-  readonly leaseMs: number
+export interface LeaseOptions extends Omit<KeeperOptions, 'watchdog'> {
   readonly abandonMs: number
-  readonly ledger: LeaseLedger
   readonly policies: RetryPolicies
-  readonly log: Logger
-  onLost(positions: LedgerPosition[]): void
-  onCancelled(positions: LedgerPosition[]): void
-  onRescued(rescued: Rescued[]): void
   /** All runs owned now: for a thread that replaces one that died. */
   owned(): OwnedRun[]
 }
 
-/** The lease as the main thread sees it. */
+/** The lease as the main thread sees it. To start or stop it twice does no harm. */
 export interface Lease {
-  /** False where others cannot see this worker die: then only the lease tells. */
-  readonly visible: boolean
-  /** To be told before any of them starts: a handler may block the main thread at once. */
+  /** Resolves once the worker is present. Not visible: others notice its death only when its leases expire. */
+  start(): Promise<{ readonly visible: boolean }>
+  /** To be called before any of the runs starts: its handler may block the main thread at once. */
   keep(owned: readonly OwnedRun[]): void
+  /** Also ends a start that is under way, which then fails. */
   stop(): Promise<void>
 }
 
-export async function startInlineLease(options: LeaseOptions): Promise<Lease> {
+export function createLease(kind: 'thread' | 'inline', options: LeaseOptions): Lease {
+  if (kind === 'thread') return new ThreadLease(options)
   const keeper = new LeaseKeeper(options)
-  const { visible } = await keeper.start()
-  return { visible, keep: (owned) => keeper.keep(toClaim(owned)), stop: () => keeper.stop() }
-}
-
-export async function startThreadLease(options: LeaseOptions): Promise<Lease> {
-  const { ledger, log } = options
-  let isStopping = false
-  let restart: NodeJS.Timeout | undefined
-  let thread = await startThread(options, () => replace())
-  const pulse = setInterval(() => ledger.beatPulse(), PULSE_MS).unref()
-
-  /** A thread that died, of memory perhaps, is replaced at once: its presence is gone, and others look. */
-  function replace(waitMs = 0): void {
-    if (isStopping) return
-    log.error({}, 'the lease thread ended unexpectedly; starting another')
-    restart = setTimeout(async () => {
-      try {
-        thread = await startThread(options, () => replace())
-        thread.send({ keep: toClaim(options.owned()) })
-        // It may have become ready while all was being stopped.
-        if (isStopping) thread.send({ stop: true })
-      } catch (err) {
-        log.error({ err }, 'the lease thread could not be started again')
-        replace(RESTART_MS)
-      }
-    }, waitMs)
-  }
-
   return {
-    visible: thread.visible,
-    keep: (owned) => thread.send({ keep: toClaim(owned) }),
-    async stop() {
-      isStopping = true
-      clearTimeout(restart)
-      clearInterval(pulse)
-      thread.send({ stop: true })
-      await thread.ended
-    },
+    start: () => keeper.start(),
+    keep: (owned) => keeper.keep(toClaim(owned)),
+    stop: () => keeper.stop(),
   }
 }
 
+/** How long the thread may take to leave. A database that is away must not keep a process from ending. */
+const STOP_MS = 3_000
 const RESTART_MS = 1_000
 
-interface Thread {
-  readonly visible: boolean
-  send(message: ToLeaseThread): void
-  readonly ended: Promise<void>
+class ThreadLease implements Lease {
+  readonly #options: LeaseOptions
+  readonly #restarts: Loop
+  #starting: Promise<{ readonly visible: boolean }> | undefined
+  #thread: LeaseThread | undefined
+  #pulse: Timer | undefined
+  #isStopping = false
+
+  constructor(options: LeaseOptions) {
+    this.#options = options
+    const { log, runtime } = options
+    this.#restarts = new Loop({
+      log,
+      runtime,
+      what: 'restarting the lease thread',
+      work: () => this.#restart(),
+      backoff: { firstMs: RESTART_MS, maxMs: RESTART_MS, jitter: 0 },
+    })
+  }
+
+  start(): Promise<{ readonly visible: boolean }> {
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  keep(owned: readonly OwnedRun[]): void {
+    this.#thread?.send({ keep: toClaim(owned) })
+  }
+
+  async stop(): Promise<void> {
+    const { runtime } = this.#options
+    this.#isStopping = true
+    runtime.cancel(this.#pulse)
+    await Promise.all([this.#restarts.stop(), this.#thread?.stop(), this.#starting?.catch(() => {})])
+  }
+
+  async #start(): Promise<{ readonly visible: boolean }> {
+    const { ledger, runtime } = this.#options
+    const ready = await this.#startThread()
+    if (this.#isStopping) return ready
+    this.#pulse = runtime.every(PULSE_MS, () => ledger.beatPulse())
+    this.#pulse.unref()
+    this.#restarts.start()
+    return ready
+  }
+
+  #startThread(): Promise<{ readonly visible: boolean }> {
+    this.#thread = new LeaseThread(this.#options, () => {
+      if (this.#isStopping) return
+      this.#options.log.error({}, 'lease thread ended unexpectedly; starting another')
+      this.#restarts.wake()
+    })
+    return this.#thread.ready
+  }
+
+  /** At once: the presence of the worker ended with its thread, and others look for dead workers. */
+  async #restart(): Promise<number> {
+    if (this.#thread?.isOver) {
+      await this.#startThread()
+      this.keep(this.#options.owned())
+    }
+    return Number.POSITIVE_INFINITY
+  }
 }
 
-async function startThread(options: LeaseOptions, onDeath: () => void): Promise<Thread> {
-  const { store, ledger, worker, leaseMs, abandonMs, policies, log } = options
-  const workerData: LeaseThreadData = {
-    url: store.url,
-    schema: store.schema,
-    ledger: ledger.buffer,
-    worker,
-    leaseMs,
-    abandonMs,
-    policies,
+class LeaseThread {
+  readonly ready: Promise<{ readonly visible: boolean }>
+  readonly #options: LeaseOptions
+  readonly #thread: Thread<FromLeaseThread>
+  readonly #ended: Promise<void>
+  isOver = false
+
+  /** `onDeath` is called when it ends after it was ready. */
+  constructor(options: LeaseOptions, onDeath: () => void) {
+    this.#options = options
+    const { store, ledger, worker, leaseMs, abandonMs, policies, log, runtime } = options
+    const data: LeaseThreadData = {
+      url: store.url,
+      schema: store.schema,
+      ledger: ledger.buffer,
+      worker,
+      leaseMs,
+      abandonMs,
+      policies,
+    }
+    // The extension of this file: the thread runs from the sources and from the build alike.
+    const file = new URL(`./thread${extname(import.meta.url)}`, import.meta.url)
+    this.#thread = runtime.thread<FromLeaseThread>(file, { name: 'oncue lease', data })
+    this.#ended = new Promise((resolve) => this.#thread.on('exit', () => resolve()))
+    this.ready = new Promise((resolve, reject) => {
+      let isReady = false
+      const fail = (error: unknown) => {
+        this.isOver = true
+        reject(error)
+      }
+      this.#thread.on('message', (message) => {
+        if ('ready' in message) {
+          isReady = true
+          resolve(message.ready)
+        } else if ('failed' in message) fail(message.failed)
+        else if ('lost' in message) options.onLost(message.lost)
+        else if ('cancelled' in message) options.onCancelled(message.cancelled)
+        else if ('rescued' in message) options.onRescued(message.rescued)
+        // Under `node --watch` Node sends messages of its own this way, too.
+        else if ('log' in message) log[message.log.level](message.log.fields, message.log.message)
+      })
+      this.#thread.on('error', (err) => {
+        log.error({ err }, 'lease thread failed')
+        fail(err)
+      })
+      this.#thread.on('exit', () => {
+        fail(new OncueError('INTERNAL', 'The lease thread ended before it was ready'))
+        if (isReady) onDeath()
+      })
+    })
   }
-  // The extension of this file: the thread runs from the sources and from the build alike.
-  const file = new URL(`./thread${extname(import.meta.url)}`, import.meta.url)
-  const thread = new Worker(file, { workerData, execArgv: [], name: 'oncue lease' })
-  let endThread = () => {}
-  const ended = new Promise<void>((resolve) => {
-    endThread = resolve
-  })
-  const visible = await new Promise<boolean>((resolve, reject) => {
-    thread.on('message', (message: FromLeaseThread) => {
-      if ('ready' in message) resolve(message.ready.visible)
-      else if ('failed' in message) reject(message.failed)
-      else if ('lost' in message) options.onLost(message.lost)
-      else if ('cancelled' in message) options.onCancelled(message.cancelled)
-      else if ('rescued' in message) options.onRescued(message.rescued)
-      // Under `node --watch` Node sends messages of its own this way, too.
-      else if ('log' in message) log[message.log.level](message.log.fields, message.log.message)
-    })
-    thread.on('error', (err) => {
-      log.error({ err }, 'the lease thread failed')
-      reject(err)
-    })
-    thread.on('exit', () => {
-      reject(new OncueError('INTERNAL', 'The lease thread ended before it was ready'))
-      endThread()
-    })
-  })
-  thread.once('exit', onDeath)
-  return {
-    visible,
-    ended,
-    send(message) {
-      thread.postMessage(message)
-      if ('stop' in message) setTimeout(() => void thread.terminate(), GOODBYE_MS).unref()
-    },
+
+  send(message: ToLeaseThread): void {
+    this.#thread.postMessage(message)
+  }
+
+  async stop(): Promise<void> {
+    this.send({ stop: true })
+    const terminate = async () => void (await this.#thread.terminate())
+    await withTimeout(this.#ended, STOP_MS, terminate, this.#options.runtime)
   }
 }
 

@@ -1,19 +1,22 @@
-/** Two bits of a word; the other bits are the generation. */
+/** The state of a run is two bits of its word; the other bits are the generation. */
 export const GONE = 0
 /** Claimed, and waiting for a slot. */
 export const WAITING = 1
 export const RUNNING = 2
-/** Its handler has ended, but that is not written yet. */
+/** Its handler has ended, but its end is not written yet. */
 export const ENDED = 3
 
 export type RunState = typeof GONE | typeof WAITING | typeof RUNNING | typeof ENDED
 
+/** The word of one run: its position in the ledger, and its generation there. */
+export type LedgerPosition = readonly [position: number, generation: number]
+
 const MAX_GENERATION = 2 ** 29 - 1
 
 /**
- * Memory that the main thread writes and the lease thread reads: how each run stands, one word a run,
- * so that no message is posted when one starts or ends. Positions are used again; the generation tells
- * whose word it is now.
+ * Memory that the main thread writes and the lease thread reads: one word per run with its state, so that
+ * no message is posted when a run starts or ends. Positions are reused; the generation tells the runs of one
+ * position apart.
  *
  * The first word is the pulse of the main thread. No times are shared: each thread has its own clock.
  */

@@ -2,9 +2,10 @@ import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { JobId } from '@oncue/core'
 import { openStore, type Rescued, type WorkerInfo } from '@oncue/db'
+import { systemRuntime, withTimeout } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
-import { type Claim, type KeptRun, LeaseKeeper, type LedgerPosition } from './keeper.ts'
-import { LeaseLedger } from './ledger.ts'
+import { type Claim, type KeptRun, LeaseKeeper } from './keeper.ts'
+import { LeaseLedger, type LedgerPosition } from './ledger.ts'
 import { type RetryPolicies, settleBlocked, Watchdog } from './watchdog.ts'
 
 export interface LeaseThreadData {
@@ -35,8 +36,8 @@ export type FromLeaseThread =
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
-/** How long the last words to the database may take before the process ends without them. */
-const LAST_WORDS_MS = 5_000
+/** How long to try to settle the runs of a blocked process before it is killed anyway. */
+const LAST_SETTLE_MS = 5_000
 
 const { url, schema, ledger: memory, worker, leaseMs, abandonMs, policies } = workerData as LeaseThreadData
 const post = (message: FromLeaseThread) => parentPort?.postMessage(message)
@@ -62,41 +63,40 @@ try {
     leaseMs,
     ledger,
     log,
+    runtime: systemRuntime,
     onLost: (lost) => post({ lost }),
     onCancelled: (cancelled) => post({ cancelled }),
     onRescued: (rescued) => post({ rescued }),
     watchdog: (runs) => {
-      const overdue = dog.overdue(runs, performance.now())
+      const overdue = dog.overdue(runs, systemRuntime.monotonic())
       if (overdue.length === 0 || isCondemned) return
       isCondemned = true
       void condemn(overdue)
     },
   })
 
-  /** The event loop of the process is blocked for good: nothing but its end helps. */
+  /** The event loop of the process is blocked for good: only killing the process helps. */
   async function condemn(overdue: readonly KeptRun[]): Promise<void> {
+    await withTimeout(settleAll(overdue), LAST_SETTLE_MS, () => {}).catch(() => {})
     const jobs: JobId[] = overdue.map(({ id }) => id)
-    const message = 'a handler blocks the event loop past its timeout: this process ends itself'
-    const end = () => {
-      writeSync(
-        2,
-        `${JSON.stringify({ level: 'fatal', pid: process.pid, worker: worker.id, jobs, message })}\n`,
-      )
-      process.kill(process.pid, 'SIGKILL')
-    }
-    setTimeout(end, LAST_WORDS_MS)
+    const message = 'a handler has blocked the event loop past its timeout; killing this process'
+    const line = { level: 'fatal', pid: process.pid, worker: worker.id, jobs, message }
+    writeSync(2, `${JSON.stringify(line)}\n`)
+    process.kill(process.pid, 'SIGKILL')
+  }
+
+  async function settleAll(overdue: readonly KeptRun[]): Promise<void> {
     await keeper.pause()
-    const late = new Set(jobs)
+    const late = new Set(overdue.map(({ id }) => id))
     const others = keeper.all().filter(({ id }) => !late.has(id))
-    await settleBlocked(store, worker.id, overdue, others, policies).catch(() => {})
-    end()
+    await settleBlocked(store, worker.id, overdue, others, policies)
   }
 
   parentPort?.on('message', async (message: ToLeaseThread) => {
     if ('keep' in message) return keeper.keep(message.keep)
     await keeper.stop()
     await store.close()
-    // With nobody to listen to, the thread ends.
+    // Without a port to listen to, the thread ends.
     parentPort?.close()
   })
   post({ ready: await keeper.start() })

@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import type { PruneRule, Store } from '@oncue/db'
-import { Leader, Loop, type Service } from '@oncue/runtime'
+import { Leader, Loop, type Runtime, type Service, systemRuntime } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 import { createTicker } from './schedules.ts'
 
@@ -9,40 +9,6 @@ export interface MaintenanceOptions {
   readonly retention?: Retention | undefined
   /** For tests. */
   readonly timing?: Partial<Timing> | undefined
-}
-
-/** In milliseconds. An idle worker may send two statements a second, of which polls take nearly all. */
-const TIMING = {
-  /** For how long a leader that says nothing more keeps others from leading; one seen to die does not. */
-  term: 45_000,
-  try: 15_000,
-  /** For schedules whose change nobody heard of. */
-  look: 15_000,
-  rollUp: 10_000,
-  prune: 300_000,
-}
-type Timing = typeof TIMING
-
-/** What one worker at a time does for all: cron, pruning, statistics. All of it may be done twice. */
-export function createMaintenance(
-  options: MaintenanceOptions & { readonly store: Store; readonly worker: string; readonly log: Logger },
-): Service {
-  const { store, worker, log, retention } = options
-  const timing = { ...TIMING, ...options.timing }
-  return new Leader({
-    store,
-    log,
-    what: 'maintenance',
-    who: 'the worker',
-    by: worker,
-    termMs: timing.term,
-    tryMs: timing.try,
-    duties: [
-      createTicker({ store, log, lookMs: timing.look }),
-      createRollUp({ store, log, everyMs: timing.rollUp }),
-      createPruner({ store, log, retention, everyMs: timing.prune }),
-    ],
-  })
 }
 
 /** For how long finished jobs are kept, in milliseconds. `Infinity`: for ever. */
@@ -55,18 +21,64 @@ export interface Retention {
   readonly cancelled?: number | undefined
 }
 
+/** In milliseconds. An idle worker may send two statements a second, nearly all of them polls. */
+const TIMING = {
+  /** How long a silent leader keeps others from leading. One that is seen to die is replaced at once. */
+  term: 45_000,
+  try: 15_000,
+  /** Finds changes of schedules whose notification was lost. */
+  look: 15_000,
+  rollUp: 10_000,
+  prune: 300_000,
+}
+type Timing = typeof TIMING
+
+/** What a duty needs. */
+export interface Duty {
+  readonly store: Store
+  readonly log: Logger
+  readonly runtime: Runtime
+}
+
+/** Cron, pruning and statistics: one worker at a time does them for all. It is safe to do any of them twice. */
+export function createMaintenance({
+  worker,
+  retention,
+  timing: changed,
+  runtime = systemRuntime,
+  ...rest
+}: MaintenanceOptions &
+  Omit<Duty, 'runtime'> & { readonly worker: string; readonly runtime?: Runtime }): Service {
+  const duty: Duty = { ...rest, runtime }
+  const timing = { ...TIMING, ...changed }
+  return new Leader({
+    ...duty,
+    what: 'maintenance',
+    who: 'this worker',
+    by: worker,
+    termMs: timing.term,
+    tryMs: timing.try,
+    duties: [
+      createTicker(duty, timing.look),
+      createRollUp(duty, timing.rollUp),
+      createPruner(duty, toRules(retention), timing.prune),
+    ],
+  })
+}
+
 const DAY_MS = 86_400_000
 
-/** What failed is what people come back to. */
+/** Failed jobs are the ones that people come back to. */
 const RETENTION = { completed: 7 * DAY_MS, cancelled: 30 * DAY_MS, failed: 90 * DAY_MS }
 
-/** Short transactions: whoever settles at the same moment waits for none of them. */
-const BATCH = 1_000
+/** Jobs in one transaction: short enough that a settle hardly waits for it. */
+const PRUNE_BATCH = 1_000
 
 type Status = PruneRule['status']
+type Rule = readonly [status: Status, ms: number]
 
 /** Which statuses are pruned, and after how many milliseconds. */
-export function toRules(retention: Retention = {}): (readonly [Status, number])[] {
+export function toRules(retention: Retention = {}): Rule[] {
   const rules = Object.entries(RETENTION) as [Status, number][]
   return rules.map(([status, byDefault]) => [status, checked(status, retention[status] ?? byDefault)])
 }
@@ -76,30 +88,25 @@ function checked(status: Status, ms: number): number {
   throw new OncueError('INVALID_INPUT', `retention.${status} must be milliseconds from 0, got ${ms}`)
 }
 
-/** Removes what has been finished for long enough, until nothing of it is left. */
-function createPruner(options: {
-  store: Store
-  log: Logger
-  retention?: Retention | undefined
-  everyMs: number
-}): Loop {
-  const { store, log, everyMs } = options
-  const rules = toRules(options.retention).filter(([, ms]) => Number.isFinite(ms))
+/** Deletes jobs that finished longer ago than their status is kept. */
+function createPruner({ store, log, runtime }: Duty, rules: readonly Rule[], everyMs: number): Loop {
+  const finite = rules.filter(([, ms]) => Number.isFinite(ms))
 
   async function pruneAll(status: Status, finishedBefore: Date, signal: AbortSignal): Promise<number> {
     let total = 0
-    for (let pruned = BATCH; pruned >= BATCH && !signal.aborted; total += pruned)
-      pruned = await store.prune({ status, finishedBefore, limit: BATCH })
+    for (let pruned = PRUNE_BATCH; pruned >= PRUNE_BATCH && !signal.aborted; total += pruned)
+      pruned = await store.prune({ status, finishedBefore, limit: PRUNE_BATCH })
     return total
   }
 
   return new Loop({
     log,
+    runtime,
     what: 'pruning finished jobs',
     async work(signal) {
-      if (rules.length === 0) return everyMs
+      if (finite.length === 0) return everyMs
       const now = (await store.now()).getTime()
-      for (const [status, ms] of rules) {
+      for (const [status, ms] of finite) {
         const pruned = await pruneAll(status, new Date(Math.max(0, now - ms)), signal)
         if (pruned > 0) log.debug({ status, pruned }, 'pruned finished jobs')
       }
@@ -108,22 +115,22 @@ function createPruner(options: {
   })
 }
 
-/** So many notes in one go mean that more are waiting. */
-const MANY = 1_000
-/** Where nothing happens it is asked for more and more rarely, up to this many times `everyMs`. */
+/** A roll-up that counts this many settles is followed by another at once: more are waiting. */
+const FULL_ROLL_UP = 1_000
+/** While nothing is settled, roll-ups become rarer, up to this many times `everyMs`. */
 const RAREST = 6
 
-/** Adds up what settles noted down. Reads are exact without it, and quick with it. */
-function createRollUp(options: { store: Store; log: Logger; everyMs: number }): Loop {
-  const { store, log, everyMs } = options
+/** Adds the counts of settles to the statistics. Reads are exact without it, and fast with it. */
+function createRollUp({ store, log, runtime }: Duty, everyMs: number): Loop {
   let waitMs = everyMs
   return new Loop({
     log,
+    runtime,
     what: 'rolling up statistics',
     async work() {
-      const notes = await store.rollUp()
-      if (notes >= MANY) return 0
-      waitMs = notes > 0 ? everyMs : Math.min(waitMs * 2, everyMs * RAREST)
+      const counted = await store.rollUp()
+      if (counted >= FULL_ROLL_UP) return 0
+      waitMs = counted > 0 ? everyMs : Math.min(waitMs * 2, everyMs * RAREST)
       return waitMs
     },
   })

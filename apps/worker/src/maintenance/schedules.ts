@@ -4,6 +4,7 @@ import type { Schedule, Store, Subscription } from '@oncue/db'
 import { Loop, type Service } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 import { UNNAMED_SERVICE } from '../service.ts'
+import type { Duty } from './maintenance.ts'
 
 /**
  * Makes the schedules in the database those of the code: of the topics that are served here and of this
@@ -62,17 +63,17 @@ function isSame(row: Schedule, wanted: Schedule): boolean {
   )
 }
 
-/** On SQLite any commit may have been a change: this is how often one is taken for it. */
+/** On SQLite any commit may be a change of a schedule: look at most this often because of them. */
 const GAP_MS = 200
 
-/** Ticks when a tick is due, and looks when somebody changed a schedule; every `lookMs` in any case. */
-export function createTicker(options: { store: Store; log: Logger; lookMs: number }): Service {
-  const { log, lookMs } = options
-  const { schedules } = options.store
+/** Ticks when a tick is due. Looks for changed schedules when it is notified, and every `lookMs` in any case. */
+export function createTicker({ store, log, runtime }: Duty, lookMs: number): Service {
+  const { schedules } = store
   let subscription: Subscription | undefined
 
   const loop = new Loop({
     log,
+    runtime,
     what: 'ticking schedules',
     gapMs: GAP_MS,
     async work() {
@@ -83,7 +84,7 @@ export function createTicker(options: { store: Store; log: Logger; lookMs: numbe
       if (waitMs > 0) return Math.min(waitMs, lookMs)
       const { enqueued } = await schedules.tick()
       const [jobs, count] = [enqueued.slice(0, 10), enqueued.length]
-      if (count > 0) log.debug({ jobs, count }, 'enqueued jobs by schedule')
+      if (count > 0) log.debug({ jobs, count }, 'enqueued scheduled jobs')
       return 0
     },
   })

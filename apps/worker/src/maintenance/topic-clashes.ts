@@ -1,5 +1,5 @@
 import type { Store, TopicClash } from '@oncue/db'
-import { Loop, type Service } from '@oncue/runtime'
+import { Loop, type Runtime, type Service } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 
 /** A worker that started earlier learns of a clash within this time. */
@@ -13,8 +13,9 @@ export function createClashWatch(options: {
   readonly store: Pick<Store, 'topicClashes'>
   readonly worker: string
   readonly log: Logger
+  readonly runtime?: Runtime | undefined
 }): Service & { look(): Promise<void> } {
-  const { store, worker, log } = options
+  const { store, worker, log, runtime } = options
   let reported = new Set<string>()
 
   async function look(): Promise<void> {
@@ -27,6 +28,7 @@ export function createClashWatch(options: {
 
   const loop = new Loop({
     log,
+    runtime,
     what: 'comparing the schemas of topics',
     async work() {
       await look()

@@ -1,5 +1,5 @@
 import { describeError, escapeLogLine, signalOf } from '@oncue/core/internal'
-import type { Logger } from '@oncue/runtime'
+import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import { pino } from 'pino'
 import pretty from 'pino-pretty'
 import type { Middleware } from '../run/middleware.ts'
@@ -29,11 +29,11 @@ export function createLogger(options: LoggerOptions = {}): Logger {
  * A line when a run starts and one when it ends, for those who want to see each. The worker itself says
  * only what went wrong, with the whole error.
  */
-export function logging(log: Logger): Middleware {
+export function logging(log: Logger, runtime: Runtime = systemRuntime): Middleware {
   return async ({ id, topic, queue, run }, { attempt }, next) => {
     const fields = { job: id, topic, queue, run, attempt }
-    const startedAt = performance.now()
-    const took = () => ({ ...fields, ms: Math.round(performance.now() - startedAt) })
+    const startedAt = runtime.monotonic()
+    const took = () => ({ ...fields, ms: Math.round(runtime.monotonic() - startedAt) })
     log.info(fields, 'started')
     try {
       const result = await next()

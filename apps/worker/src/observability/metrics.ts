@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FinishedStatus } from '@oncue/core'
 import type { ClaimedJob, Settlement } from '@oncue/db'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerStats } from '../dispatch/dispatcher.ts'
 import type { Middleware } from '../run/middleware.ts'
@@ -21,7 +22,7 @@ export interface Metrics {
 }
 
 /** What Prometheus is told about one worker, in a registry of its own. */
-export function createMetrics(): Metrics {
+export function createMetrics({ runtime = systemRuntime }: { readonly runtime?: Runtime } = {}): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'oncue_worker_' })
   const by = { labelNames: ['topic', 'queue'] as const, registers: [registry] }
@@ -47,12 +48,12 @@ export function createMetrics(): Metrics {
   return {
     registry,
     async middleware({ topic, queue, runAt }, _ctx, next) {
-      wait.observe({ topic, queue }, Math.max(0, Date.now() - runAt.getTime()) / 1_000)
-      const startedAt = performance.now()
+      wait.observe({ topic, queue }, Math.max(0, runtime.now() - runAt.getTime()) / 1_000)
+      const startedAt = runtime.monotonic()
       try {
         return await next()
       } finally {
-        run.observe({ topic, queue }, (performance.now() - startedAt) / 1_000)
+        run.observe({ topic, queue }, (runtime.monotonic() - startedAt) / 1_000)
       }
     },
     onSettled(job, settlement) {

@@ -1,6 +1,7 @@
 import { OncueError, type RetryPolicy } from '@oncue/core'
 import type { Registry } from '@oncue/core/internal'
 import type { ClaimedJob, Store } from '@oncue/db'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { Isolates } from '../isolate/isolates.ts'
 import type { Logger } from '../observability/log.ts'
 import { JobEvents } from './job-events.ts'
@@ -31,13 +32,14 @@ export interface ExecutorOptions {
   readonly modules: readonly string[]
   /** Runs isolated topics in this process too, for tests. */
   readonly inline?: boolean | undefined
+  readonly runtime?: Runtime | undefined
 }
 
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { store, registry, log, middleware } = options
-  const events = new JobEvents(store, log, options.worker)
-  const isolates = options.inline ? undefined : createIsolates(registry, options.modules)
-  const surroundings = { ...options, events, isolates, call: compose(middleware) }
+  const { store, worker, registry, log, middleware, runtime = systemRuntime } = options
+  const events = new JobEvents({ store, worker, log, runtime })
+  const isolates = options.inline ? undefined : createIsolates(registry, options.modules, runtime)
+  const surroundings = { ...options, runtime, events, isolates, call: compose(middleware) }
   return {
     start(job) {
       const worker = registry.get(job.topic)
@@ -50,7 +52,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
   }
 }
 
-function createIsolates(registry: Registry, modules: readonly string[]): Isolates | undefined {
+function createIsolates(
+  registry: Registry,
+  modules: readonly string[],
+  runtime: Runtime,
+): Isolates | undefined {
   const isolated = registry.topics().find((topic) => registry.get(topic)?.definition.isolate)
   if (!isolated) return undefined
   if (modules.length === 0) {
@@ -58,7 +64,7 @@ function createIsolates(registry: Registry, modules: readonly string[]): Isolate
       hint: 'Pass `modules`: the URLs of the modules that export its handler, so that a child process can load them.',
     })
   }
-  return new Isolates(modules)
+  return new Isolates(modules, runtime)
 }
 
 /** Cannot happen, since claims name their topics; if it does, somebody else may know the topic. */

@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isOncueError, LIMITS, OncueError } from '@oncue/core'
 import type { NewEvent, RunNote, RunRef, Store } from '@oncue/db'
-import { backoff, systemRuntime } from '@oncue/runtime'
+import { backoff, type Runtime, type Timer } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 
 /** How long something may wait that nobody waits for. */
@@ -112,21 +111,25 @@ function sizeOf(event: NewEvent | undefined): number {
   return event?.type === 'step_finished' ? JSON.stringify(event.data).length : 0
 }
 
-/** Writes the notes of all runs: one call at a time, for many runs at once, again until it succeeds. */
+export interface JobEventsOptions {
+  readonly store: Store
+  /** Whose runs these are. */
+  readonly worker: string | undefined
+  readonly log: Logger
+  readonly runtime: Runtime
+}
+
+/** Writes the events, progress and cursors of all runs: one call at a time, for many runs at once, again until it succeeds. */
 export class JobEvents {
-  readonly #store: Store
-  readonly #log: Logger
-  readonly #worker: string | undefined
+  readonly #options: JobEventsOptions
   readonly #soon = new Set<RunEvents>()
   readonly #now = new Set<RunEvents>()
   readonly #closing = new AbortController()
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #writing: Promise<void> | undefined
 
-  constructor(store: Store, log: Logger, worker?: string) {
-    this.#store = store
-    this.#log = log
-    this.#worker = worker
+  constructor(options: JobEventsOptions) {
+    this.#options = options
   }
 
   of(ref: RunRef, onStale: () => void): RunEvents {
@@ -135,7 +138,7 @@ export class JobEvents {
 
   soon(events: RunEvents): void {
     this.#soon.add(events)
-    this.#timer ??= setTimeout(() => this.#hurry(), SOON_MS)
+    this.#timer ??= this.#options.runtime.after(SOON_MS, () => this.#hurry())
   }
 
   now(events: RunEvents): void {
@@ -152,7 +155,7 @@ export class JobEvents {
   }
 
   #hurry(): void {
-    clearTimeout(this.#timer)
+    this.#options.runtime.cancel(this.#timer)
     this.#timer = undefined
     for (const events of this.#soon) if (!events.isEmpty) this.now(events)
     this.#soon.clear()
@@ -160,7 +163,7 @@ export class JobEvents {
 
   async #writeAll(): Promise<void> {
     // What is told in one turn of the event loop travels together.
-    await nextTurn()
+    await this.#options.runtime.sleep(0)
     while (this.#now.size > 0) {
       const batch = this.#nextBatch()
       if (batch.length > 0) await this.#send(batch)
@@ -187,10 +190,11 @@ export class JobEvents {
   }
 
   async #send(batch: readonly Taken[]): Promise<void> {
+    const { store, worker, log, runtime } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
         const updates = batch.map(({ update }) => update)
-        const { stale } = await this.#store.note(updates, this.#worker)
+        const { stale } = await store.note(updates, worker)
         for (const taken of batch) {
           const { id, run } = taken.update
           const isLost = stale.some((ref) => ref.id === id && ref.run === run)
@@ -202,9 +206,9 @@ export class JobEvents {
         const isAway = isOncueError(error) && error.retryable
         if (isAway && this.#closing.signal.aborted) return this.#giveUp(batch, error)
         if (!isAway) return this.#sendEach(batch, error)
-        if (attempt === 1)
-          this.#log.warn({ err: error, runs: batch.length }, 'notes of runs cannot be written')
-        await this.#pause(attempt)
+        if (attempt === 1) log.warn({ err: error, runs: batch.length }, 'notes of runs cannot be written')
+        // Closing ends the wait.
+        await runtime.sleep(backoff(attempt, BACKOFF, runtime), { signal: this.#closing.signal })
       }
     }
   }
@@ -217,15 +221,9 @@ export class JobEvents {
 
   #giveUp(batch: readonly Taken[], error: unknown): void {
     for (const { update, refused } of batch) {
-      this.#log.error({ err: error, job: update.id, run: update.run }, 'notes of a run are lost')
+      this.#options.log.error({ err: error, job: update.id, run: update.run }, 'notes of a run are lost')
       refused(error)
     }
-  }
-
-  async #pause(attempt: number): Promise<void> {
-    // When the worker closes, waiting is over.
-    const { signal } = this.#closing
-    await systemRuntime.sleep(backoff(attempt, BACKOFF, systemRuntime), { signal })
   }
 }
 

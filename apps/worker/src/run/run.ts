@@ -1,6 +1,7 @@
 import type { JobContext, OncueError, RetryPolicy, RunningJob, Worker } from '@oncue/core'
 import { parsePayload } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement } from '@oncue/db'
+import type { Runtime, Timer } from '@oncue/runtime'
 import type { Isolated, Isolates } from '../isolate/isolates.ts'
 import { fieldsOf } from '../observability/report.ts'
 import { type AbortReason, toAbortError } from './abort.ts'
@@ -31,6 +32,7 @@ export interface RunSurroundings extends Surroundings {
   readonly abandonMs: number
   /** Undefined: every topic runs in this process. */
   readonly isolates: Isolates | undefined
+  readonly runtime: Runtime
 }
 
 /** Starts when it is made. */
@@ -40,10 +42,11 @@ export class JobRun implements Run, RunView {
   readonly #worker: Worker
   readonly #around: RunSurroundings
   readonly #context: RunContext
-  readonly #timeout: NodeJS.Timeout
+  readonly #timeout: Timer
   #resolve: (ending: Ending) => void = () => {}
   #isolated: Isolated | undefined
-  #giveUp: NodeJS.Timeout | undefined
+  /** Ends the wait for the handler, and then the wait for its events. */
+  #patience: Timer | undefined
   #controller: AbortController | undefined
   #aborted: AbortReason | null = null
   #unstored: OncueError | null = null
@@ -60,7 +63,7 @@ export class JobRun implements Run, RunView {
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    this.#timeout = setTimeout(timeOut, job.timeoutMs, this)
+    this.#timeout = around.runtime.after(job.timeoutMs, () => this.abort('timeout'))
 
     let payload = job.payload
     let unfit: { readonly error: unknown } | undefined
@@ -105,7 +108,8 @@ export class JobRun implements Run, RunView {
     const isFirst = this.#aborted === null
     if (isFirst || reason === 'lost') this.#aborted = reason
     if (!isFirst || this.#isOver) return
-    this.#giveUp = setTimeout(giveUp, this.#around.abandonMs, this)
+    const { runtime, abandonMs } = this.#around
+    this.#patience = runtime.after(abandonMs, () => this.#abandon())
     // Last, because what listens to the signal runs within this call and may end the run.
     this.#controller?.abort(toAbortError(reason, this.job))
   }
@@ -118,7 +122,7 @@ export class JobRun implements Run, RunView {
     this.#unstored ??= error
   }
 
-  giveUp(): void {
+  #abandon(): void {
     const { log, abandonMs } = this.#around
     const what = this.#isolated ? 'killed' : 'abandoned'
     log.warn(
@@ -135,8 +139,9 @@ export class JobRun implements Run, RunView {
   #end(end: End): void {
     if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#timeout)
-    clearTimeout(this.#giveUp)
+    const { runtime } = this.#around
+    runtime.cancel(this.#timeout)
+    runtime.cancel(this.#patience)
     const events = this.#context.unwritten
     if (!events) {
       this.#settle(end)
@@ -145,7 +150,7 @@ export class JobRun implements Run, RunView {
     const goOn = () => {
       if (this.#goOn === undefined) return
       this.#goOn = undefined
-      clearTimeout(this.#giveUp)
+      runtime.cancel(this.#patience)
       this.#settle(end)
     }
     this.#goOn = goOn
@@ -158,8 +163,9 @@ export class JobRun implements Run, RunView {
   #hurry(): void {
     this.#isHurried = true
     if (!this.#goOn) return
-    clearTimeout(this.#giveUp)
-    this.#giveUp = setTimeout(this.#goOn, this.#around.abandonMs)
+    const { runtime, abandonMs } = this.#around
+    runtime.cancel(this.#patience)
+    this.#patience = runtime.after(abandonMs, this.#goOn)
   }
 
   #settle(end: End): void {
@@ -177,7 +183,3 @@ export class JobRun implements Run, RunView {
     this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
   }
 }
-
-// Not closures: one of each would be made for every run.
-const timeOut = (run: JobRun) => run.abort('timeout')
-const giveUp = (run: JobRun) => run.giveUp()
