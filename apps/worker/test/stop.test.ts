@@ -1,6 +1,9 @@
 import type { JobContext } from '@oncue/core'
+import type { Store } from '@oncue/db'
 import { expect, it, vi } from 'vitest'
-import { describeBoth, Gate, someJobs, until } from './harness.ts'
+import { startWorker, type WorkerOptions } from '../src/index.ts'
+import { WorkerService } from '../src/worker.ts'
+import { describeBoth, Gate, someJobs, TestLog, until } from './harness.ts'
 
 const untilAborted = (_: unknown, { signal }: JobContext) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -101,5 +104,155 @@ describeBoth('stop', (bench) => {
     const drained = worker.drain()
     await worker.stop({ graceMs: 0 })
     await drained
+  })
+})
+
+/** Makes the next call of a method wait. */
+function before(target: object, method: string, wait: () => Promise<void>): void {
+  const methods = target as Record<string, (...args: unknown[]) => Promise<unknown>>
+  const call = methods[method]?.bind(target)
+  vi.spyOn(methods, method).mockImplementationOnce(async (...args) => {
+    await wait()
+    return call?.(...args)
+  })
+}
+
+/** What a worker does, one after the other, when it starts. */
+const STEPS: [title: string, hold: (store: Store, wait: () => Promise<void>) => void][] = [
+  ['announces its topics', (store, wait) => before(store, 'announce', wait)],
+  ['becomes present', (store, wait) => before(store, 'attend', wait)],
+  ['saves its schedules', (store, wait) => before(store.schedules, 'list', wait)],
+  ['subscribes to wake-ups', (store, wait) => before(store, 'onWake', wait)],
+]
+
+describeBoth('starting', (bench) => {
+  const options = { maintenance: {}, lease: 'inline', workers: { mail: () => null } } as const
+
+  it.each(STEPS)('can be stopped while the worker %s, and leaves nothing behind', async (_, hold) => {
+    const store = await bench.open()
+    const claims = vi.spyOn(store, 'settleAndClaim')
+    await store.enqueue(someJobs(1, 'mail'))
+    const [reached, goOn] = [new Gate(), new Gate()]
+    hold(store, () => {
+      reached.open()
+      return goOn.opened
+    })
+    const worker = new WorkerService({ ...options, store, log: new TestLog() })
+    const started = expect(worker.start()).rejects.toMatchObject({ code: 'WORKER_STOPPING' })
+    await reached.opened
+    const stopped = worker.stop()
+    goOn.open()
+    await Promise.all([started, stopped, worker.stop()])
+    expect(await store.workers()).toEqual([])
+    expect(await store.stats()).toMatchObject({ pending: 1 })
+    expect(claims).not.toHaveBeenCalled()
+  })
+
+  it.each(STEPS)('that fails while the worker %s stops what had started', async (_, hold) => {
+    const store = await bench.open()
+    hold(store, () => Promise.reject(new Error('no')))
+    await expect(startWorker({ ...options, store, log: new TestLog() })).rejects.toThrow('no')
+    expect(await store.workers()).toEqual([])
+  })
+
+  it('can be stopped while the thread of the lease starts', async () => {
+    const store = await bench.open()
+    const announced = new Gate()
+    before(store, 'announce', async () => announced.open())
+    const worker = new WorkerService({ ...options, store, log: new TestLog(), lease: 'thread' })
+    const started = worker.start().catch((error: unknown) => error)
+    await announced.opened
+    await worker.stop()
+    expect(await started).toBeInstanceOf(Error)
+    expect(await store.workers()).toEqual([])
+  })
+
+  it('and stopping twice does no harm', async () => {
+    const store = await bench.open()
+    const [announced, attended] = [vi.spyOn(store, 'announce'), vi.spyOn(store, 'attend')]
+    const worker = new WorkerService({ ...options, store, log: new TestLog() })
+    await Promise.all([worker.start(), worker.start()])
+    await worker.start()
+    expect([announced, attended].map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+    await worker.stop()
+    await worker.stop()
+    expect(await store.workers()).toEqual([])
+  })
+})
+
+describeBoth('the order of a stop', (bench) => {
+  /** Records the end of what a worker does, in order. */
+  function record(store: Store, order: string[]): void {
+    const [settle, note, attend] = [store.settle, store.note, store.attend]
+    const recorded = async <T>(what: string, work: Promise<T>): Promise<T> => {
+      const result = await work
+      order.push(what)
+      return result
+    }
+    vi.spyOn(store, 'settle').mockImplementation((ends, worker) => {
+      const settled = settle.call(store, ends, worker)
+      return ends.length > 0 ? recorded('end written', settled) : settled
+    })
+    vi.spyOn(store, 'note').mockImplementation((...args) =>
+      recorded('events written', note.apply(store, args)),
+    )
+    vi.spyOn(store, 'attend').mockImplementation(async (worker) => {
+      const presence = await attend.call(store, worker)
+      return { ...presence, leave: () => recorded('left', presence.leave()) }
+    })
+  }
+
+  it('is: runs end, their events and ends are written, hooks end, and the lease is given up last', async () => {
+    const store = await bench.open()
+    const order: string[] = []
+    record(store, order)
+    await store.enqueue(someJobs(1, 'fails', { maxRetries: 0 }))
+    const [gate, hook] = [new Gate(), new Gate()]
+    const fails = async (_: unknown, { log }: JobContext) => {
+      await gate.opened
+      log.info('the last words')
+      order.push('run ended')
+      throw new Error('no')
+    }
+    const onFailed = async () => {
+      await hook.opened
+      order.push('hook ended')
+    }
+    const worker = await bench.start({ store, onFailed, workers: { fails } })
+    await until(() => worker.stats().running === 1)
+    const stopped = worker.stop()
+    gate.open()
+    await until(() => worker.stats().settled.fail === 1)
+    expect((await store.workers()).length).toBe(1)
+    hook.open()
+    await stopped
+    expect(order).toEqual(['run ended', 'events written', 'end written', 'hook ended', 'left'])
+    expect(await store.workers()).toEqual([])
+  })
+
+  it('does not depend on a part that fails to stop: the lease is given up, and the failure is reported', async () => {
+    const store = await bench.open()
+    const subscribe = store.onWake.bind(store)
+    vi.spyOn(store, 'onWake').mockImplementationOnce(async (...args) => {
+      const subscription = await subscribe(...args)
+      return {
+        async close() {
+          await subscription.close()
+          throw new Error('cannot close')
+        },
+      }
+    })
+    const log = new TestLog()
+    const options: WorkerOptions = {
+      store,
+      log,
+      lease: 'inline',
+      maintenance: false,
+      workers: { mail: () => null },
+    }
+    const worker = await startWorker(options)
+    await expect(worker.stop()).rejects.toThrow('cannot close')
+    expect(await store.workers()).toEqual([])
+    expect(log.of('info')).toContain('worker stopped')
   })
 })

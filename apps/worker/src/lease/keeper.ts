@@ -77,14 +77,15 @@ export class LeaseKeeper {
     this.#firstBeatMs = Math.min(FIRST_BEAT_MS, leaseMs / 4)
     this.#beatMs = Math.min(MOST_BETWEEN_MS, leaseMs / 4)
     this.#tickMs = Math.min(RESCUE_MS, this.#beatMs)
-    // Every tick wakes the heartbeats, also after a failure.
-    this.#beats = new Loop({ log, runtime, what: 'heartbeats', work: () => this.#beat() })
+    const every = (ms: number) => ({ firstMs: ms, maxMs: ms, jitter: 0 })
+    const [beat, rescue] = [() => this.#beat(), () => this.#rescue()]
+    this.#beats = new Loop({ log, runtime, what: 'heartbeats', work: beat, backoff: every(this.#tickMs) })
     this.#rescues = new Loop({
       log,
       runtime,
       what: 'looking for dead workers',
-      work: () => this.#rescue(),
-      backoff: { firstMs: RESCUE_MS, maxMs: RESCUE_MS, jitter: 0 },
+      work: rescue,
+      backoff: every(RESCUE_MS),
     })
   }
 
