@@ -56,7 +56,7 @@ export async function tryTeam(
   const worker = start('oncue-worker', '--import', './jobs.ts')
   try {
     const { url } = await api.says('the API is up')
-    await worker.says('the worker runs')
+    await worker.says('worker started')
     const args = ['produce.ts', databaseUrl, String(url), TOKEN]
     const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 60_000 })
     if (stdout !== EXPECTED) throw new Error(`expected "${EXPECTED}", got "${stdout}"`)
@@ -83,7 +83,7 @@ export async function tryWithoutApi(worker: string, producer: string, databaseUr
     worker,
   )
   try {
-    await running.says('the worker runs')
+    await running.says('worker started')
     const { stdout } = await run(process.execPath, ['beside.ts', databaseUrl], {
       cwd: producer,
       timeout: 60_000,

@@ -124,7 +124,7 @@ test('node --watch, as `dev` has it, disturbs nothing: the log is in the termina
     expect(await stats.json()).toMatchObject({ completed: 1 })
   }, WAIT)
   launched.signal('SIGINT')
-  expect((await launched.ends()).output).toMatch(/the worker runs[\s\S]+Stopped\./)
+  expect((await launched.ends()).output).toMatch(/worker started[\s\S]+Stopped\./)
   await vi.waitFor(() => expect(launched.left()).toEqual([]), WAIT)
 })
 

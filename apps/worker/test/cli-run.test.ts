@@ -85,7 +85,7 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
 
   test('says what it serves, runs jobs, and ends with 0 when it is asked to', async () => {
     const process = worker(['--concurrency', '2', '--queues', 'high,default'], { ONCUE_CONCURRENCY: '3' })
-    const ready = await process.said('the worker runs')
+    const ready = await process.said('worker started')
     expect(ready).toMatchObject({ queues: ['high', 'default'], concurrency: 2, worker: expect.any(String) })
     expect(ready.topics).toContain('hello')
     const id = await add('hello', { a: 1 }, { queue: 'high' })
@@ -241,7 +241,7 @@ describe('a worker process', () => {
     const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
     const process = startOne(['--import', module, '--metrics-port', '0'], { DATABASE_URL: ':memory:' })
     const { url } = await process.said('metrics are served')
-    await process.said('the worker runs')
+    await process.said('worker started')
     const answer = await fetch(String(url))
     expect(await answer.text()).toContain('oncue_worker_slots 10')
     process.child.kill('SIGTERM')

@@ -638,7 +638,7 @@ describeBoth('job events', (bench) => {
     const { status, events } = await execution.run('talks')
     expect(status).toBe('completed')
     expect(told(events, 'log')).toHaveLength(1)
-    expect(execution.log.of('warn')).toEqual(['notes of runs cannot be written'])
+    expect(execution.log.of('warn')).toEqual(['could not write job events; retrying'])
   })
 
   it('that are refused hurt no other run, and do not keep theirs from ending', async () => {
@@ -662,7 +662,7 @@ describeBoth('job events', (bench) => {
     const [first, second] = await Promise.all([execution.settled(bad), execution.settled(good)])
     expect([first.status, first.events]).toEqual(['completed', []])
     expect([second.status, told(second.events, 'log').length]).toEqual(['completed', 1])
-    expect(execution.log.of('error')).toEqual(['notes of a run are lost'])
+    expect(execution.log.of('error')).toEqual(['events of a run were lost'])
   })
 
   it('are given up when the executor closes and the database stays away', async () => {

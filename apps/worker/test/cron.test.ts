@@ -93,7 +93,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await store.schedules.list()).toMatchObject([{ cron: '0 9 * * *', service: 'billing' }])
     expect(log.lines).toContainEqual({
       level: 'warn',
-      message: expect.stringContaining('schedule report belongs to the service billing'),
+      message: expect.stringContaining('schedule report belongs to service billing'),
       fields: { schedule: 'report', service: 'mailing', owner: 'billing' },
     })
   })
@@ -119,7 +119,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await store.schedules.list()).toEqual(before)
     expect(log.lines).toContainEqual({
       level: 'warn',
-      message: expect.stringContaining('schedule report is not in this code and stays'),
+      message: expect.stringContaining('schedule report is not declared here and was kept'),
       fields: { schedule: 'report', service: 'default' },
     })
   })

@@ -95,7 +95,7 @@ describeBoth('whatever a handler does, the executor goes on', (bench) => {
     const execution = await Execution.on(bench, { known: () => {} })
     const given = await execution.run('unknown')
     expect(given).toMatchObject({ status: 'pending', retries: 0, crashes: 0 })
-    expect(execution.log.of('error')).toEqual(['there is no handler for this topic: the job is given back'])
+    expect(execution.log.of('error')).toEqual(['no handler for this topic; the job was released'])
   })
 })
 

@@ -48,7 +48,7 @@ describeBoth('a lease', (bench) => {
       expect(aborted).toMatchObject([{ code: 'STALE_RUN' }])
       await until(() => worker.stats().running === 0)
       expect(worker.stats()).toMatchObject({ lost: 1, stale: 0 })
-      expect(log.of('warn')).toContainEqual(expect.stringContaining('taken over'))
+      expect(log.of('warn')).toContainEqual(expect.stringContaining('run lost its lease; aborting it'))
     },
   )
 

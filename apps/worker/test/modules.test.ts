@@ -223,8 +223,8 @@ describe('the hooks of modules', () => {
       'second is closed',
       'first is closed',
     ])
-    expect(stdout.indexOf('second is set up')).toBeLessThan(stdout.indexOf('the worker runs'))
-    expect(stdout.indexOf('second is closed')).toBeGreaterThan(stdout.indexOf('the worker has stopped'))
+    expect(stdout.indexOf('second is set up')).toBeLessThan(stdout.indexOf('worker started'))
+    expect(stdout.indexOf('second is closed')).toBeGreaterThan(stdout.indexOf('worker stopped'))
   })
 
   test('keep the worker from starting when one cannot be set up, and close the others', async () => {

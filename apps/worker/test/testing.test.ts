@@ -63,8 +63,8 @@ describe('createTestWorker', () => {
     const worker = await open({ log })
     await worker.run('flaky', {})
     await worker.run('flaky', {}, { maxRetries: 0 })
-    expect(log.of('warn')).toEqual(['the run failed and will be retried'])
-    expect(log.of('error')).toEqual(['the job failed for good'])
+    expect(log.of('warn')).toEqual(['run failed; retrying'])
+    expect(log.of('error')).toEqual(['job failed for good'])
   })
 
   it('gives the result as those who wait for it get it', async () => {

@@ -7,31 +7,31 @@ import type { OnFailed } from '../options.ts'
 import { type Batch, Settler } from './settler.ts'
 import { Slots, type SlotsOptions } from './slots.ts'
 
-/** Exchanges with the database that may be under way: while one is answered, the other's jobs run. */
+/** Concurrent exchanges with the database: while one is under way, the jobs of the other run. */
 const IN_FLIGHT = 2
 /** Jobs in one claim, and ends in one settle. */
 const BATCH = 500
-/** Ends that are not written yet, beyond which nothing is claimed: the database is too slow for more. */
+/** With more unwritten ends than this nothing is claimed: the database cannot keep up. */
 export const MOST_UNSETTLED = 2_000
-/** How long an end waits for company. */
+/** How long an end waits to be written together with others. */
 const FLUSH_MS = 4
-/** After a claim that found some, but not as many as it wanted: it did not say when the next is due. */
+/** When to claim again after a claim that found fewer jobs than it asked for: it does not say when the next is due. */
 const NEXT_LOOK_MS = 100
-/** Claims in a row that found nothing, after which a worker that can be woken asks half as often. */
+/** After this many empty claims in a row, a worker that can be woken polls half as often. */
 const IDLE_CLAIMS = 3
-/** How long stop() goes on trying to write what has ended. */
+/** How long stop() keeps trying to write ends. */
 const LAST_WRITES_MS = 10_000
-const REFUSED = 'the database refused the result of this run: its job failed'
-const REFUSED_WHOLLY =
-  'the database refused the end of this run, and that its job failed: the job runs again when its lease ends'
+const RESULT_REFUSED = 'database refused the result of a run; its job failed'
+const END_REFUSED =
+  'database refused the end of a run and the failure of its job; the job runs again when its lease expires'
 
 export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChange'> {
   readonly queues: readonly string[]
   readonly topics: readonly string[]
   readonly pollMs: number
-  /** Has the leases of these kept, before any of them starts. */
+  /** Hands runs to the lease, before any of them starts. */
   readonly keep: (owned: readonly OwnedRun[]) => void
-  /** Hears of every end that was written, as it was written. */
+  /** Called with every end that was written, as it was written. */
   readonly onSettled: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
   readonly onFailed: OnFailed | undefined
 }
@@ -45,25 +45,25 @@ export interface WorkerStats {
   readonly prefetched: number
   /** Ended, and not written yet. */
   readonly unsettled: number
-  /** Statements that asked for jobs, and the jobs they brought. */
+  /** Claims sent, and jobs claimed. */
   readonly claims: number
   readonly claimed: number
   /** Ends that were written, by what they were. */
   readonly settled: Readonly<Record<Settlement['kind'], number>>
-  /** Ends that were refused, because the run had been taken over. */
+  /** Ends that were refused because the run no longer owned its job. */
   readonly stale: number
-  /** Runs that were taken over while they ran or waited. */
+  /** Runs that lost their lease while they ran or waited. */
   readonly lost: number
   /** Handlers that ignored their signal. */
   readonly abandoned: number
 }
 
 /**
- * When to settle and when to claim. One function, #turn, looks at how things stand and sends what is
- * due; everything that happens only notes it down and takes another turn.
+ * Decides when to settle and when to claim. One function, #turn, reads the current state and sends what is
+ * due; every event only changes the state and takes another turn.
  *
- * Invariants: never more is asked for than there is room in slots, prefetch and ledger, claims under way
- * included; what was claimed is in `runs` until its end is written.
+ * Invariants: slots, prefetch and ledger have room for everything asked for, claims under way included; a
+ * claimed run is in `runs` until its end is written.
  */
 export class Dispatcher {
   readonly slots: Slots
@@ -73,24 +73,24 @@ export class Dispatcher {
   readonly #outage: Outage
   #turnSoon = false
   #inFlight = 0
-  /** Asked for and not answered yet, and how many of them would start at once. */
+  /** Jobs asked for by claims under way, and how many of them would start at once. */
   #claiming = 0
   #starting = 0
 
   /** There may be something new to claim. */
   #hungry = true
-  /** The last claim brought all it asked for: there is more. */
+  /** The last claim brought as many jobs as it asked for: there are more. */
   #backlog = false
   #emptyClaims = 0
   #look: Timer | undefined
-  /** Ends have waited long enough for company. */
+  /** Ends have waited long enough for others. */
   #flushNow = false
   #flush: Timer | undefined
   #retry: Timer | undefined
-  /** The answer to a claim was lost: the database may count runs as ours that we do not know of. */
+  /** The response to a claim was lost: this worker may own runs that it does not know of. */
   #unsure = false
 
-  /** What is due waits for a rate: drainers ask again with the next look. */
+  /** What is due waits for a rate limit: drainers ask again with the next poll. */
   #throttled = false
   #drainers: { asked: boolean; readonly resolve: () => void }[] = []
   #stopping: Promise<void> | undefined
@@ -105,7 +105,7 @@ export class Dispatcher {
   #claimed = 0
   readonly #settled = { complete: 0, retry: 0, fail: 0, snooze: 0, release: 0, cancel: 0 }
   #stale = 0
-  /** Hooks that have not ended. */
+  /** Calls of `onFailed` that have not ended. */
   readonly #hooks = new Set<Promise<unknown>>()
 
   constructor(options: DispatcherOptions) {
@@ -215,14 +215,14 @@ export class Dispatcher {
     return Math.min(this.slots.free + this.slots.ahead, this.#options.runs.room) - this.#claiming
   }
 
-  /** There may be something, and a slot would be idle without it, or it is a batch. */
+  /** There may be jobs, and a slot would be idle without one, or there is room for a batch. */
   #isWorthAClaim(limit: number): boolean {
-    // Something new may be in the answer to the claim under way; only where more is known to be, two ask at once.
+    // The claim under way may return what is new. Two claims at once only if there is a known backlog.
     if (!this.#backlog && (!this.#hungry || this.#claiming > 0)) return false
     return this.slots.free > this.#claiming || limit >= Math.min(BATCH, this.slots.ahead / 2)
   }
 
-  /** A batch, or nothing else could come along with it, or it has waited for that. */
+  /** There is a batch, or nothing else can join it, or it has waited long enough. */
   #isWorthASettle(): boolean {
     const { running, prefetched } = this.slots
     return this.#flushNow || this.#settler.waiting >= BATCH || running + prefetched === 0
@@ -234,7 +234,7 @@ export class Dispatcher {
     this.#turn()
   }
 
-  /** When to look again, by the database's clock where it says when something is due. */
+  /** Sets the next poll; earlier, by the database's clock, if a job is due earlier. */
   #lookAfter({ jobs, nextDue, now }: Claimed): void {
     this.#emptyClaims = jobs.length > 0 ? 0 : this.#emptyClaims + 1
     const { pollMs, store } = this.#options
@@ -277,7 +277,7 @@ export class Dispatcher {
     let claimed: Claimed
     try {
       claimed = await this.#settling(batch, async () => {
-        // A poll releases jobs whose parents ended while their edges were being committed.
+        // Releases jobs whose parents ended while their edges were being committed.
         if (thorough) await store.rescue(worker)
         return store.settleAndClaim(batch.settlements, request)
       })
@@ -290,7 +290,7 @@ export class Dispatcher {
       this.#starting -= start
     }
     this.#received(claimed, limit, start)
-    // A claim whose answer was lost may have found something.
+    // A claim whose response was lost may have found something.
     const isEmpty = claimed.jobs.length === 0 && !claimed.unanswered
     this.#throttled = thorough && isEmpty && (await store.throttled({ queues, topics }))
     this.#answerDrainers(isEmpty && !this.#throttled)
@@ -323,13 +323,13 @@ export class Dispatcher {
     try {
       onSettled?.(job, settlement)
     } catch (err) {
-      log.error({ err, job: job.id }, 'onSettled threw; it must not')
+      log.error({ err, job: job.id }, 'onSettled threw an error; it was ignored')
     }
     if (!onFailed || settlement.kind !== 'fail') return
     const { error } = settlement
     const hook = Promise.resolve()
       .then(() => onFailed(job, error))
-      .catch((err: unknown) => log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed'))
+      .catch((err: unknown) => log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed; the job stays failed'))
       .finally(() => this.#hooks.delete(hook))
     this.#hooks.add(hook)
   }
@@ -345,11 +345,11 @@ export class Dispatcher {
     for (const { id, run } of stale) {
       log.warn(
         { job: id, run },
-        'the end of this run was refused: the job was taken over or has ended already',
+        'run no longer owned its job; its result was discarded',
       )
     }
     for (const { id, run, reason, error } of refused) {
-      log.error({ job: id, run, reason }, error ? REFUSED : REFUSED_WHOLLY)
+      log.error({ job: id, run, reason }, error ? RESULT_REFUSED : END_REFUSED)
     }
   }
 
@@ -381,14 +381,14 @@ export class Dispatcher {
     if (unknown.length > 0) {
       const released = unknown.map((run) => ({ ...run, kind: 'release' as const }))
       await store.settle(released, worker)
-      log.warn({ count: unknown.length }, 'gave back jobs that were claimed by a call whose answer was lost')
+      log.warn({ count: unknown.length }, 'released jobs of a claim whose response was lost')
     }
     this.#unsure = false
   }
 
   // --- drain and stop
 
-  /** Nothing is left here: whether something is left there is known by a claim that is sent from now on. */
+  /** Nothing is left in this worker. Only a claim sent from now on tells whether the database has more. */
   #askForDrainers(): void {
     if (this.#throttled || !this.#isQuiet || this.#drainers.every(({ asked }) => asked)) return
     for (const drainer of this.#drainers) drainer.asked = true
@@ -414,7 +414,7 @@ export class Dispatcher {
     if (!isDone && !this.#gaveUp) return
     if (!isDone) {
       const { unsettled } = this.#settler
-      this.#options.log.error({ unsettled }, 'stopped without having written how these runs ended')
+      this.#options.log.error({ unsettled }, 'stopped before the ends of all runs were written; their jobs run again when their leases expire')
     }
     this.#isOver = true
     const timers = [this.#look, this.#flush, this.#retry, this.#graceEnds, this.#givesUp]
@@ -424,7 +424,7 @@ export class Dispatcher {
   }
 }
 
-/** A job that is due and still not claimed is another's, or over a limit: wait longer each time. */
+/** A due job that was not claimed belongs to another worker or is over a limit: wait longer each time. */
 function dueIn(nextDue: Date | null, now: Date, attempts: number): number {
   if (nextDue === null) return Number.POSITIVE_INFINITY
   const ms = nextDue.getTime() - now.getTime()

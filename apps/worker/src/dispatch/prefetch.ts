@@ -1,18 +1,18 @@
-/** Slots are kept busy for this long by what is prefetched. */
+/** Prefetched jobs keep the slots busy for this long. */
 const AHEAD_MS = 100
 /** Jobs that take longer are not prefetched: another worker may have a free slot for them. */
 const SHORT_MS = 50
 const MOST = 1_000
-/** What waits takes about so much memory at most, by the JSON of its payloads. */
+/** Limit of the memory of prefetched jobs, by the JSON of their payloads. */
 const MOST_BYTES = 16 * 2 ** 20
-/** So many payloads of a claim are measured. */
+/** Payloads measured per claim. */
 const SAMPLES = 10
-/** The weight of the latest run. One long run among short ones stops prefetching for some thirty of them. */
+/** The weight of the latest run in the mean. One long run among short ones stops prefetching for about thirty runs. */
 const WEIGHT = 0.1
 
 /**
- * How long runs take and how large jobs are, and how many to prefetch because of that. Nothing is
- * prefetched before the first end.
+ * How many jobs to prefetch, by the mean duration of runs and the mean size of payloads. None before the first
+ * run has ended.
  */
 export class Prefetch {
   #meanMs = Number.POSITIVE_INFINITY
@@ -31,7 +31,7 @@ export class Prefetch {
     }
   }
 
-  /** Runs turned out to be long that have not even ended. */
+  /** Stops prefetching until the next run ends: the runs under way are long. */
   reset(): void {
     this.#meanMs = Number.POSITIVE_INFINITY
   }

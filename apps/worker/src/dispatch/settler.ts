@@ -1,7 +1,7 @@
 import type { Settlement } from '@oncue/db'
 import type { OwnedRun, OwnedRuns } from '../lease/owned-runs.ts'
 
-/** Ends of runs on their way to the database. */
+/** Ends of runs that are sent to the database together. */
 export interface Batch {
   readonly owned: readonly OwnedRun[]
   readonly settlements: readonly Settlement[]
@@ -9,12 +9,12 @@ export interface Batch {
 
 const NOTHING: Batch = { owned: [], settlements: [] }
 
-/** Of results in a batch: one that takes longer to send than an answer is waited for would never get there. */
+/** Bytes of results in a batch: one that takes longer to send than the statement timeout would never be written. */
 const MOST_BYTES = 8 * 2 ** 20
 
 /**
- * Ends that wait to be written. They are kept until they are: a batch that failed goes back to the
- * front, and its runs stay in the ledger and are beaten for meanwhile.
+ * Keeps ends until they are written. A batch that failed goes back to the front; its runs stay in the ledger and
+ * get heartbeats meanwhile.
  */
 export class Settler {
   readonly #runs: OwnedRuns
@@ -26,12 +26,12 @@ export class Settler {
     this.#runs = runs
   }
 
-  /** How many are not on their way yet. */
+  /** Ends not sent yet. */
   get waiting(): number {
     return this.#settlements.length
   }
 
-  /** How many are not written yet. */
+  /** Ends not written yet. */
   get unsettled(): number {
     return this.#settlements.length + this.#sent
   }
@@ -67,7 +67,7 @@ export class Settler {
     this.#settlements = [...batch.settlements, ...this.#settlements]
   }
 
-  /** How many fit into a batch: one in any case, however large. */
+  /** How many fit into a batch: at least one, however large. */
   #fitting(limit: number): number {
     const most = Math.min(limit, this.#settlements.length)
     let bytes = 0

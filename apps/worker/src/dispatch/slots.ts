@@ -6,9 +6,9 @@ import type { Logger } from '../observability/log.ts'
 import type { Ending, Executor } from '../run/executor.ts'
 import { Prefetch } from './prefetch.ts'
 
-/** For how long handlers that never wait may run on before the event loop gets its turn. */
+/** How long handlers that never wait may keep the event loop before it gets a turn. */
 const BURST_MS = 5
-/** How long prefetched jobs wait for a slot before they are given back to others. */
+/** How long prefetched jobs wait for a slot before they are released for other workers. */
 const STALLED_MS = 1_000
 
 export interface SlotsOptions {
@@ -21,13 +21,13 @@ export interface SlotsOptions {
   readonly executor: Executor
   readonly runs: OwnedRuns
   readonly runtime: Runtime
-  /** Takes the end of a run, to be written. */
+  /** Called with the end of a run, to be written. */
   readonly onEnd: (owned: OwnedRun, settlement: Settlement) => void
-  /** Something has changed: a slot is free, or fewer wait. */
+  /** Called when a slot becomes free or fewer runs wait. */
   readonly onChange: () => void
 }
 
-/** What runs, and what has been claimed ahead and waits for a slot. */
+/** Runs under way, and prefetched ones that wait for a slot. */
 export class Slots {
   readonly #options: SlotsOptions
   readonly #runtime: Runtime
@@ -60,12 +60,12 @@ export class Slots {
     return this.#options.concurrency - this.#running - this.prefetched
   }
 
-  /** How many jobs should wait, at the pace at which jobs end. */
+  /** How many jobs to prefetch. */
   get ahead(): number {
     return this.#prefetch.count(this.#options.concurrency)
   }
 
-  /** Runs that were taken over while they ran or waited. */
+  /** Runs that lost their lease while they ran or waited. */
   get lostRuns(): number {
     return this.#lost
   }
@@ -81,32 +81,32 @@ export class Slots {
     if (this.#isClosed) this.#giveBack()
   }
 
-  /** Starts what waits. To be called once in each turn of the event loop in which something changed. */
+  /** Starts waiting runs. To be called once per turn of the event loop in which something changed. */
   fill(): void {
     this.#filledAt = this.#runtime.monotonic()
     this.#startWaiting(this.#filledAt)
     if (this.prefetched > 0) this.#watchForStall()
   }
 
-  /** This run was taken over: its handler is to end, and whatever it does is not written. */
+  /** Another run may own the job by now: aborts the handler; its result is not written. */
   lost(owned: OwnedRun): void {
-    // Of one that has ended, the settle itself tells.
+    // If it has ended, its settle reports this.
     if (owned.state !== RUNNING && owned.state !== WAITING) return
     const { runs, log } = this.#options
     this.#lost += 1
     const { id, topic, run } = owned.job
-    log.warn({ job: id, topic, run }, 'this run was taken over: its lease ended before a heartbeat came')
+    log.warn({ job: id, topic, run }, 'run lost its lease; aborting it')
     if (owned.state === RUNNING) owned.run?.abort('lost')
     else runs.drop(owned)
   }
 
-  /** Somebody asked this run to stop. */
+  /** The job was cancelled. */
   cancelled(owned: OwnedRun): void {
     if (owned.state === RUNNING) owned.run?.abort('cancelled')
     else if (owned.state === WAITING) this.#options.onEnd(owned, { ...ref(owned.job), kind: 'cancel' })
   }
 
-  /** From now on nothing starts: what waits is given back, and what is added too. */
+  /** Releases waiting runs, and those added later; nothing starts any more. */
   close(): void {
     this.#isClosed = true
     this.#runtime.cancel(this.#stallCheck)
@@ -134,12 +134,12 @@ export class Slots {
   }
 
   /**
-   * A prefetched run is charged by its first heartbeat, a second after its start. A job that kills the
-   * worker sooner would never be: so one of which a run ended uncharged is charged before it starts.
+   * A prefetched run is charged by its first heartbeat, a second after its start. A job that kills its worker
+   * sooner would never be charged, so a job that had an uncharged run is charged before it starts.
    */
   async #charge({ job }: OwnedRun): Promise<void> {
     const { store, worker, leaseMs } = this.#options
-    // Where this fails, its end cannot be written either, and that is reported.
+    // If this fails, its end cannot be written either, and that is logged.
     await store.heartbeat({ worker, leaseMs, runs: [ref(job)] }).catch(() => {})
   }
 
@@ -182,7 +182,7 @@ export class Slots {
     this.#options.onChange()
   }
 
-  /** Short jobs were expected and long ones came: others may have free slots for what waits here. */
+  /** Jobs turned out longer than expected: other workers may have free slots for those that wait here. */
   #watchForStall(): void {
     if (this.#stallCheck) return
     const started = this.#started
@@ -197,7 +197,7 @@ export class Slots {
   }
 }
 
-/** Given back, snoozed, requeued, or its worker died before it was charged. */
+/** Released, snoozed or requeued, or its worker died before it was charged. */
 function hasEndedUncharged({ run, retries, crashes }: ClaimedJob): boolean {
   return run - 1 > retries + crashes
 }

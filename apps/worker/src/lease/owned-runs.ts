@@ -2,21 +2,21 @@ import type { ClaimedJob, RunRef } from '@oncue/db'
 import type { Run } from '../run/executor.ts'
 import { ENDED, GONE, type LeaseLedger, RUNNING, type RunState, WAITING } from './ledger.ts'
 
-/** A run that this worker owns, from the claim until its end is written. */
+/** A run that this worker owns: from its claim until its end is written. */
 export interface OwnedRun {
   readonly job: ClaimedJob
-  /** Where it stands in the ledger. */
+  /** Its word in the ledger. */
   readonly position: number
   readonly generation: number
-  /** Whether the database counts it as started: then a crash charges it. */
+  /** Whether the database counts it as started, so that a crash is charged to its job. */
   readonly charged: boolean
   state: RunState
-  /** Once it runs. */
+  /** Null until it runs. */
   run: Run | null
   startedAt: number
 }
 
-/** All runs that this worker owns. What it is told is in the ledger at once, for the lease thread to see. */
+/** All runs that this worker owns. Every change is written to the ledger at once, where the lease thread sees it. */
 export class OwnedRuns {
   readonly #ledger: LeaseLedger
   readonly #byPosition: (OwnedRun | undefined)[]
@@ -59,7 +59,7 @@ export class OwnedRuns {
     this.#free.push(owned.position)
   }
 
-  /** Undefined when that run is over: the position may be another's now. */
+  /** Undefined if that run is over: another run may have its position now. */
   at(position: number, generation: number): OwnedRun | undefined {
     const owned = this.#byPosition[position]
     return owned?.generation === generation ? owned : undefined
@@ -69,7 +69,7 @@ export class OwnedRuns {
     return this.#byPosition.filter((owned) => owned !== undefined)
   }
 
-  /** Those of `refs` that nobody here knows of. */
+  /** Those of `refs` that this worker does not know of. */
   unknown(refs: readonly RunRef[]): RunRef[] {
     const known = new Set(this.all().map(({ job }) => `${job.id} ${job.run}`))
     return refs.filter(({ id, run }) => !known.has(`${id} ${run}`))

@@ -4,16 +4,16 @@ import type { Settlement, Store } from '@oncue/db'
 import type { KeptRun } from './keeper.ts'
 import type { LeaseLedger } from './ledger.ts'
 
-/** How often the main thread shows that its event loop turns. */
+/** How often the main thread signals that its event loop turns. */
 export const PULSE_MS = 500
-/** Without a pulse for this long it is blocked. */
+/** Without a pulse for this long the event loop is blocked. */
 const BLOCKED_MS = 2_000
-/** A handler that only ignores its signal is the executor's business; it gets this long to see to it. */
+/** A handler that only ignores its signal is abandoned by the executor, which gets this long to do it. */
 const MARGIN_MS = 1_000
 
 /**
- * Sees a handler that blocks the event loop past its timeout. Nothing on the main thread can end it:
- * no timer fires there any more.
+ * Finds handlers that block the event loop past their timeout. Nothing on the main thread can end them: its
+ * timers do not fire any more.
  */
 export class Watchdog {
   readonly #ledger: LeaseLedger
@@ -30,7 +30,7 @@ export class Watchdog {
   /** The runs that are past their timeout while the event loop stands still. */
   overdue(runs: Iterable<KeptRun>, now: number): KeptRun[] {
     const { pulse } = this.#ledger
-    // After a pause of the whole process both threads are late, and it is nobody's fault.
+    // After a pause of the whole process both threads are late: that is no blocked event loop.
     const wasPaused = now - this.#lookedAt > BLOCKED_MS
     this.#lookedAt = now
     if (pulse !== this.#pulse || wasPaused) {
@@ -47,11 +47,11 @@ export class Watchdog {
 
 export interface RetryPolicies {
   readonly byTopic: Readonly<Record<string, RetryPolicy>>
-  /** Of the environment. */
+  /** The policy of the worker (`retry`, ONCUE_RETRY_*). */
   readonly fallback: RetryPolicy | null
 }
 
-/** Ends the overdue runs as timed out, and gives back all others: their handlers do not move either. */
+/** Settles the overdue runs as timed out and releases all others: their handlers are blocked, too. */
 export async function settleBlocked(
   store: Store,
   worker: string,
@@ -75,7 +75,7 @@ async function timedOut(
   const topic = job?.topic ?? ''
   const error = new OncueError(
     'JOB_TIMEOUT',
-    `The handler blocked the event loop past its timeout of ${timeoutMs} ms; its worker was ended`,
+    `The handler blocked the event loop past its timeout of ${timeoutMs} ms; its worker was killed`,
     { hint: 'Let the handler await now and then, or define the job with isolate: true.' },
   )
   const policy = job?.retry ?? policies.byTopic[topic] ?? policies.fallback

@@ -7,9 +7,9 @@ import { UNNAMED_SERVICE } from '../service.ts'
 import type { Duty } from './maintenance.ts'
 
 /**
- * Makes the schedules in the database those of the code: of the topics that are served here and of this
- * service, and no others. One that a person paused stays paused; one that has no pattern any more goes, unless the
- * service has no name: then it may be the one of another service that has none either.
+ * Writes the schedules declared in code to the database: those of this service and of topics served here. A paused
+ * schedule stays paused. One that is no longer declared is withdrawn, unless the service is unnamed: then another
+ * unnamed service may declare it.
  */
 export async function saveSchedules(
   { schedules }: Store,
@@ -25,19 +25,19 @@ export async function saveSchedules(
       if (row?.source !== 'code') continue
       if (service !== UNNAMED_SERVICE) await schedules.withdraw(row.name, service)
       else if ((row.service ?? service) === service) {
-        const hint = `give services names (ONCUE_SERVICE); if none declares it, run: oncue-worker schedules remove ${row.name}`
+        const hint = `name each service (ONCUE_SERVICE); if none declares it, run: oncue-worker schedules remove ${row.name}`
         log.warn(
           { schedule: row.name, service },
-          `schedule ${row.name} is not in this code and stays: another service without a name may declare it; ${hint}`,
+          `schedule ${row.name} is not declared here and was kept: another unnamed service may declare it; ${hint}`,
         )
       }
     } else if (!row || !isSame(row, wanted)) {
       const { name, service: owner } = await schedules.save(wanted)
       if (owner !== service) {
-        const hint = 'name the topic differently in one of them, or remove one of the declarations'
+        const hint = 'rename the topic in one of them, or remove one declaration'
         log.warn(
           { schedule: name, service, owner },
-          `schedule ${name} belongs to the service ${owner}: the declaration of ${service} is not used; ${hint}`,
+          `schedule ${name} belongs to service ${owner}; the declaration in ${service} is ignored; ${hint}`,
         )
       }
     }
@@ -51,7 +51,7 @@ function toSchedule(description: TopicDescription, service: string): Schedule | 
   )
 }
 
-/** What an enqueue would take from the definition, which the leader that ticks may not have. */
+/** The defaults of the definition, stored because the leader that ticks may not know the topic. */
 function optionsOf({ queue, priority, timeoutMs, maxRetries, retry }: TopicDescription): EnqueueOptions {
   const options = { queue, priority, timeoutMs, maxRetries, retry }
   return JSON.parse(JSON.stringify(options)) as EnqueueOptions

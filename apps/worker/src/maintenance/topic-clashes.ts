@@ -2,12 +2,12 @@ import type { Store, TopicClash } from '@oncue/db'
 import { Loop, type Runtime, type Service } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 
-/** A worker that started earlier learns of a clash within this time. */
+/** A worker that started earlier notices a clash within this time. */
 const EVERY_MS = 60_000
 
 /**
- * Reports topics of which this worker and others have different schemas: a job may then be run by a worker that
- * refuses its payload. Every worker looks, so that it stands in the logs of both services.
+ * Logs topics for which this worker and others have different schemas: a job may be run by a worker that refuses its
+ * payload. Every worker checks, so that the logs of both services have it.
  */
 export function createClashWatch(options: {
   readonly store: Pick<Store, 'topicClashes'>
@@ -22,7 +22,7 @@ export function createClashWatch(options: {
     const mine = (await store.topicClashes()).filter(({ sides }) => sides.some((side) => has(side, worker)))
     const texts = new Map(mine.map((clash) => [describeClash(clash, worker), clash.topic]))
     for (const [text, topic] of texts) if (!reported.has(text)) log.warn({ topic }, text)
-    // One that ended and comes again is reported again.
+    // A clash that ended and comes back is logged again.
     reported = new Set(texts.keys())
   }
 
@@ -45,5 +45,5 @@ const has = ({ workers }: Side, worker: string) => workers.some(({ id }) => id =
 function describeClash({ topic, sides }: TopicClash, worker: string): string {
   const others = sides.filter((side) => !has(side, worker)).flatMap(({ services }) => services)
   const names = [...new Set(others)].join(', ')
-  return `topic ${topic}: its schema differs from that of workers of the service ${names}; jobs may be run by either, and fail there`
+  return `topic ${topic} has a different schema in service ${names}; jobs may fail in a worker whose schema they do not match`
 }

@@ -2,25 +2,25 @@ import { decideRetry } from '@oncue/core/internal'
 import type { ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
 import type { Logger } from './log.ts'
 
-/** By which a line about a run is found again. */
+/** The fields of every log line about a run. */
 export function fieldsOf({ id, topic, run }: ClaimedJob): { job: string; topic: string; run: number } {
   return { job: id, topic, run }
 }
 
-/** One line for each end that was written: what went wrong loudly, what went well only for those who debug. */
+/** Logs an end that was written: failures loudly, everything else at `debug`. */
 export function reportEnd(log: Logger, job: ClaimedJob, settlement: Settlement): void {
   const fields = fieldsOf(job)
   if (settlement.kind === 'fail') {
-    log.error({ ...fields, error: settlement.error }, 'the job failed for good')
+    log.error({ ...fields, error: settlement.error }, 'job failed for good')
   } else if (settlement.kind === 'retry') {
     const { error, delayMs } = settlement
-    log.warn({ ...fields, error, delayMs }, 'the run failed and will be retried')
+    log.warn({ ...fields, error, delayMs }, 'run failed; retrying')
   } else {
-    log.debug({ ...fields, outcome: settlement.kind }, 'the run ended')
+    log.debug({ ...fields, outcome: settlement.kind }, 'run ended')
   }
 }
 
-/** What became of the run; undefined: nothing was written. Which retry is one too many the store decides by the same rule. */
+/** The end as the store recorded it; undefined: nothing was written. The store decides by the same rule which retry is the last. */
 export function asWritten(
   job: ClaimedJob,
   settlement: Settlement,

@@ -1,7 +1,7 @@
 import { type ErrorCode, OncueError } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
 
-/** Why a run is asked to end before it has. */
+/** Why a run is aborted. */
 export type AbortReason = 'timeout' | 'cancelled' | 'shutdown' | 'lost'
 
 const CODES = {
@@ -14,8 +14,8 @@ const CODES = {
 const MESSAGES: Record<AbortReason, (job: Pick<ClaimedJob, 'run' | 'timeoutMs'>) => string> = {
   timeout: ({ timeoutMs }) => `the run took longer than its timeout of ${timeoutMs} ms`,
   cancelled: () => 'the job was cancelled while it ran',
-  shutdown: () => 'the worker stops; the job is given back',
-  lost: ({ run }) => `run ${run} lost the job: its lease ended, or the job was taken from it`,
+  shutdown: () => 'the worker is stopping; the job was released',
+  lost: ({ run }) => `run ${run} lost its lease: it expired, or the job was taken from it`,
 }
 
 /** What `ctx.signal.reason` is. */
@@ -23,12 +23,12 @@ export function toAbortError(reason: AbortReason, job: Pick<ClaimedJob, 'run' | 
   return new OncueError(CODES[reason], MESSAGES[reason](job))
 }
 
-/** Deeper than any chain of causes that somebody wrote; a circle ends here too. */
+/** More than any real chain of causes; also ends a circular one. */
 const MAX_LINKS = 10
 
 /**
- * Whether an error only says that the run was asked to end: it is the signal's reason, by its code, since
- * it may come from another process; or what Node and the web platform throw when a signal aborts.
+ * Whether an error only says that the run was aborted: it is the signal's reason (compared by its code, since it
+ * may come from another process), or what Node and the web platform throw when a signal aborts.
  */
 export function isAbort(error: unknown, reason: AbortReason): boolean {
   let link = error

@@ -12,15 +12,15 @@ export type { AbortReason } from './abort.ts'
 export type { Ending, Run } from './run.ts'
 
 export interface Executor {
-  /** Starts a job now. Cheap: tens of thousands a second. */
+  /** Starts a job at once. Called tens of thousands of times a second. */
   start(job: ClaimedJob): Run
-  /** Waits for events that are not written yet, ends child processes. */
+  /** Writes the events that are left and ends child processes. */
   close(): Promise<void>
 }
 
 export interface ExecutorOptions {
   readonly store: Store
-  /** Id of the worker whose runs these are, which fences what they write. */
+  /** Id of the worker that owns the runs: fences their writes. */
   readonly worker?: string | undefined
   readonly registry: Registry
   readonly log: Logger
@@ -67,10 +67,10 @@ function createIsolates(
   return new Isolates(modules, runtime)
 }
 
-/** Cannot happen, since claims name their topics; if it does, somebody else may know the topic. */
+/** Should not happen, since claims name their topics. Another worker may know the topic. */
 function unknownTopic(job: ClaimedJob, log: Logger): Run {
   const { id, run, topic } = job
-  log.error({ job: id, topic, run }, 'there is no handler for this topic: the job is given back')
+  log.error({ job: id, topic, run }, 'no handler for this topic; the job was released')
   return {
     job,
     abort() {},

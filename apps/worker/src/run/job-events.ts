@@ -3,16 +3,16 @@ import type { NewEvent, RunNote, RunRef, Store } from '@oncue/db'
 import { backoff, type Runtime, type Timer } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 
-/** How long something may wait that nobody waits for. */
+/** How long events wait to be written if no handler awaits them. */
 const SOON_MS = 1_000
 const MAX_RUNS = 500
 const BACKOFF = { firstMs: 100, maxMs: 5_000 }
-/** Of finished steps in one call: what takes longer to send than a call may take would never get there. */
+/** Bytes of finished steps in one call: a call that takes longer than the statement timeout would never succeed. */
 const MAX_STEP_BYTES = 8 * 2 ** 20
 
 type Waiting = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
-/** What one run has to tell the store before it ends. */
+/** Events, progress and cursor of one run that are not written yet. */
 export class RunEvents {
   readonly #all: JobEvents
   readonly #ref: RunRef
@@ -21,7 +21,7 @@ export class RunEvents {
   #cursor: string | undefined
   #events: NewEvent[] = []
   #waiting: Waiting[] = []
-  #onTheirWay = 0
+  #underWay = 0
 
   constructor(all: JobEvents, ref: RunRef, onStale: () => void) {
     this.#all = all
@@ -29,16 +29,16 @@ export class RunEvents {
     this.#onStale = onStale
   }
 
-  /** Nothing waits to be written, and nothing is on its way. */
+  /** Nothing waits to be written, and no write is under way. */
   get isSettled(): boolean {
-    return this.isEmpty && this.#onTheirWay === 0
+    return this.isEmpty && this.#underWay === 0
   }
 
   get isEmpty(): boolean {
     return this.#progress === undefined && this.#cursor === undefined && this.#events.length === 0
   }
 
-  /** JSON text. The last one stays, and is written within a second. */
+  /** JSON text. Replaces what is not written yet; written within a second. */
   progress(text: string): void {
     this.#progress = text
     this.#all.soon(this)
@@ -64,7 +64,7 @@ export class RunEvents {
     })
   }
 
-  /** As much as one call may carry; `rest` says that there is more. */
+  /** As much as fits into one call; `rest` says that there is more. */
   take(): Taken {
     const events = this.#events.splice(0, fitting(this.#events))
     const update: RunNote = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
@@ -72,16 +72,16 @@ export class RunEvents {
     this.#cursor = undefined
     const rest = this.#events.length > 0
     const waiting = rest ? [] : this.#waiting.splice(0)
-    this.#onTheirWay += 1
+    this.#underWay += 1
     return {
       update,
       rest,
       written: () => {
-        this.#onTheirWay -= 1
+        this.#underWay -= 1
         for (const { resolve } of waiting) resolve()
       },
       refused: (error) => {
-        this.#onTheirWay -= 1
+        this.#underWay -= 1
         if (isOncueError(error, 'STALE_RUN')) this.#onStale()
         for (const { reject } of waiting) reject(error)
       },
@@ -96,7 +96,7 @@ type Taken = {
   refused(error: unknown): void
 }
 
-/** How many events fit into a call: one in any case, however large. */
+/** How many events fit into a call: at least one, however large. */
 function fitting(events: readonly NewEvent[]): number {
   let bytes = 0
   for (let n = 0; n < Math.min(events.length, LIMITS.events); n++) {
@@ -106,7 +106,7 @@ function fitting(events: readonly NewEvent[]): number {
   return Math.min(events.length, LIMITS.events)
 }
 
-/** Only a finished step may be large enough to count. */
+/** Only finished steps can be large. */
 function sizeOf(event: NewEvent | undefined): number {
   return event?.type === 'step_finished' ? JSON.stringify(event.data).length : 0
 }
@@ -147,7 +147,7 @@ export class JobEvents {
     this.#writing ??= this.#writeAll()
   }
 
-  /** Waits for what is not written yet. From now on a database that does not answer is not asked again. */
+  /** Writes what is left. From now on a failed write is not retried. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#hurry()
@@ -162,7 +162,7 @@ export class JobEvents {
   }
 
   async #writeAll(): Promise<void> {
-    // What is told in one turn of the event loop travels together.
+    // Events of one turn of the event loop are written together.
     await this.#options.runtime.sleep(0)
     while (this.#now.size > 0) {
       const batch = this.#nextBatch()
@@ -206,14 +206,14 @@ export class JobEvents {
         const isAway = isOncueError(error) && error.retryable
         if (isAway && this.#closing.signal.aborted) return this.#giveUp(batch, error)
         if (!isAway) return this.#sendEach(batch, error)
-        if (attempt === 1) log.warn({ err: error, runs: batch.length }, 'notes of runs cannot be written')
+        if (attempt === 1) log.warn({ err: error, runs: batch.length }, 'could not write job events; retrying')
         // Closing ends the wait.
         await runtime.sleep(backoff(attempt, BACKOFF, runtime), { signal: this.#closing.signal })
       }
     }
   }
 
-  /** One entry that the database refuses must not take the others with it. */
+  /** Isolates the update that the database refuses: the others are written. */
   async #sendEach(batch: readonly Taken[], error: unknown): Promise<void> {
     if (batch.length === 1) this.#giveUp(batch, error)
     else for (const taken of batch) await this.#send([taken])
@@ -221,7 +221,7 @@ export class JobEvents {
 
   #giveUp(batch: readonly Taken[], error: unknown): void {
     for (const { update, refused } of batch) {
-      this.#options.log.error({ err: error, job: update.id, run: update.run }, 'notes of a run are lost')
+      this.#options.log.error({ err: error, job: update.id, run: update.run }, 'events of a run were lost')
       refused(error)
     }
   }

@@ -47,7 +47,7 @@ export async function closeModules(hooks: readonly NamedHooks[], log: Pick<Logge
     try {
       await close?.()
     } catch (err) {
-      log.error({ err, module }, 'close of a module failed')
+      log.error({ err, module }, 'close() of a module failed')
     }
   }
 }

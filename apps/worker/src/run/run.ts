@@ -11,16 +11,16 @@ import { type End, settlementOf } from './outcome.ts'
 /** One job from its claim to its outcome. */
 export interface Run {
   readonly job: ClaimedJob
-  /** Asks the handler to end through ctx.signal. The first reason counts, but a lost run is lost. */
+  /** Aborts ctx.signal. The first reason counts, except that `lost` overrides any other. */
   abort(reason: AbortReason): void
   /** Resolves once, never rejects. */
   readonly ended: Promise<Ending>
 }
 
 export interface Ending {
-  /** Null: the run was lost, nothing may be written. */
+  /** Null: the run lost its lease, and nothing may be written. */
   readonly settlement: Settlement | null
-  /** The handler ignored its signal for abandonMs: it may still be running, but its run is over. */
+  /** The handler ignored its signal for `abandonMs`. It may still be running, but its run is over. */
   readonly abandoned: boolean
 }
 
@@ -50,7 +50,7 @@ export class JobRun implements Run, RunView {
   #controller: AbortController | undefined
   #aborted: AbortReason | null = null
   #unstored: OncueError | null = null
-  /** The handler ended or was given up. */
+  /** The handler ended or was abandoned. */
   #isOver = false
   /** While it waits, after its end, for its events to be written. */
   #goOn: (() => void) | undefined
@@ -76,7 +76,7 @@ export class JobRun implements Run, RunView {
     const context = new RunContext(running, this, around)
     this.#context = context
     const handle = () => {
-      // Thrown here, so that middleware sees it as any other failure.
+      // Thrown here so that middleware sees it like any other failure.
       if (unfit) throw unfit.error
       const { isolate } = worker.definition
       if (!isolate || !around.isolates) return worker.handler(running, context)
@@ -89,7 +89,7 @@ export class JobRun implements Run, RunView {
     )
   }
 
-  /** Made only for handlers that look at it. */
+  /** Created on first use: most handlers do not use it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -110,7 +110,7 @@ export class JobRun implements Run, RunView {
     if (!isFirst || this.#isOver) return
     const { runtime, abandonMs } = this.#around
     this.#patience = runtime.after(abandonMs, () => this.#abandon())
-    // Last, because what listens to the signal runs within this call and may end the run.
+    // Last: listeners run within this call and may end the run.
     this.#controller?.abort(toAbortError(reason, this.job))
   }
 
@@ -151,12 +151,12 @@ export class JobRun implements Run, RunView {
       this.#settle(end)
     }
     this.#goOn = goOn
-    // Events that cannot be written were reported; they do not keep the run from ending.
+    // A failed write was logged; it does not keep the run from ending.
     events.written().then(goOn, goOn)
     if (this.#isHurried) this.#hurry()
   }
 
-  /** The worker stops: a database that takes no events is not waited for any longer. */
+  /** The worker stops: limits the wait for a database that takes no events. */
   #hurry(): void {
     this.#isHurried = true
     if (!this.#goOn) return
@@ -176,7 +176,7 @@ export class JobRun implements Run, RunView {
       retry,
     })
     if (!settlement)
-      this.#around.log.warn(fieldsOf(this.job), 'the run lost its job: nothing of it is written')
+      this.#around.log.warn(fieldsOf(this.job), 'run lost its lease; its result was discarded')
     this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
   }
 }
