@@ -22,14 +22,14 @@ import type { Middleware } from './run/middleware.ts'
 import { defaultService, serviceSchema } from './service.ts'
 
 /**
- * Hears of a job that failed for good: no retries were left, or no retry would help. `job.payload` is what is
- * stored. What it throws is logged. It hears only of runs of its own worker: not of a job that is failed
- * because its worker died, and of none if the worker dies in between.
+ * Called when a job has failed for good: no retries were left, or no retry would help. `job.payload` is the stored one.
+ * Errors that it throws are logged. It is called only for runs of this worker: not for a job that failed because its
+ * worker died, and not if this worker dies before the call.
  */
 export type OnFailed = (job: ClaimedJob, error: JobError) => unknown
 
 export interface WorkerOptions {
-  /** Stays the caller's: `stop()` does not close it. */
+  /** The caller closes it: `stop()` does not. */
   readonly store: Store
   /** The handlers: from `defineWorkers`, plain objects of handlers by topic, or a list of them. */
   readonly workers: Workers | PlainWorkers | readonly (Workers | PlainWorkers)[]
@@ -39,32 +39,32 @@ export interface WorkerOptions {
   readonly service?: string | undefined
   /** In order of preference. Default: the queues that the definitions name, then `default`. */
   readonly queues?: readonly string[] | undefined
-  /** How many jobs run at once, 1 to 1 000. Default: 10. */
+  /** How many jobs run at once, 1 to 1,000. Default: 10. */
   readonly concurrency?: number | undefined
-  /** Milliseconds between two looks for jobs that were not announced, from 10. Default: 1 000. */
+  /** Milliseconds between polls for jobs whose notification was lost, from 10. Default: 1,000. */
   readonly pollMs?: number | undefined
-  /** Milliseconds that a run owns its job without a heartbeat, from 100. Default: 30 000. */
+  /** Milliseconds that a run owns its job without a heartbeat, from 100. Default: 30,000. */
   readonly leaseMs?: number | undefined
-  /** Milliseconds that `stop()` waits for running jobs. Default: 30 000. */
+  /** Milliseconds that `stop()` waits for running jobs. Default: 30,000. */
   readonly graceMs?: number | undefined
-  /** Milliseconds that a handler may ignore its signal before its run is given up. Default: 5 000. */
+  /** Milliseconds that a handler may ignore its signal before its run is abandoned. Default: 5,000. */
   readonly abandonMs?: number | undefined
-  /** When to retry jobs whose own policy and topic say nothing; its delays are milliseconds. */
+  /** Retry policy for jobs without one of their own or of their topic; its delays are milliseconds. */
   readonly retry?: RetryOptions | undefined
   /** Middleware around every run, the outermost first. Default: none. */
   readonly use?: readonly Middleware[] | undefined
   /**
-   * Hears of every end of a run after it was written, as it was written: the last retry is a `fail`; a run after
-   * which the job was to go on is a `cancel` if the job was cancelled or replaced meanwhile.
+   * Called with every end of a run after it was written, as it was written: the last retry is a `fail`; a retry or
+   * snooze is a `cancel` if the job was cancelled or replaced meanwhile.
    */
   readonly onSettled?: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
-  /** Hears of every job that failed for good, after that was written. */
+  /** Called for every job that failed for good, after that was written. */
   readonly onFailed?: OnFailed | undefined
   /** Default: warnings and errors on standard output. */
   readonly log?: Logger | undefined
-  /** Pruning, statistics and schedules, which one worker at a time sees to. false: never this one. */
+  /** Pruning, statistics and schedules: one worker at a time does them. false: never this one. */
   readonly maintenance?: false | MaintenanceOptions | undefined
-  /** 'inline' beats on the main thread: for tests with their own clock, and many workers in one process. */
+  /** 'inline' sends heartbeats from the main thread: for tests with their own clock, and many workers in one process. */
   readonly lease?: 'thread' | 'inline' | undefined
   /** For tests: replaces the clock and chance of this worker. Needs `lease: 'inline'`: a thread has its own. */
   readonly runtime?: Runtime | undefined
@@ -140,7 +140,7 @@ export function toSettings(options: WorkerOptions): Settings {
   }
 }
 
-/** Without `max`: how many retries a job has is stored with it when it is enqueued. */
+/** Without `max`, which is stored with a job when it is enqueued. */
 function toPolicy(options: RetryOptions | undefined): RetryPolicy | null {
   if (!options) return null
   const { max: _, ...policy } = options

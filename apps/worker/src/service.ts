@@ -4,18 +4,18 @@ import { z } from 'zod'
 
 const RULE = '1 to 128 letters, digits and _ . - / @'
 
-/** As packages are called, too: @acme/billing. */
+/** Names of packages are valid: @acme/billing. */
 export const serviceSchema = z
   .string()
   .regex(/^[\w@./-]{1,128}$/, `must be ${RULE}`)
   .describe(RULE)
 
-/** Of services that have no name: several may share it. */
+/** The name of all services without one. */
 export const UNNAMED_SERVICE = 'default'
 
 /**
- * The name in the nearest package.json, so that two services that share a database differ without being told to.
- * Where there is none, as in an image that holds nothing else: default.
+ * The name in the nearest package.json, so that two services that share a database differ without configuration.
+ * Without a package.json, as in a minimal image: default.
  */
 export function defaultService(from = process.cwd()): string {
   for (let folder = from; ; folder = dirname(folder)) {
@@ -30,7 +30,7 @@ function packageName(folder: string): unknown {
     const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     return (manifest as { name?: unknown } | null)?.name
   } catch {
-    // There is none, or none that can be read.
+    // Missing or unreadable.
     return undefined
   }
 }

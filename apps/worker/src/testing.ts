@@ -18,11 +18,11 @@ import { asWritten, reportEnd } from './observability/report.ts'
 import { toSettings, type WorkerOptions } from './options.ts'
 import { createExecutor, type Executor } from './run/executor.ts'
 
-/** Long enough for any test; its clock moves only when it is told to. */
+/** Long enough for any test: the clock stands still unless it is advanced. */
 const LEASE_MS = 86_400_000
 const ABANDON_MS = 100
 const MAX_WAITING = 1_000
-/** A job that snoozes for no time would run for ever. */
+/** Ends a test whose job snoozes for 0 ms again and again. */
 const MAX_RUNS = 1_000
 
 export interface TestWorkerOptions<Jobs extends JobDefinitions>
@@ -33,7 +33,7 @@ export interface TestWorkerOptions<Jobs extends JobDefinitions>
   readonly now?: Date | undefined
 }
 
-/** A job as it is stored; its `result` as `wait` gives it: parsed by `output`. Null until it is completed. */
+/** A job as it is stored. Its `result` is parsed by `output`, as by `wait`; null until the job is completed. */
 export type TestedJob<Result = unknown> = Omit<JobDetails, 'result'> & { readonly result: Result | null }
 
 type OnlyNow = Omit<EnqueueOptions, 'runAt' | 'delay' | 'after'>
@@ -56,7 +56,7 @@ export async function createTestWorker<const Jobs extends JobDefinitions = JobDe
 }
 
 export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
-  /** For whatever the other methods have no words for: lists, events, requeue, cancel. */
+  /** For everything that has no method here: lists, events, requeue, cancel. */
   readonly store: Store
   readonly #clock: { ms: number }
   readonly #jobs: JobDefinitions
@@ -65,7 +65,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   readonly #executor: Executor
   readonly #log: Logger
   readonly #id = systemRuntime.uuid()
-  /** When the last claim wanted to look again. */
+  /** When the last claim said that the next job is due. */
   #nextLook = Number.POSITIVE_INFINITY
 
   constructor(store: Store, clock: { ms: number }, options: TestWorkerOptions<Jobs>) {
@@ -80,7 +80,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     this.#executor = createExecutor({ ...settings, worker: this.#id, middleware: settings.use, inline: true })
   }
 
-  /** What the store takes for now. */
+  /** The store's clock. */
   now(): Date {
     return new Date(this.#clock.ms)
   }
@@ -111,7 +111,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     return this.#read<OutputOf<Jobs, Topic>>(id)
   }
 
-  /** Runs what is due, and what that leads to, until nothing is. Answers the jobs it ran, in their order. */
+  /** Runs what is due, and what that leads to, until nothing is. Returns the jobs it ran, in order. */
   async drain({ maxRuns = MAX_RUNS }: { maxRuns?: number } = {}): Promise<TestedJob[]> {
     const done: TestedJob[] = []
     for (;;) {
@@ -144,7 +144,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     return done
   }
 
-  /** Lets go of the database, and deletes it. */
+  /** Closes and deletes the database. */
   async close(): Promise<void> {
     await this.#executor.close()
     await this.store.close()
@@ -184,7 +184,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     const { items } = await this.store.list({ status: 'pending' }, { limit: MAX_WAITING })
     const known = items.filter(({ topic }) => this.#registry.get(topic))
     const times = known.map(({ visibleAt }) => visibleAt?.getTime() ?? Number.POSITIVE_INFINITY)
-    // A rate says when it allows the next.
+    // A rate limit says when it allows the next job.
     return Math.min(...[...times, this.#nextLook].filter((time) => time > this.#clock.ms))
   }
 

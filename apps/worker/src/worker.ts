@@ -15,17 +15,17 @@ import { createExecutor, type Executor } from './run/executor.ts'
 import { VERSION } from './version.ts'
 
 export interface RunningWorker {
-  /** As others see it: a UUID, new at each start. */
+  /** A UUID, new at each start: the id of this worker in lists. */
   readonly id: string
   stats(): WorkerStats
   /**
-   * Resolves when nothing that is due is left to run, and all is settled; the worker goes on. Waits for rates, and
-   * not for paused queues, nor for what other workers run.
+   * Resolves when no due job is left to run and all runs are settled; the worker goes on. Waits for rate limits, but
+   * not for paused queues, nor for runs of other workers.
    */
   drain(): Promise<void>
   /**
-   * Stops claiming, gives back what has not started, waits `graceMs` for the rest, then aborts and
-   * releases it. A second call hurries the first.
+   * Stops claiming, releases runs that have not started, waits `graceMs` for the others, then aborts and
+   * releases them. A second call ends the wait of the first.
    */
   stop(options?: StopOptions): Promise<void>
 }
@@ -68,7 +68,7 @@ export class WorkerService implements RunningWorker {
     const settings = toSettings(options)
     const { store, registry, runtime, concurrency, leaseMs, abandonMs } = settings
     if (registry.topics().length === 0) {
-      throw new OncueError('INVALID_INPUT', 'workers has no handlers: there is nothing that could be run')
+      throw new OncueError('INVALID_INPUT', 'workers has no handlers: there is nothing to run')
     }
     const id = runtime.uuid()
     const log = settings.log.child({ worker: id })
@@ -196,7 +196,7 @@ export class WorkerService implements RunningWorker {
     if (this.#stopping) throw new OncueError('WORKER_STOPPING', 'the worker was stopped while it started')
   }
 
-  /** Of runs that are not over yet. */
+  /** Skips runs that are over. */
   #each(positions: readonly LedgerPosition[], act: (owned: OwnedRun) => void): void {
     for (const [position, generation] of positions) {
       const owned = this.#runs.at(position, generation)

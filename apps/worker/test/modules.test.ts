@@ -141,7 +141,7 @@ describe('a module that cannot be used is refused, saying', () => {
       'which package it misses',
       'a.mjs',
       'import "no-such-package"',
-      /^a\.mjs needs what is not there: Cannot find package 'no-such-package'/,
+      /^a\.mjs imports a module that does not exist: Cannot find package 'no-such-package'/,
     ],
     [
       'which name the other module does not export',
@@ -198,7 +198,7 @@ describe('a module that cannot be used is refused, saying', () => {
   test('to name one, when none is named', async () => {
     const { code, stderr } = await run([], { cwd: folder.path, env: { DATABASE_URL: ':memory:' } })
     expect(stderr).toBe(
-      'error INVALID_MODULE: there is nothing to run\nName a module that exports `workers`: --import ./jobs.ts\n',
+      'error INVALID_MODULE: no module to run was named\nName a module that exports `workers`: --import ./jobs.ts\n',
     )
     expect(code).toBe(2)
   })

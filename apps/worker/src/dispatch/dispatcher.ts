@@ -329,7 +329,9 @@ export class Dispatcher {
     const { error } = settlement
     const hook = Promise.resolve()
       .then(() => onFailed(job, error))
-      .catch((err: unknown) => log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed; the job stays failed'))
+      .catch((err: unknown) =>
+        log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed; the job stays failed'),
+      )
       .finally(() => this.#hooks.delete(hook))
     this.#hooks.add(hook)
   }
@@ -343,10 +345,7 @@ export class Dispatcher {
     const { log } = this.#options
     this.#stale += stale.length
     for (const { id, run } of stale) {
-      log.warn(
-        { job: id, run },
-        'run no longer owned its job; its result was discarded',
-      )
+      log.warn({ job: id, run }, 'run no longer owned its job; its result was discarded')
     }
     for (const { id, run, reason, error } of refused) {
       log.error({ job: id, run, reason }, error ? RESULT_REFUSED : END_REFUSED)
@@ -414,7 +413,10 @@ export class Dispatcher {
     if (!isDone && !this.#gaveUp) return
     if (!isDone) {
       const { unsettled } = this.#settler
-      this.#options.log.error({ unsettled }, 'stopped before the ends of all runs were written; their jobs run again when their leases expire')
+      this.#options.log.error(
+        { unsettled },
+        'stopped before the ends of all runs were written; their jobs run again when their leases expire',
+      )
     }
     this.#isOver = true
     const timers = [this.#look, this.#flush, this.#retry, this.#graceEnds, this.#givesUp]

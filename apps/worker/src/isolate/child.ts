@@ -11,10 +11,10 @@ import { unawaited } from '../run/unawaited.ts'
 import type { Called, Calls, FromChild, ToChild, Told } from './messages.ts'
 import { packError, unpackError } from './packed-error.ts'
 
-// The process of isolated runs, one at a time. All it knows of the world is its parent, the worker.
+// A process for isolated runs, one at a time. It talks only to its parent, the worker.
 const [modules = '[]', parentPid = '0'] = process.argv.slice(2)
 
-// Ctrl-C reaches the whole group of processes. When to stop is for the parent to decide.
+// Ctrl-C reaches the whole process group. The parent decides when to stop.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('disconnect', () => process.exit())
@@ -80,7 +80,7 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
   }
 }
 
-/** Without the logger of the worker, which takes long to load. */
+/** Instead of the worker's logger, which is slow to load. */
 const quiet = { error() {} }
 
 async function load() {
@@ -89,13 +89,13 @@ async function load() {
     await setUpModules(hooks, quiet)
     return { registry: toRegistry(...workers), hooks }
   } catch (error) {
-    // The next run tries again: what its setup needs may be back by then.
+    // The next run tries again: whatever setup needs may be available by then.
     loading = undefined
     throw error
   }
 }
 
-/** The parent does not wait for ever: it kills this process. */
+/** May take long: the parent kills this process then. */
 async function close(): Promise<void> {
   const loaded = await loading?.catch(() => undefined)
   if (loaded) await closeModules(loaded.hooks, quiet)
@@ -105,21 +105,21 @@ function send(message: FromChild): void {
   process.send?.(message)
 }
 
-/** A thread of its own, because a handler in an endless loop would not see its parent die. */
+/** In a thread of its own: a handler in an endless loop blocks this one. */
 function watchParent(): void {
   const file = new URL(`./watch-parent${extname(import.meta.url)}`, import.meta.url)
   systemRuntime.thread(file, { name: 'oncue parent watch', data: Number(parentPid) }).unref()
 }
 
-/** The way to the context in the parent, which does all the work. */
+/** The connection to the context in the parent, which does all the work. */
 interface Line {
   tell(told: Told): void
   call(called: Called): Promise<unknown>
 }
 
 /**
- * What an isolated handler gets. Values are made JSON here and not on the line, which would take a class
- * apart without asking for its toJSON.
+ * The `ctx` of an isolated handler. Values become JSON here, because the channel would clone an object without calling
+ * its toJSON.
  */
 class ChildContext implements JobContext {
   readonly job: RunningJob
@@ -168,7 +168,7 @@ function toJson(value: unknown, kind: Parameters<typeof encodeJson>[1]): unknown
   return JSON.parse(encodeJson(value, kind))
 }
 
-/** Made plain here, written by the parent. */
+/** Fields become plain JSON here; the parent writes the lines. */
 function toldLog(line: Line): JobLog {
   const tell = (level: keyof JobLog) => (fields: object, message: string) =>
     line.tell({ method: 'log', args: [level, message, fields] })

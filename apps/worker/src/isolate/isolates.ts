@@ -14,12 +14,12 @@ export interface Isolated {
   kill(): void
 }
 
-/** The processes of isolated runs. One that has ended a run serves the next, since starting one takes long. */
+/** The child processes of isolated runs. They are reused, since starting one takes long. */
 export class Isolates {
   readonly #modules: readonly string[]
   readonly #runtime: Runtime
   readonly #processes = new Set<IsolateProcess>()
-  /** By memory limit and environment, since those cannot be changed. */
+  /** By memory limit and environment, which a running process cannot change. */
   readonly #idle = new Map<string, IsolateProcess[]>()
 
   constructor(modules: readonly string[], runtime: Runtime) {
@@ -65,7 +65,7 @@ interface Current {
   readonly reject: (error: unknown) => void
 }
 
-/** A process for isolated runs, one at a time, as the worker sees it. */
+/** A child process for isolated runs, one at a time, as the worker sees it. */
 class IsolateProcess {
   readonly #process: ChildProcess
   readonly #memoryMb: number | undefined
@@ -73,7 +73,7 @@ class IsolateProcess {
   #isAlive = true
   #current: Current | undefined
   #seq = 0
-  /** What it did not catch. */
+  /** Its uncaught error. */
   #uncaught: Error | undefined
 
   constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation) {
@@ -82,15 +82,14 @@ class IsolateProcess {
     this.#process = fork(file, [JSON.stringify(modules), String(process.pid)], {
       execArgv: [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])],
       env: environmentFor(env),
-      // With JSON a Date would arrive as text.
+      // JSON would turn a Date into text.
       serialization: 'advanced',
     })
-    this.#process.on('message', (message) => this.#hear(message as FromChild))
+    this.#process.on('message', (message) => this.#receive(message as FromChild))
     this.#closed = new Promise((resolve) => {
-      // A process that could not be started ends with an error, any other with 'close': 'exit' may come
-      // before the last message.
+      // A process that could not be started emits 'error', any other 'close'. 'exit' may come before the last message.
       this.#process.on('error', (error) => resolve(this.#die(`could not be started: ${error.message}`)))
-      this.#process.once('close', (code, signal) => resolve(this.#die(this.#epitaph(code, signal))))
+      this.#process.once('close', (code, signal) => resolve(this.#die(this.#exitReason(code, signal))))
     })
   }
 
@@ -121,12 +120,12 @@ class IsolateProcess {
   }
 
   kill(): void {
-    // At once: it may still answer before it is gone, and must not be given another run then.
+    // At once: it may still return before it is gone, and must not get another run then.
     this.#isAlive = false
     this.#process.kill('SIGKILL')
   }
 
-  /** Asks it to end, and kills it if it does not. Not by a disconnect: after one's own, 'close' does not come. */
+  /** Asks it to end, and kills it if it does not. Does not disconnect: 'close' is not emitted after that. */
   async stop(runtime: Runtime): Promise<void> {
     this.#send({ kind: 'stop' })
     const kill = () => {
@@ -136,23 +135,23 @@ class IsolateProcess {
     await withTimeout(this.#closed, STOP_MS, kill, runtime)
   }
 
-  #hear(message: FromChild): void {
+  #receive(message: FromChild): void {
     const current = this.#current
     if (message.kind === 'uncaught') this.#uncaught = unpackError(message.error)
-    else if (message.seq !== current?.seq) this.#hearLate(message)
+    else if (message.seq !== current?.seq) this.#receiveLate(message)
     else if (message.kind === 'returned') current.resolve(message.result && JSON.parse(message.result))
     else if (message.kind === 'threw') current.reject(unpackError(message.error))
     else if (message.kind === 'call') void this.#answer(message.call, current.context, message)
     else if (message.method === 'progress') current.context.progress(message.args[0])
-    else if (message.method === 'unstored') hearUnstored(current.context, message.args[0])
+    else if (message.method === 'unstored') receiveUnstored(current.context, message.args[0])
     else {
       const [level, text, fields] = message.args
       current.context.log[level](text, { ...fields })
     }
   }
 
-  /** A run that is over and still asks must not wait for ever. */
-  #hearLate(message: FromChild): void {
+  /** A call of a run that is over must not wait for ever. */
+  #receiveLate(message: FromChild): void {
     if (message.kind !== 'call') return
     const error = packError(
       new OncueError('STALE_RUN', 'this run is over: its context can write nothing more'),
@@ -163,7 +162,7 @@ class IsolateProcess {
 
   async #answer(call: number, context: RunContext, { method, args }: Called): Promise<void> {
     try {
-      // Method and arguments fit each other, which the compiler cannot follow through a union.
+      // Method and arguments match; the compiler cannot infer that from a union.
       const perform = CALLS[method] as (context: RunContext, ...args: unknown[]) => Promise<unknown>
       this.#send({ kind: 'answer', call, value: await perform(context, ...args) })
     } catch (error) {
@@ -172,7 +171,7 @@ class IsolateProcess {
   }
 
   #send(message: ToChild): void {
-    // A channel that is closed is heard of by the process ending.
+    // A closed channel is noticed when the process ends.
     this.#process.send(message, () => {})
   }
 
@@ -182,16 +181,16 @@ class IsolateProcess {
     this.#current?.reject(new OncueError('WORKER_CRASHED', `the child process of this run ${how}`, options))
   }
 
-  #epitaph(code: number | null, signal: NodeJS.Signals | null): string {
+  #exitReason(code: number | null, signal: NodeJS.Signals | null): string {
     if (signal === null) return `ended with exit code ${code}`
     const limit = this.#memoryMb === undefined ? '' : ` of ${this.#memoryMb} MB`
-    // So V8 ends a process that has no memory left.
+    // This is how V8 ends a process that is out of memory.
     const why = signal === 'SIGABRT' ? `, perhaps because it reached its memory limit${limit}` : ''
     return `was killed by ${signal}${why}`
   }
 }
 
-function hearUnstored(context: RunContext, packed: PackedError): void {
+function receiveUnstored(context: RunContext, packed: PackedError): void {
   const error = unpackError(packed)
   if (isOncueError(error)) context.unstored(error)
 }
@@ -207,15 +206,15 @@ const CALLS: {
   events: (context, afterVersion) => context.events(afterVersion),
 }
 
-/** Flags that are not for a child, and whose argument may follow as a word: what runs instead of a file, and secrets. */
+/** Flags that a child must not inherit and whose argument may be a word of its own: code to run, and files of secrets. */
 const WITH_ARGUMENT = new Set([
   ...['-e', '--eval', '-p', '--print', '--input-type'],
   ...['--env-file', '--env-file-if-exists'],
 ])
-/** One of a kind: a debugger's port, a profile, the parent's own limits and variables. */
+/** Flags for one process only: a debugger's port, a profile, the parent's limits and variables. */
 const OWN = /^--(inspect|cpu-prof|heap-prof|prof|max-old-space-size|max_old_space_size|watch|test|env-file)/
 
-/** The flags of Node that a child needs to load what its parent has loaded: loaders, conditions. */
+/** The flags of Node that a child needs to load the modules of its parent: loaders, conditions. */
 export function inheritedFlags(flags: readonly string[] = process.execArgv): string[] {
   return flags.filter((flag, i) => {
     const before = flags[i - 1]

@@ -1,25 +1,25 @@
 import { ERRORS, type ErrorCode, type JobError, OncueError } from '@oncue/core'
 import { asSignal, describeError, type Signal, signalOf } from '@oncue/core/internal'
 
-/** An error on its way to another process. */
+/** An error that is sent to another process. */
 export interface PackedError {
   readonly error: JobError
   /** PermanentError, Snooze, Cancel. */
   readonly signal: Signal | undefined
 }
 
-/** Anything that can be thrown. */
+/** Packs anything that can be thrown. */
 export function packError(thrown: unknown, topic: string): PackedError {
   let signal: Signal | undefined
   try {
     signal = signalOf(thrown)
   } catch {
-    // A proxy that does not want to be looked at is a plain failure.
+    // A proxy whose traps throw is a plain failure.
   }
   return { error: describeError(thrown, topic), signal }
 }
 
-/** With the same class name, message, code, stack and causes, so that it is described the same again. */
+/** Has the same class name, message, code, stack and causes, so that `describeError` describes it the same. */
 export function unpackError({ error, signal }: PackedError): Error {
   const revived = revive([error, ...(error.causes ?? [])])
   return signal ? asSignal(revived, signal) : revived
@@ -31,7 +31,7 @@ function revive([first, ...causes]: readonly Omit<JobError, 'fingerprint'>[]): E
   const isOurs = name === 'OncueError' && code !== undefined && code in ERRORS
   const error = isOurs ? new OncueError(code as ErrorCode, message, options) : new Error(message, options)
   if (!isOurs) Object.assign(error, { name }, code !== undefined && { code })
-  // What had none, such as a thrown text, must not get one from here.
+  // A thrown value without a stack, such as a string, must not get one from here.
   if (stack === undefined) Reflect.deleteProperty(error, 'stack')
   else error.stack = stack
   return error

@@ -7,13 +7,13 @@ import type { Middleware } from '../run/middleware.ts'
 export { type Logger, silentLogger } from '@oncue/runtime'
 
 export interface LoggerOptions {
-  /** debug, info, warn, error or silent; info */
+  /** debug, info, warn, error or silent. Default: info. */
   readonly level?: string | undefined
-  /** For people instead of programs. Default: where a terminal is. */
+  /** Readable lines instead of JSON. Default: on a terminal. */
   readonly pretty?: boolean | undefined
 }
 
-/** Lines on standard output, written before the call returns: what a process says last is not lost. */
+/** Writes lines to standard output before the call returns, so that the last lines of a process are not lost. */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const { level = 'info', pretty: isPretty = process.stdout.isTTY === true } = options
   const settings = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
@@ -26,8 +26,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
 }
 
 /**
- * A line when a run starts and one when it ends, for those who want to see each. The worker itself says
- * only what went wrong, with the whole error.
+ * Logs the start and the end of every run. The worker itself logs only failures, with the whole error.
  */
 export function logging(log: Logger, runtime: Runtime = systemRuntime): Middleware {
   return async ({ id, topic, queue, run }, { attempt }, next) => {

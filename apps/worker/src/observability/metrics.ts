@@ -13,15 +13,15 @@ const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 
 export interface Metrics {
   readonly registry: Registry
-  /** Measures runs: for the `use` of a worker. */
+  /** Measures runs: pass it as `use`. */
   readonly middleware: Middleware
-  /** Counts ends: for the `onSettled` of a worker. */
+  /** Counts settled runs: pass it as `onSettled`. */
   readonly onSettled: (job: ClaimedJob, settlement: Settlement) => void
-  /** Reads the gauges and counts of this worker from now on. */
+  /** Exports the gauges and counters of this worker. */
   watch(worker: Pick<RunningWorker, 'stats'>): void
 }
 
-/** What Prometheus is told about one worker, in a registry of its own. */
+/** The metrics of one worker, in a registry of its own. */
 export function createMetrics({ runtime = systemRuntime }: { readonly runtime?: Runtime } = {}): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'oncue_worker_' })
@@ -66,7 +66,7 @@ export function createMetrics({ runtime = systemRuntime }: { readonly runtime?: 
   }
 }
 
-/** Ends for good are called as the API's metrics and the status of a job call them. */
+/** Final outcomes have the names of the job's status, as in the metrics of the API. */
 const OUTCOMES = {
   complete: 'completed',
   fail: 'failed',
@@ -120,7 +120,7 @@ const READ: readonly Reading[] = [
   },
 ]
 
-/** Read when somebody asks, so that it costs nothing otherwise. */
+/** Read at each scrape, so that it costs nothing otherwise. */
 function addReading(
   registry: Registry,
   type: Reading['type'],
@@ -152,24 +152,24 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-/** `/metrics` for Prometheus and `/healthz` for whoever restarts what does not answer. */
+/** Serves `/metrics` for Prometheus and `/healthz` for liveness probes. */
 export async function serveMetrics(options: {
   readonly metrics: Metrics
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number
   readonly host?: string | undefined
 }): Promise<MetricsServer> {
   const { metrics, port, host = '127.0.0.1' } = options
   const { registry } = metrics
   const server = createServer(async (request, response) => {
-    // Not by URL, which throws for what any client can send, such as `//`.
+    // Not `new URL`, which throws for paths that any client can send, such as `//`.
     const [path] = (request.url ?? '/').split('?', 1)
     if (path === '/healthz') {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n')
       return
     }
     if (path !== '/metrics') {
-      response.writeHead(404, { 'content-type': 'text/plain' }).end('Look at /metrics or /healthz.\n')
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found. Try /metrics or /healthz.\n')
       return
     }
     try {
@@ -181,7 +181,7 @@ export async function serveMetrics(options: {
   })
   server.listen(port, host)
   await once(server, 'listening')
-  // The jobs keep the process alive, not those who watch them.
+  // Jobs keep the process alive, a metrics server does not.
   server.unref()
   const { address, port: bound, family } = server.address() as AddressInfo
   return {

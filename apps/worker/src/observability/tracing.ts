@@ -15,8 +15,8 @@ import type { Middleware } from '../run/middleware.ts'
 import { VERSION } from '../version.ts'
 
 /**
- * A span for each run, child of the span that enqueued the job. Where no tracer provider is registered
- * the API hands out spans that do nothing.
+ * A span for each run, child of the span that enqueued the job. Without a registered tracer provider the spans do
+ * nothing.
  */
 export const tracing: Middleware = async (job, ctx, next) => {
   const tracer = trace.getTracer('@oncue/worker', VERSION)
@@ -32,7 +32,7 @@ export const tracing: Middleware = async (job, ctx, next) => {
   }
 }
 
-/** The span that is active now, as a job carries it (W3C); undefined where nothing is traced. */
+/** The active span in the format of a job (W3C); undefined if nothing is traced. */
 export function currentTraceparent(): string | undefined {
   const spanContext = trace.getActiveSpan()?.spanContext()
   if (!spanContext || !isSpanContextValid(spanContext)) return undefined
@@ -41,8 +41,8 @@ export function currentTraceparent(): string | undefined {
 }
 
 /**
- * Read here and not by the propagator that is registered: that one may speak another language (B3, Jaeger),
- * and a job's trace is always W3C.
+ * Parsed here and not by the registered propagator, which may use another format (B3, Jaeger): a job's trace is always
+ * W3C.
  */
 function parentOf({ trace: traceparent }: RunningJob): Context {
   const spanContext = traceparent === null ? undefined : parseTraceparent(traceparent)
@@ -59,7 +59,7 @@ function parseTraceparent(text: string): SpanContext | undefined {
   return isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
-/** By the semantic conventions for messaging; what they have no words for is under `oncue`. */
+/** Follows the semantic conventions for messaging; other attributes start with `oncue`. */
 function attributesOf(job: RunningJob, ctx: JobContext) {
   return {
     'messaging.system': 'oncue',
@@ -73,7 +73,7 @@ function attributesOf(job: RunningJob, ctx: JobContext) {
   }
 }
 
-/** A snooze or a cancel is what the handler wanted, so it is no error. */
+/** The handler asked for a snooze or a cancel: that is no error. */
 function recordEnd(span: Span, error: unknown, topic: string): void {
   const signal = signalOf(error)?.kind
   if (signal === 'snooze' || signal === 'cancel') {

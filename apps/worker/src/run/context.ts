@@ -24,18 +24,18 @@ export interface Surroundings {
   readonly log: Logger
 }
 
-/** What a context knows of its run. */
+/** A run as its context sees it. */
 export interface RunView {
   readonly job: ClaimedJob
   readonly signal: AbortSignal
-  /** Ended, given up or lost: nothing may be written any more. */
+  /** Ended, abandoned or lost: nothing may be written any more. */
   readonly isOver: boolean
   lose(): void
-  /** A step has run and its result cannot be kept: the job must not run again by itself. */
+  /** A step has run and its result cannot be stored: the job must not be retried. */
   refuseRepeat(error: OncueError): void
 }
 
-/** What Oncue writes itself; from a handler it would be a forgery. */
+/** Event types that only Oncue writes: a handler must not forge them. */
 const OWN_EVENTS = new Set([
   'log',
   'step_finished',
@@ -50,8 +50,8 @@ const OWN_EVENTS = new Set([
 ])
 
 /**
- * What a handler gets. Nothing of it is made before it is asked for, because most handlers want little of
- * it. Getters and not methods, because handlers take it apart: `async (job, { log, step }) => …`.
+ * The `ctx` of a handler. Each part is created on first use, because most handlers need few of them. Getters instead
+ * of methods, because handlers destructure it: `async (job, { log, step }) => …`.
  */
 export class RunContext implements JobContext {
   readonly job: RunningJob
@@ -79,7 +79,7 @@ export class RunContext implements JobContext {
     if (this.#log) return this.#log
     const { id, topic, run } = this.job
     const log = this.#around.log.child({ job: id, topic, run })
-    // After the end a forgotten timer of the handler may still log; that is for the worker's log only.
+    // After the end a timer of the handler may still log: that goes to the worker's log only.
     this.#log = createJobLog(log, (event) => this.#run.isOver || this.#ownEvents.event(event))
     return this.#log
   }
@@ -138,7 +138,7 @@ export class RunContext implements JobContext {
     return this.#around.store.events.list(this.job.id, { afterVersion })
   }
 
-  /** What is not written yet; undefined for nearly every run, which then ends without waiting. */
+  /** Events not written yet; undefined for nearly every run, which then ends without waiting. */
   get unwritten(): RunEvents | undefined {
     return this.#events?.isSettled === false ? this.#events : undefined
   }
@@ -156,7 +156,7 @@ export class RunContext implements JobContext {
   async #emit(type: string, data: unknown): Promise<void> {
     this.#assertMine()
     if (OWN_EVENTS.has(type)) {
-      throw new OncueError('INVALID_INPUT', `events of type "${type}" are written by Oncue alone`)
+      throw new OncueError('INVALID_INPUT', `events of type "${type}" are reserved for Oncue`)
     }
     const [event] = encodeEvents([{ type, data }])
     await this.keep({ type, data: event?.data == null ? undefined : JSON.parse(event.data) })

@@ -206,7 +206,8 @@ export class JobEvents {
         const isAway = isOncueError(error) && error.retryable
         if (isAway && this.#closing.signal.aborted) return this.#giveUp(batch, error)
         if (!isAway) return this.#sendEach(batch, error)
-        if (attempt === 1) log.warn({ err: error, runs: batch.length }, 'could not write job events; retrying')
+        if (attempt === 1)
+          log.warn({ err: error, runs: batch.length }, 'could not write job events; retrying')
         // Closing ends the wait.
         await runtime.sleep(backoff(attempt, BACKOFF, runtime), { signal: this.#closing.signal })
       }

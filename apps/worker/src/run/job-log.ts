@@ -4,14 +4,14 @@ import { cleanText, describeError, encodeJson, truncateUtf8, utf8Length } from '
 import type { NewEvent } from '@oncue/db'
 import type { Logger } from '../observability/log.ts'
 
-/** A loop that logs must not fill the database. */
+/** Lines stored per run: a handler that logs in a loop must not fill the database. */
 const MAX_LINES = 1_000
 const MESSAGE_BYTES = 4_096
 const FIELD_BYTES = 4_096
-/** Of all fields of a line, as JSON: it must fit into an event. */
+/** All fields of a line as JSON: they must fit into an event. */
 const FIELDS_BYTES = 16_384
 
-/** Lines go to the log of the worker, and are kept with the job. Nothing that is logged makes a job fail. */
+/** Writes lines to the worker's log and stores them with the job. Logging never makes a job fail. */
 export function createJobLog(log: Logger, keep: (event: NewEvent) => void): JobLog {
   let lines = 0
   const write = (level: keyof JobLog) => (message: string, fields?: object) => {
@@ -27,7 +27,7 @@ export function createJobLog(log: Logger, keep: (event: NewEvent) => void): JobL
 
 const FULL = { level: 'warn', message: 'further lines of this run are only in the log of its worker' }
 
-/** A copy, so that what is changed after the call does not change the line. */
+/** A copy: later changes by the handler must not change the line. */
 function toPlainFields(fields: unknown): Record<string, unknown> | undefined {
   if (typeof fields !== 'object' || fields === null) return undefined
   try {

@@ -1,8 +1,8 @@
 import { type JobContext, OncueError, type RunningJob } from '@oncue/core'
 
 /**
- * Wraps every run. It may look, wait, change the result, or throw; what it returns or throws is what the
- * run returned or threw. Without `next()` the handler does not run.
+ * Wraps every run. It may observe, wait, change the result, or throw; what it returns or throws is what the
+ * run returns or throws. Without `next()` the handler does not run.
  */
 export type Middleware = (job: RunningJob, ctx: JobContext, next: () => Promise<unknown>) => Promise<unknown>
 

@@ -12,7 +12,7 @@ export interface ModuleHooks {
 }
 
 export interface NamedHooks extends ModuleHooks {
-  /** Of the module, for errors. */
+  /** Name of the module, for errors. */
   readonly module: string
 }
 
@@ -41,7 +41,7 @@ export async function setUpModules(hooks: readonly NamedHooks[], log: Pick<Logge
   }
 }
 
-/** One that fails does not keep the others from closing. */
+/** Closes all modules, even if one of them fails. */
 export async function closeModules(hooks: readonly NamedHooks[], log: Pick<Logger, 'error'>): Promise<void> {
   for (const { module, close } of hooks.toReversed()) {
     try {
@@ -52,7 +52,7 @@ export async function closeModules(hooks: readonly NamedHooks[], log: Pick<Logge
   }
 }
 
-/** Tells every module that has such a hook. */
+/** Calls the hooks of all modules. */
 export function toOnFailed(hooks: readonly NamedHooks[]): OnFailed | undefined {
   const all = hooks.flatMap(({ onFailed }) => (onFailed ? [onFailed] : []))
   if (all.length === 0) return undefined

@@ -12,13 +12,13 @@ export interface LoadedModules {
   readonly workers: (Workers | PlainWorkers)[]
   readonly middleware: Middleware[]
   readonly hooks: NamedHooks[]
-  /** Where they are, for processes that load them again. */
+  /** Their URLs, for child processes that load them again. */
   readonly urls: string[]
 }
 
 /**
- * Imports the modules that hold handlers: TypeScript or JavaScript, ESM or CJS, by their path or as
- * packages, both as seen from `folder`. Whatever is wrong with one is told by its name.
+ * Imports the modules that hold handlers: TypeScript or JavaScript, ESM or CJS, by path or package name, both resolved
+ * from `folder`. Errors name the module.
  */
 export async function loadModules(specifiers: readonly string[], folder: string): Promise<LoadedModules> {
   const loaded: LoadedModules = { workers: [], middleware: [], hooks: [], urls: [] }
@@ -41,7 +41,7 @@ export async function loadModules(specifiers: readonly string[], folder: string)
   }
   if (owners.size === 0) {
     throw broken(
-      specifiers.length ? `no handlers in ${specifiers.join(', ')}` : 'there is nothing to run',
+      specifiers.length ? `no handlers in ${specifiers.join(', ')}` : 'no module to run was named',
       specifiers.length ? EXPORT_HINT : 'Name a module that exports `workers`: --import ./jobs.ts',
     )
   }
@@ -83,7 +83,11 @@ async function importModule(url: string, name: string): Promise<Record<string, u
       throw broken(`${name} cannot be read${place}: ${message}`, SYNTAX_HINTS[code ?? ''], error)
     }
     if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') {
-      throw broken(`${name} needs what is not there: ${message.split('\n')[0]}`, NOT_FOUND_HINT, error)
+      throw broken(
+        `${name} imports a module that does not exist: ${message.split('\n')[0]}`,
+        NOT_FOUND_HINT,
+        error,
+      )
     }
     throw broken(`${name} threw while it was loaded${throwPlace(stack, url)}: ${message}`, undefined, error)
   }
@@ -111,8 +115,8 @@ function throwPlace(stack: string, url: string): string {
 }
 
 /**
- * Node keeps the place of a syntax error in an ES module for the message with which it dies. So a
- * process dies of it: nothing of the module runs there either, since all of it is parsed first.
+ * Node reports the place of a syntax error in an ES module only when a process dies of it. So a child process does:
+ * nothing of the module runs there, since all of it is parsed first.
  */
 function explain(url: string): Promise<string> {
   const args = ['--input-type=module', '--eval', `import ${JSON.stringify(url)}`]
@@ -122,7 +126,7 @@ function explain(url: string): Promise<string> {
 }
 
 function readExports(module: Record<string, unknown>, name: string) {
-  // What CJS exports, Node may offer only as the default.
+  // Node may offer the exports of CJS only as the default export.
   const from = (key: string) => module[key] ?? (module.default as Record<string, unknown> | undefined)?.[key]
   const middleware = [from('middleware') ?? []].flat()
   for (const item of middleware) {
@@ -132,7 +136,7 @@ function readExports(module: Record<string, unknown>, name: string) {
   const workers = from('workers')
   const hooks = readHooks(from, name)
   const hasHooks = Boolean(hooks.setup ?? hooks.close ?? hooks.onFailed)
-  // A module may bring nothing but middleware or hooks. One with neither was meant to have handlers.
+  // A module may export only middleware or hooks. One with neither was meant to have handlers.
   if (workers === undefined && middleware.length === 0 && !hasHooks)
     throw broken(`${name} exports no \`workers\``, EXPORT_HINT)
   return {

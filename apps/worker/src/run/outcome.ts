@@ -16,26 +16,26 @@ export type End =
   | { readonly how: 'threw'; readonly error: unknown }
   /** The payload does not fit its schema: the handler was not called. */
   | { readonly how: 'unfit'; readonly error: unknown }
-  /** Asked to end, and did not. */
+  /** Aborted, and did not end. */
   | { readonly how: 'ignored'; readonly note: string }
 
-/** What decides about an end, beside the end itself. */
+/** What decides about the settlement, besides the end itself. */
 export interface Situation {
   readonly job: ClaimedJob
   readonly definition: JobDefinition
   readonly aborted: AbortReason | null
-  /** A step has run and its result could not be kept. */
+  /** A step has run and its result could not be stored. */
   readonly unstored: OncueError | null
-  /** For jobs whose own policy and definition say nothing. */
+  /** For jobs without a policy of their own or of their definition. */
   readonly retry: RetryPolicy | null
 }
 
-/** What the store is told about an end; null: nothing, because another run owns the job. */
+/** How to settle a run that ended so; null: not at all, because another run owns the job. */
 export function settlementOf(end: End, situation: Situation): Settlement | null {
   if (situation.aborted === 'lost') return null
   const { unstored } = situation
   const settlement = tryToDecide(end, situation)
-  // Whatever the handler threw instead: another run would repeat the effect of the step.
+  // Whatever the handler threw: another run would repeat the effect of the step.
   const repeats = settlement.kind === 'retry' || settlement.kind === 'snooze' || settlement.kind === 'release'
   return unstored && repeats ? failed(unstored, situation) : settlement
 }
@@ -44,7 +44,7 @@ function tryToDecide(end: End, situation: Situation): Settlement {
   try {
     return decide(end, situation)
   } catch (error) {
-    // What a handler threw may be a proxy whose traps throw when it is looked at.
+    // A handler may throw a proxy whose traps throw.
     return retried(end.how === 'threw' ? end.error : error, situation)
   }
 }
@@ -62,11 +62,11 @@ function decide(end: End, situation: Situation): Settlement {
   }
 }
 
-/** Kept even when the run was asked to end: its effects are there, and it still owns the job. */
+/** A result counts even if the run was aborted: its effects have happened, and it still owns the job. */
 function returned(value: unknown, situation: Situation): Settlement {
   const { job, definition } = situation
   const { id, run, topic } = job
-  // The schema of a job without `output`: whatever is JSON fits.
+  // A job without `output` may return any JSON.
   const isUnchecked = definition.output._zod.def.type === 'unknown'
   if (value === undefined && isUnchecked) return { id, run, kind: 'complete' }
   try {
@@ -74,7 +74,7 @@ function returned(value: unknown, situation: Situation): Settlement {
     if (!isUnchecked) parseResult(definition.output, JSON.parse(result), topic)
     return value === undefined ? { id, run, kind: 'complete' } : { id, run, kind: 'complete', result }
   } catch (cause) {
-    // Not retried: to run the job again would repeat its effects and return the same.
+    // Not retried: another run would repeat the effects and return the same.
     const message = cause instanceof Error ? cause.message : 'the result cannot be read'
     return failed(new OncueError('INVALID_RESULT', message, { cause }), situation)
   }
@@ -83,7 +83,7 @@ function returned(value: unknown, situation: Situation): Settlement {
 function threw(error: unknown, situation: Situation): Settlement {
   const { job, definition } = situation
   const { id, run } = job
-  // The death of a child process. Like a timeout, it is nothing that a handler threw.
+  // The child process died. Like a timeout, this is no error of the handler.
   const isCrash = isOncueError(error, 'WORKER_CRASHED')
   if (situation.aborted && (isCrash || isAbort(error, situation.aborted))) return aborted(situation, error)
   const signal = signalOf(error)
@@ -100,7 +100,7 @@ function threw(error: unknown, situation: Situation): Settlement {
   return isRetried ? retried(error, situation) : failed(error, situation)
 }
 
-/** A run that ended because it was asked to. */
+/** A run that ended because it was aborted. */
 function aborted(situation: Situation, cause?: unknown, note = ''): Settlement {
   const { id, run } = situation.job
   switch (situation.aborted) {
@@ -116,7 +116,7 @@ function aborted(situation: Situation, cause?: unknown, note = ''): Settlement {
   }
 }
 
-/** Charged; the store fails the job when no retries are left. */
+/** Charged. The store fails the job if no retries are left. */
 function retried(error: unknown, { job, definition, retry }: Situation): Settlement {
   const { id, run } = job
   const delayMs = retryDelayMs(job.retry ?? definition.retry ?? retry, job.retries + 1)

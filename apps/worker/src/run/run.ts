@@ -175,8 +175,7 @@ export class JobRun implements Run, RunView {
       unstored: this.#unstored,
       retry,
     })
-    if (!settlement)
-      this.#around.log.warn(fieldsOf(this.job), 'run lost its lease; its result was discarded')
+    if (!settlement) this.#around.log.warn(fieldsOf(this.job), 'run lost its lease; its result was discarded')
     this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
   }
 }

@@ -5,9 +5,9 @@ import type { JobEvent, NewEvent } from '@oncue/db'
 const STEP_FINISHED = 'step_finished'
 
 /**
- * `ctx.step` of one run. What a step returned is an event of the job, so that a later run finds it. Both runs
- * get what JSON gives back: a difference would show only after a crash. `onUnstored` learns of a step that
- * has run and whose result cannot be kept: another run would repeat its effect.
+ * `ctx.step` of one run. The result of a step is stored as an event of the job, where a later run finds it. Both runs
+ * get it after a round trip through JSON: otherwise they would differ only after a crash. `onUnstored` is called if a
+ * step has run and its result cannot be stored: another run would repeat its effect.
  */
 export function createSteps(
   job: { readonly run: number },
@@ -28,7 +28,7 @@ export function createSteps(
       if (finished.has(name)) return finished.get(name)
       return await store(name, await work())
     } catch (error) {
-      // What ran and cannot be stored must not run again in this run either.
+      // A step whose result cannot be stored must not run again in this run either.
       if (!isOncueError(error) || !unstored.has(error)) running.delete(name)
       throw error
     }
@@ -41,7 +41,7 @@ export function createSteps(
       await keep({ type: STEP_FINISHED, data: { name, result: kept } })
       return kept
     } catch (cause) {
-      // A run that was lost has another that owns the job; a database that is away is no fault of the result.
+      // A lost run no longer owns the job; an unreachable database says nothing about the result.
       if (isOncueError(cause) && (cause.code === 'STALE_RUN' || cause.retryable)) throw cause
       const error = cannotBeStored(name, cause)
       unstored.add(error)
@@ -71,7 +71,7 @@ function cannotBeStored(name: string, cause: unknown): OncueError {
 const HINT =
   'Its effect has happened, so the job is not retried. Return a small plain value from the step, such as an id; undo or finish the work by hand before you requeue the job.'
 
-/** One page of the events of the job; an empty one is the end. */
+/** Reads one page of the job's events; an empty page is the end. */
 type EventsAfter = (version: number) => Promise<JobEvent[]>
 
 async function readSteps(eventsAfter: EventsAfter): Promise<Map<string, unknown>> {
