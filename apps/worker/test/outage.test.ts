@@ -205,7 +205,7 @@ describePostgres('a worker on a Postgres', (bench) => {
       expect(count).toBeGreaterThan(0)
       expect(log.lines).toContainEqual({
         level: 'warn',
-        message: expect.stringContaining('whose answer was lost'),
+        message: expect.stringContaining('whose response was lost'),
         fields: { count },
       })
       expect([...runs].sort()).toEqual([...ids].sort())
