@@ -96,7 +96,6 @@ export class LeaseKeeper {
     if (this.#isStopping || this.#ticks) return { visible }
     this.#ticks = runtime.every(this.#tickMs, () => this.#tick())
     this.#beats.start()
-    this.#rescues.start()
     return { visible }
   }
 
@@ -130,6 +129,8 @@ export class LeaseKeeper {
     this.#forgetGone()
     this.#options.watchdog?.(this.#runs.values())
     this.#beats.wake()
+    // From the first tick on, and not while many workers start.
+    this.#rescues.start()
   }
 
   /** Takes up the runs of claims older than this. Most runs are over by then, and their claim is not read at all. */
