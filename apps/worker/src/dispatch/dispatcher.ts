@@ -293,14 +293,14 @@ export class Dispatcher {
     // A claim whose response was lost may have found something.
     const isEmpty = claimed.jobs.length === 0 && !claimed.unanswered
     this.#throttled = thorough && isEmpty && (await store.throttled({ queues, topics }))
-    this.#answerDrainers(isEmpty && !this.#throttled)
+    this.#resolveDrainers(isEmpty && !this.#throttled)
   }
 
-  async #settling<Answer extends Settled>(batch: Batch, send: () => Promise<Answer>): Promise<Answer> {
+  async #settling<Result extends Settled>(batch: Batch, send: () => Promise<Result>): Promise<Result> {
     const { mark } = this.#outage
-    let answer: Answer
+    let result: Result
     try {
-      answer = await send()
+      result = await send()
     } catch (error) {
       this.#settler.putBack(batch)
       throw error
@@ -309,11 +309,11 @@ export class Dispatcher {
     this.#settler.written(batch)
     batch.settlements.forEach((settlement, n) => {
       const { job } = batch.owned[n] as OwnedRun
-      const written = asWritten(job, settlement, answer)
+      const written = asWritten(job, settlement, result)
       if (written) this.#tell(job, written)
     })
-    this.#report(answer)
-    return answer
+    this.#report(result)
+    return result
   }
 
   #tell(job: ClaimedJob, settlement: Settlement): void {
@@ -394,7 +394,7 @@ export class Dispatcher {
     this.#hungry = true
   }
 
-  #answerDrainers(isEmpty: boolean): void {
+  #resolveDrainers(isEmpty: boolean): void {
     const asked = this.#drainers.filter((drainer) => drainer.asked)
     if (isEmpty) this.#drainers = this.#drainers.filter((drainer) => !drainer.asked)
     for (const drainer of asked) {

@@ -78,7 +78,7 @@ export class Slots {
     this.#waiting = [...this.#waiting.slice(this.#nextWaiting), ...owned]
     this.#nextWaiting = 0
     this.#prefetch.observeSizes(owned.map(({ job }) => job.payload))
-    if (this.#isClosed) this.#giveBack()
+    if (this.#isClosed) this.#releaseWaiting()
   }
 
   /** Starts waiting runs. To be called once per turn of the event loop in which something changed. */
@@ -110,7 +110,7 @@ export class Slots {
   close(): void {
     this.#isClosed = true
     this.#runtime.cancel(this.#stallCheck)
-    this.#giveBack()
+    this.#releaseWaiting()
   }
 
   abortAll(): void {
@@ -172,7 +172,7 @@ export class Slots {
     this.#options.onChange()
   }
 
-  #giveBack(): void {
+  #releaseWaiting(): void {
     const waiting = this.#waiting.slice(this.#nextWaiting)
     this.#waiting = []
     this.#nextWaiting = 0
@@ -190,7 +190,7 @@ export class Slots {
       this.#stallCheck = undefined
       if (this.#started === started && this.prefetched > 0) {
         this.#prefetch.reset()
-        this.#giveBack()
+        this.#releaseWaiting()
       }
       this.#options.onChange()
     })

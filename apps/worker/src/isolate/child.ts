@@ -42,11 +42,11 @@ process.on('message', (message: ToChild) => {
     case 'stop':
       void close().finally(() => process.exit())
       break
-    case 'answer':
+    case 'result':
       waiting.get(message.call)?.resolve(message.value)
       waiting.delete(message.call)
       break
-    case 'refusal':
+    case 'error':
       waiting.get(message.call)?.reject(unpackError(message.error))
       waiting.delete(message.call)
       break

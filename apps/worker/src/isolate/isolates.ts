@@ -34,12 +34,12 @@ export class Isolates {
     this.#idle.set(kind, idle)
     const child = this.#takeAlive(idle) ?? new IsolateProcess(this.#modules, isolation)
     this.#processes.add(child)
-    const giveBack = () => {
+    const reuse = () => {
       if (child.isAlive) idle.push(child)
       else this.#processes.delete(child)
     }
     const result = child.run(job, context)
-    result.then(giveBack, giveBack)
+    result.then(reuse, reuse)
     return { result, kill: () => child.kill() }
   }
 
@@ -141,7 +141,7 @@ class IsolateProcess {
     else if (message.seq !== current?.seq) this.#receiveLate(message)
     else if (message.kind === 'returned') current.resolve(message.result && JSON.parse(message.result))
     else if (message.kind === 'threw') current.reject(unpackError(message.error))
-    else if (message.kind === 'call') void this.#answer(message.call, current.context, message)
+    else if (message.kind === 'call') void this.#perform(message.call, current.context, message)
     else if (message.method === 'progress') current.context.progress(message.args[0])
     else if (message.method === 'unstored') receiveUnstored(current.context, message.args[0])
     else {
@@ -157,16 +157,16 @@ class IsolateProcess {
       new OncueError('STALE_RUN', 'this run is over: its context can write nothing more'),
       '',
     )
-    this.#send({ kind: 'refusal', call: message.call, error })
+    this.#send({ kind: 'error', call: message.call, error })
   }
 
-  async #answer(call: number, context: RunContext, { method, args }: Called): Promise<void> {
+  async #perform(call: number, context: RunContext, { method, args }: Called): Promise<void> {
     try {
       // Method and arguments match; the compiler cannot infer that from a union.
       const perform = CALLS[method] as (context: RunContext, ...args: unknown[]) => Promise<unknown>
-      this.#send({ kind: 'answer', call, value: await perform(context, ...args) })
+      this.#send({ kind: 'result', call, value: await perform(context, ...args) })
     } catch (error) {
-      this.#send({ kind: 'refusal', call, error: packError(error, context.job.topic) })
+      this.#send({ kind: 'error', call, error: packError(error, context.job.topic) })
     }
   }
 

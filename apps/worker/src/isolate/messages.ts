@@ -7,8 +7,8 @@ export type ToChild =
   | { readonly kind: 'start'; readonly seq: number; readonly job: ClaimedJob }
   | { readonly kind: 'abort'; readonly seq: number; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'stop' }
-  | { readonly kind: 'answer'; readonly call: number; readonly value: unknown }
-  | { readonly kind: 'refusal'; readonly call: number; readonly error: PackedError }
+  | { readonly kind: 'result'; readonly call: number; readonly value: unknown }
+  | { readonly kind: 'error'; readonly call: number; readonly error: PackedError }
 
 export type FromChild =
   | { readonly kind: 'returned'; readonly seq: number /** JSON text */; readonly result: string | undefined }
