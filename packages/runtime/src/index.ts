@@ -8,10 +8,10 @@ export {
   type Timer,
 } from './clock.ts'
 export { formatDuration, parseDuration } from './duration.ts'
-export { Leader, type LeaderOptions, type Terms } from './leader.ts'
+export { Leader, type LeaderOptions, Term, type TermOptions, type Terms } from './leader.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export { Loop, type LoopOptions } from './loop.ts'
-export { type Service, together } from './service.ts'
+export { type Service, type SlowService, startAll, together } from './service.ts'
 export { Signal } from './signal.ts'
 export { type Simulation, type SimulationOptions, simulate } from './simulation.ts'
 export { timeoutSignal, withTimeout } from './timeout.ts'

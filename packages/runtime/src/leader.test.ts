@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Leader } from './leader.ts'
+import { Leader, Term } from './leader.ts'
 import { silentLogger } from './logger.ts'
 import { type Simulation, simulate } from './simulation.ts'
 
@@ -64,4 +64,24 @@ describe('Leader', () => {
     expect([...leading]).toEqual(['one'])
     await one.stop()
   })
+})
+
+test('a term is taken and renewed by one process, and given to another when it ends', async () => {
+  const runtime = simulate()
+  const store = createTerms(runtime)
+  const termOf = (by: string) => new Term({ store, what: 'alerts', by, termMs: 3_000 })
+  const [one, other] = [termOf('one'), termOf('other')]
+  expect([await one.take(), await other.take()]).toEqual([true, false])
+  await runtime.advance(2_000)
+  expect(await one.take()).toBe(true)
+  await runtime.advance(2_000)
+  expect(await other.take()).toBe(false)
+  await one.end()
+  expect([await other.take(), await one.take()]).toEqual([true, false])
+  await new Term({
+    what: 'alerts',
+    by: 'one',
+    termMs: 3_000,
+    store: { ...store, stepDown: () => Promise.reject(new Error('away')) },
+  }).end()
 })

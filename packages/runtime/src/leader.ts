@@ -10,14 +10,38 @@ export interface Terms {
   stepDown(what: string, by: string): Promise<void>
 }
 
-export interface LeaderOptions {
+export interface TermOptions {
   readonly store: Terms
   /** What is led, and by which process. */
   readonly what: string
   readonly by: string
+  readonly termMs: number
+}
+
+/** The right to lead, for work that asks each time whether it is this process's turn. */
+export class Term {
+  readonly #options: TermOptions
+
+  constructor(options: TermOptions) {
+    this.#options = options
+  }
+
+  /** Takes the term or renews it. False: another process leads. */
+  take(): Promise<boolean> {
+    const { store, what, by, termMs } = this.#options
+    return store.lead(what, by, termMs)
+  }
+
+  /** Makes room for another process at once. If the store cannot be reached, the term ends by itself. */
+  async end(): Promise<void> {
+    const { store, what, by } = this.#options
+    await store.stepDown(what, by).catch(() => {})
+  }
+}
+
+export interface LeaderOptions extends TermOptions {
   /** For the log: `<who> leads <what>`; this process. */
   readonly who?: string | undefined
-  readonly termMs: number
   /** How often to try, and to renew. */
   readonly tryMs: number
   /** What only the leader runs. */
@@ -34,6 +58,7 @@ export class Leader implements Service {
   readonly #options: LeaderOptions
   readonly #runtime: Runtime
   readonly #duties: Service
+  readonly #term: Term
   readonly #loop: Loop
   #leads = false
   #until = 0
@@ -43,6 +68,7 @@ export class Leader implements Service {
     this.#options = options
     this.#runtime = runtime
     this.#duties = together(duties)
+    this.#term = new Term(options)
     this.#loop = new Loop({ log, runtime, what: `leading ${what}`, work: () => this.#work() })
   }
 
@@ -55,16 +81,14 @@ export class Leader implements Service {
     await this.#loop.stop()
     if (!this.#leads) return
     await this.#become(false)
-    const { store, what, by } = this.#options
-    // If the store cannot be reached, the term ends by itself.
-    await store.stepDown(what, by).catch(() => {})
+    await this.#term.end()
   }
 
   async #work(): Promise<number> {
-    const { store, what, by, termMs, tryMs } = this.#options
+    const { termMs, tryMs } = this.#options
     const askedAt = this.#runtime.monotonic()
     if (askedAt >= this.#until) await this.#become(false)
-    const leads = await store.lead(what, by, termMs)
+    const leads = await this.#term.take()
     if (leads) this.#until = askedAt + termMs
     await this.#become(leads)
     return tryMs * (0.9 + this.#runtime.random() / 5)

@@ -58,6 +58,47 @@ describe('Loop', () => {
     await loop.stop()
   })
 
+  test('waits before its first run, unless it is woken', async () => {
+    const { runtime, ran, loop } = open({ firstMs: 30 })
+    loop.start()
+    await runtime.advance(40)
+    expect(ran).toEqual([30])
+    await loop.stop()
+    loop.start()
+    await runtime.advance(29)
+    expect(ran).toEqual([30])
+    await runtime.advance(1)
+    expect(ran).toEqual([30, 70])
+    await loop.stop()
+    loop.start()
+    loop.wake()
+    await runtime.advance(0)
+    expect(ran).toEqual([30, 70, 70])
+    await loop.stop()
+    loop.start()
+    await loop.stop()
+    expect(runtime.timers).toBe(0)
+  })
+
+  test('waits before its first run also when it was stopped while it ran', async () => {
+    let end = () => {}
+    const { runtime, ran, loop } = open({
+      firstMs: 30,
+      work: () => new Promise((resolve) => (end = () => resolve(100))),
+    })
+    loop.start()
+    await runtime.advance(30)
+    void loop.stop()
+    loop.start()
+    end()
+    await runtime.advance(29)
+    expect(ran).toEqual([30])
+    await runtime.advance(1)
+    expect(ran).toEqual([30, 60])
+    end()
+    await loop.stop()
+  })
+
   test('runs when it is woken, no earlier than its gap', async () => {
     const { runtime, ran, loop } = open({ gapMs: 20 })
     loop.start()

@@ -9,6 +9,8 @@ export interface LoopOptions {
   readonly what: string
   /** Returns in how many milliseconds to run again; Infinity: when it is woken. */
   readonly work: (signal: AbortSignal) => Promise<number> | number
+  /** How long the first run waits after a start; 0. */
+  readonly firstMs?: number | undefined
   /** A wake-up takes effect at the earliest this long after the start of the last run; 0. */
   readonly gapMs?: number | undefined
   /** How long to wait after a failure; 100 ms at first, at most 5 s. */
@@ -37,6 +39,8 @@ export class Loop implements Service {
     if (this.#stopping) return
     this.#stopping = new AbortController()
     const { signal } = this.#stopping
+    // Raised by the last stop. A wake-up from here on is meant for this run.
+    this.#woken.clear()
     // The last one may still be stopping.
     this.#done = this.#done.then(() => this.#run(signal))
   }
@@ -54,9 +58,18 @@ export class Loop implements Service {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { what, work, gapMs = 0, log = silentLogger, backoff, keepsAlive = false } = this.#options
+    const {
+      what,
+      work,
+      firstMs = 0,
+      gapMs = 0,
+      log = silentLogger,
+      backoff,
+      keepsAlive = false,
+    } = this.#options
     const runtime = this.#runtime
     const outage = new Outage({ log, what, backoff, runtime })
+    if (firstMs > 0 && !signal.aborted) await this.#woken.wait(firstMs, { unref: !keepsAlive })
     while (!signal.aborted) {
       this.#woken.clear()
       const startedAt = runtime.monotonic()

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { type Service, together } from './service.ts'
+import { describe, expect, test } from 'vitest'
+import { type Service, type SlowService, startAll, together } from './service.ts'
 
 const recorded = (name: string, log: string[], error?: Error): Service => ({
   start: () => void log.push(`start ${name}`),
@@ -22,4 +22,50 @@ test('a service that fails to stop does not keep the others running', async () =
   const all = together([recorded('a', log), recorded('b', log, new Error('stuck'))])
   await expect(all.stop()).rejects.toThrow('stuck')
   expect(log).toEqual(['stop b', 'stop a'])
+})
+
+describe('startAll', () => {
+  const IN_ORDER = 'a starts, a runs, b starts, b runs, b stops, b stopped, a stops, a stopped'.split(', ')
+
+  /** Takes a turn to start and to stop, and records both ends of each. */
+  const slow = (name: string, log: string[], atStart = () => {}): SlowService => ({
+    async start() {
+      log.push(`${name} starts`)
+      await Promise.resolve()
+      atStart()
+      log.push(`${name} runs`)
+    },
+    async stop() {
+      log.push(`${name} stops`)
+      await Promise.resolve()
+      log.push(`${name} stopped`)
+    },
+  })
+
+  test('starts one after the other, and stops them in the reverse order, once', async () => {
+    const log: string[] = []
+    const stop = await startAll([slow('a', log), slow('b', log)])
+    await Promise.all([stop(), stop()])
+    await stop()
+    expect(log).toEqual(IN_ORDER)
+  })
+
+  test('stops what has started when one fails to, and starts none after it', async () => {
+    const log: string[] = []
+    const fail = () => {
+      throw new Error('the port is taken')
+    }
+    const services = [recorded('a', log, new Error('stuck')), slow('b', log, fail), slow('c', log)]
+    await expect(startAll(services)).rejects.toThrow('the port is taken')
+    expect(log).toEqual(['start a', 'b starts', 'b stops', 'b stopped', 'stop a'])
+  })
+
+  test('stops what has started when its signal is aborted in between', async () => {
+    const log: string[] = []
+    const stopping = new AbortController()
+    const abort = () => stopping.abort(new Error('SIGTERM'))
+    const services = [slow('a', log), slow('b', log, abort), slow('c', log)]
+    await expect(startAll(services, stopping.signal)).rejects.toThrow('SIGTERM')
+    expect(log).toEqual(IN_ORDER)
+  })
 })
