@@ -1,5 +1,5 @@
 /** Keeps answers for a while, so that a busy server asks the database once where many requests need the same. */
-export class Remembered<Answer> {
+export class TtlCache<Answer> {
   readonly #keepMs: number
   readonly #maxKeys: number
   readonly #answers = new Map<string, { readonly until: number; readonly answer: Promise<Answer> }>()

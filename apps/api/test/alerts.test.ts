@@ -137,7 +137,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       {
         kind: 'failure_rate',
         forMs: 2 * MINUTE,
-        summary: 'mail: 15 % of 20 runs failed in 15 min (limit 10 %)',
+        summary: 'mail: 15% of 20 runs failed in 15 min (limit 10%)',
         async cause(scene) {
           await scene.enqueue(17)
           await scene.run('complete')

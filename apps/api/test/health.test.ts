@@ -178,7 +178,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       'media paused',
       'docs ok',
     ])
-    expect(health.summary).toEqual({ level: 'bad', text: '2 queues stalled, sync failing 14 %' })
+    expect(health.summary).toEqual({ level: 'bad', text: '2 queues stalled, sync failing 14%' })
     const [mail, lonely, sync] = health.queues
     expect(mail).toMatchObject({ waiting: 2, running: 0, capacity: 8, oldestWaiting: waitingSince })
     expect(lonely).toMatchObject({ waiting: 3, capacity: 0 })

@@ -1,6 +1,6 @@
 import { type AlertKind, FAILURE_MIN_RUNS, FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
 import type { AlertRuleRow } from '@oncue/db'
-import { counted, inPercent, inWords } from '../health/format.ts'
+import { formatCount, formatDuration, formatPercent } from '../health/format.ts'
 import type { Facts, QueueFacts, Staffing } from './facts.ts'
 
 /**
@@ -61,7 +61,7 @@ export function readRule(
   const holding = all.filter(({ reading: { state } }) => state === 'holds')
   const more = holding.length - 1
   if (more < 1) return worst
-  const summary = `${worst.reading.summary}, and ${counted(more, 'other queue')}`
+  const summary = `${worst.reading.summary}, and ${formatCount(more, 'other queue')}`
   const heldFor = holding
     .sort((a, b) => b.reading.value - a.reading.value)
     .slice(0, MAX_HELD_FOR)
@@ -87,7 +87,7 @@ const CONDITIONS: Readonly<
     if (!oldestWaiting || paused) return CLEAR
     const value = secondsSince(oldestWaiting, now)
     return reading(value > threshold, value, threshold, () => {
-      return `${name}oldest job waits ${inWords(value * 1_000)} (limit ${inWords(threshold * 1_000)})`
+      return `${name}oldest job waits ${formatDuration(value * 1_000)} (limit ${formatDuration(threshold * 1_000)})`
     })
   },
 
@@ -96,8 +96,8 @@ const CONDITIONS: Readonly<
     if (ran === 0) return CLEAR
     const value = failed / ran
     return reading(value >= threshold && ran >= FAILURE_MIN_RUNS, value, threshold, () => {
-      const share = `${inPercent(value)} of ${counted(ran, 'run')}`
-      return `${name}${share} failed in ${inWords(FAILURE_WINDOW_MS)} (limit ${inPercent(threshold)})`
+      const share = `${formatPercent(value)} of ${formatCount(ran, 'run')}`
+      return `${name}${share} failed in ${formatDuration(FAILURE_WINDOW_MS)} (limit ${formatPercent(threshold)})`
     })
   },
 
@@ -109,7 +109,7 @@ const CONDITIONS: Readonly<
       waiting >= threshold,
       waiting,
       threshold,
-      () => `${name}${wait(waiting)}, none was done for ${inWords(STALL_WINDOW_MS)}`,
+      () => `${name}${wait(waiting)}, none was done for ${formatDuration(STALL_WINDOW_MS)}`,
     )
   },
 
@@ -118,7 +118,7 @@ const CONDITIONS: Readonly<
     const value = secondsSince(paused.at, now)
     return reading(value > threshold, value, threshold, () => {
       const by = paused.by === null ? '' : ` by ${paused.by}`
-      return `${name}paused${by} for ${inWords(value * 1_000)} (limit ${inWords(threshold * 1_000)})`
+      return `${name}paused${by} for ${formatDuration(value * 1_000)} (limit ${formatDuration(threshold * 1_000)})`
     })
   },
 }
@@ -127,7 +127,7 @@ const CONDITIONS: Readonly<
 function noWorkers({ workers, waiting, wasBusy }: Staffing, threshold: number, name: string): Reading {
   if (workers > threshold || (waiting === 0 && !wasBusy)) return CLEAR
   const none = name ? 'no workers' : 'No workers'
-  const few = `${name ? 'only' : 'Only'} ${counted(workers, 'worker')}`
+  const few = `${name ? 'only' : 'Only'} ${formatCount(workers, 'worker')}`
   const alive = `${workers === 0 ? none : few} ${workers === 1 ? 'is' : 'are'} alive`
   const limit = threshold > 0 ? ` (limit ${threshold})` : ''
   return {
@@ -143,4 +143,4 @@ function reading(holds: boolean, value: number, threshold: number, summary: () =
 }
 
 const secondsSince = (time: Date, now: Date) => (now.getTime() - time.getTime()) / 1_000
-const wait = (jobs: number) => `${counted(jobs, 'job')} ${jobs === 1 ? 'waits' : 'wait'}`
+const wait = (jobs: number) => `${formatCount(jobs, 'job')} ${jobs === 1 ? 'waits' : 'wait'}`

@@ -2,7 +2,7 @@ import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
 import type { AlertRuleRow, QueueOverview, Store } from '@oncue/db'
 import { Ended, minuteOf } from '../health/ended.ts'
 import { readLoad } from '../health/facts.ts'
-import { Workforce } from '../health/worker-capacity.ts'
+import { WorkerCapacity } from '../health/worker-capacity.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -42,11 +42,11 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
       to: new Date(minute + MINUTE_MS),
     }),
   ])
-  const workforce = new Workforce(load.workers, now)
+  const capacities = new WorkerCapacity(load.workers, now)
 
   const busy = new Map<string | null, boolean>()
   for (const { kind, queue, threshold, enabled } of rules) {
-    const { workers } = queue === null ? workforce.whole : workforce.of(queue)
+    const { workers } = queue === null ? capacities.whole : capacities.of(queue)
     if (kind === 'no_workers' && enabled && workers <= threshold)
       busy.set(queue, await store.alerts.wasBusy(new Date(now.getTime() - DAY_MS), queue))
   }
@@ -56,7 +56,7 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
 
   const queues = load.queues.map(({ queue, waiting, oldestWaiting, paused }): [string, QueueFacts] => {
     const ended = endedOf.get(queue) ?? new Ended()
-    const { workers } = workforce.of(queue)
+    const { workers } = capacities.of(queue)
     return [
       queue,
       {
@@ -68,6 +68,6 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
     ]
   })
   const waiting = load.queues.reduce((sum, overview) => sum + overview.waiting, 0)
-  const whole = { waiting, workers: workforce.whole.workers, wasBusy: busy.get(null) ?? false }
+  const whole = { waiting, workers: capacities.whole.workers, wasBusy: busy.get(null) ?? false }
   return { now, whole, queues: new Map(queues) }
 }

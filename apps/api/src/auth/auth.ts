@@ -2,7 +2,7 @@ import { OncueError } from '@oncue/core'
 import { assertOtherTopic } from '@oncue/core/internal'
 import { type AccessClass, allows, allowsName } from '@oncue/core/wire'
 import type { Store, TokenRow } from '@oncue/db'
-import { Remembered } from '../ttl-cache.ts'
+import { TtlCache } from '../ttl-cache.ts'
 import { readSessionCookie } from './cookie.ts'
 import { type JwtVerifier, looksLikeJwt } from './jwt.ts'
 import { ANONYMOUS, type Auth, type Principal } from './principal.ts'
@@ -26,7 +26,7 @@ export type AuthOptions = {
 }
 
 export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptions): Auth {
-  const known = new Remembered<Principal | null>(KEEP_MS, MAX_KNOWN)
+  const known = new TtlCache<Principal | null>(KEEP_MS, MAX_KNOWN)
 
   async function find(hash: string, kinds: readonly TokenRow['kind'][]): Promise<Principal | null> {
     const token = await store.tokens.find(hash)

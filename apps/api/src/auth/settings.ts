@@ -7,7 +7,7 @@ import {
   settingsSchema,
 } from '@oncue/core/wire'
 import type { Control, SettingRow } from '@oncue/db/control'
-import { Remembered } from '../ttl-cache.ts'
+import { TtlCache } from '../ttl-cache.ts'
 
 /** Other processes see a change within this time. */
 const KEEP_MS = 1_000
@@ -32,7 +32,7 @@ export function createSettings(
 ): LiveSettings {
   const initial = settingsSchema.parse({ ...DEFAULT_SETTINGS, ...withoutUndefined(environment) })
 
-  const known = new Remembered<{ readonly rows: SettingRow[]; readonly values: Settings }>(KEEP_MS, 1)
+  const known = new TtlCache<{ readonly rows: SettingRow[]; readonly values: Settings }>(KEEP_MS, 1)
 
   const read = () =>
     known.get('', async () => {

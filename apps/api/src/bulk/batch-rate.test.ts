@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { paceOf } from './batch-rate.ts'
+import { batchRate } from './batch-rate.ts'
 
 describe('the pace of an operation', () => {
   it.each([
@@ -10,6 +10,6 @@ describe('the pace of an operation', () => {
     ['few in a long time', 600_000, 2, 300_000, 1],
     ['some each second', 600_000, 12_000, 50, 20],
   ])('%s', (_, spreadMs, total, msPerJob, limit) => {
-    expect(paceOf({ spreadMs, total })).toEqual({ msPerJob, limit })
+    expect(batchRate({ spreadMs, total })).toEqual({ msPerJob, limit })
   })
 })

@@ -4,7 +4,7 @@ import type { OperationRow } from '@oncue/db'
 const DROP_MS = 1_000
 
 /** How much time each job has, and how many of them a batch takes; the store has its own limit. */
-export function paceOf({ spreadMs, total }: Pick<OperationRow, 'spreadMs' | 'total'>): {
+export function batchRate({ spreadMs, total }: Pick<OperationRow, 'spreadMs' | 'total'>): {
   readonly msPerJob: number
   readonly limit: number
 } {

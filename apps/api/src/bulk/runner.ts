@@ -4,7 +4,7 @@ import { OPERATION_LEAD, type OperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { isOurFault, toOncueError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { paceOf } from './batch-rate.ts'
+import { batchRate } from './batch-rate.ts'
 
 /** How often a process looks for operations that nobody leads. */
 const POLL_MS = 2_000
@@ -102,7 +102,7 @@ export class BulkRunner {
     if (seen?.status !== 'running' || this.#isClosed) return null
     const began = performance.now()
     if (began < due) return due
-    const { limit, msPerJob } = paceOf(seen)
+    const { limit, msPerJob } = batchRate(seen)
     const after = await this.#store.operations.advance(seen, limit)
     const took = performance.now() - began
     await this.#sleep(Math.max(REST_MS, took))

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Notification } from '../alerts/notification.ts'
 
 /** What is told, in the form in which its jobs keep it: times are texts. Nothing of any payload is in it. */
-export const letterSchema = z.object({
+export const alertMessageSchema = z.object({
   type: z.enum(['alert.firing', 'alert.resolved', 'test']),
   at: z.string(),
   summary: z.string(),
@@ -21,9 +21,9 @@ export const letterSchema = z.object({
     })
     .nullable(),
 })
-export type Letter = z.output<typeof letterSchema>
+export type AlertMessage = z.output<typeof alertMessageSchema>
 
-export function toLetter({ kind, at, summary, path, alert }: Notification): Letter {
+export function toAlertMessage({ kind, at, summary, path, alert }: Notification): AlertMessage {
   return {
     type: kind === 'test' ? 'test' : `alert.${kind}`,
     at: at.toISOString(),
@@ -42,11 +42,11 @@ export function toLetter({ kind, at, summary, path, alert }: Notification): Lett
   }
 }
 
-/** A letter on its way. */
+/** A message on its way. */
 export interface Sent {
   /** The same for every attempt, so that the other side can tell that it has had it. */
   readonly id: string
-  readonly letter: Letter
+  readonly message: AlertMessage
   /** Its name, such as production. */
   readonly environment: string | null
   /** Where the app shows it; null: nobody said where the app is. */

@@ -4,7 +4,7 @@ import type { Control } from '@oncue/db/control'
 import type { Notification } from '../alerts/notification.ts'
 import type { Logger } from '../log.ts'
 import { AddressGuard, type Resolve } from './addresses.ts'
-import { toLetter } from './alert-message.ts'
+import { toAlertMessage } from './alert-message.ts'
 import { NOTIFY_TOPIC, notifyHandler, toNotifyJob } from './notify-jobs.ts'
 import { Push } from './push.ts'
 import { RECEIPT_TOPIC, receiptHandler } from './receipt-jobs.ts'
@@ -73,9 +73,9 @@ export class Delivery {
   async test(channel: ChannelRow): Promise<{ delivered: boolean; error: string | null }> {
     const summary = 'This is a test: notifications arrive here'
     const at = await this.#store.now()
-    const letter = toLetter({ id: 'test', kind: 'test', at, summary, alert: null, path: '/alerts' })
+    const message = toAlertMessage({ id: 'test', kind: 'test', at, summary, alert: null, path: '/alerts' })
     const id = newJobId(at.getTime())
-    const outcome = await this.#sender.attempt(channel, id, letter, this.#closing.signal)
+    const outcome = await this.#sender.attempt(channel, id, message, this.#closing.signal)
     return {
       delivered: outcome.kind === 'delivered',
       error: outcome.kind === 'delivered' ? null : outcome.error,

@@ -5,21 +5,24 @@ import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
 import type { Notification } from '../alerts/notification.ts'
 import type { Services } from '../context.ts'
-import { type Letter, letterSchema, toLetter } from './alert-message.ts'
+import { type AlertMessage, alertMessageSchema, toAlertMessage } from './alert-message.ts'
 import { toReceiptJob } from './receipt-jobs.ts'
 import type { Sender } from './sender.ts'
 import { cancelled, settlementOf } from './settlement.ts'
 
 export const NOTIFY_TOPIC = `${INTERNAL_TOPIC_PREFIX}notify`
 
-const payloadSchema = z.object({ channelId: z.uuid(), letter: letterSchema })
+const payloadSchema = z.object({ channelId: z.uuid(), message: alertMessageSchema })
 
 /** 10 s, 20 s, … 10 min: about an hour. */
 const RETRY = { strategy: 'exponential_jitter', baseDelay: 10_000, maxDelay: 600_000, max: 12 } as const
 
 /** However often it is asked for, there is one for each notification and channel. */
 export function toNotifyJob(notification: Notification, channel: ChannelRow): NewJob {
-  const payload: z.input<typeof payloadSchema> = { channelId: channel.id, letter: toLetter(notification) }
+  const payload: z.input<typeof payloadSchema> = {
+    channelId: channel.id,
+    message: toAlertMessage(notification),
+  }
   const job = prepareOwnJob(NOTIFY_TOPIC, payload, {
     queue: INTERNAL_QUEUE,
     retry: RETRY,
@@ -31,11 +34,11 @@ export function toNotifyJob(notification: Notification, channel: ChannelRow): Ne
 
 export function notifyHandler({ store, control }: Pick<Services, 'store' | 'control'>, sender: Sender) {
   return async (job: ClaimedJob, signal: AbortSignal): Promise<Settlement> => {
-    const { channelId, letter } = payloadSchema.parse(job.payload)
+    const { channelId, message } = payloadSchema.parse(job.payload)
     const channel = await control.channels.get(channelId)
     if (!channel?.enabled) return cancelled(job, 'The channel was removed or switched off')
-    if (await isOver(control, letter)) return cancelled(job, 'It was resolved before it could be told')
-    const outcome = await sender.attempt(channel, job.id, letter, signal)
+    if (await isOver(control, message)) return cancelled(job, 'It was resolved before it could be told')
+    const outcome = await sender.attempt(channel, job.id, message, signal)
     if (outcome.kind === 'delivered' && outcome.receiptId !== undefined)
       await store.enqueue([toReceiptJob(channel, outcome.receiptId)])
     return settlementOf(job, outcome)
@@ -43,7 +46,7 @@ export function notifyHandler({ store, control }: Pick<Services, 'store' | 'cont
 }
 
 /** Told after its end, an alert would open an incident that nobody closes. */
-async function isOver({ alerts }: Control, { type, alert }: Letter): Promise<boolean> {
+async function isOver({ alerts }: Control, { type, alert }: AlertMessage): Promise<boolean> {
   if (type !== 'alert.firing' || alert === null) return false
   try {
     return (await alerts.get(alert.id)).status === 'resolved'

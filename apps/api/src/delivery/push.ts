@@ -67,8 +67,8 @@ const whileAll = (items: readonly Item<unknown>[]) => AbortSignal.any(items.map(
 
 const TITLES = { 'alert.firing': 'Alert', 'alert.resolved': 'Resolved', test: 'Test' } as const
 
-function toMessage(to: string, { letter, environment, url }: Sent): ExpoPushMessage {
-  const { type, summary, path, alert } = letter
+function toMessage(to: string, { message, environment, url }: Sent): ExpoPushMessage {
+  const { type, summary, path, alert } = message
   return {
     to,
     title: TITLES[type] + (environment === null ? '' : ` · ${environment}`),

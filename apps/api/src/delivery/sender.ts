@@ -1,7 +1,7 @@
 import type { ChannelRow, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import type { AddressGuard } from './addresses.ts'
-import type { Letter } from './alert-message.ts'
+import type { AlertMessage } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
 import type { Push } from './push.ts'
 import { sendToUrl } from './webhook.ts'
@@ -25,10 +25,15 @@ export class Sender {
   }
 
   /** `id` is the same for all attempts of one delivery. How it went is written down before this returns. */
-  async attempt(channel: ChannelRow, id: string, letter: Letter, signal: AbortSignal): Promise<Outcome> {
+  async attempt(
+    channel: ChannelRow,
+    id: string,
+    message: AlertMessage,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const { store, guard, push, environment, publicUrl } = this.#options
-    const url = publicUrl === null ? null : publicUrl + letter.path
-    const sent = { id, letter, environment, url, now: await store.now() }
+    const url = publicUrl === null ? null : publicUrl + message.path
+    const sent = { id, message, environment, url, now: await store.now() }
     const outcome = await (channel.kind === 'push'
       ? push.send(channel.address, sent, signal)
       : sendToUrl(channel, sent, guard, signal))

@@ -29,8 +29,8 @@ export async function sendToUrl(
   }
 }
 
-function toWebhook({ id, letter, environment, url, now }: Sent, secret: string | null): Content {
-  const { type, at, alert } = letter
+function toWebhook({ id, message, environment, url, now }: Sent, secret: string | null): Content {
+  const { type, at, alert } = message
   const body = JSON.stringify({ type, id, at, alert, environment, url })
   const headers = { 'oncue-delivery': id }
   if (secret === null) return { body, headers }
@@ -47,10 +47,10 @@ function signatureOf(secret: string, body: string, now: Date): string {
 const SLACK_WORDS = { 'alert.firing': 'Firing', 'alert.resolved': 'Resolved', test: 'Test' } as const
 
 /** Text alone: whoever else takes Slack's format takes that. */
-function toSlack({ letter, environment, url }: Sent): Content {
+function toSlack({ message, environment, url }: Sent): Content {
   const where = environment === null ? '' : `[${escapeSlack(environment)}] `
   const link = url === null ? '' : ` <${escapeSlack(url)}|Open>`
-  const text = `${where}*${SLACK_WORDS[letter.type]}:* ${escapeSlack(letter.summary)}${link}`
+  const text = `${where}*${SLACK_WORDS[message.type]}:* ${escapeSlack(message.summary)}${link}`
   return { body: JSON.stringify({ text }) }
 }
 

@@ -4,13 +4,13 @@ import type {
   ActivityPoint,
   AlertRuleRow,
   FailureGroup,
-  Look,
+  GaugeSample,
   QueueOverview,
   Store,
   WorkerRow,
 } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { Remembered } from '../ttl-cache.ts'
+import { TtlCache } from '../ttl-cache.ts'
 import { lastHour, minuteOf } from './ended.ts'
 
 const MINUTE_MS = 60_000
@@ -30,7 +30,7 @@ export interface Facts {
   /** Of the last hour. */
   readonly activity: readonly ActivityPoint[]
   /** Of the minutes of a sparkline. */
-  readonly looks: readonly Look[]
+  readonly samples: readonly GaugeSample[]
   /** Of the last hour, the largest first. */
   readonly failures: readonly FailureGroup[]
   readonly rules: readonly AlertRuleRow[]
@@ -41,7 +41,7 @@ type Source = Pick<Store, 'now' | 'queues' | 'workers' | 'activity' | 'gauges' |
 type Alerting = Pick<Control, 'alertRules' | 'alerts'>
 
 /** What is remembered for a while. */
-interface Slow extends Pick<Facts, 'activity' | 'looks' | 'failures' | 'rules'> {
+interface Slow extends Pick<Facts, 'activity' | 'samples' | 'failures' | 'rules'> {
   /** Up to when it knows what ended. */
   readonly until: Date
 }
@@ -50,7 +50,7 @@ interface Slow extends Pick<Facts, 'activity' | 'looks' | 'failures' | 'rules'> 
 export class FactReader {
   readonly #store: Source
   readonly #control: Alerting
-  readonly #slow = new Remembered<Slow>(SLOW_MS, 1)
+  readonly #slow = new TtlCache<Slow>(SLOW_MS, 1)
 
   constructor(store: Source, control: Alerting) {
     this.#store = store
@@ -75,14 +75,14 @@ export class FactReader {
     const sparkFrom = new Date(now.getTime() - SPARK_MINUTES * MINUTE_MS)
     // The minute before this one may still grow: a settle is counted in the minute in which it began.
     const until = new Date(minuteOf(now).getTime() - MINUTE_MS)
-    const [activity, looks, failures, rules] = await Promise.all([
+    const [activity, samples, failures, rules] = await Promise.all([
       store.activity({ from: lastHour(now).from, to: until }),
       store.gauges.list({ from: sparkFrom, to: now }),
       store.failures({ since: anHourAgo, newSince: anHourAgo, order: 'largest', limit: FAILURES }),
       this.#control.alertRules.list(),
     ])
     const ofOthers = failures.filter((group) => group.queues.some((queue) => isTheirs({ queue })))
-    return { until, activity, looks, failures: ofOthers, rules }
+    return { until, activity, samples, failures: ofOthers, rules }
   }
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { counted, inPercent, inWords } from './format.ts'
+import { formatCount, formatDuration, formatPercent } from './format.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-describe('words', () => {
+describe('format', () => {
   it.each([
     [-5_000, '0 s'],
     [59_999, '59 s'],
@@ -14,21 +14,21 @@ describe('words', () => {
     [48 * HOUR - 1, '47 h'],
     [48 * HOUR, '2 d'],
   ])('%i ms are %s', (ms, text) => {
-    expect(inWords(ms)).toBe(text)
+    expect(formatDuration(ms)).toBe(text)
   })
 
   it.each([
-    [0, '0 %'],
-    [0.001, '< 1 %'],
-    [0.014, '1 %'],
-    [0.1379, '14 %'],
-    [1, '100 %'],
+    [0, '0%'],
+    [0.001, '<1%'],
+    [0.014, '1%'],
+    [0.1379, '14%'],
+    [1, '100%'],
   ])('a share of %d is %s', (rate, text) => {
-    expect(inPercent(rate)).toBe(text)
+    expect(formatPercent(rate)).toBe(text)
   })
 
   it('counts in the plural, and shows large numbers in full', () => {
-    expect([0, 1, 2, 1_234_567].map((count) => counted(count, 'job'))).toEqual([
+    expect([0, 1, 2, 1_234_567].map((count) => formatCount(count, 'job'))).toEqual([
       '0 jobs',
       '1 job',
       '2 jobs',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Store } from '@oncue/db'
 import type { Logger } from '../log.ts'
 import { readLoad } from './facts.ts'
-import { lookAt } from './gauge-samples.ts'
+import { sampleGauges } from './gauge-samples.ts'
 
 const MINUTE_MS = 60_000
 /** Shorter than the time to the next look: a leader that dies is not missed there. */
@@ -33,7 +33,7 @@ export class GaugeRecorder {
   async record(): Promise<boolean> {
     if (!(await this.#store.lead('gauges', this.#id, TERM_MS))) return false
     const { queues, workers } = await readLoad(this.#store)
-    await this.#store.gauges.record(lookAt(await this.#store.now(), queues, workers))
+    await this.#store.gauges.record(sampleGauges(await this.#store.now(), queues, workers))
     return true
   }
 

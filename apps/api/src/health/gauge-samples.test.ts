@@ -1,5 +1,5 @@
 import { SPARK_MINUTES } from '@oncue/core/wire'
-import type { Gauge, Look } from '@oncue/db'
+import type { Gauge, GaugeSample } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
 import { gaugeIn, pointsOf, sparkOf } from './gauge-samples.ts'
 
@@ -9,38 +9,43 @@ const at = (minute: number) => new Date(START + minute * MINUTE)
 const gauge = (waiting: number, workers = 1): Gauge => ({
   ...{ waiting, running: 0, oldestMs: waiting * 1_000, workers, slots: workers * 10 },
 })
-const look = (minute: number, waiting: number, queues: Record<string, Gauge> = {}, workers = 1): Look => ({
+const sample = (
+  minute: number,
+  waiting: number,
+  queues: Record<string, Gauge> = {},
+  workers = 1,
+): GaugeSample => ({
   minute: at(minute),
   whole: gauge(waiting, workers),
   queues: new Map(Object.entries(queues)),
 })
 
 describe('a sparkline', () => {
-  const waitingOf = ({ whole }: Look) => whole.waiting
+  const waitingOf = ({ whole }: GaugeSample) => whole.waiting
 
   it('shows the last minutes, the last of them as it is now', () => {
-    const looks = Array.from({ length: 60 }, (_, n) => look(n, n))
-    const spark = sparkOf(look(59, 1_000), looks)(waitingOf)
+    const samples = Array.from({ length: 60 }, (_, n) => sample(n, n))
+    const spark = sparkOf(sample(59, 1_000), samples)(waitingOf)
     expect(spark).toHaveLength(SPARK_MINUTES)
     expect(spark).toEqual([...Array.from({ length: SPARK_MINUTES - 1 }, (_, n) => 30 + n), 1_000])
   })
 
   it('goes on with what was known last where nobody looked, and begins with nothing', () => {
-    const spark = sparkOf(look(29, 9), [look(2, 5), look(5, 7)])(waitingOf)
+    const spark = sparkOf(sample(29, 9), [sample(2, 5), sample(5, 7)])(waitingOf)
     expect(spark.slice(0, 8)).toEqual([0, 0, 5, 5, 5, 7, 7, 7])
     expect(spark.slice(-2)).toEqual([7, 9])
   })
 
-  it('of a queue is empty where a look has nothing of it', () => {
-    const looks = [look(27, 5, { mail: gauge(5) }), look(28, 5, { media: gauge(5) })]
-    const spark = sparkOf(look(29, 9), looks)((seen) => gaugeIn(seen, 'mail').waiting)
+  it('of a queue is empty where a sample has nothing of it', () => {
+    const samples = [sample(27, 5, { mail: gauge(5) }), sample(28, 5, { media: gauge(5) })]
+    const spark = sparkOf(sample(29, 9), samples)((seen) => gaugeIn(seen, 'mail').waiting)
     expect(spark.slice(-3)).toEqual([5, 0, 0])
   })
 })
 
 describe('the points of a chart', () => {
-  it('are the minutes themselves, those without a look left out', () => {
-    const points = pointsOf([look(0, 1), look(2, 3)], null, 1)
+  it('are the minutes themselves, those without a sample left out', () => {
+    const points = pointsOf([sample(0, 1), sample(2, 3)], null, 1)
     expect(points).toEqual([
       { minute: at(0), ...gauge(1) },
       { minute: at(2), ...gauge(3) },
@@ -48,8 +53,14 @@ describe('the points of a chart', () => {
   })
 
   it('of several minutes are the worst of each: most that waits, fewest workers', () => {
-    const looks = [look(4, 1, {}, 2), look(5, 1, {}, 3), look(6, 9, {}, 3), look(7, 2, {}, 1), look(10, 4)]
-    expect(pointsOf(looks, null, 5)).toEqual([
+    const samples = [
+      sample(4, 1, {}, 2),
+      sample(5, 1, {}, 3),
+      sample(6, 9, {}, 3),
+      sample(7, 2, {}, 1),
+      sample(10, 4),
+    ]
+    expect(pointsOf(samples, null, 5)).toEqual([
       { minute: at(0), ...gauge(1, 2) },
       { minute: at(5), ...gauge(9, 1) },
       { minute: at(10), ...gauge(4) },
@@ -57,14 +68,14 @@ describe('the points of a chart', () => {
   })
 
   it('of a queue do not know its workers while it was empty', () => {
-    const looks = [look(0, 1, { mail: gauge(1, 4) }), look(1, 1), look(2, 1)]
+    const samples = [sample(0, 1, { mail: gauge(1, 4) }), sample(1, 1), sample(2, 1)]
     const empty = { waiting: 0, running: 0, oldestMs: 0, workers: null, slots: null }
-    expect(pointsOf(looks, 'mail', 1)).toEqual([
+    expect(pointsOf(samples, 'mail', 1)).toEqual([
       { minute: at(0), ...gauge(1, 4) },
       { minute: at(1), ...empty },
       { minute: at(2), ...empty },
     ])
-    expect(pointsOf(looks, 'mail', 2)).toEqual([
+    expect(pointsOf(samples, 'mail', 2)).toEqual([
       { minute: at(0), ...gauge(1, 4) },
       { minute: at(2), ...empty },
     ])

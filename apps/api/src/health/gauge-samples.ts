@@ -1,14 +1,18 @@
 import { type GaugePoint, MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core/wire'
-import type { Gauge, Look, QueueOverview, WorkerRow } from '@oncue/db'
+import type { Gauge, GaugeSample, QueueOverview, WorkerRow } from '@oncue/db'
 import { minuteOf } from './ended.ts'
-import { type Serving, Workforce } from './worker-capacity.ts'
+import { type Serving, WorkerCapacity } from './worker-capacity.ts'
 
 const MINUTE_MS = 60_000
 const EMPTY: Gauge = { waiting: 0, running: 0, oldestMs: 0, workers: 0, slots: 0 }
 
 /** How full everything is. */
-export function lookAt(now: Date, queues: readonly QueueOverview[], workers: readonly WorkerRow[]): Look {
-  const workforce = new Workforce(workers, now)
+export function sampleGauges(
+  now: Date,
+  queues: readonly QueueOverview[],
+  workers: readonly WorkerRow[],
+): GaugeSample {
+  const capacities = new WorkerCapacity(workers, now)
   const gaugeOf = (some: readonly QueueOverview[], serving: Serving): Gauge => ({
     waiting: some.reduce((sum, { waiting }) => sum + waiting, 0),
     running: some.reduce((sum, { running }) => sum + running, 0),
@@ -21,35 +25,39 @@ export function lookAt(now: Date, queues: readonly QueueOverview[], workers: rea
   // Beyond that many, those in which least waits are not written down each minute.
   if (busy.length > MAX_HEALTH_QUEUES) busy.sort((a, b) => b.waiting - a.waiting).splice(MAX_HEALTH_QUEUES)
   const gauges = busy.map((overview): [string, Gauge] => {
-    return [overview.queue, gaugeOf([overview], workforce.of(overview.queue))]
+    return [overview.queue, gaugeOf([overview], capacities.of(overview.queue))]
   })
-  return { minute: minuteOf(now), whole: gaugeOf(queues, workforce.whole), queues: new Map(gauges) }
+  return { minute: minuteOf(now), whole: gaugeOf(queues, capacities.whole), queues: new Map(gauges) }
 }
 
-export type Spark = (value: (look: Look) => number) => number[]
+export type Spark = (value: (sample: GaugeSample) => number) => number[]
 
 /** The minutes of a sparkline: where nobody looked it is as it was before, and the last one is now. */
-export function sparkOf(latest: Look, looks: readonly Look[]): Spark {
-  const known = new Map(looks.map((look) => [look.minute.getTime(), look]))
-  const shown: (Look | undefined)[] = []
+export function sparkOf(latest: GaugeSample, samples: readonly GaugeSample[]): Spark {
+  const known = new Map(samples.map((sample) => [sample.minute.getTime(), sample]))
+  const shown: (GaugeSample | undefined)[] = []
   for (let ago = SPARK_MINUTES - 1; ago > 0; ago--)
     shown.push(known.get(latest.minute.getTime() - ago * MINUTE_MS) ?? shown.at(-1))
   shown.push(latest)
-  return (value) => shown.map((look) => (look ? value(look) : 0))
+  return (value) => shown.map((sample) => (sample ? value(sample) : 0))
 }
 
-/** A queue that is not in a look was empty. */
-export function gaugeIn(look: Look, queue: string): Gauge {
-  return look.queues.get(queue) ?? EMPTY
+/** A queue that is not in a sample was empty. */
+export function gaugeIn(sample: GaugeSample, queue: string): Gauge {
+  return sample.queues.get(queue) ?? EMPTY
 }
 
 /** For a chart: the worst of each step, so that a minute of trouble is not smoothed away. */
-export function pointsOf(looks: readonly Look[], queue: string | null, stepMinutes: number): GaugePoint[] {
+export function pointsOf(
+  samples: readonly GaugeSample[],
+  queue: string | null,
+  stepMinutes: number,
+): GaugePoint[] {
   const stepMs = stepMinutes * MINUTE_MS
   const points = new Map<number, GaugePoint>()
-  for (const look of looks) {
-    const at = look.minute.getTime() - (look.minute.getTime() % stepMs)
-    const gauge = queue === null ? look.whole : (look.queues.get(queue) ?? UNKNOWN)
+  for (const sample of samples) {
+    const at = sample.minute.getTime() - (sample.minute.getTime() % stepMs)
+    const gauge = queue === null ? sample.whole : (sample.queues.get(queue) ?? UNKNOWN)
     const point = points.get(at)
     points.set(at, point ? worse(point, gauge) : { minute: new Date(at), ...gauge })
   }

@@ -8,11 +8,11 @@ import {
 import type { FailureGroup, QueueOverview } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'
-import { gaugeIn, lookAt, type Spark, sparkOf } from './gauge-samples.ts'
+import { gaugeIn, type Spark, sampleGauges, sparkOf } from './gauge-samples.ts'
 import { FAILURE_MINUTES, stateOf, THROUGHPUT_MINUTES } from './queue-state.ts'
 import { summarize } from './summary.ts'
 import { thresholdsOf } from './thresholds.ts'
-import { Workforce } from './worker-capacity.ts'
+import { WorkerCapacity } from './worker-capacity.ts'
 
 const TOP_FAILURES = 5
 /** Enough to recognise it; the group has all of it. */
@@ -27,8 +27,8 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
   const { now, workers, activity } = facts
   const whole = new Ended()
   for (const point of activity) whole.add(point, now)
-  const latest = lookAt(now, facts.queues, workers)
-  const spark = sparkOf(latest, facts.looks)
+  const latest = sampleGauges(now, facts.queues, workers)
+  const spark = sparkOf(latest, facts.samples)
   const queues = measureQueues(facts, spark)
   const { waiting = 0, oldestWaiting = null, paused = null, limit = null } = facts.own ?? {}
   const delivery = { waiting, oldestWaiting, paused, limit }
@@ -39,9 +39,9 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
     summary: summarize({ now, queues, workersAlive: latest.whole.workers, delivery }),
     oldestWaiting: {
       value: oldestOf(facts.queues),
-      spark: spark((look) => Math.trunc(look.whole.oldestMs / 1_000)),
+      spark: spark((sample) => Math.trunc(sample.whole.oldestMs / 1_000)),
     },
-    backlog: { value: latest.whole.waiting, spark: spark((look) => look.whole.waiting) },
+    backlog: { value: latest.whole.waiting, spark: spark((sample) => sample.whole.waiting) },
     throughput: {
       value: rounded(whole.throughput(THROUGHPUT_MINUTES, now)),
       spark: finished.slice(-SPARK_MINUTES),
@@ -57,7 +57,7 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
       missing: workers.length - latest.whole.workers,
       slots: latest.whole.slots,
       running: workers.reduce((sum, { running }) => sum + running, 0),
-      spark: spark((look) => look.whole.workers),
+      spark: spark((sample) => sample.whole.workers),
     },
     thresholds: thresholdsOf(facts.rules),
     queues: queues.slice(0, MAX_HEALTH_QUEUES),
@@ -73,11 +73,11 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
   const { now, queues, workers, activity, rules } = facts
   const endedOf = new Map(queues.map(({ queue }) => [queue, new Ended()]))
   for (const point of activity) endedOf.get(point.queue)?.add(point, now)
-  const workforce = new Workforce(workers, now)
+  const capacities = new WorkerCapacity(workers, now)
   const measured = queues.map((overview): QueueHealth => {
     const { queue } = overview
     const ended = endedOf.get(queue) ?? new Ended()
-    const { slots: capacity } = workforce.of(queue)
+    const { slots: capacity } = capacities.of(queue)
     const thresholds = thresholdsOf(rules, queue)
     return {
       ...overview,
@@ -89,7 +89,7 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
       spark: {
         completed: ended.completed.slice(-SPARK_MINUTES),
         failed: ended.failed.slice(-SPARK_MINUTES),
-        waiting: spark((look) => gaugeIn(look, queue).waiting),
+        waiting: spark((sample) => gaugeIn(sample, queue).waiting),
       },
     }
   })

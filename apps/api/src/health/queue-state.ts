@@ -5,7 +5,7 @@ import type { Thresholds } from './thresholds.ts'
 
 const MINUTE_MS = 60_000
 
-/** Over how many minutes it is counted, the running one with it. */
+/** In minutes, the current one included. */
 export const THROUGHPUT_MINUTES = 5
 export const FAILURE_MINUTES = FAILURE_WINDOW_MS / MINUTE_MS
 const STALL_MINUTES = STALL_WINDOW_MS / MINUTE_MS

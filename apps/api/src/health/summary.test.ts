@@ -36,17 +36,17 @@ const CASES: [text: string, level: string, queues: Queue[], workersAlive?: numbe
 
   ['mail is late: oldest waits 12 min', 'bad', [late('mail', 12)]],
   ['2 queues are late: oldest waits 3 h', 'bad', [late('mail', 12), late('media', 185)]],
-  ['mail is failing: 14 % of runs', 'bad', [failing('mail', 0.1379)]],
-  ['2 queues are failing: up to 40 % of runs', 'bad', [failing('mail', 0.14), failing('media', 0.4)]],
+  ['mail is failing: 14% of runs', 'bad', [failing('mail', 0.1379)]],
+  ['2 queues are failing: up to 40% of runs', 'bad', [failing('mail', 0.14), failing('media', 0.4)]],
   ['media is paused by anna, 2 h', 'warn', [paused('media', 125, 'anna')]],
   ['media is paused, 3 d', 'warn', [paused('media', 3 * 24 * 60, null)]],
   ['2 queues are paused', 'warn', [paused('mail', 1, 'anna'), paused('media', 125, null)]],
 
-  ['2 queues late, mail failing 14 %', 'bad', [late('a', 6), late('b', 9), failing('mail', 0.14)]],
+  ['2 queues late, mail failing 14%', 'bad', [late('a', 6), late('b', 9), failing('mail', 0.14)]],
   ['mail stalled, media late', 'bad', [late('media', 12), stalled('mail', 3)]],
   ['mail without a worker, media late', 'bad', [stalled('mail', 3, 0), late('media', 12)]],
-  ['mail late, 2 queues failing up to 40 %', 'bad', [late('mail', 6), failing('a', 0.4), failing('b', 0.2)]],
-  ['mail failing 14 %, media paused', 'bad', [paused('media', 5, 'anna'), failing('mail', 0.14)]],
+  ['mail late, 2 queues failing up to 40%', 'bad', [late('mail', 6), failing('a', 0.4), failing('b', 0.2)]],
+  ['mail failing 14%, media paused', 'bad', [paused('media', 5, 'anna'), failing('mail', 0.14)]],
   [
     'mail stalled, media late',
     'bad',

@@ -1,6 +1,6 @@
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Health, QueueHealth, QueueState } from '@oncue/core/wire'
-import { counted, inPercent, inWords } from './format.ts'
+import { formatCount, formatDuration, formatPercent } from './format.ts'
 
 export interface Situation {
   readonly now: Date
@@ -70,13 +70,13 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
     const oldest = Math.min(...queues.map(({ oldestWaiting }) => (oldestWaiting ?? now).getTime()))
     const who = subject(queues)
     return {
-      long: `${who} ${be(queues)} late: oldest waits ${inWords(now.getTime() - oldest)}`,
+      long: `${who} ${be(queues)} late: oldest waits ${formatDuration(now.getTime() - oldest)}`,
       short: `${who} late`,
     }
   },
   failing(queues) {
     const who = subject(queues)
-    const rate = inPercent(Math.max(...queues.map(({ failureRate }) => failureRate ?? 0)))
+    const rate = formatPercent(Math.max(...queues.map(({ failureRate }) => failureRate ?? 0)))
     const upTo = queues.length === 1 ? '' : 'up to '
     return {
       long: `${who} ${be(queues)} failing: ${upTo}${rate} of runs`,
@@ -88,7 +88,7 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
     const [only] = queues
     if (queues.length > 1 || !only?.paused) return { long: `${who} are paused`, short: `${who} paused` }
     const by = only.paused.by === null ? '' : ` by ${only.paused.by}`
-    const since = inWords(now.getTime() - only.paused.at.getTime())
+    const since = formatDuration(now.getTime() - only.paused.at.getTime())
     return { long: `${who} is paused${by}, ${since}`, short: `${who} paused` }
   },
 }
@@ -96,9 +96,9 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
 /** Its name if it is one. */
 function subject(queues: readonly Queue[]): string {
   const [first] = queues
-  return first && queues.length === 1 ? first.queue : counted(queues.length, 'queue')
+  return first && queues.length === 1 ? first.queue : formatCount(queues.length, 'queue')
 }
 
 const be = (queues: readonly Queue[]) => (queues.length === 1 ? 'is' : 'are')
-const wait = (jobs: number) => `${counted(jobs, 'job')} ${jobs === 1 ? 'waits' : 'wait'}`
+const wait = (jobs: number) => `${formatCount(jobs, 'job')} ${jobs === 1 ? 'waits' : 'wait'}`
 const sumOf = (queues: readonly Queue[]) => queues.reduce((sum, { waiting }) => sum + waiting, 0)

@@ -13,7 +13,7 @@ export type Serving = Pick<Gauge, 'workers' | 'slots'>
 const NOBODY: Serving = { workers: 0, slots: 0 }
 
 /** Who is alive: in all, and for a queue. */
-export class Workforce {
+export class WorkerCapacity {
   readonly whole: Serving
   readonly #byQueue = new Map<string, Serving>()
 

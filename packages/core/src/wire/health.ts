@@ -44,7 +44,7 @@ export const healthSchema = z.object({
   environment: z.string().nullable().describe('its name, such as production (ONCUE_ENVIRONMENT)'),
   summary: z.object({
     level: z.enum(['good', 'warn', 'bad']),
-    text: z.string().describe('one sentence: "2 queues late, mail failing 14 %"'),
+    text: z.string().describe('one sentence: "2 queues late, mail failing 14%"'),
   }),
   oldestWaiting: tile(z.date().nullable()).describe('since when; the spark in seconds'),
   backlog: tile(z.int()),

@@ -3,27 +3,27 @@ import { all, insertRows, q, raw, type Sql } from './sql.ts'
 
 export type { Gauge }
 
-/** One look at everything. */
-export type Look = {
+/** How full everything was in one minute. */
+export type GaugeSample = {
   readonly minute: Date
   readonly whole: Gauge
-  /** Those in which something waited or ran; the others were empty. */
+  /** Queues with waiting or running jobs; the others were empty. */
   readonly queues: ReadonlyMap<string, Gauge>
 }
 
-export type LookRange = {
+export type GaugeRange = {
   readonly from: Date
   readonly to: Date
-  /** Of the queues only this one; null: none, only the whole; all when absent. */
+  /** Only this queue; null: only the whole; every queue when absent. */
   readonly queue?: string | null | undefined
 }
 
-/** How full everything was, minute by minute. Kept for eight days: a week, and the same day of the week before. */
+/** One sample a minute, kept for eight days: a week, and the same day of the week before. */
 export interface GaugeStore {
-  /** Writes a look down, unless its minute has one. Those that are too old go. */
-  record(look: Look): Promise<void>
-  /** From the first moment, inclusive, to the last, exclusive. Minutes without a sample are left out. */
-  list(range: LookRange): Promise<Look[]>
+  /** Stores a sample, unless its minute has one, and deletes those that are too old. */
+  record(sample: GaugeSample): Promise<void>
+  /** `from` is included, `to` is not. Minutes without a sample are left out. */
+  list(range: GaugeRange): Promise<GaugeSample[]>
 }
 
 const KEPT_MS = 8 * 86_400_000
@@ -65,14 +65,15 @@ export function createGauges(sql: Sql): GaugeStore {
         q`select ${raw(COLUMNS)} from {gauges}
           where ${all(where)} order by minute, queue`,
       )
-      const looks: (Look & { readonly queues: Map<string, Gauge> })[] = []
+      const samples: (GaugeSample & { readonly queues: Map<string, Gauge> })[] = []
       for (const { minute, queue, oldest_ms: oldestMs, ...rest } of rows) {
         const gauge = { ...rest, oldestMs }
         // The whole comes first in its minute.
-        if (queue === WHOLE) looks.push({ minute: sql.time(minute) as Date, whole: gauge, queues: new Map() })
-        else looks.at(-1)?.queues.set(queue, gauge)
+        if (queue === WHOLE)
+          samples.push({ minute: sql.time(minute) as Date, whole: gauge, queues: new Map() })
+        else samples.at(-1)?.queues.set(queue, gauge)
       }
-      return looks
+      return samples
     },
   }
 }

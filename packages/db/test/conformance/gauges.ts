@@ -18,14 +18,14 @@ export function describeGauges(dialect: Dialect): void {
       // Longer than 32 bits of milliseconds.
       const mail = { waiting: 3, running: 1, oldestMs: 30 * DAY, workers: 2, slots: 20 }
       const whole = { ...mail, workers: 3, slots: 30 }
-      const looks = [
+      const samples = [
         { minute: at(0), whole, queues: new Map([['mail', mail]]) },
         { minute: at(1), whole: EMPTY, queues: new Map() },
         { minute: at(3), whole: mail, queues: new Map([...['a', 'mail'].map((q) => [q, mail] as const)]) },
       ]
-      for (const look of looks) await store.gauges.record(look)
-      expect(await store.gauges.list(ever)).toEqual(looks)
-      expect(await store.gauges.list({ from: at(1), to: at(3) })).toEqual([looks[1]])
+      for (const sample of samples) await store.gauges.record(sample)
+      expect(await store.gauges.list(ever)).toEqual(samples)
+      expect(await store.gauges.list({ from: at(1), to: at(3) })).toEqual([samples[1]])
     })
 
     it('can be had of one queue, with the minutes in which it was empty, or of none', async () => {
@@ -33,18 +33,18 @@ export function describeGauges(dialect: Dialect): void {
       const busy = { ...EMPTY, waiting: 1 }
       await store.gauges.record({ minute: at(0), whole: busy, queues: new Map([['mail', busy]]) })
       await store.gauges.record({ minute: at(1), whole: busy, queues: new Map([['media', busy]]) })
-      const looks = await store.gauges.list({ ...ever, queue: 'mail' })
-      expect(looks.map(({ queues }) => [...queues.keys()])).toEqual([['mail'], []])
+      const samples = await store.gauges.list({ ...ever, queue: 'mail' })
+      expect(samples.map(({ queues }) => [...queues.keys()])).toEqual([['mail'], []])
       const whole = await store.gauges.list({ ...ever, queue: null })
       expect(whole.map(({ queues }) => queues.size)).toEqual([0, 0])
     })
 
     it('of one minute are the first that came', async () => {
       const store = await bench.open()
-      const look = (waiting: number) => ({ minute: at(0), whole: { ...EMPTY, waiting }, queues: new Map() })
-      await store.gauges.record(look(1))
-      await store.gauges.record(look(2))
-      expect(await store.gauges.list(ever)).toEqual([look(1)])
+      const sample = (waiting: number) => ({ minute: at(0), whole: { ...EMPTY, waiting }, queues: new Map() })
+      await store.gauges.record(sample(1))
+      await store.gauges.record(sample(2))
+      expect(await store.gauges.list(ever)).toEqual([sample(1)])
     })
 
     it('are kept for eight days', async () => {
@@ -61,8 +61,8 @@ export function describeGauges(dialect: Dialect): void {
       const store = await bench.open()
       const queues = new Map(Array.from({ length: 12_000 }, (_, n) => [`q${n}`, { ...EMPTY, waiting: n }]))
       await store.gauges.record({ minute: at(0), whole: EMPTY, queues })
-      const [look] = await store.gauges.list(ever)
-      expect(look?.queues).toEqual(queues)
+      const [sample] = await store.gauges.list(ever)
+      expect(sample?.queues).toEqual(queues)
     })
   })
 }
