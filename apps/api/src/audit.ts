@@ -1,23 +1,31 @@
 import type { NewAuditEntry, Store } from '@oncue/db'
+import type { Runtime, Service } from '@oncue/runtime'
 import type { ApiContext } from './context.ts'
 import { Batcher } from './enqueue/batcher.ts'
 import type { AuditDetails } from './procedures/procedure.ts'
 
-/** Who did what, from where. Written before the caller has its answer; those of one moment in one insert. */
-export class Audit {
+/** Who did what, from where. Entries are written before their requests return; concurrent ones share an insert. */
+export class Audit implements Service {
   readonly #entries: Batcher<NewAuditEntry, void>
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, 'audit'>, runtime?: Runtime) {
     this.#entries = new Batcher<NewAuditEntry, void>(
       async (entries) => {
         await store.audit.record(entries)
         return []
       },
-      { maxItems: 500, maxAtOnce: 1 },
+      { maxItems: 500, maxAtOnce: 1, runtime },
     )
   }
 
-  /** What cannot be written is in the log at least. */
+  start(): void {}
+
+  /** Writes the entries of requests whose connections were cut. */
+  stop(): Promise<void> {
+    return this.#entries.flush()
+  }
+
+  /** An entry that cannot be written is logged. */
   async record(ctx: ApiContext, action: string, { target, count }: AuditDetails): Promise<void> {
     const { id, name, kind } = ctx.principal
     const { id: requestId, ip, userAgent } = ctx.request
@@ -25,7 +33,7 @@ export class Audit {
     try {
       await this.#entries.add(entry)
     } catch (error) {
-      ctx.log.error({ err: error, ...entry }, 'a change is missing in the audit')
+      ctx.log.error({ err: error, ...entry }, 'could not write an audit entry')
       throw error
     }
   }

@@ -1,5 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
+import type { Runtime } from '@oncue/runtime'
 import type { Audit } from './audit.ts'
 import type { FailedAttempts } from './auth/failed-attempts.ts'
 import type { Auth, Principal } from './auth/principal.ts'
@@ -12,7 +13,7 @@ import type { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import type { SearchBudget } from './procedures/search-budget.ts'
 
-/** What lives as long as the process. */
+/** Shared by all requests of a process. */
 export interface Services {
   /** What workers, producers and requests read and write. */
   readonly store: Store
@@ -27,6 +28,8 @@ export interface Services {
   readonly bulk: BulkRunner
   readonly payloads: PayloadValidation
   readonly log: Logger
+  /** Time and chance: the system's, or a simulation's. */
+  readonly runtime: Runtime
   readonly failedAttempts: FailedAttempts
   readonly searches: SearchBudget
   /** Where people reach this server; null: where each request came in. */

@@ -1,66 +1,73 @@
 import type { Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import type { Logger } from './log.ts'
+import { Loop, type LoopOptions, type Service } from '@oncue/runtime'
 
-type Kept = {
+interface RetentionOptions extends Pick<LoopOptions, 'log' | 'runtime'> {
   readonly store: Pick<Store, 'now'>
   readonly control: Pick<Control, 'audit' | 'operations' | 'alerts'>
 }
 
 interface Rule {
   readonly keepMs: number
-  /** One batch; returns how many. */
-  readonly prune: (kept: Kept['control'], rule: { before: Date; limit: number }) => Promise<number>
+  /** Deletes one batch; returns how many rows. */
+  readonly prune: (
+    control: RetentionOptions['control'],
+    batch: { before: Date; limit: number },
+  ) => Promise<number>
 }
 
 const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
+const BACKOFF = { firstMs: 60_000, maxMs: EVERY_MS }
 const BATCH = 1_000
 
 const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany']
 
-/** There are as many enqueues as jobs, so they go with the jobs; what people did is kept as long as what failed. */
+/** There are as many enqueues as jobs, so they are kept as long as completed jobs; the rest as long as failed ones. */
 const RULES: readonly Rule[] = [
-  { keepMs: 7 * DAY_MS, prune: ({ audit }, rule) => audit.prune({ ...rule, actions: ENQUEUES }) },
-  { keepMs: 90 * DAY_MS, prune: ({ audit }, rule) => audit.prune(rule) },
-  { keepMs: 90 * DAY_MS, prune: ({ operations }, rule) => operations.prune(rule) },
-  { keepMs: 30 * DAY_MS, prune: ({ alerts }, rule) => alerts.prune(rule) },
+  { keepMs: 7 * DAY_MS, prune: ({ audit }, batch) => audit.prune({ ...batch, actions: ENQUEUES }) },
+  { keepMs: 90 * DAY_MS, prune: ({ audit }, batch) => audit.prune(batch) },
+  { keepMs: 90 * DAY_MS, prune: ({ operations }, batch) => operations.prune(batch) },
+  { keepMs: 30 * DAY_MS, prune: ({ alerts }, batch) => alerts.prune(batch) },
 ]
 
-/** Keeps what people leave behind from growing for ever. Several processes may do it at once. */
-export class Retention {
-  readonly #kept: Kept
-  readonly #log: Pick<Logger, 'warn'>
-  #timer: NodeJS.Timeout | undefined
-  #pruning: Promise<void> = Promise.resolve()
-  #isClosed = false
+/** Deletes old audit entries, bulk operations and alerts every hour. Several processes may do it at once. */
+export class Retention implements Service {
+  readonly #options: RetentionOptions
+  readonly #loop: Loop
 
-  constructor(kept: Kept, log: Pick<Logger, 'warn'>) {
-    this.#kept = kept
-    this.#log = log
+  constructor(options: RetentionOptions) {
+    const { log, runtime } = options
+    this.#options = options
+    this.#loop = new Loop({
+      what: 'deleting old audit entries, bulk operations and alerts',
+      firstMs: EVERY_MS,
+      backoff: BACKOFF,
+      log,
+      runtime,
+      work: async (signal) => {
+        await this.prune(signal)
+        return EVERY_MS
+      },
+    })
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => {
-      this.#pruning = this.prune().catch((error: unknown) =>
-        this.#log.warn({ err: error }, 'what is too old could not be removed; the next try is in an hour'),
-      )
-    }, EVERY_MS).unref()
+    this.#loop.start()
   }
 
-  async prune(): Promise<void> {
-    const now = (await this.#kept.store.now()).getTime()
+  async prune(signal?: AbortSignal): Promise<void> {
+    const { store, control } = this.#options
+    const now = (await store.now()).getTime()
     for (const { keepMs, prune } of RULES) {
       const before = new Date(now - keepMs)
-      for (let pruned = BATCH; pruned >= BATCH && !this.#isClosed; )
-        pruned = await prune(this.#kept.control, { before, limit: BATCH })
+      for (let pruned = BATCH; pruned >= BATCH && !signal?.aborted; )
+        pruned = await prune(control, { before, limit: BATCH })
     }
   }
 
-  /** Waits for a batch that is under way. */
-  close(): Promise<void> {
-    this.#isClosed = true
-    clearInterval(this.#timer)
-    return this.#pruning
+  /** Waits for the batch that is under way. */
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 }

@@ -1,6 +1,5 @@
-import { OncueError } from '@oncue/core'
-import { openStore } from '@oncue/db'
-import type { FastifyInstance } from 'fastify'
+import { openStore, type Store } from '@oncue/db'
+import { type Runtime, type SlowService, startAll, systemRuntime } from '@oncue/runtime'
 import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
 import { createAuth } from './auth/auth.ts'
@@ -15,7 +14,7 @@ import { Delivery } from './delivery/delivery.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
 import { createPayloadValidation } from './enqueue/payload-validation.ts'
 import { GaugeRecorder } from './health/gauge-recorder.ts'
-import { closeServer } from './http/close.ts'
+import { createHttpServices } from './http/lifecycle.ts'
 import { createServer } from './http/server.ts'
 import { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
@@ -23,101 +22,97 @@ import { SearchBudget } from './procedures/search-budget.ts'
 import { Retention } from './retention.ts'
 
 export interface Api {
-  /** Where it answers. */
+  /** Where it listens. */
   readonly url: string
   readonly services: Services
-  /** Made at the first start; null afterwards, and when it was given. */
+  /** Created at the first start; null afterwards, and when it was configured. */
   readonly adminToken: string | null
-  /** Accepts nothing more, ends the streams, lets requests finish. A second call waits for the first. */
+  /** Accepts no more connections, ends streams, finishes requests, then stops the rest. A second call waits for the first. */
   close(): Promise<void>
 }
 
 export interface StartOptions {
-  /** False: it only answers, and leaves what happens by itself to other processes. */
+  /** False: it only serves requests, and leaves alerts, notifications, bulk operations and retention to other processes. */
   readonly background?: boolean | undefined
+  /** Aborted while it starts: stops what has started, and rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+  /** For tests: replaces the clock, timers and chance. */
+  readonly runtime?: Runtime | undefined
 }
 
 /** Opens the store, and serves it until `close`. */
 export async function startApi(
   config: Config,
   log: Logger,
-  { background = true }: StartOptions = {},
+  { background = true, signal, runtime = systemRuntime }: StartOptions = {},
 ): Promise<Api> {
   const store = await openStore(config.databaseUrl, {
     schema: config.schema,
+    runtime,
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
-  try {
-    const control = await openControl(store)
-    const settings = createSettings(control, config.settings)
-    const verifyJwt = config.jwt ? createJwtVerifier(config.jwt) : null
-    const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null })
-    const live = new Live({ store, control }, config.environment)
-    const { environment, publicUrl } = config
-    const delivery = new Delivery({ ...config.delivery, store, control, log, environment, publicUrl })
-    const bulk = new BulkRunner(store, control, log)
-    const services: Services = {
-      store,
-      control,
-      settings,
-      auth,
-      live,
-      bulk,
-      log,
-      delivery,
-      audit: new Audit(store),
-      enqueuer: new Enqueuer(store),
-      payloads: createPayloadValidation({ store, log }),
-      failedAttempts: new FailedAttempts(),
-      searches: new SearchBudget(config.searchesPerToken),
-      publicUrl,
-    }
-    const { adminToken } = await auth.bootstrap()
-    await control.alertRules.addDefaults()
-    const { appDir, corsOrigins, trustProxy, ratePerToken, ratePerAddress } = config
-    const app = await createServer(services, {
-      appDir,
-      corsOrigins,
-      trustProxy,
-      limits: { perToken: ratePerToken, perAddress: ratePerAddress },
-    })
-    const url = await listen(app, config)
-    const retention = new Retention({ store, control }, log)
-    const gauges = new GaugeRecorder(store, log)
-    const notify = delivery.notify.bind(delivery)
-    const alerts = new AlertEvaluator({ store, control, notify, log })
-    if (background) for (const duty of [retention, bulk, delivery, gauges, alerts]) duty.start()
-    let closed: Promise<void> | undefined
-    const close = async () => {
-      await closeServer(app, live)
-      auth.close()
-      await alerts.close()
-      await delivery.close()
-      await Promise.all([retention.close(), bulk.close()])
-      await gauges.close()
-      await store.close()
-    }
-    return {
-      url,
-      services,
-      adminToken,
-      close() {
-        closed ??= close()
-        return closed
-      },
-    }
-  } catch (error) {
+  const { services, adminToken, app } = await create(store, config, log, runtime).catch(async (error) => {
     await store.close()
     throw error
-  }
+  })
+  const { control, live, bulk, delivery, audit, auth } = services
+  const loops = [
+    new Retention({ store, control, log, runtime }),
+    bulk,
+    delivery,
+    new GaugeRecorder({ store, log, runtime }),
+    new AlertEvaluator({ store, control, log, runtime, notify: (it) => delivery.notify(it) }),
+  ]
+  const http = createHttpServices(app, config, runtime)
+
+  // The order of the start; the end has the reverse one. So no new connection is accepted while streams end, no loop stops
+  // before the requests that may need it, and the store is closed when everything that writes has stopped.
+  const close = await startAll(
+    [
+      stopOnly(() => store.close()),
+      audit,
+      ...loops.map((loop) => (background ? loop : stopOnly(() => loop.stop()))),
+      http.requests,
+      live,
+      stopOnly(() => auth.stop()),
+      http.connections,
+    ],
+    signal,
+  )
+  return { url: http.url, services, adminToken, close }
 }
 
-async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {
-  try {
-    return await app.listen({ host, port })
-  } catch (cause) {
-    const hint = 'Is it running already? Set ONCUE_HOST and ONCUE_PORT to an address that is free here.'
-    const { code } = cause as NodeJS.ErrnoException
-    throw new OncueError('INVALID_INPUT', `Cannot listen on ${host}:${port}: ${code}`, { cause, hint })
+/** Nothing to start, or started already. */
+function stopOnly(stop: () => Promise<void>): SlowService {
+  return { start() {}, stop }
+}
+
+/** Everything but what starts. */
+async function create(store: Store, config: Config, log: Logger, runtime: Runtime) {
+  const { environment, publicUrl, ratePerToken: perToken, ratePerAddress: perAddress } = config
+  const control = await openControl(store)
+  const settings = createSettings(control, config.settings, runtime)
+  const verifyJwt = config.jwt ? createJwtVerifier(config.jwt, runtime) : null
+  const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null, runtime })
+  const { adminToken } = await auth.bootstrap()
+  await control.alertRules.addDefaults()
+  const services: Services = {
+    store,
+    control,
+    settings,
+    auth,
+    log,
+    runtime,
+    publicUrl,
+    live: new Live({ store, control, runtime }, environment),
+    bulk: new BulkRunner({ store, control, log, runtime }),
+    delivery: new Delivery({ ...config.delivery, store, control, log, environment, publicUrl, runtime }),
+    audit: new Audit(store, runtime),
+    enqueuer: new Enqueuer(store, runtime),
+    payloads: createPayloadValidation({ store, log, runtime }),
+    failedAttempts: new FailedAttempts(runtime),
+    searches: new SearchBudget(config.searchesPerToken, runtime),
   }
+  const app = await createServer(services, { ...config, limits: { perToken, perAddress } })
+  return { services, adminToken, app }
 }

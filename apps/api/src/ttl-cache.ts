@@ -1,30 +1,36 @@
-/** Keeps answers for a while, so that a busy server asks the database once where many requests need the same. */
-export class TtlCache<Answer> {
-  readonly #keepMs: number
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+
+type Clock = Pick<Runtime, 'monotonic'>
+
+/** Caches results for a while, so that many requests for the same thing cost one query. Failures are not cached. */
+export class TtlCache<Value> {
+  readonly #ttlMs: number
   readonly #maxKeys: number
-  readonly #answers = new Map<string, { readonly until: number; readonly answer: Promise<Answer> }>()
+  readonly #clock: Clock
+  readonly #entries = new Map<string, { readonly until: number; readonly value: Promise<Value> }>()
 
-  constructor(keepMs: number, maxKeys: number) {
-    this.#keepMs = keepMs
+  constructor(ttlMs: number, maxKeys: number, clock: Clock = systemRuntime) {
+    this.#ttlMs = ttlMs
     this.#maxKeys = maxKeys
+    this.#clock = clock
   }
 
-  get(key: string, load: () => Promise<Answer>): Promise<Answer> {
-    const now = performance.now()
-    const known = this.#answers.get(key)
-    if (known && known.until > now) return known.answer
-    // Whoever sends a million wrong tokens makes them be forgotten, not the memory full.
-    if (this.#answers.size >= this.#maxKeys) this.#answers.clear()
-    const answer = load()
-    const entry = { until: now + this.#keepMs, answer }
-    this.#answers.set(key, entry)
-    answer.catch(() => {
-      if (this.#answers.get(key) === entry) this.#answers.delete(key)
+  get(key: string, load: () => Promise<Value>): Promise<Value> {
+    const now = this.#clock.monotonic()
+    const cached = this.#entries.get(key)
+    if (cached && cached.until > now) return cached.value
+    // A flood of wrong tokens empties the cache instead of filling the memory.
+    if (this.#entries.size >= this.#maxKeys) this.#entries.clear()
+    const value = load()
+    const entry = { until: now + this.#ttlMs, value }
+    this.#entries.set(key, entry)
+    value.catch(() => {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key)
     })
-    return answer
+    return value
   }
 
-  forget(): void {
-    this.#answers.clear()
+  clear(): void {
+    this.#entries.clear()
   }
 }

@@ -186,7 +186,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       })
       expect(logged).toHaveBeenCalledWith(
         expect.objectContaining({ action: 'queues.pause', target: { queue: 'mail' } }),
-        'a change is missing in the audit',
+        'could not write an audit entry',
       )
       logged.mockRestore()
     })

@@ -361,7 +361,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(scene.kinds()).toEqual([])
     await scene.store.stepDown('alerts', 'somebody')
     await first.tick()
-    await first.close()
+    await first.stop()
     scene.advance(1)
     await second.tick()
     expect(scene.kinds()).toEqual(['firing'])
@@ -375,7 +375,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await awake.tick()
     await scene.store.resume('mail')
     await scene.watch(awake, MINUTE - 1)
-    await awake.close()
+    await awake.stop()
     scene.advance(1)
 
     // It finds that all has been calm for long enough, and falls asleep before it can write so.
@@ -402,7 +402,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       store: scene.store,
       control: scene.control,
       notify,
-      log: { warn },
+      log: { ...silentLogger, warn },
     })
     await scene.pauseWithRule()
     for (let n = 0; n < 5; n++) {
@@ -440,14 +440,14 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await evaluator.tick()
     await scene.store.resume('mail')
     await scene.watch(evaluator, 2 * MINUTE)
-    const retention = new Retention(scene, silentLogger)
+    const retention = new Retention(scene)
     scene.advance(29 * DAY)
     await retention.prune()
     expect(await scene.alerts()).toHaveLength(1)
     scene.advance(DAY)
     await retention.prune()
     expect(await scene.alerts()).toEqual([])
-    await retention.close()
+    await retention.stop()
   })
 
   it('that the last worker was killed is noticed, though no worker is left to notice', async () => {
@@ -475,7 +475,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       },
       { timeout: 15_000, interval: 50 },
     )
-    await evaluator.close()
+    await evaluator.stop()
     await store.close()
     await database.drop()
   })

@@ -36,7 +36,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
   })
   afterEach(async () => {
     for (const { auth, store } of processes) {
-      auth.close()
+      await auth.stop()
       await store.close()
     }
     await database.drop()

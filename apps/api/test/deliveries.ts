@@ -54,7 +54,7 @@ export class Office {
       ...options,
     })
     onTestFinished(async () => {
-      await delivery.close()
+      await delivery.stop()
       await store.close()
       await database?.drop()
     })

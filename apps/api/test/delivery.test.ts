@@ -228,7 +228,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     receiver.answer = (_, nth) => (nth === 0 ? null : { status: 200 })
     await office.delivery.notify(aNotification())
     await receiver.until(1)
-    await office.delivery.close()
+    await office.delivery.stop()
     expect(await office.job()).toMatchObject({ status: 'pending', retries: 0, crashes: 0 })
     const next = await Office.open(dialect, { clock: office.clock, url: office.store.url })
     await next.untilStatus('completed')

@@ -6,8 +6,7 @@ import { type Control, openControl } from '@oncue/db/control'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FactReader } from '../src/health/facts.ts'
 import { GaugeRecorder } from '../src/health/gauge-recorder.ts'
-import { HealthBoard } from '../src/live/health.ts'
-import { silentLogger } from '../src/log.ts'
+import { createHealth } from '../src/live/live.ts'
 import { createDatabase, DIALECTS, type Dialect, startTestApi } from './harness.ts'
 import { StatementCounter, startProxy } from './proxy.ts'
 
@@ -79,7 +78,7 @@ class Installation {
 
   /** As it is now, with nothing remembered. */
   health(): Promise<Health> {
-    return new HealthBoard(this, 'production').get()
+    return createHealth(this, 'production').get()
   }
 
   /** In one line for each queue. */
@@ -129,7 +128,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(others).toMatchObject({ queues: 501, waiting: 502, running: 0, oldestWaiting: here.now })
     expect([backlog.value, oldestWaiting.value]).toEqual([1_002, here.now])
 
-    await new GaugeRecorder(here.store, silentLogger).record()
+    await new GaugeRecorder(here).record()
     const [look] = await here.store.gauges.list({ from: new Date(0), to: here.now })
     expect(look?.whole.waiting).toBe(1_002)
     expect(look?.queues.size).toBe(500)
@@ -254,7 +253,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       throughput: { value: 0 },
       workers: { alive: 1 },
     })
-    await new GaugeRecorder(here.store, silentLogger).record()
+    await new GaugeRecorder(here).record()
     const [look] = await here.store.gauges.list({ from: new Date(0), to: here.now })
     expect(look).toMatchObject({ whole: { waiting: 0, workers: 1 }, queues: new Map() })
   })
@@ -275,7 +274,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
   it('draws its sparklines from the looks of every minute', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'], 5)
-    const recorder = new GaugeRecorder(here.store, silentLogger)
+    const recorder = new GaugeRecorder(here)
     await here.enqueue('mail', 1)
     for (let minute = 0; minute < 3; minute++) {
       await recorder.record()
@@ -293,12 +292,12 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.enqueue('mail')
-    const board = new HealthBoard(here, null, 10)
-    onTestFinished(() => board.close())
+    const health = createHealth(here, null, 10)
+    onTestFinished(() => health.stop())
     const told: number[] = []
     const leaving = new AbortController()
     const watching = (async () => {
-      for await (const { backlog } of board.watch(leaving.signal)) told.push(backlog.value)
+      for await (const { backlog } of health.watch(leaving.signal)) told.push(backlog.value)
     })()
     const until = (condition: () => void) => vi.waitFor(condition, { timeout: 20_000, interval: 10 })
     const looks = vi.spyOn(here.store, 'queues')
@@ -323,7 +322,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
 describe.each(DIALECTS)('gauges on %s', (dialect) => {
   it('are written once a minute by one of all processes, whoever is left', async () => {
     const here = await Installation.on(dialect)
-    const [first, second] = [1, 2].map(() => new GaugeRecorder(here.store, silentLogger))
+    const [first, second] = [1, 2].map(() => new GaugeRecorder(here))
     if (!first || !second) throw new Error('there are two')
     expect(await first.record()).toBe(true)
     expect(await second.record()).toBe(false)
@@ -408,7 +407,7 @@ describe('what health costs', () => {
     expect(await costOf(() => facts.read())).toBeLessThan(computed + 20)
 
     // With the failures, the looks and the rules, which are asked for every five seconds.
-    const fresh = new HealthBoard(here, null)
+    const fresh = createHealth(here, null)
     const shared = await costOf(() => Promise.all(Array.from({ length: 100 }, () => fresh.get())))
     expect(shared).toBeLessThanOrEqual(computed + 8)
     await here.store.close()
@@ -426,10 +425,10 @@ it('health takes a rest after a look that took long', async () => {
     time += tookMs
     return []
   })
-  const board = new HealthBoard(here, null)
+  const health = createHealth(here, null)
   const looksAt = async (ms: number) => {
     time = ms
-    await board.get()
+    await health.get()
     return queues.mock.calls.length
   }
   expect([await looksAt(0), await looksAt(2_499), await looksAt(2_500)]).toEqual([1, 1, 2])

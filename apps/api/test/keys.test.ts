@@ -2,8 +2,7 @@ import { prepareOwnJob } from '@oncue/core/internal'
 import type { ChannelRow } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
 import type { Notification } from '../src/alerts/notification.ts'
-import { toNotifyJob } from '../src/delivery/notify-jobs.ts'
-import { toReceiptJob } from '../src/delivery/receipt-jobs.ts'
+import { toNotifyJob, toReceiptJob } from '../src/delivery/jobs.ts'
 import { DIALECTS, errorOf, startTestApi } from './harness.ts'
 
 describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {

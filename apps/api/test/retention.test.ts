@@ -1,7 +1,6 @@
 import { openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
 import { describe, expect, it } from 'vitest'
-import { silentLogger } from '../src/log.ts'
 import { Retention } from '../src/retention.ts'
 import { createDatabase, DIALECTS } from './harness.ts'
 
@@ -14,7 +13,7 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     let now = Date.UTC(2026, 0, 1)
     const store = await openStore(database.url, { clock: () => new Date(now) })
     const control = await openControl(store)
-    const retention = new Retention({ store, control }, silentLogger)
+    const retention = new Retention({ store, control })
     const left = async () => (await control.audit.list()).items.map(({ action }) => action)
     const operations = async () => (await control.operations.list()).items.map(({ status }) => status)
 
@@ -44,7 +43,7 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     expect(await left()).toEqual([])
     expect(await operations()).toEqual(['running'])
 
-    await retention.close()
+    await retention.stop()
     await store.close()
     await database.drop()
   })

@@ -240,7 +240,7 @@ describe('the server', () => {
     const error = (fields: object, message: string) => said.push({ fields: { ...fields }, message })
     const database = await createDatabase('sqlite')
     const config = readConfig({ DATABASE_URL: database.url, ONCUE_PORT: '0' })
-    const api = await startApi(config, { ...silentLogger, error })
+    const api = await startApi(config, { ...silentLogger, error }, { background: false })
     const token = api.adminToken
     vi.spyOn(api.services.store, 'queues').mockRejectedValue(new TypeError('the secret is hunter2'))
     const response = await fetch(`${api.url}/trpc/queues.list`, {

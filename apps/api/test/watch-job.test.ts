@@ -20,7 +20,7 @@ async function aWatchedJob() {
     { pollMs: 5, gapMs: 1 },
   )
   onTestFinished(async () => {
-    states.close()
+    await states.stop()
     await store.close()
     await database.drop()
   })

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
+import { Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import type { Logger } from '../log.ts'
 import { evaluate } from './evaluate.ts'
 import { readFacts } from './facts.ts'
@@ -8,7 +8,7 @@ import type { Notify } from './notification.ts'
 import { notificationOf } from './show.ts'
 
 const TERM_MS = 15_000
-/** Between two looks. Live jobs have to be counted: where there are millions, it rests for longer. */
+/** Between two evaluations. Each counts the live jobs: with millions of them it rests for longer. */
 const REST_MS = 5_000
 const MAX_REST_MS = 10_000
 const REST_FACTOR = 5
@@ -17,83 +17,75 @@ export interface EvaluatorOptions {
   readonly store: Store
   readonly control: Pick<Control, 'alerts' | 'alertRules'>
   readonly notify: Notify
-  readonly log: Pick<Logger, 'warn'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly runtime?: Runtime | undefined
 }
 
 /**
- * Looks every few seconds how everything is, and sees to the alerts. Of all API processes one does it at a time.
- * It is done here and not by workers, because somebody must notice that no worker is left.
+ * Evaluates the alert rules every 5 s. Leader-elected: one API process at a time. Workers cannot do it, because an alert must
+ * fire when no worker is left.
  */
-export class AlertEvaluator {
-  readonly #store: Store
-  readonly #control: EvaluatorOptions['control']
-  readonly #notify: Notify
-  readonly #log: Pick<Logger, 'warn'>
-  readonly #id = randomUUID()
-  #timer: NodeJS.Timeout | undefined
-  #ticking: Promise<void> = Promise.resolve()
-  #isClosed = false
+export class AlertEvaluator implements Service {
+  readonly #options: EvaluatorOptions
+  readonly #term: Term
+  readonly #loop: Loop
 
-  constructor({ store, control, notify, log }: EvaluatorOptions) {
-    this.#store = store
-    this.#control = control
-    this.#notify = notify
-    this.#log = log
+  constructor(options: EvaluatorOptions) {
+    const { store, log, runtime = systemRuntime } = options
+    this.#options = options
+    this.#term = new Term({ store, what: 'alerts', by: runtime.uuid(), termMs: TERM_MS })
+    this.#loop = new Loop({
+      what: 'evaluating alert rules',
+      log,
+      runtime,
+      work: async () => {
+        const startedAt = runtime.monotonic()
+        await this.tick()
+        const tookMs = runtime.monotonic() - startedAt
+        return Math.min(Math.max(REST_MS, REST_FACTOR * tookMs), MAX_REST_MS)
+      },
+    })
   }
 
   start(): void {
-    this.#ticking = this.#goOn()
+    this.#loop.start()
   }
 
-  /** One look, if this process leads. */
+  /** One evaluation, if this process leads. */
   async tick(): Promise<void> {
-    const store = this.#store
-    if (!(await store.lead('alerts', this.#id, TERM_MS))) return
-    // Workers see to their dead; when the last one died nobody else does.
+    if (!(await this.#term.take())) return
+    const { store, control } = this.#options
+    // Workers rescue the jobs of dead workers; when the last one has died, this is the only rescue.
     await store.rescue()
-    const { alertRules, alerts } = this.#control
-    const [rules, open] = await Promise.all([alertRules.list(), alerts.episodes()])
+    const [rules, open] = await Promise.all([control.alertRules.list(), control.alerts.episodes()])
     const facts = await readFacts(store, rules)
     const changes = evaluate(facts, rules, open)
     if (open.length > 0 || changes.length > 0) await store.alerts.record(facts.now, changes)
-    await this.#tell(facts.now)
+    await this.#notify(facts.now)
   }
 
-  /** Waits for a look that is under way, and lets another process lead. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    await this.#ticking
-    await this.#store.stepDown('alerts', this.#id).catch(() => {})
+  /** Waits for the evaluation that is under way, and lets another process lead. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    await this.#term.end()
   }
 
   /**
-   * What changed is noted as untold together with the change. So a process that dies in between leaves it to the
-   * next look, and what is handed over twice has the same id.
+   * A change is stored together with the fact that it has not been announced. If this process dies in between, the next
+   * evaluation announces it; a notification that is handed over twice has the same id.
    */
-  async #tell(now: Date): Promise<void> {
-    for (const alert of await this.#control.alerts.untold()) {
+  async #notify(now: Date): Promise<void> {
+    const { control, notify, log } = this.#options
+    for (const alert of await control.alerts.untold()) {
       try {
-        await this.#notify(notificationOf(alert, now))
-        await this.#control.alerts.told(alert.id, alert.transitions)
+        await notify(notificationOf(alert, now))
+        await control.alerts.told(alert.id, alert.transitions)
       } catch (error) {
-        this.#log.warn(
+        log.warn(
           { err: error, alert: alert.id },
-          'nobody could be told of an alert; the next look tries again',
+          'could not hand over the notification of an alert; the next evaluation retries',
         )
       }
     }
-  }
-
-  async #goOn(): Promise<void> {
-    const startedAt = performance.now()
-    try {
-      await this.tick()
-    } catch (error) {
-      this.#log.warn({ err: error }, 'alerts could not be evaluated; the next look is in a few seconds')
-    }
-    const tookMs = performance.now() - startedAt
-    const restMs = Math.min(Math.max(REST_MS, REST_FACTOR * tookMs), MAX_REST_MS)
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.start(), restMs).unref()
   }
 }

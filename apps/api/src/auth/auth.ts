@@ -2,6 +2,7 @@ import { OncueError } from '@oncue/core'
 import { assertOtherTopic } from '@oncue/core/internal'
 import { type AccessClass, allows, allowsName } from '@oncue/core/wire'
 import type { Store, TokenRow } from '@oncue/db'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { TtlCache } from '../ttl-cache.ts'
 import { readSessionCookie } from './cookie.ts'
 import { type JwtVerifier, looksLikeJwt } from './jwt.ts'
@@ -11,7 +12,7 @@ import type { LiveSettings } from './settings.ts'
 import { Validity } from './validity.ts'
 
 /** A token that another process revoked is refused after this time at the latest. */
-const KEEP_MS = 1_000
+const TTL_MS = 1_000
 const MAX_KNOWN = 10_000
 const MINUTE_MS = 60_000
 export const DAY_MS = 86_400_000
@@ -21,18 +22,25 @@ export type AuthOptions = {
   readonly settings: LiveSettings
   /** Null: JWTs are not accepted. */
   readonly verifyJwt: JwtVerifier | null
-  /** The secret of the admin; null: one is made at the first start. */
+  /** The admin's secret; null: one is created at the first start. */
   readonly adminToken: string | null
+  readonly runtime?: Runtime | undefined
 }
 
-export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptions): Auth {
-  const known = new TtlCache<Principal | null>(KEEP_MS, MAX_KNOWN)
+export function createAuth({
+  store,
+  settings,
+  verifyJwt,
+  adminToken,
+  runtime = systemRuntime,
+}: AuthOptions): Auth {
+  const known = new TtlCache<Principal | null>(TTL_MS, MAX_KNOWN, runtime)
 
   async function find(hash: string, kinds: readonly TokenRow['kind'][]): Promise<Principal | null> {
     const token = await store.tokens.find(hash)
     if (!token || !sameHash(token.hash, hash) || !kinds.includes(token.kind)) return null
-    if (token.lastUsed === null || token.lastUsed.getTime() < Date.now() - MINUTE_MS)
-      // Nobody is kept out because this cannot be written.
+    if (token.lastUsed === null || token.lastUsed.getTime() < runtime.now() - MINUTE_MS)
+      // A caller is not refused because this cannot be written.
       await touch(token.id).catch(() => {})
     return toPrincipal(token)
   }
@@ -55,7 +63,7 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
 
   async function identifySession(secret: string): Promise<Principal> {
     const hash = hashSecret(secret)
-    // Apart from bearer tokens, or each could be taken for the other.
+    // A key of its own, or a session could be used as a bearer token and the reverse.
     const principal = await known.get(`session ${hash}`, () => find(hash, ['session']))
     if (principal) return principal
     throw new OncueError('UNAUTHORIZED', 'The session has ended', { hint: 'Sign in again.' })
@@ -72,7 +80,7 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     throw new OncueError('FORBIDDEN', message)
   }
 
-  const validity = new Validity(() => store.tokens, authorize)
+  const validity = new Validity(() => store.tokens, authorize, runtime)
 
   return {
     identify: async ({ authorization, cookie, isSecure = false }) => {
@@ -118,7 +126,7 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
     whileValid: (principal, access = 'read', assertStill) => validity.watch(principal, access, assertStill),
 
     changed() {
-      known.forget()
+      known.clear()
       return validity.check()
     },
 
@@ -131,7 +139,7 @@ export function createAuth({ store, settings, verifyJwt, adminToken }: AuthOptio
       return { adminToken: (await store.tokens.createFirstAdmin(hashSecret(secret))) ? secret : null }
     },
 
-    close: () => validity.close(),
+    stop: () => validity.stop(),
   }
 }
 
@@ -150,7 +158,7 @@ function toPrincipal(token: TokenRow): Principal {
   const { id, name, role, allowedTopics, allowedQueues, kind, parentId, expiresAt } = token
   return {
     kind,
-    // What is done in a session is done by the token that signed in.
+    // A session acts as the token that signed in.
     id: (kind === 'session' && parentId) || id,
     name,
     role,

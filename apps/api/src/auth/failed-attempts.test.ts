@@ -21,7 +21,7 @@ function given() {
 it('records so many a minute, says once that there are more, and begins anew', async () => {
   const { from, recorded, warned } = given()
   let now = 0
-  const attempts = new FailedAttempts(() => now)
+  const attempts = new FailedAttempts({ monotonic: () => now })
   for (let n = 0; n < 1_000; n++)
     await attempts.record(from(`192.0.2.${n % 200}`), 'pairings.refused', REFUSED)
   expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([300, 301])
@@ -36,7 +36,7 @@ it('records so many a minute, says once that there are more, and begins anew', a
 
 it('gives each network a share, so that a flood of one does not hide what comes from others', async () => {
   const { from, recorded, warned } = given()
-  const attempts = new FailedAttempts(() => 0)
+  const attempts = new FailedAttempts({ monotonic: () => 0 })
   for (let n = 0; n < 1_000; n++)
     await attempts.record(from(`2001:db8::${n.toString(16)}`), 'session.refused', REFUSED)
   expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([10, 11])

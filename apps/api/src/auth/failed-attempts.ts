@@ -1,11 +1,12 @@
 import { isOncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ApiContext } from '../context.ts'
 import { networkOf } from '../http/address.ts'
 
 const WINDOW_MS = 60_000
-/** In a minute, of all addresses together: strangers must not be able to fill the database, or the log. */
+/** Per minute over all addresses: strangers must not be able to fill the database or the log. */
 const MAX_RECORDED = 300
-/** Of these, of one network: a flood must not hide what others try. */
+/** Per minute and network: a flood from one must not hide attempts from others. */
 const MAX_OF_NETWORK = 10
 
 const CAPPED = `audit of failed attempts is capped at ${MAX_RECORDED} a minute; dropping the rest`
@@ -16,26 +17,26 @@ const REFUSED = {
   'pairings.refused': 'a pairing code was refused',
 } as const
 
-/** Writes down who could not sign in and whose code was wrong, in the audit and in the log. */
+/** Records failed sign-ins and wrong pairing codes in the audit and in the log. */
 export class FailedAttempts {
-  readonly #now: () => number
+  readonly #clock: Pick<Runtime, 'monotonic'>
   #began = Number.NEGATIVE_INFINITY
-  /** As many as were recorded in all, and of each network as many as came, while there was room in all. */
+  /** Recorded in this window, and attempted by each network. */
   #recorded = 0
   readonly #tried = new Map<string, number>()
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now
+  constructor(clock: Pick<Runtime, 'monotonic'> = systemRuntime) {
+    this.#clock = clock
   }
 
-  /** What was not their mistake is not recorded. Never fails: the attempt has its own answer. */
+  /** Records only the caller's own mistakes. Never throws: the attempt returns its own error. */
   async record(
     ctx: ApiContext,
     action: 'session.refused' | 'pairings.refused',
     error: unknown,
   ): Promise<void> {
     if (!isOncueError(error, 'UNAUTHORIZED') && !isOncueError(error, 'PAIRING_REFUSED')) return
-    const now = this.#now()
+    const now = this.#clock.monotonic()
     if (now - this.#began >= WINDOW_MS) {
       this.#began = now
       this.#recorded = 0

@@ -1,21 +1,22 @@
 import { LIMITS, OncueError } from '@oncue/core'
 import { cleanText } from '@oncue/core/internal'
 import { ROLES, type Role } from '@oncue/core/wire'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Principal } from './principal.ts'
 
 export type JwtOptions = {
   readonly jwksUrl: string
-  /** Required: one key set often signs for many services, and their tokens are not for us. */
+  /** Required: one key set often signs for many services, whose tokens must not be accepted here. */
   readonly issuer: string
   readonly audience: string
-  /** A claim, or the way to one within others: `realm_access.roles`. */
+  /** A claim, or a path to a nested one: `realm_access.roles`. */
   readonly roleClaim: string
   readonly topicsClaim: string
   readonly queuesClaim: string
 }
 
-/** Those with a public key. A shared secret is none: whoever has the key set could sign with it. */
+/** Public-key algorithms only: a shared secret in the key set would let its readers sign tokens. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -35,12 +36,15 @@ const FETCH_MS = 5_000
 
 export type JwtVerifier = (token: string) => Promise<Principal>
 
-/** Three parts, of which the first is a JSON object in base64: an admin token of one's own may have dots too. */
+/** Three parts, of which the first is a JSON object in base64. An admin token may contain dots, too. */
 export function looksLikeJwt(token: string): boolean {
   return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/.test(token)
 }
 
-export function createJwtVerifier(options: JwtOptions): JwtVerifier {
+export function createJwtVerifier(
+  options: JwtOptions,
+  { now }: Pick<Runtime, 'now'> = systemRuntime,
+): JwtVerifier {
   const { jwksUrl, issuer, audience } = options
   const keys = createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: FETCH_MS })
   return async (token) => {
@@ -49,6 +53,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
       audience,
       algorithms: ALGORITHMS,
       clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: new Date(now()),
       requiredClaims: ['sub', 'exp'],
     }).catch((error: unknown) => {
       throw toJwtError(error, jwksUrl)
@@ -59,7 +64,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
 
 function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim, queuesClaim }: JwtOptions): Principal {
   const { sub, exp = 0 } = payload
-  // jose checks that it is there, not what it is.
+  // jose checks only that it is present.
   if (typeof sub !== 'string' || sub === '')
     throw new OncueError('UNAUTHORIZED', 'The claim "sub" must be a non-empty string')
   const named = [payload.name, payload.email, payload.preferred_username].find(
@@ -77,7 +82,7 @@ function toPrincipal(payload: JWTPayload, { roleClaim, topicsClaim, queuesClaim 
   }
 }
 
-/** Names of claims may contain dots, as in a URL; where none is spelled so, the dots lead inwards. */
+/** A claim's name may itself contain dots, as a URL does; if no claim has that name, it is a path. */
 function claimOf(payload: JWTPayload, name: string): unknown {
   if (Object.hasOwn(payload, name)) return payload[name]
   let value: unknown = payload
@@ -88,13 +93,13 @@ function claimOf(payload: JWTPayload, name: string): unknown {
   return value
 }
 
-/** Of several the one that may most. What is no role of ours gives none. */
+/** The strongest of several roles; unknown ones are ignored. */
 function toRole(claim: unknown): Role | null {
   const named: unknown[] = Array.isArray(claim) ? claim : [claim]
   return ROLES.findLast((role) => named.includes(role)) ?? null
 }
 
-/** Without the claim all of them; with one that cannot be read, none. */
+/** Every name without the claim; none if the claim cannot be read. */
 function toNames(claim: unknown): string[] | null {
   if (claim === undefined) return null
   if (typeof claim === 'string') return claim.split(/[\s,]+/).filter(Boolean)
@@ -110,7 +115,7 @@ function toJwtError(error: unknown, jwksUrl: string): OncueError {
   return new OncueError('UNAUTHORIZED', 'The JWT is not valid', { cause: error })
 }
 
-/** Everything that is wrong with the token itself has a class of its own. */
+/** Faults of the token itself have their own error classes. */
 function isUnreachable(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true
   return (

@@ -18,40 +18,41 @@ export const ANONYMOUS: Principal = {
   expiresAt: null,
 }
 
-/** What of a request says who sends it. */
+/** The parts of a request that identify its caller. */
 type Credentials = {
   /** The headers as they came. */
   readonly authorization?: string | undefined
   readonly cookie?: string | undefined
-  /** It came over https: then only the cookie that is bound to this host counts. */
+  /** Over https only the cookie that is bound to this host counts. */
   readonly isSecure?: boolean | undefined
 }
 
 export interface Auth {
-  /** Answers the anonymous principal for a request that shows nothing, and UNAUTHORIZED for one that shows something bad. */
+  /** The anonymous principal for a request without credentials; UNAUTHORIZED for bad ones. */
   identify(credentials: Credentials): Promise<Principal>
-  /** UNAUTHORIZED for those who might after signing in, FORBIDDEN for those who may not, HTTP_DISABLED while it is switched off. */
+  /** UNAUTHORIZED for callers who have not signed in, FORBIDDEN for the others, HTTP_DISABLED while the API is switched off. */
   authorize(principal: Principal, access: AccessClass): Promise<void>
-  /** TOPIC_NOT_ALLOWED unless both the settings and the token allow it. */
+  /** TOPIC_NOT_ALLOWED unless both the settings and the token allow the topic. */
   assertTopic(principal: Principal, topic: string): Promise<void>
-  /** Says QUEUE_NOT_ALLOWED of a queue unless both the settings and the token allow it. */
+  /** The returned function throws QUEUE_NOT_ALLOWED unless both the settings and the token allow a queue. */
   queueChecker(principal: Principal): Promise<(queue: string) => void>
   /** Whether both allow every queue. */
   allowsEveryQueue(principal: Principal): Promise<boolean>
-  /** TOPIC_NOT_ALLOWED unless both allow every topic: a key that all topics share tells of jobs of any of them. */
+  /** TOPIC_NOT_ALLOWED unless both allow every topic: a key shared by all topics reveals jobs of any of them. */
   assertAllTopics(principal: Principal): Promise<void>
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
-   * changed. One check a second for all of them together. The reason of the signal is the error to say.
+   * changed. One check a second covers all open streams. The signal's reason is the error to return.
    */
   whileValid(
     principal: Principal,
     access?: AccessClass,
     assertStill?: AssertStill,
   ): { readonly signal: AbortSignal; release(): void }
-  /** A token or a setting was changed by this process: look at once, and not within a second. */
+  /** A token or a setting was changed by this process: check at once instead of within a second. */
   changed(): Promise<void>
-  /** Makes sure that there is an admin token. Answers it if it was made now: the only time it can be read. */
+  /** Makes sure that there is an admin token. Returns it if it was created now: the only time it can be read. */
   bootstrap(): Promise<{ readonly adminToken: string | null }>
-  close(): void
+  /** Checks open streams no more. */
+  stop(): Promise<void>
 }

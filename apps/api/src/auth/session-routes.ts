@@ -9,12 +9,12 @@ import { PROCEDURES, SESSION } from '../procedures/table.ts'
 import { assertOrigin, endedCookie, isSecure, sessionCookie } from './cookie.ts'
 import { ANONYMOUS, type Principal } from './principal.ts'
 
-/** Sign-ins of one address that may fail within a minute. */
+/** Failed sign-ins per address and minute. */
 const MAX_FAILURES = 20
 
-/** For browsers: a token becomes a cookie that no script can read. Not in tRPC, which cannot set cookies. */
+/** For browsers: exchanges a token for a cookie that scripts cannot read. Not in tRPC, which cannot set cookies. */
 export function registerSession(app: FastifyInstance, services: Services): void {
-  const { auth, failedAttempts, publicUrl } = services
+  const { auth, failedAttempts, publicUrl, runtime } = services
   const failures = app.createRateLimit({
     max: MAX_FAILURES,
     timeWindow: 60_000,
@@ -22,7 +22,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
   })
   const reachedBy = ({ protocol, host }: FastifyRequest) => ({ protocol, host, publicUrl })
 
-  /** A page elsewhere must not sign somebody in either: what they do then would be seen by another. */
+  /** Another site must not sign a user in to its own account: it would see what the user does. */
   function assertOurPage(request: FastifyRequest): void {
     if (request.headers.origin !== undefined) assertOrigin(request.headers, reachedBy(request))
   }
@@ -31,7 +31,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
     assertOurPage(request)
     refuseExceeded(await failures(request, { increment: false }), reply)
     const parsed = signInRequestSchema.safeParse(request.body)
-    // Without the value, unlike elsewhere: it may be most of a secret.
+    // The value is left out of this error: it may be most of a secret.
     if (!parsed.success) throw new OncueError('INVALID_INPUT', 'The body must be {"token": "oncue_…"}')
     const principal = await auth
       .identify({ authorization: `Bearer ${parsed.data.token}` })
@@ -43,7 +43,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
     return answerSession(request, reply, principal)
   })
 
-  /** A browser that is paired gets its session at once, and no script sees the token. */
+  /** A paired browser gets its session at once, and scripts never see the token. */
   app.post('/api/session/pair', async (request, reply) => {
     assertOurPage(request)
     const { secret } = await perform(
@@ -56,7 +56,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
 
   app.delete('/api/session', async (request, reply) => {
     const { api } = request
-    // A session that has ended is as good as signed out; one that another page wants to end is not.
+    // An ended session counts as signed out; a request from another site does not end one.
     const isEnded = api.denied !== undefined ? isUnauthorized(api.denied) : api.principal.kind === 'anonymous'
     if (!isEnded) await perform(api, SESSION.end, undefined)
     return reply
@@ -66,7 +66,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
   })
 
   async function answerSession(request: FastifyRequest, reply: FastifyReply, principal: Principal) {
-    // Whatever cookie came with the request is the one to be replaced.
+    // The new session replaces the one whose cookie came with the request.
     const api = { ...request.api, denied: undefined }
     const isTls = isSecure(reachedBy(request))
     const before = await auth
@@ -77,7 +77,7 @@ export function registerSession(app: FastifyInstance, services: Services): void 
     const { name, role } = principal
     return reply
       .status(201)
-      .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - Date.now(), isTls))
+      .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - runtime.now(), isTls))
       .send({ name, role, expires_at: expiresAt })
   }
 }

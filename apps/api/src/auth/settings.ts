@@ -7,19 +7,20 @@ import {
   settingsSchema,
 } from '@oncue/core/wire'
 import type { Control, SettingRow } from '@oncue/db/control'
+import type { Runtime } from '@oncue/runtime'
 import { TtlCache } from '../ttl-cache.ts'
 
 /** Other processes see a change within this time. */
-const KEEP_MS = 1_000
+const TTL_MS = 1_000
 
 export type SettingsChange = {
   readonly set: { readonly [Name in SettingName]?: Settings[Name] | undefined }
-  /** These go back to what the environment says. */
+  /** These return to the environment's values. */
   readonly reset: readonly SettingName[]
   readonly by: string
 }
 
-/** What holds now: what an admin set at run time, else what the environment says, else the default. */
+/** The effective settings: set by an admin at run time, else by the environment, else the default. */
 export interface LiveSettings {
   get(): Promise<Settings>
   sources(): Promise<Record<SettingName, SettingSource>>
@@ -29,10 +30,11 @@ export interface LiveSettings {
 export function createSettings(
   control: Pick<Control, 'settings'>,
   environment: SettingsChange['set'] = {},
+  runtime?: Runtime,
 ): LiveSettings {
   const initial = settingsSchema.parse({ ...DEFAULT_SETTINGS, ...withoutUndefined(environment) })
 
-  const known = new TtlCache<{ readonly rows: SettingRow[]; readonly values: Settings }>(KEEP_MS, 1)
+  const known = new TtlCache<{ readonly rows: SettingRow[]; readonly values: Settings }>(TTL_MS, 1, runtime)
 
   const read = () =>
     known.get('', async () => {
@@ -62,12 +64,12 @@ export function createSettings(
 
     async change({ set, reset, by }) {
       await control.settings.change({ set: withoutUndefined(set), reset, by })
-      known.forget()
+      known.clear()
     },
   }
 }
 
-/** A row that a newer version wrote, or somebody by hand, does not count if it cannot be understood. */
+/** A row that cannot be parsed is ignored: a newer version or a person may have written it. */
 function readRow({ key, value, ...row }: SettingRow): SettingRow | undefined {
   const name = SETTING_NAMES.find((known) => known === key)
   const parsed = name && settingsSchema.shape[name].safeParse(value)

@@ -1,11 +1,12 @@
 import { isOncueError, OncueError } from '@oncue/core'
 import type { AccessClass } from '@oncue/core/wire'
 import type { TokenStore } from '@oncue/db'
+import { Loop, type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Principal } from './principal.ts'
 
 const CHECK_MS = 1_000
 
-/** Throws when the caller may no longer hear of what it watches, though the rules let it in. */
+/** Throws when the caller may no longer watch what it watches, though its role still allows it to watch. */
 export type AssertStill = () => Promise<void>
 
 type Watched = {
@@ -15,19 +16,31 @@ type Watched = {
   readonly controller: AbortController
 }
 
-/** Watches over those whose streams are open: one query a second for all of them, and none without them. */
+/** Ends the streams of callers who lose their access: one query a second for all open streams, none without them. */
 export class Validity {
   readonly #tokens: () => TokenStore
   readonly #authorize: (principal: Principal, access: AccessClass) => Promise<void>
+  readonly #runtime: Runtime
   readonly #watched = new Set<Watched>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #loop: Loop
 
   constructor(
     tokens: () => TokenStore,
     authorize: (principal: Principal, access: AccessClass) => Promise<void>,
+    runtime: Runtime = systemRuntime,
   ) {
     this.#tokens = tokens
     this.#authorize = authorize
+    this.#runtime = runtime
+    this.#loop = new Loop({
+      what: 'checking the tokens of open streams',
+      firstMs: CHECK_MS,
+      runtime,
+      work: async () => {
+        await this.check()
+        return CHECK_MS
+      },
+    })
   }
 
   watch(
@@ -37,12 +50,12 @@ export class Validity {
   ): { signal: AbortSignal; release(): void } {
     const watched: Watched = { principal, access, assertStill, controller: new AbortController() }
     this.#watched.add(watched)
-    this.#timer ??= setInterval(() => void this.check(), CHECK_MS).unref()
+    this.#loop.start()
     return {
       signal: watched.controller.signal,
       release: () => {
         this.#watched.delete(watched)
-        if (this.#watched.size === 0) this.close()
+        if (this.#watched.size === 0) void this.stop()
       },
     }
   }
@@ -54,7 +67,7 @@ export class Validity {
       const usable = await this.#tokens().usable([...ids])
       await Promise.all(all.map((watched) => this.#checkOne(watched, usable)))
     } catch {
-      // A database that does not answer is no reason to cut anybody off; the streams notice it by themselves.
+      // Streams notice an unreachable database themselves; it is no reason to end them here.
     }
   }
 
@@ -63,8 +76,8 @@ export class Validity {
     usable: Set<string>,
   ): Promise<void> {
     const { tokenId, expiresAt } = principal
-    const isOver = expiresAt !== null && expiresAt.getTime() <= Date.now()
-    if (isOver || (tokenId !== null && !usable.has(tokenId))) return controller.abort(revoked())
+    const isExpired = expiresAt !== null && expiresAt.getTime() <= this.#runtime.now()
+    if (isExpired || (tokenId !== null && !usable.has(tokenId))) return controller.abort(revoked())
     try {
       await this.#authorize(principal, access)
     } catch (error) {
@@ -75,9 +88,8 @@ export class Validity {
     })
   }
 
-  close(): void {
-    clearInterval(this.#timer)
-    this.#timer = undefined
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 }
 

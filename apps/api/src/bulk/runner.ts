@@ -1,112 +1,109 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { OPERATION_LEAD, type OperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
+import { Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { isOurFault, toOncueError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { batchRate } from './batch-rate.ts'
 
-/** How often a process looks for operations that nobody leads. */
+/** How often a process looks for bulk operations without a leader. */
 const POLL_MS = 2_000
-/** Who has not been heard of for so long does not lead any more; who waits says so in between. */
+/** A leader that has not renewed its term for this long is replaced; while it waits it renews every second. */
 const TERM_MS = 5_000
 const RENEW_MS = 1_000
-/** Workers come first: after each batch at least this long a rest, and as long as the batch took. */
+/** Workers come first: after each batch it rests for as long as the batch took, and at least this long. */
 const REST_MS = 20
+/** Spread operations run a batch this often, or job by job. */
+const BATCH_EVERY_MS = 1_000
 
-type Running = Pick<Store, 'operations' | 'lead' | 'stepDown'>
+export interface BulkRunnerOptions {
+  readonly store: Pick<Store, 'operations' | 'lead' | 'stepDown'>
+  readonly control: Pick<Control, 'operations'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly runtime?: Runtime | undefined
+}
 
 /**
- * Does what people began, batch by batch. Every API process has one; of each operation one of them is the leader.
- * If it dies, another goes on after the term. That nothing is done twice does not depend on it: a batch is done
- * only by who has seen the one before.
+ * Runs bulk operations, batch by batch. Every API process has a runner; each operation has one leader among them, and another
+ * takes over when its term has ended. Correctness does not depend on the leader: a batch is done only by a process that has
+ * seen the one before.
  */
-export class BulkRunner {
-  readonly #store: Running
-  readonly #operations: Control['operations']
-  readonly #log: Pick<Logger, 'warn' | 'error'>
-  readonly #me = randomUUID()
-  readonly #closing = new AbortController()
-  readonly #led = new Map<string, Promise<void>>()
-  #isStarted = false
-  #looking: Promise<void> = Promise.resolve()
-  #timer: NodeJS.Timeout | undefined
-  /** One batch at a time, however many operations there are. */
+export class BulkRunner implements Service {
+  readonly #options: BulkRunnerOptions
+  readonly #runtime: Runtime
+  readonly #id: string
+  readonly #loop: Loop
+  readonly #running = new Map<string, Promise<void>>()
+  #stopping: AbortController | undefined
+  /** One batch at a time, over all operations. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    store: Running,
-    { operations }: Pick<Control, 'operations'>,
-    log: Pick<Logger, 'warn' | 'error'>,
-  ) {
-    this.#store = store
-    this.#operations = operations
-    this.#log = log
-  }
-
-  start(): void {
-    this.#isStarted = true
-    this.#looking = this.#look().finally(() => {
-      if (!this.#isClosed) this.#timer = setTimeout(() => this.start(), POLL_MS)
+  constructor(options: BulkRunnerOptions) {
+    const { control, log, runtime = systemRuntime } = options
+    this.#options = options
+    this.#runtime = runtime
+    this.#id = runtime.uuid()
+    this.#loop = new Loop({
+      what: 'looking for bulk operations',
+      log,
+      runtime,
+      work: async () => {
+        for (const id of await control.operations.running()) this.begin(id)
+        return POLL_MS
+      },
     })
   }
 
-  /** At once, and not when it is found. One that was not started leaves it to the others. */
+  start(): void {
+    this.#stopping ??= new AbortController()
+    this.#loop.start()
+  }
+
+  /** Runs an operation now instead of with the next poll. A runner that is not started leaves it to the others. */
   begin(id: string): void {
-    if (!this.#isStarted || this.#isClosed || this.#led.has(id)) return
-    const led = this.#lead(id)
-      .catch((error: unknown) => this.#giveUp(id, error))
-      .finally(() => this.#led.delete(id))
-    this.#led.set(id, led)
+    const signal = this.#stopping?.signal
+    if (!signal || this.#running.has(id)) return
+    const running = this.#run(id, signal)
+      .catch((error: unknown) => this.#fail(id, error))
+      .finally(() => this.#running.delete(id))
+    this.#running.set(id, running)
   }
 
-  /** Waits for a batch that is under way; another process goes on with the rest. */
-  async close(): Promise<void> {
-    this.#closing.abort()
-    clearTimeout(this.#timer)
-    await this.#looking
-    await Promise.all(this.#led.values())
+  /** Waits for the batch that is under way; another process does the rest. */
+  async stop(): Promise<void> {
+    this.#stopping?.abort()
+    this.#stopping = undefined
+    await this.#loop.stop()
+    await Promise.all(this.#running.values())
   }
 
-  get #isClosed(): boolean {
-    return this.#closing.signal.aborted
-  }
-
-  async #look(): Promise<void> {
+  async #run(id: string, signal: AbortSignal): Promise<void> {
+    const { store } = this.#options
+    const term = new Term({ store, what: `${OPERATION_LEAD}${id}`, by: this.#id, termMs: TERM_MS })
+    if (!(await term.take())) return
     try {
-      for (const id of await this.#operations.running()) this.begin(id)
-    } catch (error) {
-      this.#log.warn({ err: error }, 'cannot look for operations; the next try is soon')
-    }
-  }
-
-  async #lead(id: string): Promise<void> {
-    const name = `${OPERATION_LEAD}${id}`
-    const renew = () => this.#store.lead(name, this.#me, TERM_MS)
-    if (!(await renew())) return
-    try {
-      for (let due = 0; !this.#isClosed; ) {
-        await this.#sleep(Math.min(due - performance.now(), RENEW_MS))
-        const next = await this.#inTurn(async () => ((await renew()) ? this.#step(id, due) : null))
+      for (let dueAt = 0; !signal.aborted; ) {
+        await this.#sleep(Math.min(dueAt - this.#runtime.monotonic(), RENEW_MS), signal)
+        const next = await this.#inTurn(async () =>
+          (await term.take()) ? this.#step(id, dueAt, signal) : null,
+        )
         if (next === null) return
-        due = next
+        dueAt = next
       }
     } finally {
-      await this.#store.stepDown(name, this.#me).catch(() => {})
+      await term.end()
     }
   }
 
-  /** Answers when the next batch is due; null: there is none. */
-  async #step(id: string, due: number): Promise<number | null> {
-    const seen = await this.#operations.get(id)
-    if (seen?.status !== 'running' || this.#isClosed) return null
-    const began = performance.now()
-    if (began < due) return due
+  /** Returns when the next batch is due; null: there is none. */
+  async #step(id: string, dueAt: number, signal: AbortSignal): Promise<number | null> {
+    const { store, control } = this.#options
+    const seen = await control.operations.get(id)
+    if (seen?.status !== 'running' || signal.aborted) return null
+    const startedAt = this.#runtime.monotonic()
+    if (startedAt < dueAt) return dueAt
     const { limit, msPerJob } = batchRate(seen)
-    const after = await this.#store.operations.advance(seen, limit)
-    const took = performance.now() - began
-    await this.#sleep(Math.max(REST_MS, took))
-    return began + msPerJob * (after ? handled(after) - handled(seen) : 0)
+    const after = await store.operations.advance(seen, limit)
+    await this.#sleep(Math.max(REST_MS, this.#runtime.monotonic() - startedAt), signal)
+    return startedAt + msPerJob * (after ? handled(after) - handled(seen) : 0)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -115,30 +112,39 @@ export class BulkRunner {
     return turn
   }
 
-  /** What passes is tried again when it is next found. */
-  async #giveUp(id: string, cause: unknown): Promise<void> {
+  /** An operation with a retryable error goes on with the next poll. */
+  async #fail(id: string, cause: unknown): Promise<void> {
+    const { store, control, log } = this.#options
     const error = toOncueError(cause)
     if (error.retryable) {
-      this.#log.warn({ err: cause, operation: id }, 'an operation is interrupted, and goes on soon')
+      log.warn({ err: cause, operation: id }, 'bulk operation interrupted; it continues with the next poll')
       return
     }
-    this.#log.error({ err: cause, operation: id }, 'an operation failed')
+    log.error({ err: cause, operation: id }, 'bulk operation failed')
     const { code } = error
     const message = isOurFault(error)
       ? `Something went wrong on the server; its log has the details under operation ${id}`
       : error.message
     try {
-      const seen = await this.#operations.get(id)
-      if (seen) await this.#store.operations.fail(seen, { code, message })
+      const seen = await control.operations.get(id)
+      if (seen) await store.operations.fail(seen, { code, message })
     } catch (failure) {
-      this.#log.error({ err: failure, operation: id }, 'that an operation failed could not be written down')
+      log.error({ err: failure, operation: id }, 'could not record the failure of a bulk operation')
     }
   }
 
-  /** Shorter when it is closed. */
-  async #sleep(ms: number): Promise<void> {
-    if (ms > 0) await wait(ms, undefined, { signal: this.#closing.signal }).catch(() => {})
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms > 0) await this.#runtime.sleep(ms, { signal })
   }
+}
+
+/** How much time each job of a spread operation has, and how many jobs a batch takes; the store has its own limit. */
+export function batchRate({ spreadMs, total }: Pick<OperationRow, 'spreadMs' | 'total'>): {
+  readonly msPerJob: number
+  readonly limit: number
+} {
+  const msPerJob = total === 0 ? 0 : spreadMs / total
+  return { msPerJob, limit: Math.ceil(BATCH_EVERY_MS / msPerJob) }
 }
 
 function handled({ done, skipped }: OperationRow): number {

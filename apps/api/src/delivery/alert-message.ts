@@ -2,7 +2,7 @@ import { ALERT_KINDS, ALERT_STATES } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Notification } from '../alerts/notification.ts'
 
-/** What is told, in the form in which its jobs keep it: times are texts. Nothing of any payload is in it. */
+/** A notification as its jobs store it: times are texts. It contains nothing of any payload. */
 export const alertMessageSchema = z.object({
   type: z.enum(['alert.firing', 'alert.resolved', 'test']),
   at: z.string(),
@@ -42,14 +42,14 @@ export function toAlertMessage({ kind, at, summary, path, alert }: Notification)
   }
 }
 
-/** A message on its way. */
+/** A message that is being sent. */
 export interface Sent {
-  /** The same for every attempt, so that the other side can tell that it has had it. */
+  /** The same for every attempt, so that the receiver can ignore repeats. */
   readonly id: string
   readonly message: AlertMessage
-  /** Its name, such as production. */
+  /** Such as production. */
   readonly environment: string | null
-  /** Where the app shows it; null: nobody said where the app is. */
+  /** Where the app shows it; null: no public URL is set. */
   readonly url: string | null
   readonly now: Date
 }

@@ -1,3 +1,4 @@
+import type { Runtime } from '@oncue/runtime'
 import type { ExpoPushMessage } from 'expo-server-sdk'
 import { z } from 'zod'
 import { post, Unanswered } from './post.ts'
@@ -5,9 +6,10 @@ import { post, Unanswered } from './post.ts'
 const MAX_ANSWER_BYTES = 1_000_000
 
 export interface ExpoOptions {
-  /** Of the push service: Expo's own, or one that speaks as it does. */
+  /** Expo's push service, or a compatible one. */
   readonly url: string
   readonly accessToken: string | null
+  readonly runtime?: Runtime | undefined
 }
 
 const faultSchema = z.object({
@@ -28,7 +30,7 @@ export type Ticket = z.output<typeof ticketSchema>
 export type Receipt = z.output<typeof receiptSchema>
 export type Fault = z.output<typeof faultSchema>
 
-/** The service took nothing of a request. */
+/** The service refused the whole request. */
 export class ExpoRefusal extends Error {
   override readonly name = 'ExpoRefusal'
   readonly status: number
@@ -43,14 +45,16 @@ export class ExpoRefusal extends Error {
 }
 
 /**
- * Expo's push service. The client of `expo-server-sdk` reads its address from the environment when it is imported,
- * and waits for an answer as long as it takes; so what it sends is sent from here.
+ * Expo's push service. The client of `expo-server-sdk` reads the service's address from the environment when it is imported,
+ * and has no timeout; this one has neither problem.
  */
 export class ExpoService {
   readonly #base: string
+  readonly #runtime: Runtime | undefined
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor({ url, accessToken }: ExpoOptions) {
+  constructor({ url, accessToken, runtime }: ExpoOptions) {
+    this.#runtime = runtime
     this.#base = `${url}/--/api/v2/push`
     this.#headers = {
       accept: 'application/json',
@@ -58,14 +62,14 @@ export class ExpoService {
     }
   }
 
-  /** A ticket for each message, in their order. */
+  /** One ticket per message, in their order. */
   async send(messages: readonly ExpoPushMessage[], signal: AbortSignal): Promise<Ticket[]> {
     const tickets = await this.#call('send', messages, z.array(ticketSchema), signal)
     if (tickets.length === messages.length) return tickets
     throw new Unanswered(`Expo answered ${tickets.length} tickets for ${messages.length} messages`)
   }
 
-  /** By the ids of their tickets; those that are not there yet are missing. */
+  /** By the ids of their tickets, without those that Expo does not have yet. */
   receipts(ids: readonly string[], signal: AbortSignal): Promise<Record<string, Receipt>> {
     return this.#call('getReceipts', { ids }, z.record(z.string(), receiptSchema), signal)
   }
@@ -77,6 +81,7 @@ export class ExpoService {
       headers: this.#headers,
       maxBytes: MAX_ANSWER_BYTES,
       signal,
+      runtime: this.#runtime,
     })
     const answer = answerSchema.safeParse(parseJson(text))
     const errors = answer.data?.errors

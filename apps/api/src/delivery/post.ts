@@ -3,8 +3,9 @@ import { request as http, type IncomingMessage } from 'node:http'
 import { request as https } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isOncueError } from '@oncue/core'
+import { type Runtime, timeoutSignal } from '@oncue/runtime'
 
-/** For the whole of it: name, connection, request, answer. */
+/** For the whole request: lookup, connection, response. */
 const TIMEOUT_MS = 10_000
 
 export interface Post {
@@ -12,29 +13,30 @@ export interface Post {
   /** JSON */
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Of the answer; what comes after that is not read. */
+  /** How much of the response is read. */
   readonly maxBytes: number
   /** Instead of the system's. */
   readonly lookup?: LookupFunction
   readonly signal: AbortSignal
   readonly timeoutMs?: number
+  readonly runtime?: Runtime | undefined
 }
 
 export interface Answer {
   readonly status: number
   readonly text: string
-  /** How long we are asked to wait. */
+  /** From the header `retry-after`. */
   readonly retryAfterMs: number | undefined
 }
 
-/** There was no answer; the message says why, for people. */
+/** There was no response; the message says why, for people. */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered'
 }
 
-/** One request, whatever is answered. Redirects are answers like others: nobody checked where they lead. */
-export async function post({ timeoutMs = TIMEOUT_MS, ...sent }: Post): Promise<Answer> {
-  const deadline = AbortSignal.timeout(timeoutMs)
+/** Sends one request and returns any response. Redirects are not followed: their target was not checked. */
+export async function post({ timeoutMs = TIMEOUT_MS, runtime, ...sent }: Post): Promise<Answer> {
+  const deadline = timeoutSignal(timeoutMs, runtime)
   try {
     const response = await send({ ...sent, signal: AbortSignal.any([sent.signal, deadline]) })
     const { statusCode: status = 0, headers } = response
@@ -56,19 +58,19 @@ async function send({ url, body, headers, lookup, signal }: Post): Promise<Incom
       'user-agent': 'oncue',
       ...headers,
     },
-    // A connection of its own: one that was kept was checked for another name.
+    // A new connection: a kept one was checked for another name.
     agent: false,
     signal,
     ...(lookup && { lookup }),
   })
-  // What breaks after the answer has begun concerns its reader, who hears of it there.
+  // An error after the response has begun is thrown where it is read.
   request.on('error', () => {})
   request.end(body)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   return response
 }
 
-/** The status has come, and that is what counts: an answer that breaks off, or never ends, changes nothing. */
+/** Only the status counts: a response that breaks off, or never ends, is no error. */
 async function readStart(response: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -88,7 +90,7 @@ function faultOf(error: unknown): string {
   return code ?? message
 }
 
-/** Of the two forms that it may have, the one that is used. */
+/** Seconds; the other form, a date, is hardly used. */
 function toMs(retryAfter: string | undefined): number | undefined {
   return retryAfter && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined
 }

@@ -6,7 +6,7 @@ import { isLater, type Outcome, outcomeOfSilence } from './outcome.ts'
 
 type Item<What> = { readonly what: What; readonly signal: AbortSignal }
 
-/** Phones. Those that are told at one moment are told in one request. */
+/** Sends to phones. Concurrent messages share a request. */
 export class Push {
   readonly #expo: ExpoService
   readonly #messages: Batcher<Item<ExpoPushMessage>, Ticket | Error>
@@ -17,10 +17,12 @@ export class Push {
     this.#messages = new Batcher((items) => this.#sendBisected(items), {
       maxItems: Expo.pushNotificationChunkSizeLimit,
       maxAtOnce: 1,
+      runtime: options.runtime,
     })
     this.#receipts = new Batcher((items) => this.#readReceipts(items), {
       maxItems: Expo.pushNotificationReceiptChunkSizeLimit,
       maxAtOnce: 1,
+      runtime: options.runtime,
     })
   }
 
@@ -30,7 +32,7 @@ export class Push {
     return ticket.status === 'ok' ? { kind: 'delivered', receiptId: ticket.id } : outcomeOfFault(ticket)
   }
 
-  /** Whether Apple or Google took it. Undefined: nobody knows yet. Throws where Expo could not be asked. */
+  /** Whether Apple or Google accepted it. Undefined: not known yet. Throws when Expo cannot be reached. */
   async receipt(id: string, signal: AbortSignal): Promise<Outcome | undefined> {
     const receipt = await this.#receipts.add({ what: id, signal })
     if (receipt === undefined) return undefined
@@ -38,8 +40,8 @@ export class Push {
   }
 
   /**
-   * A request is taken or refused as a whole, for instance because two of its phones belong to different projects
-   * of Expo: halves, until those at fault stand alone.
+   * Expo accepts or refuses a request as a whole, for instance because two of its phones belong to different projects.
+   * A refused batch is halved until the messages at fault stand alone.
    */
   async #sendBisected(items: readonly Item<ExpoPushMessage>[]): Promise<(Ticket | Error)[]> {
     try {
@@ -59,7 +61,7 @@ export class Push {
   }
 }
 
-/** Any other status says nothing about the messages: the access token is wrong, or the service is busy. */
+/** Any other status is not about the messages: the access token is wrong, or the service is busy. */
 const REFUSES_MESSAGES = [400, 413]
 
 const whats = <What>(items: readonly Item<What>[]) => items.map(({ what }) => what)
@@ -77,17 +79,17 @@ function toMessage(to: string, { message, environment, url }: Sent): ExpoPushMes
     sound: 'default',
     priority: 'high',
     channelId: 'alerts',
-    // The buttons: Ack, Snooze, Open. There is nothing to do about what is over.
+    // The buttons Ack, Snooze and Open. A resolved alert needs none.
     ...(type === 'alert.firing' && { categoryId: 'alert' }),
-    // That an alert is over takes the place of the alert.
+    // The message that an alert was resolved replaces the alert.
     ...(alert && { collapseId: alert.id, tag: alert.id }),
   }
 }
 
-/** What Expo, Apple and Google may be asked again. */
+/** Errors of Expo, Apple and Google after which another attempt may help. */
 const PASSING = ['MessageRateExceeded', 'ExpoError', 'ProviderError']
 
-/** Its message names the push token, which is a secret; so only the code is told. */
+/** Only the code: Expo's message contains the push token, which is a secret. */
 function outcomeOfFault({ details }: Fault): Outcome {
   const code = details?.error ?? 'an error'
   const error = `Expo answered ${code}`

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { ChannelRow } from '@oncue/db'
+import type { Runtime } from '@oncue/runtime'
 import type { AddressGuard } from './addresses.ts'
 import type { Sent } from './alert-message.ts'
 import { type Outcome, outcomeOf, outcomeOfSilence } from './outcome.ts'
@@ -9,11 +10,11 @@ const MAX_ANSWER_BYTES = 10_000
 
 type Content = { readonly body: string; readonly headers?: Readonly<Record<string, string>> }
 
-/** Webhooks, and Slack: the same way, with something else to say. */
+/** Webhooks and Slack: the same request with another body. */
 export async function sendToUrl(
   channel: ChannelRow,
   sent: Sent,
-  guard: AddressGuard,
+  { guard, runtime }: { readonly guard: AddressGuard; readonly runtime: Runtime },
   signal: AbortSignal,
 ): Promise<Outcome> {
   const content = channel.kind === 'slack' ? toSlack(sent) : toWebhook(sent, channel.secret)
@@ -21,8 +22,8 @@ export async function sendToUrl(
     const url = new URL(channel.address)
     guard.assertUrl(url)
     const { lookup } = guard
-    const answer = await post({ ...content, url, lookup, signal, maxBytes: MAX_ANSWER_BYTES })
-    // As Slack says why: no_service, channel_is_archived.
+    const answer = await post({ ...content, url, lookup, signal, runtime, maxBytes: MAX_ANSWER_BYTES })
+    // Slack's reasons: no_service, channel_is_archived.
     return outcomeOf(answer, /^[a-z_]{1,50}$/.exec(answer.text)?.[0])
   } catch (error) {
     return outcomeOfSilence(error)
@@ -37,7 +38,7 @@ function toWebhook({ id, message, environment, url, now }: Sent, secret: string 
   return { body, headers: { ...headers, 'oncue-signature': signatureOf(secret, body, now) } }
 }
 
-/** The time is signed too, so that what somebody recorded is worth nothing later. */
+/** The time is signed as well, so that a recorded request cannot be replayed later. */
 function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1_000)
   const hmac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
@@ -46,7 +47,7 @@ function signatureOf(secret: string, body: string, now: Date): string {
 
 const SLACK_WORDS = { 'alert.firing': 'Firing', 'alert.resolved': 'Resolved', test: 'Test' } as const
 
-/** Text alone: whoever else takes Slack's format takes that. */
+/** Text only: other services that accept Slack's format accept that. */
 function toSlack({ message, environment, url }: Sent): Content {
   const where = environment === null ? '' : `[${escapeSlack(environment)}] `
   const link = url === null ? '' : ` <${escapeSlack(url)}|Open>`
@@ -54,7 +55,7 @@ function toSlack({ message, environment, url }: Sent): Content {
   return { body: JSON.stringify({ text }) }
 }
 
-/** The three that mean something to Slack. */
+/** The three characters with a meaning in Slack. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -1,74 +1,83 @@
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+
+export interface BatcherOptions<Item> {
+  readonly maxItems: number
+  /** How many batches are under way at once. */
+  readonly maxAtOnce: number
+  readonly maxSize?: number | undefined
+  readonly sizeOf?: ((item: Item) => number) | undefined
+  readonly runtime?: Runtime | undefined
+}
+
 /**
- * Does together what comes while the last of it is still under way: nobody waits for company, and under load
- * many share one round trip. `work` answers for each item, in their order.
+ * Handles items in batches. Items that arrive while a batch is under way share the next one: no item waits to be joined by
+ * others, and under load many share one round trip. `work` returns a result for each item, in their order.
  */
-export class Batcher<Item, Answer> {
-  readonly #work: (items: readonly Item[]) => Promise<readonly Answer[]>
-  readonly #sizeOf: (item: Item) => number
-  readonly #maxItems: number
-  readonly #maxSize: number
-  readonly #maxAtOnce: number
-  #waiting: Waiting<Item, Answer>[] = []
-  #atOnce = 0
+export class Batcher<Item, Result> {
+  readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>
+  readonly #options: BatcherOptions<Item>
+  readonly #runtime: Runtime
+  readonly #batches = new Set<Promise<void>>()
+  #waiting: Waiting<Item, Result>[] = []
 
   constructor(
-    work: (items: readonly Item[]) => Promise<readonly Answer[]>,
-    options: {
-      readonly maxItems: number
-      readonly maxAtOnce: number
-      readonly maxSize?: number
-      readonly sizeOf?: (item: Item) => number
-    },
+    work: (items: readonly Item[]) => Promise<readonly Result[]>,
+    { runtime = systemRuntime, ...options }: BatcherOptions<Item>,
   ) {
     this.#work = work
-    this.#maxItems = options.maxItems
-    this.#maxAtOnce = options.maxAtOnce
-    this.#maxSize = options.maxSize ?? Number.POSITIVE_INFINITY
-    this.#sizeOf = options.sizeOf ?? (() => 0)
+    this.#options = options
+    this.#runtime = runtime
   }
 
-  add(item: Item): Promise<Answer> {
+  add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
-      // Those who come in the same turn of the event loop go together.
-      if (this.#waiting.length === 1) setImmediate(() => this.#start())
+      // Items of one turn of the event loop share a batch.
+      if (this.#waiting.length === 1) this.#runtime.after(0, () => this.#start())
     })
   }
 
+  /** Resolves when every item has been handled. */
+  async flush(): Promise<void> {
+    this.#start()
+    while (this.#batches.size > 0) await Promise.all(this.#batches)
+  }
+
   #start(): void {
-    while (this.#waiting.length > 0 && this.#atOnce < this.#maxAtOnce) {
-      this.#atOnce += 1
-      void this.#run(this.#take())
+    while (this.#waiting.length > 0 && this.#batches.size < this.#options.maxAtOnce) {
+      const batch = this.#run(this.#take()).finally(() => {
+        this.#batches.delete(batch)
+        this.#start()
+      })
+      this.#batches.add(batch)
     }
   }
 
-  /** At least one, however large it is. */
-  #take(): Waiting<Item, Answer>[] {
+  /** At least one item, however large. */
+  #take(): Waiting<Item, Result>[] {
+    const { maxItems, maxSize = Number.POSITIVE_INFINITY, sizeOf = () => 0 } = this.#options
     let size = 0
     const end = this.#waiting.findIndex(({ item }, n) => {
-      size += this.#sizeOf(item)
-      return n > 0 && (n === this.#maxItems || size > this.#maxSize)
+      size += sizeOf(item)
+      return n > 0 && (n === maxItems || size > maxSize)
     })
     return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
 
-  async #run(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const answers = await this.#work(batch.map(({ item }) => item))
+      const results = await this.#work(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, n) => {
-        resolve(answers[n] as Answer)
+        resolve(results[n] as Result)
       })
     } catch (error) {
       for (const { reject } of batch) reject(error)
-    } finally {
-      this.#atOnce -= 1
-      this.#start()
     }
   }
 }
 
-interface Waiting<Item, Answer> {
+interface Waiting<Item, Result> {
   readonly item: Item
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }

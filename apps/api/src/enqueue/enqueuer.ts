@@ -1,6 +1,7 @@
 import { isOncueError, type NewJob, OncueError } from '@oncue/core'
 import { type Enqueued, MAX_HEALTH_QUEUES } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
+import type { Runtime } from '@oncue/runtime'
 import { Batcher } from './batcher.ts'
 
 export type Stored = Enqueued | OncueError
@@ -22,12 +23,13 @@ export class Enqueuer {
   readonly #store: Store
   readonly #batches: Batcher<readonly NewJob[], Stored[]>
 
-  constructor(store: Store) {
+  constructor(store: Store, runtime?: Runtime) {
     this.#store = store
     this.#batches = new Batcher((requests) => this.#storeTogether(requests), {
       maxItems: 100,
       // One is written while the answers of the other are sent.
       maxAtOnce: 2,
+      runtime,
       maxSize: MAX_BYTES,
       sizeOf: (jobs) => jobs.reduce((sum, { payload }) => sum + payload.length + BYTES_BESIDE_PAYLOAD, 0),
     })

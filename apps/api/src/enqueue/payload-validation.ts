@@ -2,20 +2,22 @@ import { OncueError } from '@oncue/core'
 import { formatPath } from '@oncue/core/internal'
 import type { Settings } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
+import type { Runtime } from '@oncue/runtime'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Logger } from '../log.ts'
+import { TtlCache } from '../ttl-cache.ts'
 
-/** How old what is known of the announced topics may be. */
+/** How old the announced schemas may be. */
 const REFRESH_MS = 2_000
 
 export interface PayloadValidation {
   /**
-   * Checks a payload against what a worker announced for its topic. Topics that nobody announced take anything:
-   * their worker may not have started yet. Expects what can be stored: how deep a payload is has been checked before.
+   * Checks a payload against the schema that a worker announced for its topic. A topic without a schema takes any payload:
+   * its worker may not have started yet. The payload's depth has been checked before.
    */
   check(topic: string, payload: unknown, mode: Mode): Promise<void>
-  /** The same for many payloads: what is known of the topics is asked for once. */
+  /** For many payloads: reads the schemas once. */
   checker(mode: Mode): Promise<(topic: string, payload: unknown) => void>
 }
 
@@ -25,29 +27,26 @@ type Options = {
   readonly store: Pick<Store, 'topics'>
   readonly log: Pick<Logger, 'warn'>
   readonly refreshMs?: number
+  readonly runtime?: Runtime | undefined
 }
 
-/** A compiled schema; null when it cannot be compiled. Kept as long as the text stays the same. */
+/** A compiled schema; null when it cannot be compiled. Kept until the text changes. */
 type Known = { readonly text: string; readonly validate: ValidateFunction | null }
 
-export function createPayloadValidation({ store, log, refreshMs = REFRESH_MS }: Options): PayloadValidation {
+export function createPayloadValidation({
+  store,
+  log,
+  refreshMs = REFRESH_MS,
+  runtime,
+}: Options): PayloadValidation {
   const ajv = createAjv()
   const compiled = new Map<string, Known>()
-  let announced: Promise<Map<string, string>> | undefined
-  let freshUntil = 0
-
   /** The JSON text of each announced schema. */
-  function schemas(): Promise<Map<string, string>> {
-    if (!announced || performance.now() >= freshUntil) {
-      freshUntil = performance.now() + refreshMs
-      announced = store
-        .topics()
-        .then((rows) => new Map(rows.map(({ topic, input }) => [topic, JSON.stringify(input)])))
-      announced.catch(() => {
-        announced = undefined
-      })
-    }
-    return announced
+  const announced = new TtlCache<Map<string, string>>(refreshMs, 1, runtime)
+
+  async function readSchemas(): Promise<Map<string, string>> {
+    const rows = await store.topics()
+    return new Map(rows.map(({ topic, input }) => [topic, JSON.stringify(input)]))
   }
 
   function compile(topic: string, text: string): ValidateFunction | null {
@@ -63,17 +62,20 @@ export function createPayloadValidation({ store, log, refreshMs = REFRESH_MS }: 
     try {
       return ajv.compile(schema)
     } catch (error) {
-      log.warn({ topic, err: error }, 'payloads are not checked: the announced schema cannot be compiled')
+      log.warn(
+        { topic, err: error },
+        'announced schema does not compile; payloads of this topic are not checked',
+      )
       return null
     } finally {
-      // Ajv would keep every version of it, and refuse a second with the same $id.
+      // Ajv would keep every version, and refuse a second one with the same $id.
       if (typeof schema === 'object' && schema !== null) ajv.removeSchema(schema)
     }
   }
 
   async function checker(mode: Mode): ReturnType<PayloadValidation['checker']> {
     if (mode === 'off') return () => {}
-    const known = await schemas()
+    const known = await announced.get('', readSchemas)
     return (topic, payload) => {
       const text = known.get(topic)
       const validate = text === undefined ? null : compile(topic, text)
@@ -81,7 +83,7 @@ export function createPayloadValidation({ store, log, refreshMs = REFRESH_MS }: 
       const { reason, path } = describeFault(validate.errors ?? [])
       const message = `${path}: ${reason} (schema of ${topic})`
       if (mode === 'reject') throw new OncueError('INVALID_PAYLOAD', message, { details: { topic, path } })
-      log.warn({ topic, path }, `stored all the same: ${message}`)
+      log.warn({ topic, path }, `stored an invalid payload: ${message}`)
     }
   }
 
@@ -90,19 +92,19 @@ export function createPayloadValidation({ store, log, refreshMs = REFRESH_MS }: 
 
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
-    // Unknown words and formats are no reason to refuse a payload.
+    // Unknown keywords and formats do not make a payload invalid.
     strict: false,
     logger: false,
-    // 0.29 is a multiple of 0.01, as zod sees it.
+    // As in zod, 0.29 is a multiple of 0.01.
     multipleOfPrecision: 9,
   })
   addFormats.default(ajv)
-  // Zod takes what URL takes, such as letters beyond ASCII.
+  // As in zod: what URL accepts, also beyond ASCII.
   ajv.addFormat('uri', (text) => URL.canParse(text))
   return ajv
 }
 
-/** The fault that lies deepest: of several alternatives, it is in the one that was meant. No values: they may be secret. */
+/** The deepest fault: of several alternatives, the intended one matches furthest. Values are left out: they may be secret. */
 function describeFault(errors: readonly ErrorObject[]): { path: string; reason: string } {
   const [fault] = errors.toSorted((a, b) => depthOf(b) - depthOf(a))
   if (!fault) return { path: 'payload', reason: 'is invalid' }

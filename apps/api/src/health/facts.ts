@@ -10,28 +10,29 @@ import type {
   WorkerRow,
 } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
+import type { Runtime } from '@oncue/runtime'
 import { TtlCache } from '../ttl-cache.ts'
 import { lastHour, minuteOf } from './ended.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** What changes slowly, or costs much, is asked for less often. */
+/** Slow or slowly changing reads are cached this long. */
 const SLOW_MS = 5_000
-/** More than are shown, because some may be our own. */
+/** More than are shown: some may be of the internal queue. */
 const FAILURES = 20
 
-/** What health is made of. Our own queue, and those who serve nothing else, are left out. */
+/** The facts behind health, without the internal queue and workers that serve nothing else. */
 export interface Facts {
   readonly now: Date
   readonly queues: readonly QueueOverview[]
-  /** Our own queue, from which alerts are sent; null: it was never used. */
+  /** The internal queue, from which alerts are sent; null: it was never used. */
   readonly own: QueueOverview | null
   readonly workers: readonly WorkerRow[]
-  /** Of the last hour. */
+  /** In the last hour. */
   readonly activity: readonly ActivityPoint[]
-  /** Of the minutes of a sparkline. */
+  /** For the minutes of a sparkline. */
   readonly samples: readonly GaugeSample[]
-  /** Of the last hour, the largest first. */
+  /** In the last hour, the largest first. */
   readonly failures: readonly FailureGroup[]
   readonly rules: readonly AlertRuleRow[]
   readonly alerts: { readonly firing: number; readonly acked: number; readonly snoozed: number }
@@ -40,19 +41,20 @@ export interface Facts {
 type Source = Pick<Store, 'now' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures'>
 type Alerting = Pick<Control, 'alertRules' | 'alerts'>
 
-/** What is remembered for a while. */
+/** The facts that are cached. */
 interface Slow extends Pick<Facts, 'activity' | 'samples' | 'failures' | 'rules'> {
-  /** Up to when it knows what ended. */
+  /** The end of the cached activity. */
   readonly until: Date
 }
 
-/** Reads them, in a number of statements that does not depend on how many queues there are. */
+/** Reads the facts in a fixed number of statements, however many queues there are. */
 export class FactReader {
   readonly #store: Source
   readonly #control: Alerting
-  readonly #slow = new TtlCache<Slow>(SLOW_MS, 1)
+  readonly #slow: TtlCache<Slow>
 
-  constructor(store: Source, control: Alerting) {
+  constructor(store: Source, control: Alerting, runtime?: Runtime) {
+    this.#slow = new TtlCache(SLOW_MS, 1, runtime)
     this.#store = store
     this.#control = control
   }
@@ -73,7 +75,7 @@ export class FactReader {
     const store = this.#store
     const anHourAgo = new Date(now.getTime() - HOUR_MS)
     const sparkFrom = new Date(now.getTime() - SPARK_MINUTES * MINUTE_MS)
-    // The minute before this one may still grow: a settle is counted in the minute in which it began.
+    // The previous minute may still grow: a settle counts in the minute in which it began.
     const until = new Date(minuteOf(now).getTime() - MINUTE_MS)
     const [activity, samples, failures, rules] = await Promise.all([
       store.activity({ from: lastHour(now).from, to: until }),
@@ -86,7 +88,7 @@ export class FactReader {
   }
 }
 
-/** How full the queues are, and who serves them. */
+/** The queues' backlog, and the workers that serve them. */
 export async function readLoad(
   store: Pick<Store, 'queues' | 'workers'>,
 ): Promise<Pick<Facts, 'queues' | 'own' | 'workers'>> {

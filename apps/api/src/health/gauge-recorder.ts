@@ -1,58 +1,50 @@
-import { randomUUID } from 'node:crypto'
 import type { Store } from '@oncue/db'
-import type { Logger } from '../log.ts'
+import { Loop, type LoopOptions, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { readLoad } from './facts.ts'
 import { sampleGauges } from './gauge-samples.ts'
 
 const MINUTE_MS = 60_000
-/** Shorter than the time to the next look: a leader that dies is not missed there. */
+/** Shorter than a minute, so that another process takes over with the next sample when the leader dies. */
 const TERM_MS = 45_000
-const RETRY_MS = 10_000
 
-type Source = Pick<Store, 'now' | 'lead' | 'queues' | 'workers' | 'gauges'>
+interface GaugeRecorderOptions extends Pick<LoopOptions, 'log' | 'runtime'> {
+  readonly store: Pick<Store, 'now' | 'lead' | 'stepDown' | 'queues' | 'workers' | 'gauges'>
+}
 
-/** Writes down how full everything is, when each minute begins. Of many processes one does it. */
-export class GaugeRecorder {
-  readonly #store: Source
-  readonly #log: Pick<Logger, 'warn'>
-  readonly #id = randomUUID()
-  #timer: NodeJS.Timeout | undefined
-  #recording: Promise<void> = Promise.resolve()
-  #isClosed = false
+/** Stores a gauge sample at the start of each minute. Leader-elected: one API process at a time. */
+export class GaugeRecorder implements Service {
+  readonly #store: GaugeRecorderOptions['store']
+  readonly #term: Term
+  readonly #loop: Loop
 
-  constructor(store: Source, log: Pick<Logger, 'warn'>) {
+  constructor({ store, log, runtime = systemRuntime }: GaugeRecorderOptions) {
     this.#store = store
-    this.#log = log
+    this.#term = new Term({ store, what: 'gauges', by: runtime.uuid(), termMs: TERM_MS })
+    this.#loop = new Loop({
+      what: 'recording gauges',
+      log,
+      runtime,
+      work: async () => {
+        await this.record()
+        return MINUTE_MS - ((await store.now()).getTime() % MINUTE_MS)
+      },
+    })
   }
 
   start(): void {
-    this.#recording = this.#goOn()
+    this.#loop.start()
   }
 
-  /** False: another process does it. */
+  /** False: another process leads. */
   async record(): Promise<boolean> {
-    if (!(await this.#store.lead('gauges', this.#id, TERM_MS))) return false
+    if (!(await this.#term.take())) return false
     const { queues, workers } = await readLoad(this.#store)
     await this.#store.gauges.record(sampleGauges(await this.#store.now(), queues, workers))
     return true
   }
 
-  /** Waits for a look that is under way. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    await this.#recording
-  }
-
-  async #goOn(): Promise<void> {
-    let pauseMs = RETRY_MS
-    try {
-      await this.record()
-      pauseMs = MINUTE_MS - ((await this.#store.now()).getTime() % MINUTE_MS)
-    } catch (error) {
-      if (!this.#isClosed)
-        this.#log.warn({ err: error }, 'the gauges could not be written; the next try is in 10 s')
-    }
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.start(), pauseMs).unref()
+  /** Waits for the sample that is under way. */
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 }

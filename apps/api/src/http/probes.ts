@@ -3,33 +3,34 @@ import { assertMigrated } from '@oncue/db'
 import type { FastifyInstance } from 'fastify'
 import type { Services } from '../context.ts'
 import { toPublicError } from '../errors.ts'
+import { TtlCache } from '../ttl-cache.ts'
 
-/** Whoever asks more often gets the last answer. */
-const KEEP_MS = 1_000
+/** Probes that come more often share a result. */
+const TTL_MS = 1_000
 
-/** For whoever restarts processes (`healthz`) and whoever sends them requests (`readyz`). Open to all: they tell nothing else. */
-export function answerProbes(app: FastifyInstance, { store, live, log }: Services): void {
-  let last: { readonly until: number; readonly ready: Promise<void> } | undefined
+/** Liveness (`healthz`) and readiness (`readyz`). They need no token: they reveal nothing else. */
+export function answerProbes(app: FastifyInstance, { store, live, log, runtime }: Services): void {
+  /** Null: ready. A failure is cached as well. */
+  const results = new TtlCache<{ readonly error: unknown } | null>(TTL_MS, 1, runtime)
 
-  function ready(): Promise<void> {
-    if (!last || last.until < performance.now()) {
-      last = { until: performance.now() + KEEP_MS, ready: check() }
-      last.ready.catch((error: unknown) => log.warn({ err: error }, 'not ready'))
+  async function check(): Promise<{ readonly error: unknown } | null> {
+    try {
+      await store.now()
+      await assertMigrated(store.url, { schema: store.schema })
+      return null
+    } catch (error) {
+      log.warn({ err: error }, 'not ready')
+      return { error }
     }
-    return last.ready
-  }
-
-  async function check(): Promise<void> {
-    await store.now()
-    await assertMigrated(store.url, { schema: store.schema })
   }
 
   app.get('/healthz', async () => ({ status: 'ok' }))
 
   app.get('/readyz', async (request, reply) => {
     try {
-      if (live.closing.aborted) throw new OncueError('STORE_CLOSED', 'The server stops')
-      await ready()
+      if (live.closing.aborted) throw new OncueError('STORE_CLOSED', 'The server is stopping')
+      const failure = await results.get('', check)
+      if (failure) throw failure.error
       return { status: 'ready' }
     } catch (error) {
       const known = toPublicError(error, request.id)

@@ -8,26 +8,27 @@ import { readBodies } from './body.ts'
 import { answerClientError, answerError } from './errors.ts'
 import { identifyRequests, type RateLimits } from './identify.ts'
 import { answerProbes } from './probes.ts'
-import { requestIdOf } from './request-id.ts'
 import { registerRest } from './rest/index.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { serveTrpc } from './serve-trpc.ts'
 import { serveApp } from './static-app.ts'
 
 export interface ServerOptions {
-  /** Where the app's web build is, or would be. */
+  /** The folder of the app's web build; it may be missing. */
   readonly appDir: string
   readonly corsOrigins: readonly string[]
-  /** How many proxies, or their addresses. */
+  /** The number of proxies, or their addresses. */
   readonly trustProxy: number | string[] | false
   readonly limits: RateLimits
 }
 
 /** How long a request may take to arrive. */
 const REQUEST_MS = 60_000
-/** Longer than proxies keep theirs, or they would send a request into a connection that is being closed. */
+/** Longer than proxies keep theirs, or they would send requests into connections that are being closed. */
 const KEEP_ALIVE_MS = 75_000
-/** The names of a whole batch stand in the path. */
+/** A caller's request id is kept if it is harmless in a log and a header. */
+const SAFE_ID = /^[\w.:/+=-]{1,128}$/
+/** A batch names all its calls in the path. */
 const MAX_PATH = 5_000
 
 /** Everything but listening. */
@@ -40,7 +41,8 @@ export async function createServer(services: Services, options: ServerOptions): 
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
-    genReqId: requestIdOf,
+    genReqId: ({ headers: { 'x-request-id': given } }) =>
+      typeof given === 'string' && SAFE_ID.test(given) ? given : services.runtime.uuid(),
     // A path that cannot be decoded has no route, and so no error handler.
     frameworkErrors: (error, request, reply) =>
       void sendError(error, request as FastifyRequest, reply as FastifyReply),
@@ -48,7 +50,7 @@ export async function createServer(services: Services, options: ServerOptions): 
     routerOptions: { maxParamLength: MAX_PATH },
   })
   app.setErrorHandler(sendError)
-  // What has no route is answered without its body being read.
+  // Requests without a route are refused before their body is read.
   app.removeAllContentTypeParsers()
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)

@@ -1,36 +1,51 @@
 import { OncueError } from '@oncue/core'
+import type { Alert, Health } from '@oncue/core/wire'
 import type { OperationRow } from '@oncue/db'
+import type { Service } from '@oncue/runtime'
+import { showAlert } from '../alerts/show.ts'
 import type { Services } from '../context.ts'
-import { alertBoard, type OpenAlerts } from './alerts.ts'
-import { HealthBoard } from './health.ts'
-import type { Board } from './polled-value.ts'
+import { FactReader } from '../health/facts.ts'
+import { measure } from '../health/measure.ts'
+import { VERSION } from '../version.ts'
+import { PolledValue } from './polled-value.ts'
 import { StateHub } from './states.ts'
 
-/** Streams and waits of one caller: far more than a team has screens, far fewer than a loop opens. */
+/** Open streams and waits per caller: far more than a team has screens, far fewer than a runaway loop opens. */
 const MAX_OPEN = 1_000
+/** Alerts in a stream; the list has the rest. */
+const MAX_ALERTS = 200
 
-/** What lives as long as the process and is shared by everybody who watches. */
-export class Live {
+type Source = Pick<Services, 'store' | 'control'> & Partial<Pick<Services, 'runtime'>>
+
+export interface OpenAlerts {
+  readonly now: Date
+  /** The latest first. */
+  readonly alerts: Alert[]
+}
+
+/** Everything that can be watched, shared by all who watch. */
+export class Live implements Service {
   readonly states: StateHub
   readonly operations: StateHub<OperationRow>
-  readonly health: HealthBoard
-  readonly alerts: Board<OpenAlerts>
+  readonly health: PolledValue<Health>
+  readonly alerts: PolledValue<OpenAlerts>
   readonly #closing = new AbortController()
   readonly #open = new Map<string, number>()
 
-  constructor({ store, control }: Pick<Services, 'store' | 'control'>, environment: string | null = null) {
-    this.states = new StateHub((ids) => store.glance(ids))
-    this.operations = new StateHub((ids) => control.operations.find(ids))
-    this.health = new HealthBoard({ store, control }, environment)
-    this.alerts = alertBoard({ store, control })
+  constructor(source: Source, environment: string | null = null) {
+    const { store, control, runtime } = source
+    this.states = new StateHub((ids) => store.glance(ids), { runtime })
+    this.operations = new StateHub((ids) => control.operations.find(ids), { runtime })
+    this.health = createHealth(source, environment)
+    this.alerts = createOpenAlerts(source)
   }
 
-  /** Aborted when the server stops. Its reason ends a stream without saying that it is complete, so clients come back. */
+  /** Aborted when the server stops. Streams then end without a final message, so that clients reconnect. */
   get closing(): AbortSignal {
     return this.#closing.signal
   }
 
-  /** One stream or wait more of this caller, until the answer is called. */
+  /** Counts one more stream or wait of this caller, until the returned function is called. */
   enter(caller: string): () => void {
     const open = this.#open.get(caller) ?? 0
     if (open >= MAX_OPEN)
@@ -45,11 +60,44 @@ export class Live {
     }
   }
 
-  close(): void {
+  start(): void {}
+
+  /** Ends all streams, for good: their clients reconnect to another process. */
+  async stop(): Promise<void> {
     this.#closing.abort()
-    this.states.close()
-    this.operations.close()
-    this.health.close()
-    this.alerts.close()
+    await Promise.all([this.states.stop(), this.operations.stop(), this.health.stop(), this.alerts.stop()])
   }
+}
+
+export function createHealth(
+  { store, control, runtime }: Source,
+  environment: string | null,
+  maxAgeMs?: number,
+): PolledValue<Health> {
+  const facts = new FactReader(store, control, runtime)
+  const about = { dialect: store.dialect, version: VERSION, environment }
+  const read = async () => ({ ...about, ...measure(await facts.read()) })
+  return new PolledValue({ read, versionOf: versionOfHealth, maxAgeMs, runtime })
+}
+
+/** Without what time alone changes: that is sent once a minute, and clients count the seconds in between. */
+function versionOfHealth({ now, throughput: _, oldestWaiting, queues, ...rest }: Health): string {
+  const minute = Math.trunc(now.getTime() / 60_000)
+  return JSON.stringify([
+    minute,
+    rest,
+    oldestWaiting.value,
+    queues.map(({ throughput: _, ...queue }) => queue),
+  ])
+}
+
+function createOpenAlerts({ store, control, runtime }: Source): PolledValue<OpenAlerts> {
+  const read = async () => {
+    const [now, { items }] = await Promise.all([
+      store.now(),
+      control.alerts.list({ state: 'open' }, { limit: MAX_ALERTS }),
+    ])
+    return { now, alerts: items.map((row) => showAlert(row, now)) }
+  }
+  return new PolledValue({ read, versionOf: ({ alerts }) => JSON.stringify(alerts), runtime })
 }

@@ -1,25 +1,33 @@
-import { Inbox } from './inbox.ts'
+import { Loop, type Runtime, Signal, systemRuntime } from '@oncue/runtime'
 
-/** What is slow to read may take a fifth of the time, up to a limit. */
+/** A slow read may take a fifth of the time, unless that would make the value older than 10 s. */
 const REST_FACTOR = 5
 const MAX_REST_MS = 10_000
 
-/** What many want to know, read at most once a second for all who ask and all who watch. */
-export class Board<T> {
-  readonly #read: () => Promise<T>
-  readonly #tellTaleOf: (value: T) => string
-  readonly #maxAgeMs: number
+export interface PolledValueOptions<T> {
+  readonly read: () => Promise<T>
+  /** Watchers are not told of a value with the same version as the last one. */
+  readonly versionOf: (value: T) => string
+  /** How often it is read at most; 1 s. */
+  readonly maxAgeMs?: number | undefined
+  readonly runtime?: Runtime | undefined
+}
+
+/** A value that is read at most once a second for all who ask for it and all who watch it. */
+export class PolledValue<T> {
+  readonly #options: PolledValueOptions<T>
+  readonly #runtime: Runtime
   readonly #watchers = new Set<(value: T) => void>()
+  readonly #loop: Loop
   #restMs: number
   #latest: { readonly value: Promise<T>; until: number } | undefined
-  #poll: NodeJS.Timeout | undefined
 
-  /** Two values with the same tell-tale are the same to those who watch. */
-  constructor(read: () => Promise<T>, tellTaleOf: (value: T) => string, maxAgeMs = 1_000) {
-    this.#read = read
-    this.#tellTaleOf = tellTaleOf
-    this.#maxAgeMs = maxAgeMs
+  constructor(options: PolledValueOptions<T>) {
+    const { maxAgeMs = 1_000, runtime = systemRuntime } = options
+    this.#options = options
+    this.#runtime = runtime
     this.#restMs = maxAgeMs
+    this.#loop = new Loop({ what: 'polling a value', runtime, work: () => this.#poll() })
   }
 
   /** How many watch. */
@@ -27,18 +35,18 @@ export class Board<T> {
     return this.#watchers.size
   }
 
-  /** At most a second old, if it can be had that fast. */
+  /** At most a second old, unless it takes longer to read. */
   get(): Promise<T> {
-    if (this.#latest && performance.now() < this.#latest.until) return this.#latest.value
-    const start = performance.now()
-    // Nobody begins another while it is under way.
-    const latest = { value: this.#read(), until: Number.POSITIVE_INFINITY }
+    const startedAt = this.#runtime.monotonic()
+    if (this.#latest && startedAt < this.#latest.until) return this.#latest.value
+    // Shared until it is read: there is one read at a time.
+    const latest = { value: this.#options.read(), until: Number.POSITIVE_INFINITY }
     this.#latest = latest
     latest.value.then(
       () => {
-        const restMs = (performance.now() - start) * REST_FACTOR
-        this.#restMs = Math.max(this.#maxAgeMs, Math.min(restMs, MAX_REST_MS))
-        latest.until = start + this.#restMs
+        const restMs = (this.#runtime.monotonic() - startedAt) * REST_FACTOR
+        this.#restMs = Math.max(this.#options.maxAgeMs ?? 1_000, Math.min(restMs, MAX_REST_MS))
+        latest.until = startedAt + this.#restMs
       },
       () => {
         this.#latest = undefined
@@ -47,47 +55,45 @@ export class Board<T> {
     return latest.value
   }
 
-  /** As it is now, and again whenever it has changed: at most once a second, and never as it was before. */
+  /** The current value, then each changed one, at most once a second. */
   async *watch(signal: AbortSignal): AsyncGenerator<T, void> {
-    const inbox = new Inbox()
+    const changed = new Signal(this.#runtime)
     let next: { readonly value: T } | undefined
-    let told: string | undefined
+    let version: string | undefined
     const watcher = (value: T) => {
       next = { value }
-      inbox.ring()
+      changed.raise()
     }
     this.#watchers.add(watcher)
-    signal.addEventListener('abort', inbox.ring, { once: true })
-    this.#poll ??= setTimeout(() => void this.#look(), this.#restMs)
+    signal.addEventListener('abort', changed.raise, { once: true })
+    this.#loop.start()
     try {
       watcher(await this.get())
       for (;;) {
-        await inbox.wait()
+        await changed.wait()
         signal.throwIfAborted()
         if (!next) continue
-        const tellTale = this.#tellTaleOf(next.value)
-        if (tellTale === told) continue
-        told = tellTale
+        const nextVersion = this.#options.versionOf(next.value)
+        if (nextVersion === version) continue
+        version = nextVersion
         yield next.value
       }
     } finally {
-      signal.removeEventListener('abort', inbox.ring)
+      signal.removeEventListener('abort', changed.raise)
       this.#watchers.delete(watcher)
+      if (this.#watchers.size === 0) void this.#loop.stop()
     }
   }
 
-  close(): void {
-    clearTimeout(this.#poll)
+  async stop(): Promise<void> {
     this.#watchers.clear()
+    await this.#loop.stop()
   }
 
-  async #look(): Promise<void> {
-    try {
-      const value = await this.get()
-      for (const watcher of this.#watchers) watcher(value)
-    } catch {
-      // A database that is away comes back; until then it stays what it was.
-    }
-    this.#poll = this.#watchers.size > 0 ? setTimeout(() => void this.#look(), this.#restMs) : undefined
+  /** While the database is away, watchers keep the value they have. */
+  async #poll(): Promise<number> {
+    const value = await this.get()
+    for (const watcher of this.#watchers) watcher(value)
+    return this.#restMs
   }
 }

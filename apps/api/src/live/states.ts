@@ -1,52 +1,75 @@
 import { isOncueError } from '@oncue/core'
 import type { JobGlance } from '@oncue/db'
+import { Loop, type Runtime, systemRuntime } from '@oncue/runtime'
 
-/** Null: there is no such thing, or no longer. */
+/** Null: it does not exist, or no longer. */
 export interface Onlooker<State = JobGlance> {
   see(state: State | null): void
   fail(error: unknown): void
 }
 
 export interface StateHubOptions {
-  /** How often all that is watched is looked at; 500 ms. */
+  /** How often everything that is watched is read; 500 ms. */
   readonly pollMs?: number | undefined
-  /** Those who come within this time share their first look; 25 ms. */
+  /** Newcomers within this time share their first read; 25 ms. */
   readonly gapMs?: number | undefined
-  /** How often those in a hurry are looked at beside, and for how long; 100 ms, 2 s. */
+  /** How often newcomers in a hurry are read in addition, and for how long; 100 ms, 2 s. */
   readonly hurryMs?: number | undefined
   readonly hurryForMs?: number | undefined
+  readonly runtime?: Runtime | undefined
 }
 
-/** In one statement. */
+/** Per statement. */
 const MAX_IDS = 1_000
 
 /**
- * One for all who watch jobs, and one for operations: however many they are, one query every half second asks
- * for all that they watch. Nobody is told when a run ends, so there is no way around asking. Whoever waits for a job that was
- * enqueued a moment ago mostly has its result soon, so those in a hurry are looked at more often at first.
+ * One for all watched jobs, and one for all watched bulk operations: a single query every 500 ms reads the state of all of
+ * them, however many watch. The database sends no notification when a run ends, so polling is the only way. A job that was
+ * enqueued a moment ago usually finishes soon, so newcomers in a hurry are read more often at first.
  */
 export class StateHub<State = JobGlance> {
   readonly #glance: (ids: readonly string[]) => Promise<Map<string, State>>
-  readonly #pollMs: number
+  readonly #runtime: Runtime
   readonly #gapMs: number
   readonly #hurryMs: number
   readonly #hurryForMs: number
   readonly #onlookers = new Map<string, Set<Onlooker<State>>>()
   /** Until when they are in a hurry. */
   readonly #newcomers = new Map<Onlooker<State>, { readonly id: string; readonly until: number }>()
-  #poll: NodeJS.Timeout | undefined
-  #soon: NodeJS.Timeout | undefined
-  #welcomed = Number.NEGATIVE_INFINITY
+  readonly #polling: Loop
+  readonly #welcoming: Loop
 
   constructor(
     glance: (ids: readonly string[]) => Promise<Map<string, State>>,
-    { pollMs = 500, gapMs = 25, hurryMs = 100, hurryForMs = 2_000 }: StateHubOptions = {},
+    {
+      pollMs = 500,
+      gapMs = 25,
+      hurryMs = 100,
+      hurryForMs = 2_000,
+      runtime = systemRuntime,
+    }: StateHubOptions = {},
   ) {
     this.#glance = glance
-    this.#pollMs = pollMs
+    this.#runtime = runtime
     this.#gapMs = gapMs
     this.#hurryMs = hurryMs
     this.#hurryForMs = hurryForMs
+    this.#polling = new Loop({
+      what: 'polling states',
+      firstMs: pollMs,
+      runtime,
+      work: async () => {
+        await this.#look(this.#onlookers)
+        return pollMs
+      },
+    })
+    // However many newcomers there are, it runs once in `hurryMs`.
+    this.#welcoming = new Loop({
+      what: 'reading the states of newcomers',
+      gapMs: hurryMs,
+      runtime,
+      work: (signal) => this.#welcome(signal),
+    })
   }
 
   /** How many watch. */
@@ -54,53 +77,47 @@ export class StateHub<State = JobGlance> {
     return [...this.#onlookers.values()].reduce((sum, onlookers) => sum + onlookers.size, 0)
   }
 
-  /** The onlooker sees the state soon, and then again and again, changed or not. Answers how to leave. */
+  /** The onlooker sees the state soon, and again with every poll, changed or not. Returns how to leave. */
   watch(id: string, onlooker: Onlooker<State>, { isInHurry = false } = {}): () => void {
     add(this.#onlookers, id, onlooker)
-    this.#newcomers.set(onlooker, { id, until: performance.now() + (isInHurry ? this.#hurryForMs : 0) })
-    this.#poll ??= setTimeout(() => void this.#pollAll(), this.#pollMs)
-    this.#welcomeSoon()
+    const until = this.#runtime.monotonic() + (isInHurry ? this.#hurryForMs : 0)
+    this.#newcomers.set(onlooker, { id, until })
+    this.#polling.start()
+    this.#welcoming.start()
+    this.#welcoming.wake()
     return () => {
       remove(this.#onlookers, id, onlooker)
       this.#newcomers.delete(onlooker)
+      if (this.#onlookers.size === 0) void this.#polling.stop()
     }
   }
 
-  close(): void {
-    clearTimeout(this.#poll)
-    clearTimeout(this.#soon)
+  async stop(): Promise<void> {
     this.#onlookers.clear()
     this.#newcomers.clear()
+    await Promise.all([this.#polling.stop(), this.#welcoming.stop()])
   }
 
-  /** However many come, and however often, there is one such look in `hurryMs`. */
-  #welcomeSoon(): void {
-    const next = this.#welcomed + this.#hurryMs - performance.now()
-    this.#soon ??= setTimeout(() => void this.#welcome(), Math.max(this.#gapMs, next))
-  }
-
-  async #welcome(): Promise<void> {
-    this.#welcomed = performance.now()
+  async #welcome(signal: AbortSignal): Promise<number> {
+    if (this.#newcomers.size === 0) return Number.POSITIVE_INFINITY
+    const nextAt = this.#runtime.monotonic() + this.#hurryMs
+    await this.#runtime.sleep(this.#gapMs, { signal, unref: true })
+    const now = this.#runtime.monotonic()
     const newcomers = new Map<string, Set<Onlooker<State>>>()
     for (const [onlooker, { id, until }] of this.#newcomers) {
       add(newcomers, id, onlooker)
-      if (until <= this.#welcomed) this.#newcomers.delete(onlooker)
+      if (until <= now) this.#newcomers.delete(onlooker)
     }
     await this.#look(newcomers)
-    this.#soon = undefined
-    if (this.#newcomers.size > 0) this.#welcomeSoon()
-  }
-
-  async #pollAll(): Promise<void> {
-    await this.#look(this.#onlookers)
-    this.#poll = this.#onlookers.size > 0 ? setTimeout(() => void this.#pollAll(), this.#pollMs) : undefined
+    if (this.#newcomers.size === 0) return Number.POSITIVE_INFINITY
+    return Math.max(0, nextAt - this.#runtime.monotonic())
   }
 
   async #look(watched: ReadonlyMap<string, ReadonlySet<Onlooker<State>>>): Promise<void> {
     const ids = [...watched.keys()]
     for (let i = 0; i < ids.length; i += MAX_IDS) {
       const asked = ids.slice(i, i + MAX_IDS)
-      // Those who come while the answer is on its way are not told what was before them.
+      // Onlookers who come during the query must not be shown a state from before.
       const onlookers = asked.map((id) => [...(watched.get(id) ?? [])])
       try {
         const glances = await this.#glance(asked)
@@ -108,7 +125,7 @@ export class StateHub<State = JobGlance> {
           for (const onlooker of onlookers[n] ?? []) onlooker.see(glances.get(id) ?? null)
         })
       } catch (error) {
-        // A database that is away comes back, and the next look finds what is missing.
+        // The next poll reads what an unreachable database did not return.
         if (isOncueError(error) && error.retryable) continue
         for (const onlooker of onlookers.flat()) onlooker.fail(error)
       }

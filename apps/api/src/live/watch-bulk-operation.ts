@@ -1,29 +1,29 @@
 import { OncueError } from '@oncue/core'
 import type { OperationRow } from '@oncue/db'
-import { Inbox } from './inbox.ts'
+import { Signal } from '@oncue/runtime'
 import type { StateHub } from './states.ts'
 
-/** How far an operation is. The id of a message: who comes back with it is told what changed since. */
+/** The id of a message: a client that reconnects with it gets only later changes. */
 const versionOf = ({ step, status }: OperationRow) => `${step}-${status}`
 
-/** An operation now, and again whenever it has got further, a few times a second at most. Ends with its end. */
+/** The bulk operation now, and whenever it has advanced, a few times a second at most. Ends when it has ended. */
 export async function* watchOperation(
   operations: StateHub<OperationRow>,
   id: string,
   lastSeen: string | null | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly id: string; readonly operation: OperationRow }, void> {
-  const inbox = new Inbox()
+  const changed = new Signal()
   let next: OperationRow | null | undefined
   let failure: { readonly reason: unknown } | undefined
   let told = lastSeen
   const fail = (reason: unknown) => {
     failure ??= { reason }
-    inbox.ring()
+    changed.raise()
   }
   const see = (state: OperationRow | null) => {
     next = state
-    inbox.ring()
+    changed.raise()
   }
   const onAbort = () => fail(signal.reason)
   const leave = operations.watch(id, { see, fail }, { isInHurry: true })
@@ -31,7 +31,7 @@ export async function* watchOperation(
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) onAbort()
     for (;;) {
-      await inbox.wait()
+      await changed.wait()
       if (failure) throw failure.reason
       if (next === null) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
       if (!next) continue

@@ -1,7 +1,7 @@
 import { isFinished, type JobId, OncueError } from '@oncue/core'
 import type { WatchMessage } from '@oncue/core/wire'
 import type { JobEvent, JobGlance, Store } from '@oncue/db'
-import { Inbox } from './inbox.ts'
+import { Signal } from '@oncue/runtime'
 import { digest, formatPosition, type Position } from './position.ts'
 import type { StateHub } from './states.ts'
 
@@ -13,9 +13,9 @@ export interface Watched {
 const PAGE = 100
 
 /**
- * Everything that happens to a job from a position on: each of its events once, and its state whenever it
- * has changed. Ends after the final state, which comes after all events up to it. A reader that is slow holds
- * one event and one state; states in between are left out for it. Without a store, only its states.
+ * Everything that happens to a job after a position: each event once, and the state whenever it has changed. Ends after the
+ * final state, which comes after all events before it. A slow reader buffers one event and one state, and skips the states in
+ * between. Without a store, states only.
  */
 export async function* watchJob(
   store: Pick<Store, 'events'> | null,
@@ -24,7 +24,7 @@ export async function* watchJob(
   from: Position,
   signal: AbortSignal,
 ): AsyncGenerator<Watched, void> {
-  const inbox = new Inbox()
+  const changed = new Signal()
   let position = from
   let glance: JobGlance | null | undefined
   let event: JobEvent | undefined
@@ -32,7 +32,7 @@ export async function* watchJob(
 
   const fail = (reason: unknown) => {
     failure ??= { reason }
-    inbox.ring()
+    changed.raise()
   }
   const stop = new AbortController()
   const events = store?.events
@@ -41,14 +41,14 @@ export async function* watchJob(
   const pull = () => {
     events?.next().then((next) => {
       event = next.done ? undefined : next.value
-      inbox.ring()
+      changed.raise()
     }, fail)
   }
   const onAbort = () => fail(signal.reason)
   const leave = states.watch(jobId, {
     see(seen) {
       glance = seen
-      inbox.ring()
+      changed.raise()
     },
     fail,
   })
@@ -67,7 +67,7 @@ export async function* watchJob(
     if (signal.aborted) onAbort()
     pull()
     for (;;) {
-      await inbox.wait()
+      await changed.wait()
       if (failure) throw failure.reason
       if (event) {
         const next = event

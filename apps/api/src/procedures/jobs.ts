@@ -26,6 +26,7 @@ import {
   watchRequestSchema,
 } from '@oncue/core/wire'
 import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
+import { timeoutSignal } from '@oncue/runtime'
 import { z } from 'zod'
 import type { AssertStill } from '../auth/validity.ts'
 import type { ApiContext } from '../context.ts'
@@ -241,7 +242,7 @@ export const jobs = {
       const assertStill = await assertMaySee(ctx, id)
       const leave = ctx.live.enter(callerOf(ctx))
       const validity = ctx.auth.whileValid(ctx.principal, assertStill ? 'enqueue' : 'read', assertStill)
-      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ctx.live.closing, validity.signal])
+      const signal = AbortSignal.any([timeoutSignal(timeoutMs, ctx.runtime), ctx.live.closing, validity.signal])
       try {
         for (;;) {
           const state = await untilFinished(ctx.store, ctx.live.states, id, signal)

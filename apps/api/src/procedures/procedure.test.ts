@@ -1,3 +1,4 @@
+import { systemRuntime } from '@oncue/runtime'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ANONYMOUS } from '../auth/principal.ts'
@@ -21,6 +22,7 @@ describe('a stream', () => {
       auth: { whileValid: () => ({ signal: never, release() {} }) },
       live: { closing: never, enter: () => () => {} },
       request: { ip: '127.0.0.1' },
+      runtime: systemRuntime,
     } as unknown as ApiContext
     let hadTurn = false
     setImmediate(() => {

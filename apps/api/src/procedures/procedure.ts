@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isOncueError, OncueError } from '@oncue/core'
 import { toInputError } from '@oncue/core/internal'
 import type { AccessClass } from '@oncue/core/wire'
@@ -133,7 +132,7 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
     for await (const { id, message } of procedure.watch(ctx, input, signal)) {
       yield { id, message: checkOutput(procedure, message) }
       // Yield between messages so that a busy stream does not starve other requests.
-      await nextTurn()
+      await ctx.runtime.sleep(0)
     }
   } catch (error) {
     throw validity.signal.aborted ? validity.signal.reason : error

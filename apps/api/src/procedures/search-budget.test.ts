@@ -14,7 +14,7 @@ const LIMITED = { code: 'RATE_LIMITED', details: { retryAfterSeconds: 60 } }
 describe('a budget of searches', () => {
   it('is one of each caller, for a minute', async () => {
     let now = 0
-    const budget = new SearchBudget(2, () => now)
+    const budget = new SearchBudget(2, { monotonic: () => now })
     for (let n = 0; n < 2; n++) expect(await budget.spend('a', read)).toBe('found')
     await expect(budget.spend('a', read)).rejects.toMatchObject(LIMITED)
     expect(await budget.spend('b', read)).toBe('found')
@@ -23,7 +23,7 @@ describe('a budget of searches', () => {
   })
 
   it('lets a caller search once at a time, and others meanwhile', async () => {
-    const budget = new SearchBudget(10, () => 0)
+    const budget = new SearchBudget(10, { monotonic: () => 0 })
     const begun: string[] = []
     const gates = new Map<string, () => void>()
     const held = (name: string) => () => {
@@ -44,7 +44,7 @@ describe('a budget of searches', () => {
   })
 
   it('lets a few of a caller wait, refuses more without counting them, and takes others', async () => {
-    const budget = new SearchBudget(7, () => 0)
+    const budget = new SearchBudget(7, { monotonic: () => 0 })
     const gate = aGate()
     const answers = Array.from({ length: 6 }, () => budget.spend('a', () => gate.promise))
     for (let n = 0; n < 3; n++)
@@ -59,7 +59,7 @@ describe('a budget of searches', () => {
   })
 
   it('does not begin the search of a caller that has left meanwhile', async () => {
-    const budget = new SearchBudget(10, () => 0)
+    const budget = new SearchBudget(10, { monotonic: () => 0 })
     const gate = aGate()
     const first = budget.spend('a', () => gate.promise)
     const begun: string[] = []
@@ -76,7 +76,7 @@ describe('a budget of searches', () => {
   })
 
   it('goes on after one that failed', async () => {
-    const budget = new SearchBudget(10, () => 0)
+    const budget = new SearchBudget(10, { monotonic: () => 0 })
     const failed = budget.spend('a', () => Promise.reject(new Error('no')))
     const next = budget.spend('a', read)
     await expect(failed).rejects.toThrow('no')

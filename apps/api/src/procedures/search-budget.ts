@@ -1,4 +1,5 @@
 import { OncueError } from '@oncue/core'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ApiContext } from '../context.ts'
 import { callerOf } from './procedure.ts'
 
@@ -14,15 +15,15 @@ const MAX_WAITING = 5
  */
 export class SearchBudget {
   readonly #perMinute: number
-  readonly #now: () => number
+  readonly #clock: Pick<Runtime, 'monotonic'>
   #began = Number.NEGATIVE_INFINITY
   readonly #spent = new Map<string, number>()
   /** Of each caller, the last one, and how many have not ended. */
   readonly #open = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>()
 
-  constructor(perMinute: number, now: () => number = () => performance.now()) {
+  constructor(perMinute: number, clock: Pick<Runtime, 'monotonic'> = systemRuntime) {
     this.#perMinute = perMinute
-    this.#now = now
+    this.#clock = clock
   }
 
   /**
@@ -34,7 +35,7 @@ export class SearchBudget {
     read: () => Promise<Output>,
     isGone: () => boolean = () => false,
   ): Promise<Output> {
-    const now = this.#now()
+    const now = this.#clock.monotonic()
     if (now - this.#began >= WINDOW_MS || this.#spent.size >= MAX_KNOWN) {
       this.#began = now
       this.#spent.clear()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { batchRate } from './batch-rate.ts'
+import { batchRate } from './runner.ts'
 
-describe('the pace of an operation', () => {
+describe('the batch rate of a bulk operation', () => {
   it.each([
     ['all at once', 0, 1_000, 0, Number.POSITIVE_INFINITY],
     ['nothing to do', 60_000, 0, 0, Number.POSITIVE_INFINITY],
