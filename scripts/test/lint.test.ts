@@ -64,6 +64,7 @@ const ALLOWED = [
 
 const ONE = ['export const a = Date.now()']
 const KEPT = [
+  'apps/api/src/live/made-up.ts',
   'packages/core/src/made-up.ts',
   'packages/db/src/portable/reads/made-up.ts',
   'packages/runtime/src/made-up.ts',
@@ -72,6 +73,8 @@ const KEPT = [
 const LEFT_APART = [
   'packages/runtime/src/clock.ts',
   'packages/core/src/job/clock.ts',
+  'apps/api/src/live/made-up.test.ts',
+  'apps/api/test/made-up.ts',
   'packages/db/src/made-up.test.ts',
   'packages/db/test/support/made-up.ts',
   'packages/db/test/made-up.ts',

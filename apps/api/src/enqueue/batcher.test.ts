@@ -71,6 +71,25 @@ describe('a batcher', () => {
     await answers
   })
 
+  it('is flushed when all that was added has been handled, also what waits', async () => {
+    const { batcher, batches, items } = aBatcher({ maxItems: 2 })
+    const failed = batcher.add('a').catch(() => 'failed')
+    const answers = Promise.all(['b', 'c'].map((item) => batcher.add(item)))
+    let isFlushed = false
+    const flushed = batcher.flush().then(() => {
+      isFlushed = true
+    })
+    expect(items()).toEqual([['a', 'b']])
+    const others = answers.catch(() => 'failed')
+    batches[0]?.end(new Error('away'))
+    expect([await failed, await others]).toEqual(['failed', 'failed'])
+    await turn()
+    expect([items().at(-1), isFlushed]).toEqual([['c'], false])
+    batches[1]?.end()
+    await flushed
+    await batcher.flush()
+  })
+
   it('fails those of a batch, and goes on with the next', async () => {
     const { batcher, batches } = aBatcher()
     const failed = Promise.allSettled([batcher.add('a'), batcher.add('b')])
