@@ -4,23 +4,23 @@ import { formatCount, formatDuration, formatPercent } from '../health/format.ts'
 import type { Facts, QueueFacts, Staffing } from './facts.ts'
 
 /**
- * How a condition stands. Between holding and being clearly false it neither begins nor ends anything: so what
- * hovers about its limit does not come and go.
+ * The state of a condition. Between holding and being clearly false it neither fires nor resolves an alert, so that a value
+ * near its limit does not flap.
  */
 export interface Reading {
   readonly state: 'holds' | 'between' | 'clear'
   /** In the unit of its kind. */
   readonly value: number
-  /** Only where it holds. */
+  /** Only if it holds. */
   readonly summary: string
 }
 
 const CLEAR: Reading = { state: 'clear', value: 0, summary: '' }
 
-/** Clearly below a limit is below this share of it. */
+/** Below this share of its limit a value is clearly below it. */
 const CLEARLY = 0.9
 
-/** Queue null: about the whole, which only workers can be. */
+/** Queue null: about the whole installation, which only `no_workers` can be. */
 export function readCondition(
   { kind, threshold }: Pick<AlertRuleRow, 'kind' | 'threshold'>,
   queue: string | null,
@@ -31,18 +31,18 @@ export function readCondition(
   return facts ? CONDITIONS[kind](facts, threshold, `${queue}: `, now) : CLEAR
 }
 
-/** What a rule is about, and how that stands. */
+/** What a rule is about, and its state. */
 export interface Subject {
-  /** Null: the whole. */
+  /** Null: the whole installation. */
   readonly queue: string | null
   readonly reading: Reading
-  /** The queues for which it holds, the worst of many. */
+  /** The queues for which it holds, at most 100, the worst ones. */
   readonly heldFor: readonly string[]
 }
 
 /**
- * A rule about every queue has one alert, which names the worst of them: otherwise whoever may enqueue could have
- * as many alerts as there are names. Null: there is nothing that the rule could be about.
+ * A rule about every queue has one alert, which names the worst queue: otherwise a producer could cause any number of alerts by
+ * inventing queues. Null: the rule applies to no existing queue.
  */
 export function readRule(
   rule: Pick<AlertRuleRow, 'kind' | 'threshold' | 'queue'>,
@@ -70,7 +70,7 @@ export function readRule(
   return { queue: worst.queue, reading: { ...worst.reading, summary }, heldFor }
 }
 
-/** An alert remembers no more names than this: people could invent any number of queues. */
+/** The limit of names in an alert: a producer could invent any number of queues. */
 const MAX_HELD_FOR = 100
 
 const SEVERITY = { clear: 0, between: 1, holds: 2 } as const
@@ -82,7 +82,7 @@ function isWorse(a: Reading, b: Reading): boolean {
 const CONDITIONS: Readonly<
   Record<AlertKind, (facts: QueueFacts, threshold: number, name: string, now: Date) => Reading>
 > = {
-  // Somebody who pauses a queue wants its jobs to wait.
+  // The jobs of a paused queue wait on purpose.
   oldest_waiting({ oldestWaiting, paused }, threshold, name, now) {
     if (!oldestWaiting || paused) return CLEAR
     const value = secondsSince(oldestWaiting, now)
@@ -91,7 +91,7 @@ const CONDITIONS: Readonly<
     })
   },
 
-  // Of too few runs it cannot be said that they fail; that they do not, it can.
+  // Too few runs cannot show that runs fail; they can show that runs succeed.
   failure_rate({ ended: { failed, ran } }, threshold, name) {
     if (ran === 0) return CLEAR
     const value = failed / ran
@@ -123,7 +123,7 @@ const CONDITIONS: Readonly<
   },
 }
 
-/** Where nothing waits and nothing was done for a day, nobody misses them. */
+/** Without waiting jobs and without work for a day, missing workers are no problem. */
 function noWorkers({ workers, waiting, wasBusy }: Staffing, threshold: number, name: string): Reading {
   if (workers > threshold || (waiting === 0 && !wasBusy)) return CLEAR
   const none = name ? 'no workers' : 'No workers'

@@ -4,18 +4,17 @@ import { readRule, type Subject } from './conditions.ts'
 import type { Facts } from './facts.ts'
 
 /**
- * Time in which nobody looked does not count, because nobody knows how it was: after a pause longer than this,
- * and when the clock was set back, what has to hold or to be calm for a while starts anew. Longer than it takes
- * another process to take over.
+ * Time without evaluations does not count, because the state in between is unknown: after a longer gap, or when the clock was
+ * set back, periods of holding and of calm start anew. Longer than another process needs to take over.
  */
 export const MAX_GAP_MS = 30_000
 
-/** For how long a condition must be clearly false before its alert is resolved; or half of what it takes to fire. */
+/** How long a condition must be clearly false before its alert is resolved; or half of `forMs`, if that is longer. */
 const CALM_MS = 60_000
 
 type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
 
-/** What becomes of every episode, and which ones begin. Those that are not in the answer stay as they are. */
+/** The changes: episodes that begin, change or end. The others stay as they are. */
 export function evaluate(facts: Facts, rules: readonly Rule[], open: readonly AlertRow[]): AlertChange[] {
   const { now } = facts
   const isDeserted = facts.whole.workers === 0 && open.some(isAboutAllWorkers)
@@ -26,12 +25,12 @@ export function evaluate(facts: Facts, rules: readonly Rule[], open: readonly Al
     if (!subject) continue
     const before = episodes.get(rule.id)
     episodes.delete(rule.id)
-    // People know that no worker is left: that jobs wait follows from it, in each of their queues.
+    // The alert that no worker is left implies that jobs wait in every queue.
     if (!before && isDeserted && FOLLOWS.has(rule.kind)) continue
     const change = before ? goOn(before, rule, subject, now) : begin(rule, subject, now)
     if (change) changes.push(change)
   }
-  // Their rule was disabled or deleted, or their queue is gone.
+  // Their rule was disabled or deleted, or their queue no longer exists.
   for (const before of episodes.values()) changes.push({ before, after: ended(before, now) })
   return changes
 }
@@ -80,13 +79,13 @@ function hold(
     if (now.getTime() - since.getTime() >= forMs) return { before, after: fired({ ...after, since }, now) }
     return since === before.since ? null : { before, after: { ...after, since } }
   }
-  // Whoever snoozed it wanted to hear of it again.
+  // The snooze has ended: notify again.
   if (before.snoozed && before.snoozed.until <= now)
     return { before, after: { ...after, transitions: before.transitions + 1 }, endsSnooze: true }
-  // Who acked it did not know of this queue.
+  // The acknowledgement did not cover this queue.
   if (before.acked && queue !== null && !before.heldFor.includes(queue))
     return { before, after: { ...after, transitions: before.transitions + 1 }, endsAck: true }
-  // Worth a write is what people would see, and what they know once they ack it.
+  // Write only what people would see, and the queues that an acknowledgement covers.
   const isKnown = before.acked !== null || heldFor.join('\n') === before.heldFor.join('\n')
   const isSame =
     isKnown && summary === before.summary && threshold === before.threshold && before.calmSince === null

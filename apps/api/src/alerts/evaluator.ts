@@ -4,8 +4,7 @@ import { Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/ru
 import type { Logger } from '../log.ts'
 import { evaluate } from './evaluate.ts'
 import { readFacts } from './facts.ts'
-import type { Notify } from './notification.ts'
-import { notificationOf } from './show.ts'
+import { type Notify, notificationOf } from './notification.ts'
 
 const TERM_MS = 15_000
 /** Between two evaluations. Each counts the live jobs: with millions of them it rests for longer. */

@@ -10,22 +10,22 @@ const FAILURE_MINUTES = FAILURE_WINDOW_MS / MINUTE_MS
 const STALL_MINUTES = STALL_WINDOW_MS / MINUTE_MS
 
 export interface Staffing {
-  /** Ready to run. */
+  /** Jobs that are ready to run. */
   readonly waiting: number
-  /** How many of those that serve it are alive. */
+  /** Live workers that serve it. */
   readonly workers: number
-  /** Something was done within a day. Looked up only for a rule that misses workers. */
+  /** A job ended within the last day. Read only for rules about missing workers. */
   readonly wasBusy: boolean
 }
 
 export interface QueueFacts extends Staffing, Pick<QueueOverview, 'oldestWaiting' | 'paused'> {
-  /** How many failed, and how many ran, of late. */
+  /** Failed and all runs within the window. */
   readonly ended: { readonly failed: number; readonly ran: number }
-  /** Nothing was done of late. */
+  /** No run ended within the window. */
   readonly isStill: boolean
 }
 
-/** Everything that rules look at, read once. Our own queue, and those who serve nothing else, are left out. */
+/** The facts for all rules, read once, without the internal queue and workers that serve nothing else. */
 export interface Facts {
   readonly now: Date
   readonly whole: Staffing
@@ -62,7 +62,7 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
       {
         ...{ waiting, oldestWaiting, paused, workers, wasBusy: busy.get(queue) ?? false },
         ended: ended.last(FAILURE_MINUTES),
-        // The minute that runs has only just begun, so as many whole ones before it.
+        // The current minute has only begun, so the full minutes before it count as well.
         isStill: ended.last(STALL_MINUTES + 1).ran === 0,
       },
     ]

@@ -1,28 +1,28 @@
 import { type GaugePoint, MAX_HEALTH_QUEUES, SPARK_MINUTES } from '@oncue/core/wire'
 import type { Gauge, GaugeSample, QueueOverview, WorkerRow } from '@oncue/db'
 import { minuteOf } from './ended.ts'
-import { type Serving, WorkerCapacity } from './worker-capacity.ts'
+import { type Capacity, WorkerCapacity } from './worker-capacity.ts'
 
 const MINUTE_MS = 60_000
 const EMPTY: Gauge = { waiting: 0, running: 0, oldestMs: 0, workers: 0, slots: 0 }
 
-/** How full everything is. */
+/** How full everything is now. */
 export function sampleGauges(
   now: Date,
   queues: readonly QueueOverview[],
   workers: readonly WorkerRow[],
 ): GaugeSample {
   const capacities = new WorkerCapacity(workers, now)
-  const gaugeOf = (some: readonly QueueOverview[], serving: Serving): Gauge => ({
+  const gaugeOf = (some: readonly QueueOverview[], capacity: Capacity): Gauge => ({
     waiting: some.reduce((sum, { waiting }) => sum + waiting, 0),
     running: some.reduce((sum, { running }) => sum + running, 0),
     oldestMs: some.reduce((longest, { oldestWaiting }) => {
       return Math.max(longest, now.getTime() - (oldestWaiting ?? now).getTime())
     }, 0),
-    ...serving,
+    ...capacity,
   })
   const busy = queues.filter(({ waiting, running }) => waiting > 0 || running > 0)
-  // Beyond that many, those in which least waits are not written down each minute.
+  // The queues with the fewest waiting jobs are left out beyond this number.
   if (busy.length > MAX_HEALTH_QUEUES) busy.sort((a, b) => b.waiting - a.waiting).splice(MAX_HEALTH_QUEUES)
   const gauges = busy.map((overview): [string, Gauge] => {
     return [overview.queue, gaugeOf([overview], capacities.of(overview.queue))]
@@ -32,7 +32,7 @@ export function sampleGauges(
 
 export type Spark = (value: (sample: GaugeSample) => number) => number[]
 
-/** The minutes of a sparkline: where nobody looked it is as it was before, and the last one is now. */
+/** The minutes of a sparkline. A minute without a sample repeats the one before; the last is the current state. */
 export function sparkOf(latest: GaugeSample, samples: readonly GaugeSample[]): Spark {
   const known = new Map(samples.map((sample) => [sample.minute.getTime(), sample]))
   const shown: (GaugeSample | undefined)[] = []
@@ -47,7 +47,7 @@ export function gaugeIn(sample: GaugeSample, queue: string): Gauge {
   return sample.queues.get(queue) ?? EMPTY
 }
 
-/** For a chart: the worst of each step, so that a minute of trouble is not smoothed away. */
+/** The points of a chart: the worst value of each step, so that a bad minute is not smoothed away. */
 export function pointsOf(
   samples: readonly GaugeSample[],
   queue: string | null,
@@ -64,7 +64,7 @@ export function pointsOf(
   return [...points.values()]
 }
 
-/** Nobody counted the workers of a queue that was empty. */
+/** Workers of an empty queue are not counted. */
 const UNKNOWN = { ...EMPTY, workers: null, slots: null }
 
 function worse(a: GaugePoint, b: Omit<GaugePoint, 'minute'>): GaugePoint {

@@ -9,20 +9,19 @@ import type { FailureGroup, QueueOverview } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'
 import { gaugeIn, type Spark, sampleGauges, sparkOf } from './gauge-samples.ts'
-import { FAILURE_MINUTES, stateOf, THROUGHPUT_MINUTES } from './queue-state.ts'
+import { FAILURE_MINUTES, stateOf, THROUGHPUT_MINUTES, thresholdsOf } from './queue-state.ts'
 import { summarize } from './summary.ts'
-import { thresholdsOf } from './thresholds.ts'
 import { WorkerCapacity } from './worker-capacity.ts'
 
 const TOP_FAILURES = 5
-/** Enough to recognise it; the group has all of it. */
+/** Enough to recognise a failure; its group has the whole message. */
 const MESSAGE_LENGTH = 200
 const MAX_NAMES = 20
 
-/** What a job that is live can be. */
+/** The states of a live job. */
 export const BACKLOG = ['waiting', 'scheduled', 'running', 'blocked', 'held'] as const
 
-/** What the facts mean. */
+/** Computes health from the facts. */
 export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'environment'> {
   const { now, workers, activity } = facts
   const whole = new Ended()
@@ -68,7 +67,7 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
   }
 }
 
-/** Trouble first, then who waits longest. */
+/** The worst state first, then the longest wait. */
 function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
   const { now, queues, workers, activity, rules } = facts
   const endedOf = new Map(queues.map(({ queue }) => [queue, new Ended()]))

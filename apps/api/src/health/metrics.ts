@@ -1,17 +1,16 @@
 import { FINISHED_STATUSES } from '@oncue/core'
-import type { QueueOverview } from '@oncue/db'
+import { DURATION_BUCKETS_MS, type QueueOverview, type Store } from '@oncue/db'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Services } from '../context.ts'
 import { OTHER_QUEUES } from '../enqueue/enqueuer.ts'
 import { authorize } from '../procedures/procedure.ts'
+import { minuteOf } from './ended.ts'
 import { BACKLOG } from './measure.ts'
-import { type Ended, SettledCounter } from './settled-counter.ts'
-import { writeHistogram } from './write-histogram.ts'
 
 /**
- * For Prometheus. What this process did is counted here; what all of Oncue did is asked of the database when
- * somebody scrapes, so every API process tells the same about it: take one of them, not their sum.
+ * For Prometheus. This process counts its own work; the totals of the whole installation are read from the database with each
+ * scrape, so every API process reports the same: use one of them, not their sum.
  */
 export function serveMetrics(app: FastifyInstance, services: Services): void {
   const register = new Registry()
@@ -45,8 +44,8 @@ function countRequests(app: FastifyInstance, register: Registry): void {
   })
 }
 
-/** Answers what ended, whose durations prom-client cannot take. */
-function createCollector(register: Registry, { store, live, enqueuer }: Services): () => Promise<Ended> {
+/** Returns the settled jobs, whose durations prom-client cannot take. */
+function createCollector(register: Registry, { store, live, enqueuer }: Services): () => Promise<Settled> {
   const registers = [register]
   const enqueued = new Counter({
     name: 'oncue_jobs_enqueued_total',
@@ -122,7 +121,7 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
     watchers.set({ of: 'operation' }, live.operations.size)
     watchers.set({ of: 'health' }, live.health.size)
     watchers.set({ of: 'alerts' }, live.alerts.size)
-    // On SQLite there is none, and nothing to tell.
+    // SQLite has no pool.
     const { total = 0, idle = 0, waiting = 0 } = store.pool() ?? {}
     connections.set({ state: 'busy' }, total - idle)
     connections.set({ state: 'idle' }, idle)
@@ -140,4 +139,92 @@ function setQueue(
   const { queue, oldestWaiting } = overview
   for (const state of BACKLOG) backlog.set({ queue, state }, overview[state])
   oldest.set({ queue }, oldestWaiting ? Math.max(0, now.getTime() - oldestWaiting.getTime()) / 1_000 : 0)
+}
+
+/** Counts of settled jobs; of wait and run times, one count per bucket of the store. */
+type Settled = {
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
+  readonly wait: { readonly counts: readonly number[] }
+  readonly run: { readonly counts: readonly number[] }
+}
+
+const MINUTE_MS = 60_000
+/** A settle counts in the minute in which its transaction began; none takes longer than this. */
+const OPEN_MINUTES = 5
+
+const EMPTY = { counts: DURATION_BUCKETS_MS.map(() => 0) }
+const NOTHING: Settled = { completed: 0, failed: 0, cancelled: 0, wait: EMPTY, run: EMPTY }
+
+/**
+ * Counts the jobs that were settled since this process started. The store counts by the minute: past minutes are added once,
+ * and the last few are read again each time.
+ */
+class SettledCounter {
+  readonly #store: Pick<Store, 'series' | 'now'>
+  #closed = NOTHING
+  #openFrom: Date | undefined
+
+  constructor(store: Pick<Store, 'series' | 'now'>) {
+    this.#store = store
+  }
+
+  async read(): Promise<Settled> {
+    const now = (await this.#store.now()).getTime()
+    const openFrom = this.#openFrom ?? minuteOf(new Date(now))
+    this.#openFrom = openFrom
+    const closeBefore = minuteOf(new Date(now - OPEN_MINUTES * MINUTE_MS))
+    const points = await this.#store.series({ from: openFrom, to: new Date(now + MINUTE_MS) })
+    const ended = points.reduce(plus, this.#closed)
+    if (closeBefore > openFrom && this.#openFrom === openFrom) {
+      this.#closed = points.filter(({ minute }) => minute < closeBefore).reduce(plus, this.#closed)
+      this.#openFrom = closeBefore
+    }
+    return ended
+  }
+}
+
+function plus(sum: Settled, { completed, failed, cancelled, wait, run }: Settled): Settled {
+  return {
+    completed: sum.completed + completed,
+    failed: sum.failed + failed,
+    cancelled: sum.cancelled + cancelled,
+    wait: plusCounts(sum.wait, wait),
+    run: plusCounts(sum.run, run),
+  }
+}
+
+function plusCounts(a: Settled['wait'], b: Settled['wait']): Settled['wait'] {
+  return { counts: a.counts.map((count, bucket) => count + (b.counts[bucket] ?? 0)) }
+}
+
+/** Every second bucket: half powers of two are finer than a dashboard needs. */
+const STEP = 2
+
+/**
+ * A histogram of seconds in the format of Prometheus, from the store's counts: prom-client can only observe one duration at a
+ * time. The store keeps no sum, so the middles of the buckets are added up.
+ */
+export function writeHistogram(name: string, help: string, counts: readonly number[]): string {
+  let count = 0
+  let sumMs = 0
+  const buckets: string[] = []
+  DURATION_BUCKETS_MS.forEach((endMs, n) => {
+    const here = counts[n] ?? 0
+    count += here
+    sumMs += here * ((DURATION_BUCKETS_MS[n - 1] ?? 0) / 2 + endMs / 2)
+    // The last bucket is open: it counts only in +Inf.
+    const isLast = n === DURATION_BUCKETS_MS.length - 1
+    if (n % STEP === STEP - 1 && !isLast) buckets.push(`${name}_bucket{le="${endMs / 1_000}"} ${count}`)
+  })
+  return [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} histogram`,
+    ...buckets,
+    `${name}_bucket{le="+Inf"} ${count}`,
+    `${name}_sum ${sumMs / 1_000}`,
+    `${name}_count ${count}`,
+    '',
+  ].join('\n')
 }

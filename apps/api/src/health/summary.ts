@@ -5,7 +5,7 @@ import { formatCount, formatDuration, formatPercent } from './format.ts'
 export interface Situation {
   readonly now: Date
   readonly workersAlive: number
-  /** Our own queue, from which alerts are sent. */
+  /** The internal queue, from which alerts are sent. */
   readonly delivery: Pick<Health['delivery'], 'paused' | 'limit'>
   readonly queues: readonly Pick<
     QueueHealth,
@@ -16,16 +16,16 @@ export interface Situation {
 type Queue = Situation['queues'][number]
 type Trouble = Exclude<QueueState, 'ok' | 'idle'>
 
-/** One fact about those that have the same trouble: in full when it is the only one, short beside another. */
+/** One fact about the queues in the same state: long when it is the only one, short beside another. */
 interface Fact {
   readonly long: string
   readonly short: string
 }
 
-/** The whole in one sentence: the worst first, and no more than two facts. */
+/** The whole in one sentence: the worst first, two facts at most. */
 export function summarize(situation: Situation): Health['summary'] {
   const { workersAlive, queues, delivery } = situation
-  // It comes first: of all else nobody is told.
+  // This comes first: without delivery no other alert arrives.
   const silence = silenceOf(delivery)
   if (silence !== null) return { level: 'bad', text: silence }
   const waiting = sumOf(queues)
@@ -93,7 +93,7 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
   },
 }
 
-/** Its name if it is one. */
+/** The queue's name if there is only one. */
 function subject(queues: readonly Queue[]): string {
   const [first] = queues
   return first && queues.length === 1 ? first.queue : formatCount(queues.length, 'queue')

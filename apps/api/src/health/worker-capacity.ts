@@ -1,34 +1,34 @@
 import type { Gauge, WorkerRow } from '@oncue/db'
 
-/** Behind a transaction pooler a death cannot be seen: a worker that is silent for this long is dead. */
+/** Behind a transaction pooler a worker's death is noticed only by its silence for this long. */
 const SILENT_MS = 60_000
 
 function isAlive({ missingSince, lastBeat }: WorkerRow, now: Date): boolean {
   return missingSince === null && now.getTime() - lastBeat.getTime() < SILENT_MS
 }
 
-/** How many serve something, and how many jobs they can run at once. */
-export type Serving = Pick<Gauge, 'workers' | 'slots'>
+/** The number of workers, and how many jobs they can run at once. */
+export type Capacity = Pick<Gauge, 'workers' | 'slots'>
 
-const NOBODY: Serving = { workers: 0, slots: 0 }
+const NONE: Capacity = { workers: 0, slots: 0 }
 
-/** Who is alive: in all, and for a queue. */
+/** The capacity of the workers that are alive: in all, and per queue. */
 export class WorkerCapacity {
-  readonly whole: Serving
-  readonly #byQueue = new Map<string, Serving>()
+  readonly whole: Capacity
+  readonly #byQueue = new Map<string, Capacity>()
 
   constructor(workers: readonly WorkerRow[], now: Date) {
     const alive = workers.filter((worker) => isAlive(worker, now))
-    this.whole = alive.reduce(joinedBy, NOBODY)
+    this.whole = alive.reduce(joinedBy, NONE)
     for (const worker of alive)
       for (const queue of new Set(worker.queues)) this.#byQueue.set(queue, joinedBy(this.of(queue), worker))
   }
 
-  of(queue: string): Serving {
-    return this.#byQueue.get(queue) ?? NOBODY
+  of(queue: string): Capacity {
+    return this.#byQueue.get(queue) ?? NONE
   }
 }
 
-function joinedBy({ workers, slots }: Serving, { concurrency }: WorkerRow): Serving {
+function joinedBy({ workers, slots }: Capacity, { concurrency }: WorkerRow): Capacity {
   return { workers: workers + 1, slots: slots + concurrency }
 }

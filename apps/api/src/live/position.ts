@@ -3,9 +3,8 @@ import { OncueError } from '@oncue/core'
 import type { JobGlance } from '@oncue/db'
 
 /**
- * How far somebody has watched a job: the last event, and a digest of the last state that they saw. It is the
- * id of every message, so a client that comes back with the last one misses nothing and gets nothing twice,
- * from whichever process.
+ * How far a client has watched a job: the last event, and a digest of the last state. It is the id of every message, so a
+ * client that reconnects with the last id misses nothing and gets nothing twice, from any process.
  */
 export interface Position {
   readonly version: number

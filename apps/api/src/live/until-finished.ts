@@ -2,7 +2,7 @@ import { isFinished, type JobId } from '@oncue/core'
 import type { JobGlance, Store } from '@oncue/db'
 import type { StateHub } from './states.ts'
 
-/** The final state of a job, or the last one before `signal` aborted; null when there is no such job. */
+/** The final state of a job, or the last one before the signal was aborted; null when there is no such job. */
 export async function untilFinished(
   store: Pick<Store, 'glance'>,
   states: StateHub,

@@ -14,7 +14,7 @@ import {
 } from '@oncue/core/wire'
 import type { AlertRow, AlertRuleRow } from '@oncue/db'
 import { z } from 'zod'
-import { showAlert } from '../alerts/show.ts'
+import { showAlert } from '../alerts/notification.ts'
 import type { ApiContext } from '../context.ts'
 import { alertQuery, restAlertPageSchema, restAlertSchema } from '../http/rest/shapes.ts'
 import { actorOf } from './actor.ts'

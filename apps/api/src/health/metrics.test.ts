@@ -1,6 +1,6 @@
 import { DURATION_BUCKETS_MS } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
-import { writeHistogram } from './write-histogram.ts'
+import { writeHistogram } from './metrics.ts'
 
 describe('a histogram for Prometheus', () => {
   const countsOf = (...durations: number[]) =>
