@@ -2,7 +2,7 @@ import { OncueError } from '@oncue/core'
 
 const NAME = 'oncue_session'
 
-/** With the prefix, a browser takes the cookie only from this very host over https: none from a neighbour. */
+/** With the prefix a browser accepts the cookie only from this host over https, not from a sibling domain. */
 const nameOf = (isSecure: boolean) => (isSecure ? `__Host-${NAME}` : NAME)
 
 /** The session that a Cookie header carries. */
@@ -14,7 +14,7 @@ export function readSessionCookie(header: string | undefined, isSecure: boolean)
   return undefined
 }
 
-/** No script reads it, and no other site sends it. */
+/** Scripts cannot read it, and other sites cannot send it. */
 export function sessionCookie(secret: string, maxAgeMs: number, isSecure: boolean): string {
   const seconds = Math.max(0, Math.floor(maxAgeMs / 1_000))
   const name = nameOf(isSecure)
@@ -23,22 +23,22 @@ export function sessionCookie(secret: string, maxAgeMs: number, isSecure: boolea
 
 export const endedCookie = (isSecure: boolean) => sessionCookie('', 0, isSecure)
 
-/** How a request reached us, and where people do. */
+/** The address that a request came in at, and the public one. */
 export interface Reached {
   readonly protocol: string
   readonly host: string
-  /** Null: only where each request came in. */
+  /** Null: only the address that each request came in at. */
   readonly publicUrl: string | null
 }
 
-/** A proxy may speak https for us without telling; the address that people use does tell. */
+/** A proxy may terminate https without saying so; the public URL says so. */
 export function isSecure({ protocol, publicUrl }: Reached): boolean {
   return protocol === 'https' || publicUrl?.startsWith('https:') === true
 }
 
 /**
- * A browser sends the cookie by itself, so a change that a cookie proves must come from a page of ours.
- * `SameSite=Strict` alone would let in what is on the same site, such as another port.
+ * Browsers send the cookie by themselves, so a change that is authorized by a cookie must come from our own pages.
+ * `SameSite=Strict` alone would also accept the same site on another port.
  */
 export function assertOrigin(
   headers: {
@@ -67,7 +67,7 @@ export function assertOrigin(
   })
 }
 
-/** With their scheme: a page over http may have been written by anybody on the way. */
+/** With their scheme: a page over http may have been changed on its way. */
 function ownOrigins(reached: Reached): string[] {
   const { host, publicUrl } = reached
   if (publicUrl === null) return [originOf(reached)]
@@ -78,5 +78,5 @@ function ownOrigins(reached: Reached): string[] {
 
 const originOf = ({ protocol, host }: Reached) => `${protocol}://${host}`.toLowerCase()
 
-/** The cookie would be `Secure`, which a browser neither keeps nor sends over http. */
+/** The cookie would be `Secure`, which browsers neither store nor send over http. */
 const isLost = (reached: Reached) => isSecure(reached) && reached.protocol !== 'https'

@@ -1,9 +1,9 @@
 import type { AccessClass, Me } from '@oncue/core/wire'
 import type { AssertStill } from './validity.ts'
 
-/** Who sends a request. */
+/** The caller of a request. */
 export interface Principal extends Omit<Me, 'may'> {
-  /** The row that proves it; null without one. */
+  /** The token's row; null without one. */
   readonly tokenId: string | null
 }
 
@@ -20,7 +20,7 @@ export const ANONYMOUS: Principal = {
 
 /** The parts of a request that identify its caller. */
 type Credentials = {
-  /** The headers as they came. */
+  /** The headers of the request. */
   readonly authorization?: string | undefined
   readonly cookie?: string | undefined
   /** Over https only the cookie that is bound to this host counts. */

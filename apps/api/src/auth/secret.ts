@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** The prefix lets people, and those who search repositories for secrets, see what it is. */
+/** The prefix lets people and secret scanners recognise it. */
 const PREFIX = 'oncue_'
 
 export function newSecret(): string {
@@ -8,7 +8,7 @@ export function newSecret(): string {
 }
 
 /**
- * A plain SHA-256: slow hashes protect what people choose, and these are 256 random bits that nobody guesses.
+ * Plain SHA-256: slow hashes protect passwords that people choose; these are 256 random bits.
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')

@@ -1,13 +1,13 @@
 import { OncueError } from '@oncue/core'
 import type { OperationRow } from '@oncue/db'
 
-/** A count is far from what was expected if it is off by more than both. */
+/** A count differs from the expected one if it is off by more than both. */
 const FAR = { share: 0.1, jobs: 10 }
 
-/** A preview counts no further: who expects so many was told "at least". */
+/** A preview counts no further: a caller who expects this many saw "at least". */
 const PREVIEWED = 100_000
 
-/** Where counting stopped, "at least so many" is what the preview said too, and only more can be wrong. */
+/** If counting stopped at its limit, the preview stopped there too, and only a smaller expected count is wrong. */
 export function assertExpected(
   { total, totalIsExact }: Pick<OperationRow, 'total' | 'totalIsExact'>,
   expected: number,

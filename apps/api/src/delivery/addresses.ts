@@ -5,28 +5,28 @@ import ipaddr from 'ipaddr.js'
 
 export type Address = { readonly address: string; readonly family: number }
 
-/** All addresses of a name, as the system knows them. */
+/** All addresses of a name, from the system's resolver. */
 export type Resolve = (name: string) => Promise<Address[]>
 
-/** What lies within a network of one's own. Link-local is not among it: clouds keep their secrets there. */
+/** Private networks, without link-local: clouds serve their metadata there. */
 const PRIVATE_RANGES = ['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']
-/** Where clouds keep them elsewhere: Azure, Alibaba, and over IPv6 AWS and Google. */
+/** Metadata services at other addresses: Azure, Alibaba, and over IPv6 AWS and Google. */
 const METADATA = ['168.63.129.16', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** Whether an address is in the public internet. What is neither that nor known is not. */
+/** `unicast` for a public address; unknown ranges are not public. */
 function rangeOf(text: string): string {
   const address = ipaddr.parse(text)
   if (METADATA.includes(address.toString())) return 'metadata'
   const range = address.range()
-  // Outside of it nothing is handed out, and much of it leads to IPv4 by a detour.
+  // Nothing outside of 2000::/3 is assigned, and parts of it are translated to IPv4.
   if (range === 'unicast' && address instanceof ipaddr.IPv6 && !address.match(GLOBAL_IPV6)) return 'reserved'
   return range
 }
 
 /**
- * Which addresses may be called. Whoever may make a channel must not reach through it what only this machine
- * can reach: databases, admin pages, the metadata service of a cloud.
+ * Decides which addresses may be called. A channel must not reach what only this machine can reach: databases, admin pages,
+ * the metadata service of a cloud.
  */
 export class AddressGuard {
   readonly #allowsPrivate: boolean
@@ -37,7 +37,7 @@ export class AddressGuard {
     this.#resolve = resolve
   }
 
-  /** For whoever enters a URL: ADDRESS_NOT_ALLOWED. A name that cannot be looked up now may be known later. */
+  /** For a URL that is being entered: ADDRESS_NOT_ALLOWED. A name that cannot be resolved now is accepted. */
   async assertAllowed(url: URL): Promise<void> {
     this.assertUrl(url)
     const lookedUp = this.#resolveAllowed(url.hostname)
@@ -46,7 +46,7 @@ export class AddressGuard {
     })
   }
 
-  /** What can be seen without asking anybody. An address that is written out is never looked up. */
+  /** The checks without a lookup. A literal address is never looked up. */
   assertUrl({ protocol, username, password, hostname }: URL): void {
     if (username !== '' || password !== '')
       throw refusal('has a user name or a password in it', 'Leave them out; what is sent is signed.')
@@ -60,8 +60,8 @@ export class AddressGuard {
   }
 
   /**
-   * In place of the system's lookup: the connection is made to the very address that was checked, and not to what
-   * the name means a moment later.
+   * Replaces the system's lookup: the connection goes to the address that was checked, whatever the name resolves to a moment
+   * later.
    */
   readonly lookup: LookupFunction = (name, options, callback) => {
     this.#resolveAllowed(name).then(
