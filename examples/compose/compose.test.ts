@@ -101,7 +101,7 @@ describe('the image', () => {
       [['node', '/app/node_modules/.bin/../@oncue/worker/dist/cli/main.js', '--import', './jobs/api.ts']],
       [['node', '/app/node_modules/.bin/oncue-worker', 'api']],
       [['/sbin/docker-init', '--', ...entry, 'worker', '--import', './jobs.ts']],
-      [['node', '/app/node_modules/.bin/../@oncue/db/dist/cli/migrate.js']],
+      [['node', '/app/node_modules/.bin/../@oncue/db/dist/cli/main.js']],
     ])('does not ask for the API where there is none: %j', async (words) => {
       expect(await check(words)).toBe(0)
     })

@@ -76,7 +76,7 @@ export async function tryWithoutApi(worker: string, producer: string, databaseUr
   }
   const bin = (folder: string, name: string, file: string) =>
     [process.execPath, join(folder, 'node_modules/@oncue', name, 'dist/cli', file)] as const
-  await run('env', [...env, ...bin(producer, 'db', 'migrate.js')], { cwd: producer })
+  await run('env', [...env, ...bin(producer, 'db', 'main.js')], { cwd: producer })
   const running = new Program(
     'oncue-worker',
     [...env, ...bin(worker, 'worker', 'main.js'), '--import', './jobs.ts'],

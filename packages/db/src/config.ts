@@ -25,16 +25,20 @@ const schema = z.object({
   npm_package_json: z.string().optional(),
 })
 
-export interface Config {
+/** What every command reads. */
+export interface CommonConfig {
   /** DATABASE_URL, if it is set. */
   databaseUrl: string | undefined
   /** ONCUE_SCHEMA, if it is set. */
   schema: string | undefined
   nodeEnv: string | undefined
   debug: boolean
-  keepDatabases: boolean
   /** Where the caller stood: relative paths that are typed in mean this folder. */
   callerFolder: string
+}
+
+interface Config extends CommonConfig {
+  keepDatabases: boolean
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): Config {

@@ -1,4 +1,5 @@
 export type { Capabilities } from './capabilities.ts'
+export { type CommonConfig, readConfig as readCommonConfig } from './config.ts'
 export { type DiagnoseOptions, diagnose } from './diagnose.ts'
 export {
   assertMigrated,

@@ -37,6 +37,8 @@ interface DatabaseSources {
   readonly schema?: string | undefined
   /** Where the caller stood: a relative path that is typed in means this folder. */
   readonly callerFolder?: string | undefined
+  /** Instead of `file:./.data/oncue.db`. */
+  readonly defaultUrl?: string | undefined
 }
 
 export interface ChosenDatabase {
@@ -57,6 +59,7 @@ export function chooseDatabase({
   nodeEnv,
   callerFolder,
   schema: wanted,
+  defaultUrl = DEFAULT_URL,
 }: DatabaseSources): ChosenDatabase {
   const schema = toSchema(wanted)
   const inSchema = schema === DEFAULT_SCHEMA ? '' : `, schema ${schema}`
@@ -68,9 +71,9 @@ export function chooseDatabase({
   }
   if (url === undefined) {
     return {
-      url: DEFAULT_URL,
+      url: defaultUrl,
       schema,
-      shown: `${showDatabase(DEFAULT_URL)}${inSchema} (DATABASE_URL is not set)`,
+      shown: `${showDatabase(defaultUrl)}${inSchema} (DATABASE_URL is not set)`,
     }
   }
   const isTypedPath = typed !== undefined && typed !== ':memory:' && dialectOf(typed) === 'sqlite'

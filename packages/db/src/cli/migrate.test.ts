@@ -17,7 +17,7 @@ import { migrate } from '../migrate/migrate.ts'
 import { openStore } from '../open.ts'
 import { FUNCTION_SET } from '../postgres/function-set.ts'
 
-const program = fileURLToPath(new URL('./migrate.ts', import.meta.url))
+const program = fileURLToPath(new URL('./main.ts', import.meta.url))
 const names = (await readMigrations(migrationsFolder('sqlite'))).map(({ name }) => name)
 
 let database: TestDatabase
@@ -77,7 +77,7 @@ describe('oncue-migrate', () => {
     expect(await run(['--status'], named)).toMatchObject({ code: 3 })
     expect(await run(['--status'])).toMatchObject({ code: 0 })
     expect(await run(['--schema', 'public'])).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('error INVALID_SCHEMA: The schema "public" is reserved\n'),
     })
   })
@@ -151,7 +151,7 @@ describe('oncue-migrate', () => {
 
   test('an error is one line with its code and one with what to do, and no stack', async () => {
     const { code, stderr } = await run(['--url', 'mysql://app:secret@db'])
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr.split('\n')).toEqual([
       'error INVALID_DATABASE_URL: Not a database URL: "mysql://app:…@db"',
       'Use postgres://…, file:./path/to/oncue.db or :memory:.',
@@ -166,7 +166,7 @@ describe('oncue-migrate', () => {
 
   test(':memory: is refused, because nobody could use what was migrated', async () => {
     expect(await run(['--url', ':memory:'])).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining(':memory:'),
     })
   })
@@ -242,7 +242,7 @@ describe('oncue-migrate', () => {
   test('in production no database is assumed: without an address it refuses, and makes no file', async () => {
     for (const env of [{ NODE_ENV: 'production' }, { NODE_ENV: 'production', DATABASE_URL: '' }]) {
       expect(await run([], env)).toEqual({
-        code: 1,
+        code: 2,
         stdout: '',
         stderr: expect.stringMatching(
           /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n.*DATABASE_URL/,

@@ -1,0 +1,32 @@
+import { parseDuration } from '@oncue/runtime'
+import { InvalidArgumentError } from 'commander'
+
+/** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
+
+const NEEDS_UNIT = 'A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.'
+
+export function toDuration(text: string): number {
+  return readDuration(text) ?? refuse(NEEDS_UNIT)
+}
+
+/** Null if it is not one. The unit is never assumed: 5 may mean seconds, minutes or hours. */
+export function readDuration(text: string): number | null {
+  return Number(text) > 0 ? refuse(NEEDS_UNIT) : parseDuration(text)
+}
+
+export function toWhole(min: number, max: number) {
+  return (text: string): number => {
+    const number = Number(text)
+    if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
+    return refuse(`Use a whole number from ${min} to ${max}.`)
+  }
+}
+
+/** For an option that may be repeated. */
+export function toList(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
+}
+
+export function refuse(why: string): never {
+  throw new InvalidArgumentError(why)
+}

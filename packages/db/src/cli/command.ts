@@ -1,0 +1,240 @@
+import { hostname, userInfo } from 'node:os'
+import { inspect, stripVTControlCharacters } from 'node:util'
+import { ERRORS, isOncueError, OncueError } from '@oncue/core'
+import { formatDuration, systemRuntime } from '@oncue/runtime'
+import { Command, CommanderError } from 'commander'
+import type { CommonConfig } from '../config.ts'
+import { openStore } from '../open.ts'
+import type { Store } from '../store.ts'
+import { chooseDatabase } from '../url.ts'
+
+/** What every command of Oncue has in common: options, settings, output, errors, exit codes. */
+
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  /** Wrong usage or a wrong setting: the same call never succeeds. */
+  usage: 2,
+  /** Some runs failed; the database is not up to date. */
+  incomplete: 3,
+} as const
+
+/** What a command returns, for people and for programs. */
+export interface Output {
+  readonly text: string
+  readonly json: unknown
+  readonly exit?: number
+}
+
+interface CommonOptions {
+  readonly url?: string
+  readonly schema?: string
+  readonly json?: true
+}
+
+/** One call of a command. */
+export interface Call<Options = object, Config = CommonConfig> {
+  readonly options: Options & CommonOptions
+  /** As commander parsed them: in the order in which the command declares them. */
+  readonly args: readonly unknown[]
+  readonly config: Config
+  readonly url: string
+  /** Which installation in that database. */
+  readonly schema: string
+  /** Which database it is, for people: without its password. */
+  readonly database: string
+  /** Writes a line for people to standard error. */
+  note(text: string): void
+}
+
+export interface Implementation<Options, Config extends CommonConfig> {
+  /** What is typed after the name of the command. */
+  readonly examples: readonly string[]
+  readonly readConfig: () => Config
+  readonly run: (call: Call<Options, Config>) => Promise<Output | undefined>
+  /** Used if neither --url nor DATABASE_URL names a database, outside production. */
+  readonly defaultUrl?: string
+  /** False: its log says which database it uses. */
+  readonly saysDatabase?: boolean
+}
+
+/** A program, or the only command of one. */
+export function createProgram(name: string): Command {
+  return new Command(name)
+    .enablePositionalOptions()
+    .showHelpAfterError('(--help shows how it is used)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(text),
+      writeErr: (text) => process.stderr.write(text),
+    })
+}
+
+/** The options of every command. */
+export function addCommonOptions(command: Command, defaultUrl?: string): Command {
+  return command
+    .option(
+      '--url <url>',
+      `postgres://… or file:…  (default: DATABASE_URL, or ${defaultUrl ?? 'file:./.data/oncue.db'} outside production)`,
+    )
+    .option(
+      '--schema <name>',
+      'which of several installations in the database: a schema on Postgres, a prefix on SQLite  (default: ONCUE_SCHEMA, or oncue)',
+    )
+    .option('--json', 'print JSON, errors too')
+}
+
+/** Shows how a command is typed, by the name of the program that it is part of. */
+export function addExamples(command: Command, examples: readonly string[]): Command {
+  return command.addHelpText('after', () => {
+    const lines = examples.map((line) => `  $ ${pathOf(command)} ${line}`.trimEnd())
+    return `\nExamples:\n${lines.join('\n')}`
+  })
+}
+
+const pathOf = (command: Command): string =>
+  command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+
+/** Gives a command its common options, its examples, and what it does. */
+export function implement<Options, Config extends CommonConfig>(
+  command: Command,
+  implementation: Implementation<Options, Config>,
+): Command {
+  const { examples, readConfig, run, defaultUrl, saysDatabase = true } = implementation
+  return addExamples(addCommonOptions(command, defaultUrl), examples).action(async () => {
+    const { writeOut = () => {}, writeErr = () => {} } = command.configureOutput()
+    const options = command.optsWithGlobals<Options & CommonOptions>()
+    let config: Config | undefined
+    try {
+      config = readConfig()
+      const { url, schema, shown } = chooseDatabase({
+        typed: options.url,
+        configured: config.databaseUrl,
+        nodeEnv: config.nodeEnv,
+        callerFolder: config.callerFolder,
+        schema: options.schema ?? config.schema,
+        defaultUrl,
+      })
+      const note = (text: string) => writeErr(`${text}\n`)
+      // Before anything is done, so that an unset variable does not silently act on another database.
+      if (saysDatabase) note(`database: ${plain(shown)}`)
+      const { processedArgs: args } = command
+      const output = await run({ config, options, args, url, schema, database: shown, note })
+      if (output) writeOut(`${options.json ? JSON.stringify(output.json) : output.text}\n`)
+      if (output?.exit) throw new Exit(output.exit)
+    } catch (cause) {
+      if (cause instanceof Exit || cause instanceof CommanderError) throw cause
+      const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
+      if (options.json) writeOut(`${JSON.stringify({ error })}\n`)
+      else writeErr(`error ${error.code}: ${error.message}\n${error.hint}\n`)
+      if (config?.debug) writeErr(`${inspect(error)}\n`)
+      throw new Exit(isUsage(error) ? EXIT.usage : EXIT.failed)
+    }
+  })
+}
+
+/** What was typed, or is in the environment or in a module, is wrong. A port that is in use may be free later. */
+function isUsage({ code, cause }: OncueError): boolean {
+  const { http } = ERRORS[code]
+  return (http === 400 || http === 413) && (cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE'
+}
+
+/** Thrown by a command that ends with another code than 0. */
+class Exit extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`exit code ${code}`)
+    this.code = code
+  }
+}
+
+/** The exit code for whatever `parseAsync` threw. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof Exit) return error.code
+  // Commander has printed the help, or what is wrong with the arguments.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+  throw error
+}
+
+/** What the file of a program calls. */
+export async function runProgram(program: Command): Promise<void> {
+  // The reader may have read enough: `oncue list | head`.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit()
+      throw error
+    })
+  }
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    process.exitCode = exitCodeOf(error)
+    // A module that was loaded before another failed may have left something open.
+    systemRuntime.after(1_000, () => process.exit()).unref()
+  }
+}
+
+/** For commands that need nothing but the store. */
+export function withStore<Options, Config>(
+  label: string,
+  run: (store: Store, call: Call<Options, Config>) => Promise<Output>,
+): (call: Call<Options, Config>) => Promise<Output> {
+  return (call) =>
+    withProgress(label, async () => {
+      const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })
+      try {
+        return await run(store, call)
+      } finally {
+        await store.close()
+      }
+    })
+}
+
+/** After a second, people at a terminal see that something goes on. */
+export async function withProgress<T>(
+  label: string,
+  work: (say: (what: string) => void) => Promise<T>,
+): Promise<T> {
+  const terminal = process.stderr
+  if (!terminal.isTTY) return work(() => {})
+  const started = systemRuntime.monotonic()
+  let said = ''
+  let isShown = false
+  const timer = systemRuntime.every(1_000, () => {
+    isShown = true
+    const line = `${label}${said} … ${formatDuration(systemRuntime.monotonic() - started)}`
+    terminal.write(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`)
+  })
+  try {
+    return await work((what) => {
+      said = ` ${what}`
+    })
+  } finally {
+    systemRuntime.cancel(timer)
+    if (isShown) terminal.write('\r\x1b[2K')
+  }
+}
+
+const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu
+
+/** One line of what users wrote: nothing in it moves the cursor or colours the rest. */
+export function plain(text: string, width = Number.POSITIVE_INFINITY): string {
+  const line = stripVTControlCharacters(text).replace(CONTROL, ' ').trim()
+  const characters = [...line]
+  return characters.length <= width ? line : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`
+}
+
+/** Who acts, for audit entries and the events of a job. */
+export function whoami(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    // A container may run as a user without a name.
+    return `${process.getuid?.() ?? 'unknown'}@${hostname()}`
+  }
+}

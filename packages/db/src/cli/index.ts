@@ -1,0 +1,19 @@
+/** For the commands of Oncue, in every package that has one. */
+export { readDuration, refuse, toDuration, toList, toWhole } from './arguments.ts'
+export {
+  addCommonOptions,
+  addExamples,
+  type Call,
+  count,
+  createProgram,
+  EXIT,
+  exitCodeOf,
+  implement,
+  type Output,
+  plain,
+  runProgram,
+  whoami,
+  withProgress,
+  withStore,
+} from './command.ts'
+export { declareMigrate } from './migrate.ts'
