@@ -1,6 +1,6 @@
-import { dirname } from 'node:path'
 import { DEFAULTS, OncueError, type RetryOptions } from '@oncue/core'
 import { retryOptionsSchema } from '@oncue/core/internal'
+import { readCommonConfig } from '@oncue/db'
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
 import { serviceSchema } from './service.ts'
@@ -12,8 +12,6 @@ const text = z
   .transform((value) => value || undefined)
 
 const list = text.transform((value) => (value === undefined ? undefined : splitList(value)))
-
-const flag = text.transform((value) => value !== undefined && value !== '0' && value !== 'false')
 
 const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
 
@@ -43,11 +41,8 @@ function whole(min: number, max: number) {
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Everything that the worker and its command line read from their environment. */
+/** Everything that the worker and the commands read from their environment, beside what is common to all of Oncue. */
 const schema = z.object({
-  DATABASE_URL: text,
-  ONCUE_SCHEMA: text,
-  NODE_ENV: text,
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
   ONCUE_SERVICE: text.pipe(serviceSchema.optional()),
@@ -69,10 +64,6 @@ const schema = z.object({
   ONCUE_LOG_LEVEL: text.pipe(
     z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
   ),
-  /** Prints stacks. Any value, as other tools take it. */
-  DEBUG: flag,
-  INIT_CWD: text,
-  npm_package_json: text,
 })
 
 export type Config = ReturnType<typeof readConfig>
@@ -85,15 +76,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     throw wrong(`${name}=${env[name]} ${issue?.message}`)
   }
   const values = parsed.data
-  // npm and pnpm run a script in the folder of its package.json and tell in INIT_CWD where they
-  // were called. Processes further down inherit both, where neither says anything any more.
-  const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
-    /** DATABASE_URL, if it is set. */
-    databaseUrl: values.DATABASE_URL,
-    /** ONCUE_SCHEMA, if it is set. */
-    schema: values.ONCUE_SCHEMA,
-    nodeEnv: values.NODE_ENV,
+    ...readCommonConfig(env, cwd),
     /** Where the API is, for those who are sent there. */
     serverUrl: values.ONCUE_URL,
     imports: values.ONCUE_IMPORT ?? [],
@@ -116,11 +100,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     metricsPort: values.ONCUE_METRICS_PORT,
     metricsHost: values.ONCUE_METRICS_HOST,
     logLevel: values.ONCUE_LOG_LEVEL,
-    debug: values.DEBUG,
     /** What comes from the environment means this folder, as it does for the API. */
     folder: cwd,
-    /** Where the caller stood: relative paths that are typed in mean this folder. */
-    callerFolder: (isScript && values.INIT_CWD) || cwd,
   }
 }
 

@@ -5,11 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { prepareJob } from '@oncue/core'
 import { migrate, openStore } from '@oncue/db'
+import { createFolder, type Folder, type RunOptions, runProgramFile } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createFolder, type Folder, run } from './cli-harness.ts'
 
 const LOADER = fileURLToPath(new URL('./module-loader.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const HANDLER = 'async (job) => job.payload'
+
+const run = (args: readonly string[], options?: RunOptions) => runProgramFile(PROGRAM, args, options)
 
 let folder: Folder
 beforeEach(async () => {

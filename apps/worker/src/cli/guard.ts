@@ -1,12 +1,11 @@
 import { constants } from 'node:os'
 import { inspect } from 'node:util'
 import type { RunningJob } from '@oncue/core'
+import { count, EXIT } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 import type { Middleware } from '../run/middleware.ts'
 import type { RunningWorker } from '../worker.ts'
-import { EXIT } from './command.ts'
-import { count } from './format.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 type Signal = (typeof SIGNALS)[number]

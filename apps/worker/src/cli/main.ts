@@ -1,17 +1,5 @@
 #!/usr/bin/env node
-import { EXIT, exitCodeOf } from './command.ts'
-import { createProgram } from './program.ts'
+import { createProgram, runProgram } from '@oncue/db/cli'
+import { declareWorker } from './command.ts'
 
-// Whoever reads us may have read enough: `oncue-worker list | head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.done)
-  throw error
-})
-
-try {
-  await createProgram().parseAsync()
-} catch (error) {
-  process.exitCode = exitCodeOf(error)
-  // A module that was loaded before another failed may have left something open.
-  setTimeout(() => process.exit(), 1_000).unref()
-}
+await runProgram(declareWorker(createProgram('oncue-worker')))

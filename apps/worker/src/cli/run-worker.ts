@@ -1,5 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
+import { EXIT } from '@oncue/db/cli'
 import { withTimeout } from '@oncue/runtime'
 import { createLogger, type Logger } from '../observability/log.ts'
 import { createMetrics, type Metrics, serveMetrics } from '../observability/metrics.ts'
@@ -7,11 +8,10 @@ import { tracing } from '../observability/tracing.ts'
 import { closeModules, setUpModules, toOnFailed } from '../run/module-hooks.ts'
 import { type LoadedModules, loadModules } from '../run/modules.ts'
 import { startWorker } from '../worker.ts'
-import { type Call, EXIT } from './command.ts'
+import type { WorkerCall } from './command.ts'
 import { createGuard } from './guard.ts'
-import type { RunOptions } from './run.ts'
 
-export async function runWorker(call: Call<RunOptions>): Promise<undefined> {
+export async function runWorker(call: WorkerCall): Promise<undefined> {
   const { config, options, url, schema } = call
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const modules = await load(call)
@@ -32,14 +32,14 @@ async function ending(work: Promise<unknown>): Promise<void> {
 }
 
 /** What is typed means the folder it is typed in, what the environment says that of the process. */
-function load({ config, options }: Call<RunOptions>): Promise<LoadedModules> {
+function load({ config, options }: WorkerCall): Promise<LoadedModules> {
   return options.import
     ? loadModules(options.import, config.callerFolder)
     : loadModules(config.imports, config.folder)
 }
 
 async function workBetweenHooks(
-  call: Call<RunOptions>,
+  call: WorkerCall,
   modules: LoadedModules,
   store: Store,
   log: Logger,
@@ -49,7 +49,7 @@ async function workBetweenHooks(
 }
 
 async function work(
-  { config, options, database }: Call<RunOptions>,
+  { config, options, database }: WorkerCall,
   modules: LoadedModules,
   store: Store,
   log: Logger,
@@ -84,7 +84,7 @@ async function work(
     .then(() => EXIT.done)
   const code = await Promise.race([drained, stopped])
   const { retry, fail } = worker.stats().settled
-  return code === EXIT.done && retry + fail > 0 ? EXIT.someFailed : code
+  return code === EXIT.done && retry + fail > 0 ? EXIT.incomplete : code
 }
 
 async function startMetrics(

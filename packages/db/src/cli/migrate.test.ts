@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import {
   createEmptySqliteDatabase,
   createPostgresDatabase,
+  runProgramFile,
   type TestDatabase,
 } from '../../test/support/index.ts'
 import { openControl } from '../control/index.ts'
@@ -29,19 +29,8 @@ beforeEach(async () => {
 })
 afterEach(() => database.drop())
 
-interface Outcome {
-  code: number
-  stdout: string
-  stderr: string
-}
-
-function run(args: string[], env: Record<string, string> = { DATABASE_URL: database.url }): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], { cwd: folder, env }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    )
-  })
-}
+const run = (args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) =>
+  runProgramFile(program, args, { cwd: folder, env })
 
 describe('oncue-migrate', () => {
   test('says what it applied, and the next time that there is nothing to do', async () => {

@@ -1,9 +1,10 @@
 import { isJobId, type JobError, type JobId, OncueError } from '@oncue/core'
 import type { JobDetails, Store } from '@oncue/db'
+import { plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
-import { fields, formatTime, fromNow, plain, plainLines, styled, table } from './format.ts'
+import { fields, formatTime, fromNow, plainLines, styled, table } from './format.ts'
 import { colouredStatus } from './list.ts'
 
 export function addShow(program: Command): void {
@@ -12,7 +13,7 @@ export function addShow(program: Command): void {
       .command('show')
       .description('everything about one job: payload, result, error, events')
       .argument('<id>', 'of the job, or how its id begins'),
-    ['show 01a2b3c4-…', 'show 01a2b3c4 --json'],
+    ['01a2b3c4-…', '01a2b3c4 --json'],
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))
       if (!job) throw new OncueError('JOB_NOT_FOUND', `there is no job ${id}`)

@@ -1,11 +1,12 @@
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
+import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
-import { count, fromNow, plain } from './format.ts'
+import { fromNow } from './format.ts'
 
 /** A worker beats every few seconds, and gives up a connection that is dead without a word after 15. */
 const SILENT_MS = 30_000
-const START_ONE = 'start one with `oncue-worker --import ./jobs.ts`'
+const START_ONE = 'start one with `oncue worker --import ./jobs.ts`'
 const LATE_MS = 5 * 60_000
 /** How many of the jobs that wait are looked at for topics nobody knows. */
 const SAMPLE = 1_000
@@ -106,9 +107,9 @@ function stoppedQueues(queues: readonly QueueOverview[]): Finding {
     return `${plain(queue)} (${why}, ${waiting} waiting${alerts})`
   })
   const advice = [
-    stopped.some(({ paused }) => paused) && 'Resume with `oncue-worker queues resume <queue>`.',
+    stopped.some(({ paused }) => paused) && 'Resume with `oncue queues resume <queue>`.',
     stopped.some(({ limit }) => limit?.maxRunning === 0) &&
-      'Take a limit of 0 away with `oncue-worker queues limit <queue> --off`.',
+      'Take a limit of 0 away with `oncue queues limit <queue> --off`.',
   ]
   return warn('paused', names.join(', '), advice.filter(Boolean).join(' '))
 }

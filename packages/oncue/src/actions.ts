@@ -1,9 +1,9 @@
 import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { type ActionReport, toTarget } from '@oncue/db'
+import { count, EXIT, type Output, whoami } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
-import { type Answer, EXIT, implement, whoami, withStore } from './command.ts'
-import { count } from './format.ts'
+import { implement, withStore } from './command.ts'
 
 interface Options extends FilterOptions {
   readonly yes?: true
@@ -25,21 +25,21 @@ const ACTIONS: readonly Action[] = [
     done: 'requeued',
     description: 'put finished jobs back, with all their attempts',
     status: 'failed',
-    examples: ['requeue 01a2b3c4-…', 'requeue --topic mail_digest --since 2h --yes'],
+    examples: ['01a2b3c4-…', '--topic mail_digest --since 2h --yes'],
   },
   {
     name: 'cancel',
     done: 'cancelled',
     description: 'end jobs that wait, and ask those that run to stop',
     status: 'pending',
-    examples: ['cancel 01a2b3c4-…', 'cancel --queue imports --status processing --yes'],
+    examples: ['01a2b3c4-…', '--queue imports --status processing --yes'],
   },
   {
     name: 'delete',
     done: 'deleted',
     description: 'remove jobs that are pending or failed, for good',
     status: 'failed',
-    examples: ['delete 01a2b3c4-…', 'delete --status failed --until 30d --yes'],
+    examples: ['01a2b3c4-…', '--status failed --until 30d --yes'],
   },
 ]
 
@@ -65,7 +65,7 @@ function addAction(program: Command, { name, done, description, status, examples
       const isFilter = Object.values(filter).some((value) => value !== undefined)
       if (ids.length > 0 === isFilter) {
         throw new OncueError('INVALID_INPUT', 'name the jobs by their ids, or by a filter', {
-          hint: `See oncue-worker ${name} --help.`,
+          hint: `See oncue ${name} --help.`,
         })
       }
       if (!isFilter) {
@@ -92,7 +92,7 @@ function readIds(given: readonly string[]): JobId[] {
   })
 }
 
-function answer(report: ActionReport, done: string, exit: number): Answer {
+function answer(report: ActionReport, done: string, exit: number): Output {
   const skipped = Object.entries(report.skipped).map(([reason, jobs]) => `${jobs} skipped: ${reason}`)
   return { text: [`${count(report.done, 'job')} ${done}`, ...skipped].join('\n'), json: report, exit }
 }

@@ -1,35 +1,11 @@
 import { type JobStatus, OncueError } from '@oncue/core'
 import { jobStatusSchema } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
-import { parseDuration } from '@oncue/runtime'
-import { type Command, InvalidArgumentError } from 'commander'
-import { serviceSchema } from '../service.ts'
+import { readDuration, refuse } from '@oncue/db/cli'
+import { parseDuration, systemRuntime } from '@oncue/runtime'
+import type { Command } from 'commander'
 
 /** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
-
-const NEEDS_UNIT = 'A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.'
-
-export function toDuration(text: string): number {
-  return readDuration(text) ?? refuse(NEEDS_UNIT)
-}
-
-/** Null: it is none. The unit is never assumed: who types 5 may mean seconds, minutes or hours. */
-function readDuration(text: string): number | null {
-  return Number(text) > 0 ? refuse(NEEDS_UNIT) : parseDuration(text)
-}
-
-export function toWhole(min: number, max: number) {
-  return (text: string): number => {
-    const number = Number(text)
-    if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
-    return refuse(`Use a whole number from ${min} to ${max}.`)
-  }
-}
-
-export function toService(text: string): string {
-  const parsed = serviceSchema.safeParse(text)
-  return parsed.success ? parsed.data : refuse(`It ${parsed.error.issues[0]?.message}.`)
-}
 
 export function toJson(text: string): unknown {
   try {
@@ -42,7 +18,7 @@ export function toJson(text: string): unknown {
 /** A moment, or how long ago. */
 function toPast(text: string): Date {
   const ms = readDuration(text)
-  return ms === null ? toMoment(text) : new Date(Date.now() - ms)
+  return ms === null ? toMoment(text) : new Date(systemRuntime.now() - ms)
 }
 
 export function toMoment(text: string): Date {
@@ -77,14 +53,6 @@ export function toRate(text: string): { count: number; intervalMs: number } {
   if (count === undefined || intervalMs === null)
     return refuse('A rate needs its unit: 5/s, 100/min or 100/10s.')
   return { count: Number(count), intervalMs }
-}
-
-export function toList(text: string, before: readonly string[] = []): string[] {
-  return [...before, text]
-}
-
-function refuse(why: string): never {
-  throw new InvalidArgumentError(why)
 }
 
 export interface FilterOptions {

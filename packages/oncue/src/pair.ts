@@ -1,13 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { OncueError } from '@oncue/core'
 import { type Role, roleSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
-import { formatDuration } from '@oncue/runtime'
+import { EXIT, type Output, plain, toDuration, whoami } from '@oncue/db/cli'
+import { formatDuration, systemRuntime } from '@oncue/runtime'
 import { type Command, Option } from 'commander'
 import { renderUnicodeCompact } from 'uqr'
-import { toDuration } from './arguments.ts'
-import { type Answer, EXIT, implement, whoami } from './command.ts'
-import { plain } from './format.ts'
+import { implement } from './command.ts'
 
 const deviceRoleSchema = roleSchema.exclude(['producer'])
 
@@ -38,7 +36,7 @@ export function addPair(program: Command): void {
           .default(300_000, '5m'),
       )
       .option('--no-wait', 'leave at once, and not when a device came'),
-    ['pair --server https://oncue.example.com', 'pair --role viewer --valid 15m', 'pair --no-wait --json'],
+    ['--server https://oncue.example.com', '--role viewer --valid 15m', '--no-wait --json'],
     async ({ url, schema, config, options, note }) => {
       const server = readServer(options.server ?? config.serverUrl)
       const store = await openStore(url, { schema, poolSize: 2 })
@@ -56,7 +54,7 @@ async function pair(
   server: string,
   { role, valid, wait, json }: PairOptions & { readonly json?: true },
   note: (text: string) => void,
-): Promise<Answer> {
+): Promise<Output> {
   const { id, code, expiresAt } = await store.pairings.create({ role, createdBy: whoami(), validMs: valid })
   const link = `${server}/pair?code=${code}`
   const shown = [
@@ -73,7 +71,7 @@ async function pair(
     if (device) return { text: `${plain(device.name)} is paired`, json: made }
     if ((await store.now()) >= expiresAt)
       return { text: 'Nobody came: the code is no longer valid.', json: made, exit: EXIT.failed }
-    await delay(LOOK_MS)
+    await systemRuntime.sleep(LOOK_MS)
   }
 }
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
-import { openScreen } from '../src/cli/screen.ts'
-import { render, type Snapshot, share } from '../src/cli/top-view.ts'
+import { openScreen } from '../src/screen.ts'
+import { render, type Snapshot, share } from '../src/top-view.ts'
 
 // Whatever runs the tests may have asked for colours.
 vi.stubEnv('FORCE_COLOR', '0')

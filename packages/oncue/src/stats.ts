@@ -16,7 +16,7 @@ export function addStats(program: Command): void {
       .description('how many jobs there are in each state, and how they fare')
       .option('--queue <queue>', 'of this queue')
       .option('--topic <topic>', 'of this topic'),
-    ['stats', 'stats --queue high --json'],
+    ['', '--queue high --json'],
     withStore('counting', async (store, { options: { queue, topic } }) => {
       const stats = await store.stats({ queue, topic })
       const text = fields([

@@ -1,9 +1,10 @@
 import { OncueError, prepareJob } from '@oncue/core'
 import type { ScheduleRow } from '@oncue/db'
+import { addExamples, plain, toWhole, whoami } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
-import { toJson, toWhole } from './arguments.ts'
-import { implement, whoami, withStore } from './command.ts'
-import { formatTime, fromNow, plain, styled, table } from './format.ts'
+import { toJson } from './arguments.ts'
+import { implement, withStore } from './command.ts'
+import { formatTime, fromNow, styled, table } from './format.ts'
 
 interface AddOptions {
   readonly timezone: string
@@ -14,10 +15,11 @@ interface AddOptions {
 
 export function addSchedules(program: Command): void {
   const schedules = program.command('schedules').description('cron: list, add, remove, pause, resume, run')
+  addExamples(schedules, ['', `add digest '0 9 * * 1-5' mail_digest`, 'pause digest'])
 
   implement<object>(
     schedules.command('list', { isDefault: true }).description('every schedule, and when it ticks next'),
-    ['schedules', 'schedules list --json'],
+    ['', '--json'],
     withStore('reading', async (store) => {
       const [rows, now] = await Promise.all([store.schedules.list(), store.now()])
       const text = rows.length
@@ -47,8 +49,8 @@ export function addSchedules(program: Command): void {
       .option('--queue <queue>')
       .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767)),
     [
-      `schedules add digest '0 9 * * 1-5' mail_digest '{"all":true}' --timezone Asia/Shanghai`,
-      `schedules add sweep '*/10 * * * *' sweep --missed one`,
+      `digest '0 9 * * 1-5' mail_digest '{"all":true}' --timezone Asia/Shanghai`,
+      `sweep '*/10 * * * *' sweep --missed one`,
     ],
     withStore('saving', async (store, { args, options }) => {
       const [name, cron, topic, payload = {}] = args as [string, string, string, unknown?]
@@ -84,7 +86,7 @@ export function addSchedules(program: Command): void {
   ] as const) {
     implement<object>(
       schedules.command(verb).description(`${verb} a schedule`).argument('<name>'),
-      [`schedules ${verb} digest`],
+      ['digest'],
       withStore(verb, async (store, { args }) => {
         const name = String(args[0])
         await store.schedules[verb](name, whoami())
@@ -95,7 +97,7 @@ export function addSchedules(program: Command): void {
 
   implement<object>(
     schedules.command('run').description('enqueue its job now, beside the plan').argument('<name>'),
-    ['schedules run digest'],
+    ['digest'],
     withStore('enqueueing', async (store, { args }) => {
       const id = await store.schedules.runNow(String(args[0]))
       return { text: id, json: { id } }

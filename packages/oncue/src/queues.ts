@@ -1,11 +1,12 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Limit, QueueOverview } from '@oncue/db'
+import { addExamples, plain, toWhole, whoami } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
-import { toRate, toWhole } from './arguments.ts'
-import { implement, whoami, withStore } from './command.ts'
-import { fromNow, plain, styled, table } from './format.ts'
+import { toRate } from './arguments.ts'
+import { implement, withStore } from './command.ts'
+import { fromNow, styled, table } from './format.ts'
 
 interface LimitOptions {
   readonly running?: number
@@ -15,10 +16,11 @@ interface LimitOptions {
 
 export function addQueues(program: Command): void {
   const queues = program.command('queues').description('what waits where; pause, resume, limit')
+  addExamples(queues, ['', 'pause imports', 'limit mail --rate 100/min'])
 
   implement<object>(
     queues.command('list', { isDefault: true }).description('every queue and what is in it'),
-    ['queues', 'queues list --json'],
+    ['', '--json'],
     withStore('reading', async (store) => {
       const [rows, now] = await Promise.all([store.queues(), store.now()])
       const text = rows.length
@@ -37,7 +39,7 @@ export function addQueues(program: Command): void {
   ] as const) {
     implement<object>(
       queues.command(name).description(`${name} a queue`).argument('<queue>'),
-      [`queues ${name} imports`],
+      ['imports'],
       withStore(name, async (store, { args }) => {
         const queue = readQueue(args)
         await store[name](queue, whoami())
@@ -56,7 +58,7 @@ export function addQueues(program: Command): void {
       .option('--running <number>', 'at most so many at once', toWhole(1, 32_767))
       .option('--rate <count/time>', 'at most so many starts in any such time: 5/s, 100/min, 100/10s', toRate)
       .option('--off', 'take the limit away'),
-    ['queues limit mail --running 5', 'queues limit mail --rate 100/min', 'queues limit mail --off'],
+    ['mail --running 5', 'mail --rate 100/min', 'mail --off'],
     withStore('limiting', async (store, { args, options: { running, rate, off } }) => {
       const queue = readQueue(args)
       if ((running ?? rate) === undefined ? !off : off) {

@@ -3,12 +3,11 @@ import { text } from 'node:stream/consumers'
 import { type EnqueueOptions, isJobId, type JobId, type NewJob, OncueError, prepareJob } from '@oncue/core'
 import { enqueueOptionsSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
+import { count, type Output, toDuration, toWhole, withProgress } from '@oncue/db/cli'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
-import { type Meta, toDuration, toJson, toMeta, toMoment, toWhole } from './arguments.ts'
-import { type Answer, type Call, implement } from './command.ts'
-import { count } from './format.ts'
-import { withProgress } from './progress.ts'
+import { type Meta, toJson, toMeta, toMoment } from './arguments.ts'
+import { type Call, implement } from './command.ts'
 
 interface Options {
   readonly queue?: string
@@ -53,15 +52,15 @@ export function addEnqueue(program: Command): void {
   implement<Options>(
     command,
     [
-      `enqueue mail_digest '{"userId":"123"}'`,
-      `enqueue check_payment '{"orderId":"456"}' --delay 15m --queue high`,
-      'enqueue import_row --lines < rows.ndjson',
+      `mail_digest '{"userId":"123"}'`,
+      `check_payment '{"orderId":"456"}' --delay 15m --queue high`,
+      'import_row --lines < rows.ndjson',
     ],
     enqueue,
   )
 }
 
-async function enqueue(call: Call<Options>): Promise<Answer> {
+async function enqueue(call: Call<Options>): Promise<Output> {
   const topic = String(call.args[0])
   return withProgress('enqueueing', async (say) => {
     const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })

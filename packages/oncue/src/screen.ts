@@ -1,3 +1,4 @@
+import { systemRuntime } from '@oncue/runtime'
 import type { Size } from './top-view.ts'
 
 const ESC = '\x1b['
@@ -20,10 +21,7 @@ export interface Screen {
 /** The whole terminal, until somebody presses q or the process is asked to end. */
 export function openScreen({ stdin, stdout } = process): Screen {
   let closed = false
-  let quit = () => {}
-  const quitting = new Promise<void>((resolve) => {
-    quit = resolve
-  })
+  const quit = new AbortController()
   const onKey = (key: Buffer) => {
     if (QUIT.has(key.toString())) close()
   }
@@ -35,7 +33,7 @@ export function openScreen({ stdin, stdout } = process): Screen {
     stdout.removeAllListeners('resize')
     process.off('SIGTERM', close).off('SIGHUP', close).off('exit', close)
     stdout.write(LEAVE)
-    quit()
+    quit.abort()
   }
 
   stdin.setRawMode(true).resume().on('data', onKey)
@@ -54,12 +52,7 @@ export function openScreen({ stdin, stdout } = process): Screen {
     onResize: (redraw) => stdout.on('resize', redraw),
     isClosed: () => closed,
     async wait(ms) {
-      let timer: NodeJS.Timeout | undefined
-      const timeout = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ms)
-      })
-      await Promise.race([timeout, quitting])
-      clearTimeout(timer)
+      await systemRuntime.sleep(ms, { signal: quit.signal })
     },
     close,
   }

@@ -1,8 +1,9 @@
 import type { JobSummary } from '@oncue/core'
+import { count, plain, toWhole } from '@oncue/db/cli'
 import type { Command } from 'commander'
-import { addFilters, type FilterOptions, toFilter, toWhole } from './arguments.ts'
+import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
 import { implement, withStore } from './command.ts'
-import { count, fromNow, plain, styled, table } from './format.ts'
+import { fromNow, styled, table } from './format.ts'
 
 interface Options extends FilterOptions {
   readonly limit: number
@@ -16,7 +17,7 @@ export function addList(program: Command): void {
     .option('--cursor <cursor>', 'go on after the page that gave it')
   implement<Options>(
     command,
-    ['list --status failed --since 1d', 'list --topic mail_digest --meta agent_id=7 --json'],
+    ['--status failed --since 1d', '--topic mail_digest --meta agent_id=7 --json'],
     withStore('listing', async (store, { options }) => {
       const page = await store.list(toFilter(options), { limit: options.limit, cursor: options.cursor })
       const now = await store.now()

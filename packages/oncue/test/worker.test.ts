@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { type EnqueueOptions, prepareJob } from '@oncue/core'
 import { openStore, rollback, type Store } from '@oncue/db'
-import type { TestDatabase } from '@oncue/db/testing'
+import { createFolder, type Folder, type Started, type TestDatabase } from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createFolder, DATABASES, type Folder, run, type Started, start } from './cli-harness.ts'
+import { DATABASES, run, start } from './harness.ts'
 
 /** `hold` waits for a file, or for its signal; `forever` for its signal alone. */
 const JOBS = `
@@ -71,10 +71,10 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
   })
 
   const worker = (args: string[] = [], env: Record<string, string> = {}) =>
-    startOne(['--import', module, ...args], { DATABASE_URL: database.url, ...env })
+    startOne(['worker', '--import', module, ...args], { DATABASE_URL: database.url, ...env })
 
   const once = (...args: string[]) =>
-    run(['--import', module, '--once', ...args], { env: { DATABASE_URL: database.url } })
+    run(['worker', '--import', module, '--once', ...args], { env: { DATABASE_URL: database.url } })
 
   const add = async (topic: string, payload: unknown = {}, options: EnqueueOptions = {}) => {
     const [id = ''] = await store.enqueue([prepareJob(topic, payload, options)])
@@ -212,7 +212,7 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
   test('ONCUE_RETRY_* decides when a job runs again that says nothing about it', async () => {
     const id = await add('fails')
     const env = { DATABASE_URL: database.url, ONCUE_RETRY_STRATEGY: 'fixed', ONCUE_RETRY_BASE_DELAY: '1h' }
-    await run(['--import', module, '--once'], { env })
+    await run(['worker', '--import', module, '--once'], { env })
     const job = await store.get(id)
     const delay = Number(job?.runAt) - Number(job?.updated)
     expect(delay).toBe(3_600_000)
@@ -239,7 +239,9 @@ describe('a worker process', () => {
 
   test('serves metrics on the port it is given, and says where', async () => {
     const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
-    const process = startOne(['--import', module, '--metrics-port', '0'], { DATABASE_URL: ':memory:' })
+    const process = startOne(['worker', '--import', module, '--metrics-port', '0'], {
+      DATABASE_URL: ':memory:',
+    })
     const { url } = await process.said('metrics are served')
     await process.said('worker started')
     const answer = await fetch(String(url))
@@ -254,13 +256,18 @@ describe('a worker process', () => {
       'setInterval(() => {}, 1_000)\nexport const workers = { async a() {} }',
     )
     const env = { DATABASE_URL: ':memory:' }
-    const outcome = await run(['--import', open, '--import', './missing.mjs'], { cwd: folder.path, env })
+    const outcome = await run(['worker', '--import', open, '--import', './missing.mjs'], {
+      cwd: folder.path,
+      env,
+    })
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no file') })
   })
 
   test('logs for people on a terminal only: everything it prints into a pipe is JSON', async () => {
     const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
-    const { code, stdout } = await run(['--import', module, '--once'], { env: { DATABASE_URL: ':memory:' } })
+    const { code, stdout } = await run(['worker', '--import', module, '--once'], {
+      env: { DATABASE_URL: ':memory:' },
+    })
     const lines = stdout
       .trim()
       .split('\n')

@@ -4,51 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
-import type { Command } from 'commander'
-import { inject, vi } from 'vitest'
-import { exitCodeOf } from '../src/cli/command.ts'
-import { createProgram } from '../src/cli/program.ts'
-
-// Whatever runs the tests may have asked for colours.
-vi.stubEnv('FORCE_COLOR', '0')
-
-const PROGRAM = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
-
-export const DATABASES: readonly (readonly [name: string, create: () => Promise<TestDatabase>])[] = [
-  ['Postgres', () => borrowPostgresDatabase(inject('postgresUrl'))],
-  ['SQLite', createSqliteDatabase],
-]
 
 export interface Outcome {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
-}
-
-/** The same in this process, which takes a tenth of the time: for what reads no environment and no input. */
-export const call = (...args: string[]): Promise<Outcome> => callAloud(args, () => {})
-
-/** The same, for what goes on: `hear` gets what it says to people as it says it. */
-export async function callAloud(args: readonly string[], hear: (text: string) => void): Promise<Outcome> {
-  const said = { stdout: '', stderr: '' }
-  const program = createProgram()
-  const listen = (command: Command) => {
-    command.configureOutput({
-      writeOut: (text) => {
-        said.stdout += text
-      },
-      writeErr: (text) => {
-        said.stderr += text
-        hear(text)
-      },
-    })
-    command.commands.forEach(listen)
-  }
-  listen(program)
-  const code = await program.parseAsync([...args], { from: 'user' }).then(() => 0, exitCodeOf)
-  return { code, ...said }
 }
 
 export interface RunOptions {
@@ -57,13 +17,14 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** One call of the command line, to its end. The environment is only what is given. */
-export function run(
+/** Runs the file of a program to its end. The environment is only what is given. */
+export function runProgramFile(
+  file: string,
   args: readonly string[],
   { env = {}, cwd, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [PROGRAM, ...args], { env, cwd }, (error, stdout, stderr) =>
+    const child = execFile(process.execPath, [file, ...args], { env, cwd }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
     // A process that does not read may be gone before it is written to.
@@ -73,7 +34,7 @@ export function run(
 
 type Line = Record<string, unknown> & { readonly msg: string }
 
-/** A worker process whose log is read line by line. */
+/** A process whose log, lines of JSON, is read line by line. */
 export interface Started {
   readonly child: ChildProcess
   readonly lines: Line[]
@@ -82,11 +43,12 @@ export interface Started {
   readonly exit: Promise<number | NodeJS.Signals>
 }
 
-export function start(args: readonly string[], env: Record<string, string>): Started {
-  const child = spawn(process.execPath, [PROGRAM, '--json', ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+export function startProgramFile(
+  file: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Started {
+  const child = spawn(process.execPath, [file, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: Line[] = []
   const waiting = new Set<() => void>()
   createInterface({ input: child.stdout }).on('line', (text) => {

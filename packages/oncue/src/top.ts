@@ -1,6 +1,7 @@
 import { openStore, type Store } from '@oncue/db'
+import type { Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
-import { type Answer, type Call, implement } from './command.ts'
+import { type Call, implement } from './command.ts'
 import { openScreen } from './screen.ts'
 import { render, type Snapshot } from './top-view.ts'
 
@@ -18,12 +19,12 @@ export function addTop(program: Command): void {
       .description(
         'queues, workers and running jobs as they change; q quits. Once, where there is no terminal',
       ),
-    ['top', 'top --json'],
+    ['', '--json'],
     top,
   )
 }
 
-async function top({ url, schema, options }: Call<object>): Promise<Answer | undefined> {
+async function top({ url, schema, options }: Call<object>): Promise<Output | undefined> {
   const store = await openStore(url, { schema, poolSize: 2 })
   try {
     if (process.stdout.isTTY && process.stdin.isTTY && !options.json) {

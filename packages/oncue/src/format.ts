@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
+import { plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 
 type Style = Parameters<typeof styleText>[0]
@@ -6,15 +7,6 @@ type Style = Parameters<typeof styleText>[0]
 /** Coloured where a terminal shows it, and NO_COLOR does not ask for none. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
-}
-
-const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu
-
-/** One line of whatever users wrote: nothing in it moves the cursor or colours the rest. */
-export function plain(text: string, width = Number.POSITIVE_INFINITY): string {
-  const line = stripVTControlCharacters(text).replace(CONTROL, ' ').trim()
-  const characters = [...line]
-  return characters.length <= width ? line : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
 }
 
 /** Several lines, for payloads and stacks. */
@@ -68,8 +60,4 @@ export function fromNow(date: Date | null | undefined, now: Date): string {
   if (!date) return ''
   const ms = now.getTime() - date.getTime()
   return ms >= 0 ? `${formatDuration(ms)} ago` : `in ${formatDuration(-ms)}`
-}
-
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`
 }

@@ -1,7 +1,8 @@
 import type { JobSummary } from '@oncue/core'
 import type { FailureGroup, QueueOverview, WorkerRow } from '@oncue/db'
+import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
-import { count, cut, fromNow, plain, styled, table } from './format.ts'
+import { cut, fromNow, styled, table } from './format.ts'
 
 export interface Snapshot {
   readonly now: Date

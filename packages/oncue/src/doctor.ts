@@ -1,8 +1,8 @@
 import { diagnose, type Finding, openStore } from '@oncue/db'
+import { count, EXIT, type Output, plain, withProgress } from '@oncue/db/cli'
 import type { Command } from 'commander'
-import { type Answer, EXIT, implement } from './command.ts'
-import { count, pad, plain, styled } from './format.ts'
-import { withProgress } from './progress.ts'
+import { implement } from './command.ts'
+import { pad, styled } from './format.ts'
 import { examine } from './queue-health.ts'
 
 export function addDoctor(program: Command): void {
@@ -12,7 +12,7 @@ export function addDoctor(program: Command): void {
       .summary('look at database, workers and queues, and say what to do')
       .description('look at the database, the workers and the queues, and say what to do; changes nothing')
       .addHelpText('after', '\nExit codes: 0 nothing failed (there may be warnings), 1 something failed'),
-    ['doctor', 'doctor --json'],
+    ['', '--json'],
     async ({ url, schema }) => {
       const findings = await withProgress('looking', () => lookAt(url, schema))
       return toAnswer(findings)
@@ -37,7 +37,7 @@ async function lookAt(url: string, schema: string): Promise<Finding[]> {
 
 const MARKS = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
 
-function toAnswer(findings: readonly Finding[]): Answer {
+function toAnswer(findings: readonly Finding[]): Output {
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, status, found, advice }) => {
     const [colour, mark] = MARKS[status]

@@ -1,0 +1,56 @@
+import { addCommonOptions, addExamples, createProgram, declareMigrate } from '@oncue/db/cli'
+import { declareWorker } from '@oncue/worker/command'
+import type { Command } from 'commander'
+import { addActions } from './actions.ts'
+import { addDoctor } from './doctor.ts'
+import { addEnqueue } from './enqueue.ts'
+import { addList } from './list.ts'
+import { addPair } from './pair.ts'
+import { addQueues } from './queues.ts'
+import { addSchedules } from './schedules.ts'
+import { addShow } from './show.ts'
+import { addStats } from './stats.ts'
+import { addTop } from './top.ts'
+import { VERSION } from './version.ts'
+
+const EXIT_CODES = `
+Exit codes:
+  0         done
+  1         it failed: the database, a check of doctor, a job that was skipped
+  2         wrong usage, a wrong setting, a module that cannot be used
+  3         worker --once: some runs failed; migrate --status: not up to date
+  130, 143  a second signal (Ctrl-C, SIGTERM) made a worker stop at once`
+
+/** The commands, as --help groups them. */
+const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]>> = {
+  'Run:': [(program) => declareWorker(program.command('worker'))],
+  'Look:': [addList, addShow, addStats, addTop, addDoctor],
+  'Act:': [addEnqueue, addActions, addQueues, addSchedules],
+  'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
+}
+
+/** Everything that can be typed. Commands that run processes import them only when they are called. */
+export function createOncue(): Command {
+  const program = createProgram('oncue')
+    .description('Runs jobs, and looks after the queue.')
+    .usage('<command> [options]')
+    .helpCommand(false)
+    .configureHelp({ subcommandTerm: termOf })
+    .version(VERSION, '--version', 'print the version')
+  addCommonOptions(program)
+  for (const [heading, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(heading)
+    for (const add of commands) add(program)
+  }
+  addExamples(program, [
+    'worker --import ./jobs.ts',
+    'list --status failed --since 1d',
+    'requeue --topic mail_digest --since 2h --yes',
+    'doctor',
+  ])
+  return program.addHelpText('after', EXIT_CODES)
+}
+
+/** Its name and its arguments: every command has options. */
+const termOf = (command: Command): string =>
+  `${command.name()} ${command.usage().replace(/\[(options|command)\] ?/g, '')}`.trimEnd()

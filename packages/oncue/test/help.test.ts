@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { createOncue } from '../src/program.ts'
+import { call, run } from './harness.ts'
+
+/** `queues pause`, with all that is above it. */
+function pathsOf(command: Command, path: readonly string[] = []): string[][] {
+  return command.commands.flatMap((each) => {
+    const own = [...path, each.name()]
+    return [own, ...pathsOf(each, own)]
+  })
+}
+
+test('--help lists every command, in its group', async () => {
+  const { code, stdout } = await run(['--help'])
+  expect(code).toBe(0)
+  expect(stdout).toMatchSnapshot()
+})
+
+test('without a command it shows the help, as wrong usage', async () => {
+  const { code, stdout, stderr } = await call()
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('Usage: oncue <command>')
+})
+
+test('--version prints the version alone', async () => {
+  expect(await call('--version')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\S*\n$/),
+  })
+})
+
+describe.each(pathsOf(createOncue()).map((path) => [path.join(' '), path] as const))('%s', (name, path) => {
+  test('has examples in its help, that name it', async () => {
+    const { code, stdout } = await call(...path, '--help')
+    expect(code).toBe(0)
+    const [, examples = ''] = stdout.split('Examples:\n')
+    const lines = examples.split('\n\n')[0]?.trimEnd().split('\n') ?? []
+    expect(lines).not.toEqual([])
+    for (const line of lines) expect(`${line} `).toContain(`  $ oncue ${name} `)
+  })
+
+  test('has the options of all commands', async () => {
+    const { stdout } = await call(...path, '--help')
+    const isGroup = /^Commands:$/m.test(stdout)
+    for (const option of isGroup ? [] : ['--url <url>', '--schema <name>', '--json'])
+      expect(stdout).toContain(`  ${option}`)
+  })
+})
