@@ -9,7 +9,7 @@ import {
   type Settings,
   settingsSchema,
 } from '@oncue/core/wire'
-import { chooseDatabase } from '@oncue/db'
+import { type ChosenDatabase, chooseDatabase, readCommonConfig } from '@oncue/db'
 import { z } from 'zod'
 
 /** An empty variable is one that is not set, as in a compose file. */
@@ -96,11 +96,8 @@ const APP_DIR = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../mobile/dist' : '../app', import.meta.url),
 )
 
-/** Everything that the API reads from its environment. */
+/** Everything that the API reads from its environment, beside what is common to all of Oncue. */
 const schema = z.object({
-  DATABASE_URL: text,
-  ONCUE_SCHEMA: text,
-  NODE_ENV: text,
   ONCUE_HOST: text,
   ONCUE_PORT: whole(0, 65_535),
   ONCUE_ADMIN_TOKEN: text,
@@ -155,7 +152,12 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
-export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()) {
+/** `database`: chosen already, by a command. */
+export function readConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  cwd = process.cwd(),
+  database: ChosenDatabase = databaseOf(env, cwd),
+) {
   const parsed = schema.safeParse(env)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -163,11 +165,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     throw wrong(`${name}=${env[name]} ${issue?.message}`)
   }
   const values = parsed.data
-  const database = chooseDatabase({
-    configured: values.DATABASE_URL,
-    nodeEnv: values.NODE_ENV,
-    schema: values.ONCUE_SCHEMA,
-  })
   return {
     databaseUrl: database.url,
     /** Which of several installations in it. */
@@ -225,6 +222,11 @@ function readJwt(values: z.output<typeof schema>) {
     topicsClaim: values.ONCUE_JWT_TOPICS_CLAIM ?? 'topics',
     queuesClaim: values.ONCUE_JWT_QUEUES_CLAIM ?? 'queues',
   }
+}
+
+function databaseOf(env: NodeJS.ProcessEnv, cwd: string): ChosenDatabase {
+  const { databaseUrl: configured, nodeEnv, schema } = readCommonConfig(env, cwd)
+  return chooseDatabase({ configured, nodeEnv, schema })
 }
 
 function wrong(message: string): OncueError {

@@ -70,8 +70,8 @@ describe('the process', () => {
   })
 
   it.each<[string, Record<string, string>, string[], string]>([
-    ['an argument', {}, ['serve'], "Unexpected argument 'serve'"],
-    ['an option', {}, ['--port=1'], "Unknown option '--port'"],
+    ['an argument', {}, ['serve'], 'error: too many arguments'],
+    ['an option', {}, ['--port=1'], "error: unknown option '--port=1'"],
     ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty is no whole number'],
     ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe is none of'],
     ['an origin', { ONCUE_CORS_ORIGINS: '*' }, [], 'ONCUE_CORS_ORIGINS=* must be origins'],
@@ -86,13 +86,13 @@ describe('the process', () => {
   it('assumes no database in production', async () => {
     const api = new ApiProcess({ NODE_ENV: 'production' })
     expect(await api.exit).toBe(2)
-    expect(api.err).toMatch(/^INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/)
+    expect(api.err).toMatch(/^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/)
   })
 
   it('says that nobody answers at the address of the database', async () => {
     const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck that the database is up/)
+    expect(api.err).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck that the database is up/)
     expect(api.err).not.toContain('hunter2')
   })
 
@@ -104,7 +104,7 @@ describe('the process', () => {
     await session.end()
     const api = new ApiProcess({ DATABASE_URL: database.url })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^DATABASE_READ_ONLY: .*\nConnect to the primary/)
+    expect(api.err).toMatch(/^error DATABASE_READ_ONLY: .*\nConnect to the primary/)
   })
 })
 
@@ -125,7 +125,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     onTestFinished(() => database.drop())
     const api = new ApiProcess({ DATABASE_URL: database.url })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^MIGRATION_NEEDED: .*\nRun `npx oncue-migrate`/)
+    expect(api.err).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue-migrate`/)
   })
 
   it('says that its port is taken', async () => {

@@ -94,4 +94,11 @@ export type {
   WorkerInfo,
   WorkerRow,
 } from './store.ts'
-export { chooseDatabase, dialectOf, showDatabase, sqliteFile, withoutPassword } from './url.ts'
+export {
+  type ChosenDatabase,
+  chooseDatabase,
+  dialectOf,
+  showDatabase,
+  sqliteFile,
+  withoutPassword,
+} from './url.ts'

@@ -1,7 +1,9 @@
+import { declareApi } from '@oncue/api/command'
 import { addCommonOptions, addExamples, createProgram, declareMigrate } from '@oncue/db/cli'
 import { declareWorker } from '@oncue/worker/command'
 import type { Command } from 'commander'
 import { addActions } from './actions.ts'
+import { addDev } from './dev.ts'
 import { addDoctor } from './doctor.ts'
 import { addEnqueue } from './enqueue.ts'
 import { addList } from './list.ts'
@@ -23,7 +25,11 @@ Exit codes:
 
 /** The commands, as --help groups them. */
 const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]>> = {
-  'Run:': [(program) => declareWorker(program.command('worker'))],
+  'Run:': [
+    (program) => declareWorker(program.command('worker')),
+    (program) => declareApi(program.command('api')),
+    addDev,
+  ],
   'Look:': [addList, addShow, addStats, addTop, addDoctor],
   'Act:': [addEnqueue, addActions, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],

@@ -17,7 +17,7 @@ import { createOncue } from '../src/program.ts'
 // Whatever runs the tests may have asked for colours.
 vi.stubEnv('FORCE_COLOR', '0')
 
-const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+export const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 export const DATABASES: readonly (readonly [name: string, create: () => Promise<TestDatabase>])[] = [
   ['Postgres', () => borrowPostgresDatabase(inject('postgresUrl'))],
@@ -53,5 +53,5 @@ export const run = (args: readonly string[], options?: RunOptions): Promise<Outc
   runProgramFile(PROGRAM, args, options)
 
 /** `oncue worker`, or another command that goes on and logs JSON. */
-export const start = (args: readonly string[], env: Record<string, string>): Started =>
-  startProgramFile(PROGRAM, [...args, '--json'], env)
+export const start = (args: readonly string[], env: Record<string, string>, cwd?: string): Started =>
+  startProgramFile(PROGRAM, [...args, '--json'], { env, ...(cwd !== undefined && { cwd }) })

@@ -14,12 +14,12 @@ import { createGuard } from './guard.ts'
 export async function runWorker(call: WorkerCall): Promise<undefined> {
   const { config, options, url, schema } = call
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
-  const modules = await load(call)
+  const modules = await loadModulesOf(call)
   const store = await openStore(url, {
     schema,
     onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
   })
-  const code = await workBetweenHooks(call, modules, store, log).finally(() => ending(store.close()))
+  const code = await runModules(call, modules, store, log).finally(() => ending(store.close()))
   // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
   process.exit(code)
 }
@@ -32,13 +32,14 @@ async function ending(work: Promise<unknown>): Promise<void> {
 }
 
 /** What is typed means the folder it is typed in, what the environment says that of the process. */
-function load({ config, options }: WorkerCall): Promise<LoadedModules> {
+export function loadModulesOf({ config, options }: WorkerCall): Promise<LoadedModules> {
   return options.import
     ? loadModules(options.import, config.callerFolder)
     : loadModules(config.imports, config.folder)
 }
 
-async function workBetweenHooks(
+/** Runs a worker on an open store, until a signal or an error stops it. Returns the exit code. */
+export async function runModules(
   call: WorkerCall,
   modules: LoadedModules,
   store: Store,

@@ -46,9 +46,9 @@ export interface Started {
 export function startProgramFile(
   file: string,
   args: readonly string[],
-  env: Record<string, string>,
+  { env, cwd }: Pick<RunOptions, 'env' | 'cwd'>,
 ): Started {
-  const child = spawn(process.execPath, [file, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [file, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: Line[] = []
   const waiting = new Set<() => void>()
   createInterface({ input: child.stdout }).on('line', (text) => {

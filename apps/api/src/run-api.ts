@@ -1,0 +1,33 @@
+import { type Call, EXIT } from '@oncue/db/cli'
+import { readConfig } from './config.ts'
+import { createLogger } from './log.ts'
+import { startApi } from './start.ts'
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+/** Anyone who reaches the API may try tokens, and a short one is soon found. */
+const SHORT_TOKEN = 20
+
+/** Serves until a signal. A second one ends the process at once. */
+export async function runApi({ options, url, schema, database }: Call): Promise<undefined> {
+  const config = readConfig(undefined, undefined, { url, schema, shown: database })
+  const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
+  const api = await startApi(config, log)
+  log.info({ url: api.url, database: config.database }, 'the API is up')
+  if (config.adminToken !== undefined && config.adminToken.length < SHORT_TOKEN)
+    log.warn({}, `ONCUE_ADMIN_TOKEN is short enough to be guessed: use ${SHORT_TOKEN} characters or more`)
+  if (api.adminToken !== null) {
+    // Not through the log, which others keep and read.
+    process.stdout.write(`\nAdmin token (shown once):\n\n  ${api.adminToken}\n\n`)
+  }
+  const signal = await new Promise<NodeJS.Signals>((resolve) => {
+    for (const each of SIGNALS) process.once(each, resolve)
+  })
+  log.info({ signal }, 'stopping')
+  try {
+    await api.close()
+    log.info({}, 'stopped')
+  } catch (error) {
+    log.error({ err: error }, 'did not stop cleanly')
+    process.exitCode = EXIT.failed
+  }
+}
