@@ -1,9 +1,9 @@
 import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { type ActionReport, toTarget } from '@oncue/db'
-import { count, EXIT, type Output, whoami } from '@oncue/db/cli'
+import { count, EXIT, type Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
-import { implement, withStore } from './command.ts'
+import { implement, whoami, withStore } from './command.ts'
 
 interface Options extends FilterOptions {
   readonly yes?: true

@@ -1,14 +1,11 @@
-import type { Store } from '@oncue/db'
-import {
-  type Call as CallOf,
-  implement as implementIn,
-  type Output,
-  withStore as withStoreOf,
-} from '@oncue/db/cli'
+import { hostname, userInfo } from 'node:os'
+import { openStore, type Store } from '@oncue/db'
+import { type Call as CallOf, implement as implementIn, type Output } from '@oncue/db/cli'
+import { formatDuration, systemRuntime } from '@oncue/runtime'
 import { type Config, readConfig } from '@oncue/worker/command'
 import type { Command } from 'commander'
 
-/** The kit of @oncue/db/cli, with the settings that the commands here read: those of a worker. */
+/** `@oncue/db/cli` for the commands here. They read the settings of a worker, so that a wrong one never goes unnoticed. */
 
 export type Call<Options = object> = CallOf<Options, Config>
 
@@ -20,7 +17,53 @@ export function implement<Options>(
   return implementIn<Options, Config>(command, { examples, readConfig, run })
 }
 
-export const withStore = <Options>(
+/** For commands that need nothing but the store. */
+export function withStore<Options>(
   label: string,
   run: (store: Store, call: Call<Options>) => Promise<Output>,
-) => withStoreOf<Options, Config>(label, run)
+): (call: Call<Options>) => Promise<Output> {
+  return (call) =>
+    withProgress(label, async () => {
+      const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })
+      try {
+        return await run(store, call)
+      } finally {
+        await store.close()
+      }
+    })
+}
+
+/** After a second, people at a terminal see that something goes on. */
+export async function withProgress<T>(
+  label: string,
+  work: (say: (what: string) => void) => Promise<T>,
+): Promise<T> {
+  const terminal = process.stderr
+  if (!terminal.isTTY) return work(() => {})
+  const started = systemRuntime.monotonic()
+  let said = ''
+  let isShown = false
+  const timer = systemRuntime.every(1_000, () => {
+    isShown = true
+    const line = `${label}${said} … ${formatDuration(systemRuntime.monotonic() - started)}`
+    terminal.write(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`)
+  })
+  try {
+    return await work((what) => {
+      said = ` ${what}`
+    })
+  } finally {
+    systemRuntime.cancel(timer)
+    if (isShown) terminal.write('\r\x1b[2K')
+  }
+}
+
+/** Who acts, for audit entries and the events of a job. */
+export function whoami(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    // A container may run as a user without a name.
+    return `${process.getuid?.() ?? 'unknown'}@${hostname()}`
+  }
+}

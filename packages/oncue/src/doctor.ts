@@ -1,7 +1,7 @@
 import { diagnose, type Finding, openStore } from '@oncue/db'
-import { count, EXIT, type Output, plain, withProgress } from '@oncue/db/cli'
+import { count, EXIT, type Output, plain } from '@oncue/db/cli'
 import type { Command } from 'commander'
-import { implement } from './command.ts'
+import { implement, withProgress } from './command.ts'
 import { pad, styled } from './format.ts'
 import { examine } from './queue-health.ts'
 

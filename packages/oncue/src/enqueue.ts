@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers'
 import { type EnqueueOptions, isJobId, type JobId, type NewJob, OncueError, prepareJob } from '@oncue/core'
 import { enqueueOptionsSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
-import { count, type Output, toDuration, toWhole, withProgress } from '@oncue/db/cli'
+import { count, type Output, toDuration, toWhole } from '@oncue/db/cli'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import { type Meta, toJson, toMeta, toMoment } from './arguments.ts'
-import { type Call, implement } from './command.ts'
+import { type Call, implement, withProgress } from './command.ts'
 
 interface Options {
   readonly queue?: string

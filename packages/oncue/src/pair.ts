@@ -1,11 +1,11 @@
 import { OncueError } from '@oncue/core'
 import { type Role, roleSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
-import { EXIT, type Output, plain, toDuration, whoami } from '@oncue/db/cli'
+import { EXIT, type Output, plain, toDuration } from '@oncue/db/cli'
 import { formatDuration, systemRuntime } from '@oncue/runtime'
 import { type Command, Option } from 'commander'
 import { renderUnicodeCompact } from 'uqr'
-import { implement } from './command.ts'
+import { implement, whoami } from './command.ts'
 
 const deviceRoleSchema = roleSchema.exclude(['producer'])
 

@@ -1,11 +1,11 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Limit, QueueOverview } from '@oncue/db'
-import { addExamples, plain, toWhole, whoami } from '@oncue/db/cli'
+import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { toRate } from './arguments.ts'
-import { implement, withStore } from './command.ts'
+import { implement, whoami, withStore } from './command.ts'
 import { fromNow, styled, table } from './format.ts'
 
 interface LimitOptions {

@@ -1,9 +1,9 @@
 import { OncueError, prepareJob } from '@oncue/core'
 import type { ScheduleRow } from '@oncue/db'
-import { addExamples, plain, toWhole, whoami } from '@oncue/db/cli'
+import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
 import { toJson } from './arguments.ts'
-import { implement, withStore } from './command.ts'
+import { implement, whoami, withStore } from './command.ts'
 import { formatTime, fromNow, styled, table } from './format.ts'
 
 interface AddOptions {

@@ -1,11 +1,8 @@
-import { hostname, userInfo } from 'node:os'
 import { inspect, stripVTControlCharacters } from 'node:util'
 import { ERRORS, isOncueError, OncueError } from '@oncue/core'
-import { formatDuration, systemRuntime } from '@oncue/runtime'
+import { systemRuntime } from '@oncue/runtime'
 import { Command, CommanderError } from 'commander'
 import type { CommonConfig } from '../config.ts'
-import { openStore } from '../open.ts'
-import type { Store } from '../store.ts'
 import { chooseDatabase } from '../url.ts'
 
 /** What every command of Oncue has in common: options, settings, output, errors, exit codes. */
@@ -175,47 +172,6 @@ export async function runProgram(program: Command): Promise<void> {
   }
 }
 
-/** For commands that need nothing but the store. */
-export function withStore<Options, Config>(
-  label: string,
-  run: (store: Store, call: Call<Options, Config>) => Promise<Output>,
-): (call: Call<Options, Config>) => Promise<Output> {
-  return (call) =>
-    withProgress(label, async () => {
-      const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })
-      try {
-        return await run(store, call)
-      } finally {
-        await store.close()
-      }
-    })
-}
-
-/** After a second, people at a terminal see that something goes on. */
-export async function withProgress<T>(
-  label: string,
-  work: (say: (what: string) => void) => Promise<T>,
-): Promise<T> {
-  const terminal = process.stderr
-  if (!terminal.isTTY) return work(() => {})
-  const started = systemRuntime.monotonic()
-  let said = ''
-  let isShown = false
-  const timer = systemRuntime.every(1_000, () => {
-    isShown = true
-    const line = `${label}${said} … ${formatDuration(systemRuntime.monotonic() - started)}`
-    terminal.write(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`)
-  })
-  try {
-    return await work((what) => {
-      said = ` ${what}`
-    })
-  } finally {
-    systemRuntime.cancel(timer)
-    if (isShown) terminal.write('\r\x1b[2K')
-  }
-}
-
 const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu
 
 /** One line of what users wrote: nothing in it moves the cursor or colours the rest. */
@@ -227,14 +183,4 @@ export function plain(text: string, width = Number.POSITIVE_INFINITY): string {
 
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`
-}
-
-/** Who acts, for audit entries and the events of a job. */
-export function whoami(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`
-  } catch {
-    // A container may run as a user without a name.
-    return `${process.getuid?.() ?? 'unknown'}@${hostname()}`
-  }
 }

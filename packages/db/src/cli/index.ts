@@ -12,8 +12,5 @@ export {
   type Output,
   plain,
   runProgram,
-  whoami,
-  withProgress,
-  withStore,
 } from './command.ts'
 export { declareMigrate } from './migrate.ts'
