@@ -42,7 +42,7 @@ async function main(): Promise<void> {
 }
 
 async function build(): Promise<void> {
-  const filters = ['worker', 'api', 'sdk'].flatMap((name) => ['--filter', `@oncue/${name}`])
+  const filters = ['oncue', '@oncue/sdk'].flatMap((name) => ['--filter', name])
   const steps = [
     ['pnpm', 'exec', 'turbo', 'run', 'build', ...filters],
     ['node', join(ROOT, 'scripts/release/bundle-app.ts')],

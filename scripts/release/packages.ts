@@ -13,6 +13,7 @@ export const PACKAGES = [
   'apps/worker',
   'apps/api',
   'packages/sdk',
+  'packages/oncue',
 ] as const
 
 export const SDK = '@oncue/sdk'

@@ -23,7 +23,7 @@ const STRICT = {
 export async function install(folder: string, dependencies: Record<string, string>): Promise<void> {
   await mkdir(folder, { recursive: true })
   // What a tarball of ours asks for by its version is to be a tarball, too.
-  const ours = Object.keys(dependencies).filter((name) => name.startsWith('@oncue/'))
+  const ours = Object.keys(dependencies).filter((name) => /^(@oncue\/|oncue$)/.test(name))
   const overrides = Object.fromEntries(ours.map((name) => [name, `$${name}`]))
   const manifest = { private: true, type: 'module', dependencies, overrides }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))

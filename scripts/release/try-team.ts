@@ -42,18 +42,18 @@ function assertOneDriver(folder: string): void {
   }
 }
 
-/** What a team does on its first day, by the commands of the packages: migrate, serve, work, enqueue. */
+/** What a team does on its first day, by the command: migrate, serve, work, enqueue. */
 export async function tryTeam(
   folder: string,
   databaseUrl: string,
   visit: (server: Server) => Promise<void>,
 ): Promise<void> {
   const env = [`DATABASE_URL=${databaseUrl}`, 'ONCUE_PORT=0', `ONCUE_ADMIN_TOKEN=${TOKEN}`]
-  await run('env', [...env, 'npx', 'oncue-migrate'], { cwd: folder })
-  const start = (name: string, ...args: string[]) =>
-    new Program(name, [...env, join(folder, 'node_modules/.bin', name), ...args], folder)
-  const api = start('oncue-api')
-  const worker = start('oncue-worker', '--import', './jobs.ts')
+  await run('env', [...env, 'npx', 'oncue', 'migrate'], { cwd: folder })
+  const start = (...args: string[]) =>
+    new Program(args[0] ?? '', [...env, join(folder, 'node_modules/.bin/oncue'), ...args], folder)
+  const api = start('api')
+  const worker = start('worker', '--import', './jobs.ts')
   try {
     const { url } = await api.says('the API is up')
     await worker.says('worker started')
