@@ -1,4 +1,4 @@
-# One image for all of Oncue; the command says what it is: api, worker or migrate.
+# One image for all of Oncue; the arguments are a command of `oncue`: api, worker, migrate, list, …
 #   docker build -t oncue .
 #   docker run --env DATABASE_URL oncue worker --import ./jobs/jobs.ts
 # A team that installs Oncue from npm needs less: see docs/guides/production.md.
@@ -16,7 +16,7 @@ COPY . .
 # Every version comes from pnpm-lock.yaml, also of what the image runs with; nothing is resolved anew. Nothing optional
 # is needed at run time; the compiler is a peer that types alone need.
 RUN pnpm install --offline --frozen-lockfile \
-  && pnpm exec turbo run build --filter @oncue/worker --filter @oncue/api \
+  && pnpm exec turbo run build --filter oncue \
   && pnpm exec node scripts/release/bundle-app.ts \
   && pnpm exec node deploy/image/as-published.ts \
   && pnpm --filter @oncue/image deploy --prod --no-optional --offline --ignore-scripts /app \
@@ -34,6 +34,6 @@ USER node
 EXPOSE 4400
 # Asks the API whether it is ready. Workers serve nothing: they end themselves when they hang, and are started again.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/app/healthcheck.mjs"]
-# `exec` makes Node the process that is told to stop; it needs no init before it.
-ENTRYPOINT ["/bin/sh", "-c", "exec \"oncue-$0\" \"$@\""]
+# It becomes the Node process that is told to stop, and needs no init before it.
+ENTRYPOINT ["oncue"]
 CMD ["api"]

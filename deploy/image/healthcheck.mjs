@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 
 const [, , path = '/proc/1/cmdline'] = process.argv
 const words = readFileSync(path, 'utf8').split('\0')
-// Behind an init (`docker run --init`) the first process still has the arguments of the entry point.
-const entry = words.indexOf('exec "oncue-$0" "$@"')
-const isApi = entry >= 0 ? words[entry + 1] === 'api' : /oncue[/-]api/.test(words.slice(0, 2).join(' '))
+// `node …/oncue/dist/main.js api`, or behind an init (`docker run --init`) `docker-init -- oncue api`.
+const program = words.findIndex((word) => /(^|\/)oncue(\/dist\/main\.js|-api)?$/.test(word))
+const isApi = words[program]?.endsWith('-api') || words[program + 1] === 'api'
 
 if (!isApi) process.exit(0)
 // biome-ignore lint/style/noProcessEnv: it stands alone in the image, beside the packages

@@ -14,6 +14,7 @@ import { connectPostgres, createEmptyPostgresDatabase } from '@oncue/db/testing'
 import { startWorker } from '@oncue/worker'
 import { createTestWorker } from '@oncue/worker/testing'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createOncue } from '../../packages/oncue/src/program.ts'
 import { ROOT } from '../markdown.ts'
 import { jobs, workers } from './jobs.ts'
 
@@ -26,10 +27,6 @@ const manifest = JSON.parse(read('package.json'))
 
 const UNITS = globSync('deploy/systemd/*.service', { cwd: ROOT })
 const FILES = ['Dockerfile', 'compose.yaml', ...UNITS]
-const COMMANDS = globSync('{packages,apps}/*/package.json', { cwd: ROOT }).flatMap((path) =>
-  Object.keys(JSON.parse(read(path)).bin ?? {}),
-)
-
 const MANIFEST = 'deploy/image/package.json'
 
 describe('the image', () => {
@@ -52,12 +49,10 @@ describe('the image', () => {
     )
     expect(copied).toContain('pnpm-lock.yaml')
     expect(copied.filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
-    const names = Object.keys(JSON.parse(read(MANIFEST)).dependencies).filter((name) =>
-      name.startsWith('@oncue/'),
-    )
-    expect(names).toEqual(['@oncue/api', '@oncue/core', '@oncue/db', '@oncue/worker'])
+    const names = Object.keys(JSON.parse(read(MANIFEST)).dependencies).filter((name) => name !== 'zod')
+    expect(names).toEqual(['@oncue/api', '@oncue/core', '@oncue/db', '@oncue/worker', 'oncue'])
     for (const name of names) {
-      const [path = ''] = globSync(`{packages,apps}/${name.slice('@oncue/'.length)}/package.json`, {
+      const [path = ''] = globSync(`{packages,apps}/${name.replace('@oncue/', '')}/package.json`, {
         cwd: ROOT,
       })
       expect(JSON.parse(read(path))).toMatchObject({ name, publishConfig: { access: 'public' } })
@@ -81,7 +76,7 @@ describe('the image', () => {
 
   describe('its health check', () => {
     const [script = ''] = all('Dockerfile', /^HEALTHCHECK .* CMD \["node", "\/app\/([\w.]+)"\]$/gm)
-    const entry = ['/bin/sh', '-c', 'exec "oncue-$0" "$@"']
+    const entry = all('Dockerfile', /^ENTRYPOINT \["(\w+)"\]$/gm)
 
     /** The exit code, in a container whose first process is this one. */
     async function check(words: readonly string[], port = 1): Promise<number | null> {
@@ -98,16 +93,16 @@ describe('the image', () => {
     }
 
     test.each([
-      [['node', '/app/node_modules/.bin/../@oncue/worker/dist/cli/main.js', '--import', './jobs/api.ts']],
+      [['node', '/app/node_modules/.bin/../oncue/dist/main.js', 'worker', '--import', './jobs/api.ts']],
       [['node', '/app/node_modules/.bin/oncue-worker', 'api']],
       [['/sbin/docker-init', '--', ...entry, 'worker', '--import', './jobs.ts']],
-      [['node', '/app/node_modules/.bin/../@oncue/db/dist/cli/main.js']],
+      [['node', '/app/node_modules/.bin/../oncue/dist/main.js', 'list', '--queue', 'api']],
     ])('does not ask for the API where there is none: %j', async (words) => {
       expect(await check(words)).toBe(0)
     })
 
     test.each([
-      [['node', '/app/node_modules/.bin/../@oncue/api/dist/main.js']],
+      [['node', '/app/node_modules/.bin/../oncue/dist/main.js', 'api']],
       [['node', '/app/node_modules/.bin/oncue-api']],
       [['/sbin/docker-init', '--', ...entry, 'api']],
     ])('asks the API whether it is ready: %j', async (words) => {
@@ -191,15 +186,16 @@ describe('the roles of compose.yaml', () => {
 })
 
 test.each<[file: string, commands: string[]]>([
-  ['Dockerfile', all('Dockerfile', /^CMD \["(\w+)"\]/gm).map((command) => `oncue-${command}`)],
-  ['compose.yaml', all('compose.yaml', /^ {4}command: (\w+)/gm).map((command) => `oncue-${command}`)],
+  ['Dockerfile', all('Dockerfile', /^CMD \["(\w+)"\]/gm)],
+  ['compose.yaml', all('compose.yaml', /^ {4}command: (\w+)/gm)],
   ...UNITS.map((unit): [string, string[]] => [
     unit,
-    all(unit, /^ExecStart=\/srv\/oncue\/node_modules\/\.bin\/(\S+)/gm),
+    all(unit, /^ExecStart=\/srv\/oncue\/node_modules\/\.bin\/oncue (\w+)/gm),
   ]),
 ])('%s starts commands that there are', (_, commands) => {
+  const known = createOncue().commands.map((command) => command.name())
   expect(commands).not.toEqual([])
-  for (const command of commands) expect(COMMANDS).toContain(command)
+  for (const command of commands) expect(known).toContain(command)
 })
 
 test.each(UNITS)('%s keeps its files to itself, and assumes no database', (unit) => {
