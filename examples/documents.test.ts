@@ -73,7 +73,11 @@ describe('what users of npm read', () => {
   // Begins with a project of npm, and goes on with a clone of the repository; so does the page on how the app was tried.
   const ABOUT_A_CLONE = ['docs/guides/getting-started.md', 'docs/guides/app.md']
   const pages = globSync(
-    ['docs/guides/*.md', 'docs/errors.md', '{packages/{core,db,runtime,sdk},apps/{api,worker}}/README.md'],
+    [
+      'docs/guides/*.md',
+      'docs/errors.md',
+      '{packages/{core,db,oncue,runtime,sdk},apps/{api,worker}}/README.md',
+    ],
     {
       cwd: ROOT,
     },
@@ -84,7 +88,9 @@ describe('what users of npm read', () => {
   })
 
   test('neither does what the published packages say', () => {
-    const sources = globSync('{packages/{core,db,runtime,sdk},apps/{api,worker}}/src/**/*.ts', { cwd: ROOT })
+    const sources = globSync('{packages/{core,db,oncue,runtime,sdk},apps/{api,worker}}/src/**/*.ts', {
+      cwd: ROOT,
+    })
     const said = sources
       .filter((path) => !/\.test\.ts$|\/(generated|testing|conformance)\//.test(path))
       .flatMap((path) => readFileSync(join(ROOT, path), 'utf8').split('\n'))
@@ -97,6 +103,7 @@ describe('what users of npm read', () => {
     'docs/guides/getting-started.md',
     'docs/guides/production.md',
     'apps/worker/README.md',
+    'packages/oncue/README.md',
   ])('%s says that a project needs "type": "module"', (page) => {
     expect(readDocument(page)).toContain('"type": "module"')
   })
