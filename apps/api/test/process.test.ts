@@ -86,7 +86,9 @@ describe('the process', () => {
   it('assumes no database in production', async () => {
     const api = new ApiProcess({ NODE_ENV: 'production' })
     expect(await api.exit).toBe(2)
-    expect(api.err).toMatch(/^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/)
+    expect(api.err).toMatch(
+      /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/,
+    )
   })
 
   it('says that nobody answers at the address of the database', async () => {
@@ -125,7 +127,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     onTestFinished(() => database.drop())
     const api = new ApiProcess({ DATABASE_URL: database.url })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue-migrate`/)
+    expect(api.err).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue migrate`/)
   })
 
   it('says that its port is taken', async () => {

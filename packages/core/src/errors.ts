@@ -152,7 +152,7 @@ export const ERRORS = {
   DATABASE_REFUSED: broken('Repeating will not help: read the cause for the value and the constraint.'),
   DATABASE_ERROR: broken('Read the cause: the database reported something Oncue does not know.'),
   STORE_CLOSED: broken('Do not use a store or queue after close().'),
-  MIGRATION_NEEDED: down('Run `npx oncue-migrate` against this database.'),
+  MIGRATION_NEEDED: down('Run `npx oncue migrate` against this database.'),
   MIGRATION_CHANGED: broken('Restore the original migration file: an applied migration must never change.'),
   MIGRATION_FAILED: broken(
     'Read the cause; nothing of the failed migration was kept. Fix it, migrate again.',

@@ -45,7 +45,7 @@ function refuseMissing(url: string): void {
   const file = dialectOf(url) === 'sqlite' ? sqliteFile(url) : undefined
   if (file === undefined || existsSync(file)) return
   throw new OncueError('DATABASE_UNAVAILABLE', `There is no file ${file}`, {
-    hint: 'Check the path. `npx oncue-migrate` makes a new one.',
+    hint: 'Check the path. `npx oncue migrate` makes a new one.',
   })
 }
 
@@ -60,7 +60,7 @@ function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [`functions_${hash}`] : []))
   pending.push(...missing)
   if (pending.length > 0) {
-    const advice = 'Run `npx oncue-migrate` against this database.'
+    const advice = 'Run `npx oncue migrate` against this database.'
     return fail('migrations', `pending: ${pending.join(', ')}`, advice)
   }
   if (changed.length > 0) {

@@ -58,7 +58,7 @@ describe.each([
     expect(await find('migrations')).toMatchObject({
       status: 'fail',
       found: expect.stringMatching(/^pending: \d{4}_\w+/),
-      advice: expect.stringContaining('npx oncue-migrate'),
+      advice: expect.stringContaining('npx oncue migrate'),
     })
     expect(await find('claim plan')).toBeUndefined()
   })

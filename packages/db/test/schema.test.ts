@@ -199,7 +199,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     await expect(openStore(database.url)).rejects.toMatchObject({ code: 'MIGRATION_NEEDED' })
     await expect(openStore(database.url, { schema: 'missing' })).rejects.toMatchObject({
       code: 'MIGRATION_NEEDED',
-      hint: 'Run `npx oncue-migrate --schema missing` against this database.',
+      hint: 'Run `npx oncue migrate --schema missing` against this database.',
     })
     const { migrations } = await migrationStatus(database.url)
     expect(migrations.every(({ state }) => state === 'pending')).toBe(true)

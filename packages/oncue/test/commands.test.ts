@@ -406,7 +406,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
     await rollback(database.url)
     for (const command of ['list', 'stats', 'top']) {
       expect(await json([command], 1)).toMatchObject({
-        error: { code: 'MIGRATION_NEEDED', hint: /npx oncue-migrate/ },
+        error: { code: 'MIGRATION_NEEDED', hint: /npx oncue migrate/ },
       })
     }
     const { findings } = await json(['doctor'], 1)

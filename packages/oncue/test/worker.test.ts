@@ -222,7 +222,7 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
     await store.close()
     await rollback(database.url)
     const { code, stderr } = await once()
-    expect(stderr).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue-migrate`/)
+    expect(stderr).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue migrate`/)
     expect(code).toBe(1)
   })
 })

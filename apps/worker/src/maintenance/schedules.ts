@@ -25,7 +25,7 @@ export async function saveSchedules(
       if (row?.source !== 'code') continue
       if (service !== UNNAMED_SERVICE) await schedules.withdraw(row.name, service)
       else if ((row.service ?? service) === service) {
-        const hint = `name each service (ONCUE_SERVICE); if none declares it, run: oncue-worker schedules remove ${row.name}`
+        const hint = `name each service (ONCUE_SERVICE); if none declares it, run: oncue schedules remove ${row.name}`
         log.warn(
           { schedule: row.name, service },
           `schedule ${row.name} is not declared here and was kept: another unnamed service may declare it; ${hint}`,

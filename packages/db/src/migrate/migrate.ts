@@ -183,7 +183,7 @@ export async function removeFunctions(
 
 function unknownFunctions(hash: string): OncueError {
   return new OncueError('NOT_FOUND', `There are no functions ${hash} in this database`, {
-    hint: '`oncue-migrate --status` lists those that are installed.',
+    hint: '`oncue migrate --status` lists those that are installed.',
   })
 }
 

@@ -36,7 +36,7 @@ function journal(db: Database, file: string): Finding {
     return fail(
       'journal',
       `mode ${mode}`,
-      'Readers and writers would wait for each other: run `npx oncue-migrate`, or `PRAGMA journal_mode = WAL` while no process uses the file.',
+      'Readers and writers would wait for each other: run `npx oncue migrate`, or `PRAGMA journal_mode = WAL` while no process uses the file.',
     )
   }
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0

@@ -5,7 +5,7 @@ import { HIDDEN_SERVER } from '../../lib/address.ts'
 import { isHidingLink, readPairingLink } from './pairing-link.ts'
 import { QrScanner } from './qr-scanner.tsx'
 
-/** Reads the code that the API or `oncue-worker pair` shows. */
+/** Reads the code that the API or `oncue pair` shows. */
 export function ScanButton() {
   const router = useRouter()
   const [isOpen, setOpen] = useState(false)

@@ -25,7 +25,7 @@ export function WorkersScreen() {
         empty={{
           icon: 'workers',
           title: 'No workers',
-          text: 'Nobody runs jobs. Start one: oncue-worker --import ./jobs.ts',
+          text: 'Nobody runs jobs. Start one: oncue worker --import ./jobs.ts',
         }}
       >
         {(workers) => (
