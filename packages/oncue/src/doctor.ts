@@ -9,12 +9,12 @@ export function addDoctor(program: Command): void {
   implement<object>(
     program
       .command('doctor')
-      .summary('look at database, workers and queues, and say what to do')
-      .description('look at the database, the workers and the queues, and say what to do; changes nothing')
+      .summary('check database, workers and queues, and say what to do')
+      .description('check the database, the workers and the queues, and say what to do; changes nothing')
       .addHelpText('after', '\nExit codes: 0 nothing failed (there may be warnings), 1 something failed'),
     ['', '--json'],
     async ({ url, schema }) => {
-      const findings = await withProgress('looking', () => lookAt(url, schema))
+      const findings = await withProgress('checking', () => lookAt(url, schema))
       return toAnswer(findings)
     },
   )

@@ -11,7 +11,7 @@ interface Options extends FilterOptions {
 }
 
 export function addList(program: Command): void {
-  const command = program.command('list').description('jobs, the newest first')
+  const command = program.command('list').description('list jobs, newest first')
   addFilters(command)
     .option('--limit <number>', 'how many', toWhole(1, 1_000), 20)
     .option('--cursor <cursor>', 'go on after the page that gave it')

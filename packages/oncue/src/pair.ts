@@ -9,7 +9,7 @@ import { implement, whoami } from './command.ts'
 
 const deviceRoleSchema = roleSchema.exclude(['producer'])
 
-/** How often to look whether somebody came. */
+/** How often to check whether a device came. */
 const LOOK_MS = 500
 
 interface PairOptions {
@@ -23,7 +23,7 @@ export function addPair(program: Command): void {
   implement<PairOptions>(
     program
       .command('pair')
-      .description('show a code that a phone scans once, to become a device of this server')
+      .description('show a code that pairs one phone with this server')
       .option('--server <url>', 'where the phone reaches the API  (default: ONCUE_URL)')
       .addOption(
         new Option('--role <role>', 'what the device may do')
@@ -35,7 +35,7 @@ export function addPair(program: Command): void {
           .argParser(toDuration)
           .default(300_000, '5m'),
       )
-      .option('--no-wait', 'leave at once, and not when a device came'),
+      .option('--no-wait', 'exit at once, without waiting for a device'),
     ['--server https://oncue.example.com', '--role viewer --valid 15m', '--no-wait --json'],
     async ({ url, schema, config, options, note }) => {
       const server = readServer(options.server ?? config.serverUrl)
@@ -70,7 +70,7 @@ async function pair(
     const device = await store.pairings.deviceOf(id)
     if (device) return { text: `${plain(device.name)} is paired`, json: made }
     if ((await store.now()) >= expiresAt)
-      return { text: 'Nobody came: the code is no longer valid.', json: made, exit: EXIT.failed }
+      return { text: 'No device came: the code has expired.', json: made, exit: EXIT.failed }
     await systemRuntime.sleep(LOOK_MS)
   }
 }
@@ -86,7 +86,7 @@ function readServer(url: string | undefined): string {
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
   throw new OncueError(
     'INVALID_INPUT',
-    url === undefined ? 'the phone must be told where the API is' : `${url} is no address of an API`,
+    url === undefined ? 'the phone needs the address of the API' : `${url} is not the address of an API`,
     { hint: 'Name it with --server https://oncue.example.com, or in ONCUE_URL.' },
   )
 }

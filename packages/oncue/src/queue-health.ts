@@ -8,10 +8,10 @@ import { fromNow } from './format.ts'
 const SILENT_MS = 30_000
 const START_ONE = 'start one with `oncue worker --import ./jobs.ts`'
 const LATE_MS = 5 * 60_000
-/** How many of the jobs that wait are looked at for topics nobody knows. */
+/** How many of the waiting jobs are searched for unknown topics. */
 const SAMPLE = 1_000
 
-/** What the queue itself tells, on any database. */
+/** What the queue itself shows, on any database. */
 export async function examine(store: Store): Promise<Finding[]> {
   const [workers, queues, topics, clashes, waiting, now] = await Promise.all([
     store.workers(),
@@ -61,10 +61,10 @@ function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow
 function unservedQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[]): Finding {
   const served = new Set(alive.flatMap((worker) => worker.queues))
   const unserved = queues.filter(({ queue, waiting }) => waiting > 0 && !served.has(queue))
-  if (unserved.length === 0) return ok('queues', 'whatever waits is in a queue that a worker serves')
+  if (unserved.length === 0) return ok('queues', 'every waiting job is in a queue that a worker serves')
   return warn(
     'queues',
-    `nobody serves ${unserved.map(({ queue, waiting }) => `${plain(queue)} (${waiting} waiting)`).join(', ')}`,
+    `no worker serves ${unserved.map(({ queue, waiting }) => `${plain(queue)} (${waiting} waiting)`).join(', ')}`,
     'Start a worker for them: --queues, or ONCUE_QUEUES.',
   )
 }
@@ -72,7 +72,8 @@ function unservedQueues(queues: readonly QueueOverview[], alive: readonly Worker
 function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRow[]): Finding {
   const known = new Set(announced.map(({ topic }) => topic))
   const unknown = [...waiting].filter((topic) => !known.has(topic))
-  if (unknown.length === 0) return ok('topics', `${announced.length} announced; no job waits for another`)
+  if (unknown.length === 0)
+    return ok('topics', `${announced.length} announced; no job waits for an unknown one`)
   return warn(
     'topics',
     `no worker has ever announced ${unknown.map((topic) => plain(topic)).join(', ')}`,
@@ -82,7 +83,7 @@ function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRo
 
 function clashingSchemas(clashes: readonly TopicClash[]): Finding {
   if (clashes.length === 0)
-    return ok('schemas', 'workers that serve the same topic have the same schemas of it')
+    return ok('schemas', 'workers that serve the same topic announce the same schemas')
   const names = clashes.map(({ topic, sides }) => {
     const who = sides.map(
       (side) => `${side.services.join(' and ')} (${count(side.workers.length, 'worker')})`,
@@ -99,7 +100,7 @@ function clashingSchemas(clashes: readonly TopicClash[]): Finding {
 /** Paused, or limited to no job at all. */
 function stoppedQueues(queues: readonly QueueOverview[]): Finding {
   const stopped = queues.filter(({ paused, limit }) => paused || limit?.maxRunning === 0)
-  if (stopped.length === 0) return ok('paused', 'no queue is')
+  if (stopped.length === 0) return ok('paused', 'no queue is paused')
   const names = stopped.map(({ queue, waiting, paused }) => {
     const why = paused ? `by ${plain(paused.by ?? 'unknown')}` : 'none may start'
     const alerts =
@@ -120,7 +121,7 @@ function lateQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[
     const age = oldestWaiting && !paused && served.has(queue) ? now.getTime() - oldestWaiting.getTime() : 0
     return age > LATE_MS ? [`${plain(queue)} by ${formatDuration(age)}`] : []
   })
-  if (late.length === 0) return ok('lateness', 'nothing that is served waits for more than five minutes')
+  if (late.length === 0) return ok('lateness', 'no job of a served queue has waited for more than 5 min')
   return warn(
     'lateness',
     late.join(', '),

@@ -15,11 +15,11 @@ interface LimitOptions {
 }
 
 export function addQueues(program: Command): void {
-  const queues = program.command('queues').description('what waits where; pause, resume, limit')
+  const queues = program.command('queues').description('list queues; pause, resume, limit them')
   addExamples(queues, ['', 'pause imports', 'limit mail --rate 100/min'])
 
   implement<object>(
-    queues.command('list', { isDefault: true }).description('every queue and what is in it'),
+    queues.command('list', { isDefault: true }).description('list queues and what is in them'),
     ['', '--json'],
     withStore('reading', async (store) => {
       const [rows, now] = await Promise.all([store.queues(), store.now()])

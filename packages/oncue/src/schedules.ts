@@ -14,11 +14,13 @@ interface AddOptions {
 }
 
 export function addSchedules(program: Command): void {
-  const schedules = program.command('schedules').description('cron: list, add, remove, pause, resume, run')
+  const schedules = program
+    .command('schedules')
+    .description('list cron schedules; add, remove, pause, resume, run them')
   addExamples(schedules, ['', `add digest '0 9 * * 1-5' mail_digest`, 'pause digest'])
 
   implement<object>(
-    schedules.command('list', { isDefault: true }).description('every schedule, and when it ticks next'),
+    schedules.command('list', { isDefault: true }).description('list schedules, and when each ticks next'),
     ['', '--json'],
     withStore('reading', async (store) => {
       const [rows, now] = await Promise.all([store.schedules.list(), store.now()])

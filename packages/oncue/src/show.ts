@@ -11,8 +11,8 @@ export function addShow(program: Command): void {
   implement<object>(
     program
       .command('show')
-      .description('everything about one job: payload, result, error, events')
-      .argument('<id>', 'of the job, or how its id begins'),
+      .description('show one job: payload, result, error, events')
+      .argument('<id>', 'of the job, or the beginning of its id'),
     ['01a2b3c4-…', '01a2b3c4 --json'],
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))

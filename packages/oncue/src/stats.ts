@@ -13,7 +13,7 @@ export function addStats(program: Command): void {
   implement<Options>(
     program
       .command('stats')
-      .description('how many jobs there are in each state, and how they fare')
+      .description('count jobs by state; success rate, average run')
       .option('--queue <queue>', 'of this queue')
       .option('--topic <topic>', 'of this topic'),
     ['', '--queue high --json'],
@@ -21,7 +21,7 @@ export function addStats(program: Command): void {
       const stats = await store.stats({ queue, topic })
       const text = fields([
         ...JOB_STATUSES.map((status) => [status, stats[status].toLocaleString('en-US')] as const),
-        ['success', `${(Math.floor(stats.successRate * 1_000) / 10).toFixed(1)} %`],
+        ['success', `${(Math.floor(stats.successRate * 1_000) / 10).toFixed(1)}%`],
         ['average run', formatDuration(stats.averageRunMs)],
       ])
       return { text, json: stats }

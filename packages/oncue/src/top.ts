@@ -15,10 +15,8 @@ export function addTop(program: Command): void {
   implement<object>(
     program
       .command('top')
-      .summary('queues, workers and running jobs as they change')
-      .description(
-        'queues, workers and running jobs as they change; q quits. Once, where there is no terminal',
-      ),
+      .summary('watch queues, workers and running jobs live')
+      .description('watch queues, workers and running jobs live; q quits. Without a terminal: one snapshot'),
     ['', '--json'],
     top,
   )

@@ -313,7 +313,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
       found: expect.stringMatching(/^0 workers with 0 slots; missing: web-1 pid 4711, seen 1m 3\ds ago$/),
       advice: expect.stringContaining('Nothing runs: start one'),
     })
-    expect(found('queues')).toMatchObject({ status: 'warn', found: 'nobody serves default (1 waiting)' })
+    expect(found('queues')).toMatchObject({ status: 'warn', found: 'no worker serves default (1 waiting)' })
     // Nobody is late who is not waited for.
     expect(found('lateness')).toMatchObject({ status: 'ok' })
     await attend({ pid: 4712, queues: ['default'] }, 0)
@@ -377,7 +377,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
       expect(of(check)).toMatchObject({ status: 'ok', advice: null })
     }
     expect(of('workers')).toMatchObject({ status: 'warn', found: 'none' })
-    expect(of('queues')).toMatchObject({ status: 'warn', found: 'nobody serves lonely (1 waiting)' })
+    expect(of('queues')).toMatchObject({ status: 'warn', found: 'no worker serves lonely (1 waiting)' })
     expect(of('topics')).toMatchObject({ status: 'warn', found: 'no worker has ever announced mail' })
     expect(of('paused')).toMatchObject({
       status: 'warn',
@@ -445,7 +445,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
 
     test('gives up when the code is no longer valid', async () => {
       const outcome = await call('pair', ...SERVER, '--valid', '1ms', '--url', database.url)
-      expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('Nobody came') })
+      expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('No device came') })
     })
 
     test('needs to know where the phone finds the API', async () => {

@@ -189,10 +189,10 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
   test('a promise that a handler forgot is reported, and nothing stops', async () => {
     const id = await add('forgets')
     const process = worker()
-    expect(await process.said('a promise was rejected')).toMatchObject({ err: { message: 'forgotten' } })
+    expect(await process.said('unhandled promise rejection')).toMatchObject({ err: { message: 'forgotten' } })
     await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('completed')
     await add('taunts')
-    const rejections = () => process.lines.filter(({ msg }) => msg.includes('a promise was rejected'))
+    const rejections = () => process.lines.filter(({ msg }) => msg.includes('unhandled promise rejection'))
     await expect.poll(() => rejections().length, { timeout: 20_000 }).toBe(3)
     process.child.kill('SIGTERM')
     expect(await process.exit).toBe(0)
@@ -201,7 +201,7 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
   test('an error that nobody caught is reported with the jobs in hand, and stops the worker with 1', async () => {
     const id = await add('explodes')
     const process = worker(['--grace', '50ms'])
-    expect(await process.said('nobody caught it')).toMatchObject({
+    expect(await process.said('uncaught error')).toMatchObject({
       err: { message: 'nobody catches me' },
       jobs: [{ id, topic: 'explodes', run: 1 }],
     })

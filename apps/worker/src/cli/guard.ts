@@ -10,20 +10,20 @@ import type { RunningWorker } from '../worker.ts'
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** How often somebody who waits for the end is told for what. */
+/** How often to log what a stop still waits for. */
 const REPORT_MS = 5_000
 const MAX_NAMED = 20
 
 /**
- * What may happen to the process of a worker: signals, and errors that nobody caught. It knows the
- * jobs in hand, because one of them is to blame, or is what everybody waits for.
+ * Handles signals and uncaught errors of a worker's process. It knows the jobs in hand, because one of them is to
+ * blame, or is what the stop waits for.
  */
 export function createGuard(log: Logger) {
   const inHand = new Map<string, RunningJob>()
 
   const middleware: Middleware = async (job, { attempt }, next) => {
     inHand.set(job.id, job)
-    log.debug({ job: job.id, topic: job.topic, run: job.run, attempt }, 'the run starts')
+    log.debug({ job: job.id, topic: job.topic, run: job.run, attempt }, 'run started')
     try {
       return await next()
     } finally {
@@ -38,7 +38,7 @@ export function createGuard(log: Logger) {
 
   // A promise that a handler forgot says nothing about the others: they go on.
   process.on('unhandledRejection', (reason) => {
-    log.error({ err: toError(reason), jobs: jobsInHand() }, 'a promise was rejected and nobody handled it')
+    log.error({ err: toError(reason), jobs: jobsInHand() }, 'unhandled promise rejection')
   })
 
   /** Resolves with the exit code once the worker has stopped. */
@@ -52,7 +52,7 @@ export function createGuard(log: Logger) {
         worker.stop(asked > 1 ? { graceMs: 0 } : {}).then(
           () => resolve(code),
           (err) => {
-            log.error({ err }, 'the worker could not stop as it should')
+            log.error({ err }, 'the worker did not stop cleanly')
             resolve(EXIT.failed)
           },
         )
@@ -72,9 +72,9 @@ export function createGuard(log: Logger) {
       for (const signal of SIGNALS) process.on(signal, onSignal)
 
       process.on('uncaughtException', (err) => {
-        log.error({ err, jobs: jobsInHand() }, 'an error was thrown and nobody caught it: stopping')
+        log.error({ err, jobs: jobsInHand() }, 'uncaught error: stopping')
         code = EXIT.failed
-        // What threw may be in any state; a second one does not get more time.
+        // What threw may be in any state, so a second one stops at once.
         stop()
       })
     })
@@ -87,7 +87,7 @@ function toError(reason: unknown): Error {
   try {
     return reason instanceof Error ? reason : new Error(`not an Error: ${inspect(reason)}`)
   } catch {
-    // What cannot even be looked at, like a proxy that throws, must not do more harm than the others.
-    return new Error('not an Error, and nothing that can be shown')
+    // A value that throws when it is inspected, such as a proxy.
+    return new Error('not an Error, and it cannot be inspected')
   }
 }
