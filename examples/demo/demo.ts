@@ -8,7 +8,7 @@ import {
   type WorkerOptions,
 } from '@oncue/worker'
 import { readLoad } from '../../apps/api/src/health/facts.ts'
-import { lookAt } from '../../apps/api/src/health/gauge-samples.ts'
+import { sampleGauges } from '../../apps/api/src/health/gauge-samples.ts'
 import { fastForward, type Pace, realTime } from './pace.ts'
 import { Services } from './services.ts'
 import { SLOTS, sendTraffic } from './traffic.ts'
@@ -80,7 +80,7 @@ async function recordGauges(store: Store, pace: Pace): Promise<void> {
   const { queues, workers } = await readLoad(store)
   // They live in this process, and beat by the clock on the wall, which is far too slow here.
   const alive = workers.map((worker) => ({ ...worker, lastBeat: now }))
-  await store.gauges.record(lookAt(now, queues, alive))
+  await store.gauges.record(sampleGauges(now, queues, alive))
 }
 
 async function run(

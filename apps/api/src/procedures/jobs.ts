@@ -242,7 +242,11 @@ export const jobs = {
       const assertStill = await assertMaySee(ctx, id)
       const leave = ctx.live.enter(callerOf(ctx))
       const validity = ctx.auth.whileValid(ctx.principal, assertStill ? 'enqueue' : 'read', assertStill)
-      const signal = AbortSignal.any([timeoutSignal(timeoutMs, ctx.runtime), ctx.live.closing, validity.signal])
+      const signal = AbortSignal.any([
+        timeoutSignal(timeoutMs, ctx.runtime),
+        ctx.live.closing,
+        validity.signal,
+      ])
       try {
         for (;;) {
           const state = await untilFinished(ctx.store, ctx.live.states, id, signal)

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { inspect } from 'node:util'
 import type { RunningJob } from '@oncue/core'
 import { count, EXIT } from '@oncue/db/cli'
-import { formatDuration } from '@oncue/runtime'
+import { formatDuration, systemRuntime } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 import type { Middleware } from '../run/middleware.ts'
 import type { RunningWorker } from '../worker.ts'
@@ -48,7 +48,7 @@ export function createGuard(log: Logger) {
       let code: number = EXIT.done
 
       function stop(): void {
-        if (asked++ === 0) setInterval(report, REPORT_MS).unref()
+        if (asked++ === 0) systemRuntime.every(REPORT_MS, report).unref()
         worker.stop(asked > 1 ? { graceMs: 0 } : {}).then(
           () => resolve(code),
           (err) => {
