@@ -41,7 +41,7 @@ export function toSchema(schema: string = DEFAULT_SCHEMA): string {
 
 /** What to do about MIGRATION_NEEDED in a schema that is not the default one. */
 export const migrationHint = (schema: string) =>
-  `Run \`npx oncue-migrate --schema ${schema}\` against this database.`
+  `Run \`npx oncue migrate --schema ${schema}\` against this database.`
 
 /** A statement that is written for the default schema, as it is for another one. */
 export type Rename = (sql: string) => string
