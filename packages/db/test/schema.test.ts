@@ -375,7 +375,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
         const enqueuing = (async () => service.queue.enqueue('mail_digest', { userId: '1' }))()
         await expect(enqueuing).rejects.toMatchObject({
           code: 'MIGRATION_NEEDED',
-          hint: 'Run `npx oncue-migrate --schema oncue_eu` against this database.',
+          hint: 'Run `npx oncue migrate --schema oncue_eu` against this database.',
         })
       } finally {
         await service.close()
