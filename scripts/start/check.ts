@@ -16,7 +16,7 @@ export async function assertPortIsFree({ host, port }: { host: string; port: num
     throw new OncueError('INVALID_INPUT', `Cannot listen on ${host}:${port}: ${reason}`, {
       cause,
       hint: used
-        ? 'Is Oncue running already? Otherwise take another port: --port 4401'
+        ? 'Is Oncue already running? Otherwise use another port: --port 4401'
         : 'Set ONCUE_HOST and ONCUE_PORT to an address of this machine.',
     })
   })

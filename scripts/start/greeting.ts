@@ -34,9 +34,9 @@ function places({ url, databaseUrl, appDir, logFile }: Facts): string {
 }
 
 function token({ newToken, givenToken }: Facts): string {
-  if (newToken) return `The token of the admin, shown this once:\n\n  ${newToken}`
-  if (givenToken) return 'The token of the admin is the one in ONCUE_ADMIN_TOKEN.'
-  return `The token of the admin was shown at the first start. To replace it: ${COMMAND} --new-token`
+  if (newToken) return `Admin token (shown once):\n\n  ${newToken}`
+  if (givenToken) return 'The admin token is in ONCUE_ADMIN_TOKEN.'
+  return `The admin token was shown at the first start. To replace it: ${COMMAND} --new-token`
 }
 
 const shell = ({ url, newToken }: Facts) => `Enqueue from a shell:

@@ -53,7 +53,7 @@ async function preparePast({ api: { databaseUrl, schema } }: Settings, { asked }
 
 async function stop(oncue: Oncue, log: Log, end: End): Promise<number> {
   if (end.error !== undefined) {
-    log.error({ err: end.error }, 'an error was thrown and nobody caught it: stopping')
+    log.error({ err: end.error }, 'uncaught exception; stopping')
     say(`\nStopping because of an error: ${end.error}`)
   } else {
     say('\nStopping. Ctrl-C again stops at once.')
@@ -66,7 +66,7 @@ async function stop(oncue: Oncue, log: Log, end: End): Promise<number> {
     await Promise.race([oncue.stop(), insisted])
   } catch (error) {
     log.error({ err: error }, 'it did not stop as it should')
-    say(`It did not stop as it should: ${error}`)
+    say(`It did not stop cleanly: ${error}`)
     return EXIT.failed
   }
   say('Stopped.')

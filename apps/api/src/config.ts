@@ -34,7 +34,7 @@ const flag = text.transform((value, context) => {
   if (value === undefined) return undefined
   const name = value.toLowerCase()
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name]
-  context.addIssue(`is none of ${Object.keys(FLAGS).join(', ')}`)
+  context.addIssue(`must be one of ${Object.keys(FLAGS).join(', ')}`)
   return z.NEVER
 })
 
@@ -83,7 +83,7 @@ function whole(min: number, max: number) {
     if (value === undefined) return undefined
     const number = Number(value)
     if (Number.isInteger(number) && number >= min && number <= max) return number
-    context.addIssue(`is no whole number from ${min} to ${max}`)
+    context.addIssue(`must be a whole number from ${min} to ${max}`)
     return z.NEVER
   })
 }
@@ -106,7 +106,7 @@ const schema = z.object({
   ONCUE_ENVIRONMENT: text.pipe(z.string().max(32, 'is longer than 32 letters').optional()),
   /** Where people reach this server: in links and QR codes. */
   ONCUE_PUBLIC_URL: text.pipe(
-    z.url({ protocol: /^https?$/, error: 'is no URL such as https://oncue.example' }).optional(),
+    z.url({ protocol: /^https?$/, error: 'must be a URL such as https://oncue.example' }).optional(),
   ),
   /** Channels may lead into our own network, also without TLS. */
   ONCUE_WEBHOOK_PRIVATE_ADDRESSES: flag,
@@ -230,5 +230,5 @@ function databaseOf(env: NodeJS.ProcessEnv, cwd: string): ChosenDatabase {
 }
 
 function wrong(message: string): OncueError {
-  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this variable of the environment.' })
+  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this environment variable.' })
 }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   if (error instanceof TRPCError) return fromTrpc(error)
-  return fromFastify(error) ?? new OncueError('INTERNAL', 'Something went wrong', { cause: error })
+  return fromFastify(error) ?? new OncueError('INTERNAL', 'Internal error', { cause: error })
 }
 
 /**
@@ -19,7 +19,7 @@ export function toPublicError(error: unknown, requestId: string): OncueError {
   if (!isOurFault(known)) return known
   const { code, hint } = known
   const { done, skipped } = known.details ?? {}
-  const message = `Something went wrong on the server; its log has the details under request ${requestId}`
+  const message = `Internal error on the server; its log has the details under request ${requestId}`
   const details = { requestId, ...(done !== undefined && { done, skipped }) }
   return new OncueError(code, message, { hint, details, cause: error })
 }
@@ -50,7 +50,7 @@ function fromTrpc(error: TRPCError): OncueError {
       if (cause instanceof SyntaxError) return new OncueError('INVALID_JSON', message, { cause })
       return new OncueError('INVALID_INPUT', message, { cause })
     default:
-      return new OncueError('INTERNAL', 'Something went wrong', { cause: cause ?? error })
+      return new OncueError('INTERNAL', 'Internal error', { cause: cause ?? error })
   }
 }
 

@@ -14,7 +14,10 @@ export async function runApi({ options, url, schema, database }: Call): Promise<
   const api = await startApi(config, log)
   log.info({ url: api.url, database: config.database }, 'the API is up')
   if (config.adminToken !== undefined && config.adminToken.length < SHORT_TOKEN)
-    log.warn({}, `ONCUE_ADMIN_TOKEN is short enough to be guessed: use ${SHORT_TOKEN} characters or more`)
+    log.warn(
+      {},
+      `ONCUE_ADMIN_TOKEN is too short and could be guessed: use at least ${SHORT_TOKEN} characters`,
+    )
   if (api.adminToken !== null) {
     // Not through the log, which others keep and read.
     process.stdout.write(`\nAdmin token (shown once):\n\n  ${api.adminToken}\n\n`)

@@ -49,7 +49,8 @@ export async function startApi(
   const store = await openStore(config.databaseUrl, {
     schema: config.schema,
     runtime,
-    onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
+    onNewer: (newer) =>
+      log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
   })
   const { services, adminToken, app } = await create(store, config, log, runtime).catch(async (error) => {
     await store.close()

@@ -209,7 +209,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       ['limit', () => operator.queues.limit.mutate({ queue, limit: { maxRunning: 0 } })],
       ['configure', () => operator.queues.configure.mutate({ queue, ageingMs: 1 })],
     ] as const) {
-      const message = `Only an admin may ${verb} the queue of the alerts`
+      const message = `Only an admin may ${verb} the alert queue`
       expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN', message })
     }
     await api.client().queues.pause.mutate({ queue })

@@ -132,8 +132,8 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect(
       warn.mock.calls.map(([fields, message]) => [(fields as { action: string }).action, message]),
     ).toEqual([
-      ['session.refused', 'a sign-in was refused'],
-      ['pairings.refused', 'a pairing code was refused'],
+      ['session.refused', 'sign-in rejected'],
+      ['pairings.refused', 'pairing code rejected'],
     ])
   })
 

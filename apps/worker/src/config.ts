@@ -18,14 +18,14 @@ const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
 const duration = text.transform((value, context) => {
   if (value === undefined) return undefined
   const ms = parseDuration(value)
-  if (ms === null) context.addIssue(`is no duration: write ${DURATION}`)
+  if (ms === null) context.addIssue(`must be a duration: ${DURATION}`)
   return ms ?? z.NEVER
 })
 
 const retention = text.transform((value, context) => {
   if (value === undefined) return undefined
   const ms = value === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(value)
-  if (ms === null) context.addIssue(`is no duration: write ${DURATION}, or forever`)
+  if (ms === null) context.addIssue(`must be a duration: ${DURATION}, or forever`)
   return ms ?? z.NEVER
 })
 
@@ -34,7 +34,7 @@ function whole(min: number, max: number) {
     if (value === undefined) return undefined
     const number = Number(value)
     if (Number.isInteger(number) && number >= min && number <= max) return number
-    context.addIssue(`is no whole number from ${min} to ${max}`)
+    context.addIssue(`must be a whole number from ${min} to ${max}`)
     return z.NEVER
   })
 }
@@ -132,7 +132,7 @@ function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exc
 }
 
 function wrong(message: string): OncueError {
-  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this variable of the environment.' })
+  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this environment variable.' })
 }
 
 /** What Node, its tools and the operating system need; nothing of it is a secret. */

@@ -36,8 +36,10 @@ const busy = (hint: string) => ({ http: 503, trpc: 'SERVICE_UNAVAILABLE', retrya
 export const ERRORS = {
   // What the caller sent
   INVALID_INPUT: badRequest('Correct the field that the message names.'),
-  INVALID_TOPIC: badRequest('Use letters, digits and _ . - /, at most 128, with at most one "app:" prefix.'),
-  INVALID_QUEUE: badRequest('Use letters, digits and _ . - /, at most 128.'),
+  INVALID_TOPIC: badRequest(
+    'Use letters, digits and _ . - /, at most 128 characters, with at most one "app:" prefix.',
+  ),
+  INVALID_QUEUE: badRequest('Use letters, digits and _ . - /, at most 128 characters.'),
   INVALID_PRIORITY: badRequest('Use a whole number from -32768 to 32767; higher runs first.'),
   INVALID_DATE: badRequest('Use a valid Date between 1970-01-01 and 9999-12-31.'),
   INVALID_TEXT: badRequest('Remove NUL characters and lone surrogates; send binary data as base64.'),
@@ -46,17 +48,19 @@ export const ERRORS = {
   PAYLOAD_TOO_LARGE: tooLarge('Store the data elsewhere and send a reference to it.'),
   META_TOO_LARGE: tooLarge('Keep only what you filter by in meta; the rest belongs in the payload.'),
   BATCH_TOO_LARGE: tooLarge('Send fewer items in one request.'),
-  DEPENDENCY_CYCLE: badRequest('A job cannot wait for itself, over however many others.'),
-  INVALID_CURSOR: badRequest('Use the cursor of the page before, with the same filter, or none.'),
+  DEPENDENCY_CYCLE: badRequest(
+    'Remove one of these dependencies: a job cannot wait for itself, directly or indirectly.',
+  ),
+  INVALID_CURSOR: badRequest('Use the cursor of the previous page, with the same filter, or none.'),
   INVALID_CRON: badRequest('Use five or six cron fields and an IANA time zone, such as Asia/Shanghai.'),
   UNSUPPORTED_TRANSACTION: badRequest(
     'Pass the `tx` of Prisma, a `pg` client, a better-sqlite3 connection, or an object with query(sql, params).',
   ),
   INVALID_DATABASE_URL: badRequest('Use postgres://…, file:./path/to/oncue.db or :memory:.'),
   INVALID_SCHEMA: badRequest(
-    'Use a name of its own such as billing: a-z, 0-9 and _, at most 32, no word that SQL reserves.',
+    'Use a name such as billing: a-z, 0-9 and _, at most 32 characters, no SQL reserved word.',
   ),
-  INVALID_MODULE: badRequest('Correct the module that the message names; the worker has not started.'),
+  INVALID_MODULE: badRequest('Fix the module named in the message, then start the worker again.'),
 
   // Who asks, and how
   UNAUTHORIZED: {
@@ -73,11 +77,11 @@ export const ERRORS = {
     http: 429,
     trpc: 'TOO_MANY_REQUESTS',
     retryable: true,
-    hint: 'Wait as long as the header retry-after says; send jobs in batches.',
+    hint: 'Wait for the time in the retry-after header; send jobs in batches.',
   },
-  JWKS_UNAVAILABLE: busy('Check that the API reaches the key set of ONCUE_JWKS_URL; repeat the call then.'),
-  TOKEN_NOT_FOUND: notFound('Check the id of the token: the list of tokens has it.'),
-  NOT_FOUND: notFound('Check the path: /docs lists what there is.'),
+  JWKS_UNAVAILABLE: busy('Check that the API can reach ONCUE_JWKS_URL, then repeat the call.'),
+  TOKEN_NOT_FOUND: notFound('Check the id in the list of tokens.'),
+  NOT_FOUND: notFound('Check the path: /docs lists all paths.'),
   METHOD_NOT_ALLOWED: {
     http: 405,
     trpc: 'METHOD_NOT_SUPPORTED',
@@ -93,30 +97,30 @@ export const ERRORS = {
   },
 
   // What the job is, or is no longer
-  UNKNOWN_PARENT: notFound('Enqueue the jobs that others wait for first, or in the same call.'),
-  SCHEDULE_NOT_FOUND: notFound(
-    'Check the name; schedules in code are there once a worker has announced them.',
-  ),
+  UNKNOWN_PARENT: notFound('Enqueue the parent first, or in the same call.'),
+  SCHEDULE_NOT_FOUND: notFound('Check the name; schedules in code exist once a worker has announced them.'),
   UNKNOWN_TOPIC: notFound('Define the topic with defineJobs, or start a worker that handles it.'),
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
-  UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or take its id.'),
+  UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or use its id.'),
   VERSION_MISMATCH: conflict('Another writer appended first: read the events, decide again, append again.'),
-  STALE_RUN: conflict('Drop the result: the job was cancelled, or another run owns it now.'),
-  DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare the job anew.'),
+  STALE_RUN: conflict('Discard the result: the job was cancelled, or another run owns it.'),
+  DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare a new job.'),
 
   // What people on call do
   COUNT_MISMATCH: conflict(
     'Preview the bulk operation again, and send the count and moment that it returns.',
   ),
-  OPERATION_NOT_FOUND: notFound('Check the id: operations.list has those that are kept.'),
+  OPERATION_NOT_FOUND: notFound(
+    'Check the id in operations.list; finished bulk operations are kept for 90 days.',
+  ),
   ALERT_NOT_FOUND: notFound('Check the id; resolved alerts are removed after the retention time.'),
-  ALERT_RULE_NOT_FOUND: notFound('Check the id: alerts.rules has them.'),
-  CHANNEL_NOT_FOUND: notFound('Check the id: channels.list has them.'),
+  ALERT_RULE_NOT_FOUND: notFound('Check the id in alerts.rules.'),
+  CHANNEL_NOT_FOUND: notFound('Check the id in channels.list.'),
   ADDRESS_NOT_ALLOWED: badRequest(
     'Use a public address, or allow private ones with ONCUE_WEBHOOK_PRIVATE_ADDRESSES=true.',
   ),
-  PAIRING_REFUSED: forbidden('Make a new code: this one is wrong, was used, or is too old.'),
+  PAIRING_REFUSED: forbidden('Create a new code: this one is wrong, used or expired.'),
 
   // How a run ended
   INVALID_RESULT: broken('Return plain JSON that fits the output schema of the topic.'),
@@ -127,14 +131,16 @@ export const ERRORS = {
     hint: 'Raise timeoutMs, split the job, or pass ctx.signal on so that slow calls stop in time.',
   },
   JOB_CANCELLED: conflict('Nothing to do: the job was asked to stop. Requeue it if it is wanted after all.'),
-  JOB_FAILED: broken('Read details.error for what its handler threw; requeue the job once that is mended.'),
-  WORKER_STOPPING: busy('Nothing to do: the job is given back uncharged, and another worker runs it.'),
-  PARENT_FAILED: broken('Look at the job that this one waited for; requeue that one first.'),
+  JOB_FAILED: broken("Fix the handler's error in details.error, then requeue the job."),
+  WORKER_STOPPING: busy(
+    'Nothing to do: the job was released without using a retry, and another worker runs it.',
+  ),
+  PARENT_FAILED: broken('Requeue the parent first, then this job.'),
   WORKER_CRASHED: {
     http: 500,
     trpc: 'INTERNAL_SERVER_ERROR',
     retryable: true,
-    hint: "Look at the worker's exit code and memory at that moment; the job is run again by itself.",
+    hint: "Check the worker's exit code and memory at that time; the job is rerun automatically.",
   },
 
   // The database
@@ -150,17 +156,15 @@ export const ERRORS = {
     "Run `alter role … set default_transaction_isolation = 'read committed'`: it cannot be set through a transaction pooler.",
   ),
   DATABASE_REFUSED: broken('Repeating will not help: read the cause for the value and the constraint.'),
-  DATABASE_ERROR: broken('Read the cause: the database reported something Oncue does not know.'),
+  DATABASE_ERROR: broken('Read the cause: the database reported an unknown error.'),
   STORE_CLOSED: broken('Do not use a store or queue after close().'),
   MIGRATION_NEEDED: down('Run `npx oncue migrate` against this database.'),
   MIGRATION_CHANGED: broken('Restore the original migration file: an applied migration must never change.'),
-  MIGRATION_FAILED: broken(
-    'Read the cause; nothing of the failed migration was kept. Fix it, migrate again.',
-  ),
+  MIGRATION_FAILED: broken('Read the cause, fix it and migrate again; the failed migration was rolled back.'),
   SCHEMA_TOO_NEW: down('Upgrade this process: a newer version of Oncue has migrated the database.'),
 
   // The way to the API
-  NETWORK_ERROR: busy('Check the url, and that the API is up and can be reached from here.'),
+  NETWORK_ERROR: busy('Check the url, and that the API is up and reachable.'),
   REQUEST_TIMEOUT: {
     http: 504,
     trpc: 'GATEWAY_TIMEOUT',
@@ -171,7 +175,7 @@ export const ERRORS = {
     http: 504,
     trpc: 'GATEWAY_TIMEOUT',
     retryable: true,
-    hint: 'The job goes on: wait for it again, or for longer.',
+    hint: 'The job has not ended: wait again, or longer.',
   },
 
   // The process

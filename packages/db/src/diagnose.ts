@@ -40,7 +40,7 @@ export async function diagnose(url: string, options: DiagnoseOptions = {}): Prom
 
 function refuseMissing(url: string): void {
   if (url === ':memory:') {
-    throw new OncueError('INVALID_DATABASE_URL', 'A database in memory is seen by its own process alone')
+    throw new OncueError('INVALID_DATABASE_URL', 'A :memory: database is visible only to its own process')
   }
   const file = dialectOf(url) === 'sqlite' ? sqliteFile(url) : undefined
   if (file === undefined || existsSync(file)) return

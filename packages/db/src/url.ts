@@ -66,7 +66,7 @@ export function chooseDatabase({
   const url = typed ?? configured
   if (url === undefined && nodeEnv === 'production') {
     throw new OncueError('INVALID_DATABASE_URL', 'DATABASE_URL is not set, and NODE_ENV is production', {
-      hint: 'Set DATABASE_URL to postgres://…, or to file:/path/to/oncue.db if SQLite is meant: in production no database is assumed.',
+      hint: 'Set DATABASE_URL to postgres://…, or to file:/path/to/oncue.db for SQLite: in production there is no default database.',
     })
   }
   if (url === undefined) {

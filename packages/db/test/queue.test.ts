@@ -314,7 +314,7 @@ test('a wrong topic is told those that there are', async () => {
 describe('createQueue with a client of pg as its pool', () => {
   const refusal = expect.objectContaining({
     code: 'INVALID_INPUT',
-    message: 'createQueue: pool is a client of pg, one connection, and no Pool',
+    message: 'createQueue: pool is a single pg client, not a Pool',
     hint: expect.stringContaining('{ tx: client }'),
   })
 

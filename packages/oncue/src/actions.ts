@@ -51,10 +51,10 @@ function addAction(program: Command, { name, done, description, status, examples
   const command = program
     .command(name)
     .summary(description)
-    .description(`${description}: by their ids, or by a filter (whose status is ${status} unless told)`)
-    .argument('[ids...]', 'of jobs; none with a filter')
+    .description(`${description}: by their ids, or by a filter (default status: ${status})`)
+    .argument('[ids...]', 'job ids; omit them with a filter')
   addFilters(command)
-    .option('--yes', 'with a filter: do it. Without, it only says how many jobs match')
+    .option('--yes', 'with a filter: do it; without --yes, only count the matching jobs')
     .option('--by <name>', "who does it, for the job's events", whoami())
   implement<Options>(
     command,
@@ -64,7 +64,7 @@ function addAction(program: Command, { name, done, description, status, examples
       const filter = toFilter(options)
       const isFilter = Object.values(filter).some((value) => value !== undefined)
       if (ids.length > 0 === isFilter) {
-        throw new OncueError('INVALID_INPUT', 'name the jobs by their ids, or by a filter', {
+        throw new OncueError('INVALID_INPUT', 'give job ids, or a filter', {
           hint: `See oncue ${name} --help.`,
         })
       }

@@ -72,17 +72,17 @@ export function addFilters(command: Command): Command {
     .option('--status <status>', 'blocked, pending, processing, completed, failed or cancelled', toStatus)
     .option('--queue <queue>', 'of this queue')
     .option('--topic <topic>', 'of this topic')
-    .option('--meta <name=value>', 'with this in its meta; more than once: with all of them', toMeta)
-    .option('--fingerprint <hash>', 'that failed for this reason')
+    .option('--meta <name=value>', 'with this meta value; repeat to require several', toMeta)
+    .option('--fingerprint <hash>', 'that failed with this fingerprint')
     .option('--since <time>', 'created since: 2h, 7d, or a time', toPast)
     .option('--until <time>', 'created before: 2h, 7d, or a time', toPast)
-    .option('--id-prefix <text>', 'whose id begins so')
+    .option('--id-prefix <text>', 'whose id begins with this')
     .option('--text <text>', 'with this in its payload; needs --since')
 }
 
 export function toFilter(options: FilterOptions): JobFilter {
   if (options.text !== undefined && !options.since)
-    throw new OncueError('INVALID_INPUT', '--text needs --since: it reads every payload of that time')
+    throw new OncueError('INVALID_INPUT', '--text needs --since: it reads every payload since then')
   return {
     status: options.status,
     queue: options.queue,

@@ -31,15 +31,13 @@ export function addEnqueue(program: Command): void {
   const command = program
     .command('enqueue')
     .summary('add a job')
-    .description('add a job; its queue, retries and timeout are those that a worker announced for the topic')
+    .description('add a job; queue, retries and timeout default to what a worker announced for the topic')
     .argument('<topic>')
-    .addArgument(
-      new Argument('[payload]', 'JSON, or - for what comes in on standard input').default('{}', '{}'),
-    )
+    .addArgument(new Argument('[payload]', 'JSON, or - to read standard input').default('{}', '{}'))
     .option('--queue <queue>')
     .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767))
-    .option('--delay <time>', 'not before this long from now: 30s, 5m', toDuration)
-    .option('--at <time>', 'not before this moment: 2026-01-31T09:00:00Z', toMoment)
+    .option('--delay <time>', 'earliest start, from now: 30s, 5m', toDuration)
+    .option('--at <time>', 'earliest start: 2026-01-31T09:00:00Z', toMoment)
     .option('--max-retries <number>', 'instead of ONCUE_RETRY_MAX, or 3', toWhole(0, 1_000))
     .option('--timeout <time>', 'how long a run may take', toDuration)
     .option('--unique <key>', 'at most one live job of the topic with this key')
@@ -48,7 +46,7 @@ export function addEnqueue(program: Command): void {
     .option('--concurrency-limit <number>', 'how many of them run at once (default: 1)', toWhole(1, 32_767))
     .option('--after <id>', 'wait until this job has completed; more than once: until all have', toIds)
     .option('--meta <name=value>', 'for filters; more than once', toMeta)
-    .option('--lines', 'standard input holds one payload on every line')
+    .option('--lines', 'read one payload per line from standard input')
   implement<Options>(
     command,
     [
@@ -143,6 +141,6 @@ function toOptions({ options, config }: Call<Options>, announced: EnqueueOptions
 }
 
 function toIds(id: string, before: readonly JobId[] = []): JobId[] {
-  if (!isJobId(id)) throw new InvalidArgumentError('It is not the id of a job.')
+  if (!isJobId(id)) throw new InvalidArgumentError('Not a job id.')
   return [...before, id]
 }

@@ -14,7 +14,7 @@ export function addList(program: Command): void {
   const command = program.command('list').description('list jobs, newest first')
   addFilters(command)
     .option('--limit <number>', 'how many', toWhole(1, 1_000), 20)
-    .option('--cursor <cursor>', 'go on after the page that gave it')
+    .option('--cursor <cursor>', 'continue after the page that returned it')
   implement<Options>(
     command,
     ['--status failed --since 1d', '--topic mail_digest --meta agent_id=7 --json'],

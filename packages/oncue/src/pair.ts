@@ -31,7 +31,7 @@ export function addPair(program: Command): void {
           .default('operator'),
       )
       .addOption(
-        new Option('--valid <time>', 'for how long, at most a day: 15m, 2h')
+        new Option('--valid <time>', 'how long the code is valid, at most a day: 15m, 2h')
           .argParser(toDuration)
           .default(300_000, '5m'),
       )
@@ -61,7 +61,7 @@ async function pair(
     renderUnicodeCompact(link),
     '',
     `Scan it with the Oncue app, open ${link}`,
-    `or type ${code} there. It makes one device ${article(role)}, within ${formatDuration(valid)}.`,
+    `or type ${code} there. The code pairs one device as ${article(role)} and expires in ${formatDuration(valid)}.`,
   ].join('\n')
   const made = { code, url: link, role, expiresAt }
   if (!wait || json) return { text: shown, json: made }
@@ -80,9 +80,13 @@ const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${r
 function readServer(url: string | undefined): string {
   // Of https://good.example@evil.example people read the first host, and a phone goes to the second.
   if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
-    throw new OncueError('INVALID_INPUT', 'the address of the API hides where it leads (…@…)', {
-      hint: 'Name it without a user and a password: https://oncue.example.com.',
-    })
+    throw new OncueError(
+      'INVALID_INPUT',
+      'the API address contains a user name (…@…), which hides where it leads',
+      {
+        hint: 'Name it without a user and a password: https://oncue.example.com.',
+      },
+    )
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
   throw new OncueError(
     'INVALID_INPUT',

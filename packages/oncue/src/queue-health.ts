@@ -93,7 +93,7 @@ function clashingSchemas(clashes: readonly TopicClash[]): Finding {
   return warn(
     'schemas',
     `announced differently: ${names.join('; ')}`,
-    'A job may be run by either, and fail there. Name the topic differently in one service, or finish the deployment that changes it.',
+    'Either may run a job, and the job may fail. Rename the topic in one service, or finish the deployment that changes it.',
   )
 }
 
@@ -110,7 +110,7 @@ function stoppedQueues(queues: readonly QueueOverview[]): Finding {
   const advice = [
     stopped.some(({ paused }) => paused) && 'Resume with `oncue queues resume <queue>`.',
     stopped.some(({ limit }) => limit?.maxRunning === 0) &&
-      'Take a limit of 0 away with `oncue queues limit <queue> --off`.',
+      'Remove a limit of 0 with `oncue queues limit <queue> --off`.',
   ]
   return warn('paused', names.join(', '), advice.filter(Boolean).join(' '))
 }
@@ -125,7 +125,7 @@ function lateQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[
   return warn(
     'lateness',
     late.join(', '),
-    'The workers do not keep up, a limit holds the queue back, or its topics are handled by none of them.',
+    'The workers cannot keep up, a limit throttles the queue, or no worker handles its topics.',
   )
 }
 

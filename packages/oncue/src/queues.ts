@@ -34,7 +34,7 @@ export function addQueues(program: Command): void {
   )
 
   for (const [name, done] of [
-    ['pause', 'paused: what runs goes on, nothing new is started'],
+    ['pause', 'paused: running jobs continue, no new ones start'],
     ['resume', 'resumed'],
   ] as const) {
     implement<object>(
@@ -44,7 +44,7 @@ export function addQueues(program: Command): void {
         const queue = readQueue(args)
         await store[name](queue, whoami())
         const alerts =
-          name === 'pause' && queue === INTERNAL_QUEUE ? '; no alert is sent while it is paused' : ''
+          name === 'pause' && queue === INTERNAL_QUEUE ? '; no alerts are sent while it is paused' : ''
         return { text: `${queue} is ${done}${alerts}`, json: { queue, paused: name === 'pause' } }
       }),
     )
@@ -53,19 +53,16 @@ export function addQueues(program: Command): void {
   implement<LimitOptions>(
     queues
       .command('limit')
-      .description('how much of a queue runs, over all workers; in effect at once')
+      .description('limit a queue across all workers, effective immediately')
       .argument('<queue>')
-      .option('--running <number>', 'at most so many at once', toWhole(1, 32_767))
-      .option('--rate <count/time>', 'at most so many starts in any such time: 5/s, 100/min, 100/10s', toRate)
-      .option('--off', 'take the limit away'),
+      .option('--running <number>', 'maximum running jobs', toWhole(1, 32_767))
+      .option('--rate <count/time>', 'maximum starts per interval: 5/s, 100/min, 100/10s', toRate)
+      .option('--off', 'remove the limit'),
     ['mail --running 5', 'mail --rate 100/min', 'mail --off'],
     withStore('limiting', async (store, { args, options: { running, rate, off } }) => {
       const queue = readQueue(args)
       if ((running ?? rate) === undefined ? !off : off) {
-        throw new OncueError(
-          'INVALID_INPUT',
-          'name a limit with --running or --rate, or take it away with --off',
-        )
+        throw new OncueError('INVALID_INPUT', 'set a limit with --running or --rate, or remove it with --off')
       }
       const limit: Limit | null = off ? null : { maxRunning: running ?? null, rate: rate ?? null }
       await store.limit({ queue }, limit)
@@ -93,7 +90,7 @@ function toRow(row: QueueOverview, now: Date): string[] {
 }
 
 function formatLimit(limit: Limit | null): string {
-  if (limit?.maxRunning === 0) return 'none may start'
+  if (limit?.maxRunning === 0) return 'limited to 0'
   const running = limit?.maxRunning && `at most ${limit.maxRunning} at once`
   const rate = limit?.rate && `at most ${limit.rate.count} starts in ${formatDuration(limit.rate.intervalMs)}`
   return [running, rate].filter(Boolean).join(', ') || 'no limit'

@@ -44,7 +44,7 @@ export function addSchedules(program: Command): void {
       .argument('[payload]', 'JSON  (default: {})', toJson)
       .option('--timezone <zone>', 'IANA, such as Asia/Shanghai', 'UTC')
       .addOption(
-        new Option('--missed <policy>', 'what to do with ticks that nobody saw: none, the last, or all')
+        new Option('--missed <policy>', 'what to do with missed ticks: none, the last, or all')
           .choices(['skip', 'one', 'all'])
           .default('skip'),
       )
@@ -84,7 +84,7 @@ export function addSchedules(program: Command): void {
   for (const [verb, done] of [
     ['remove', 'removed'],
     ['pause', 'paused'],
-    ['resume', 'resumed; ticks in the meantime are not made up for'],
+    ['resume', 'resumed; missed ticks are not made up'],
   ] as const) {
     implement<object>(
       schedules.command(verb).description(`${verb} a schedule`).argument('<name>'),
@@ -98,7 +98,7 @@ export function addSchedules(program: Command): void {
   }
 
   implement<object>(
-    schedules.command('run').description('enqueue its job now, beside the plan').argument('<name>'),
+    schedules.command('run').description('enqueue an extra job now').argument('<name>'),
     ['digest'],
     withStore('enqueueing', async (store, { args }) => {
       const id = await store.schedules.runNow(String(args[0]))

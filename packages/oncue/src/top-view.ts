@@ -73,7 +73,7 @@ function headline({ now, workers, perMinute, runningTotal }: Snapshot): string {
     `${now.toISOString().slice(11, 19)}Z`,
     `${count(workers.length, 'worker')}, ${count(slots, 'slot')}`,
     `${runningTotal.toLocaleString('en-US')} running`,
-    `${count(perMinute, 'job')} a minute`,
+    `${count(perMinute, 'job')} per minute`,
   ]
   return `${styled(['bold', 'cyan'], 'Oncue')}  ${facts.join(styled('dim', '  ·  '))}`
 }
@@ -141,7 +141,7 @@ function runningPart({ running, now }: Snapshot): Part {
 
 function failuresPart({ failures, now }: Snapshot): Part {
   return {
-    title: 'Failures of the last hour',
+    title: 'Failures in the last hour',
     heads: ['>JOBS', 'TOPIC', '>LAST', 'ERROR'],
     rows: failures.map(({ count: jobs, topics, lastSeen, sample: { error } }) => [
       styled('red', jobs.toLocaleString('en-US')),

@@ -395,7 +395,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
       failures: [{ count: 1, sample: { error: ERROR } }],
     })
     const stdout = await text('top')
-    for (const title of ['Queues', 'Workers', 'Running longest', 'Failures of the last hour']) {
+    for (const title of ['Queues', 'Workers', 'Running longest', 'Failures in the last hour']) {
       expect(stdout).toContain(`\n${title}\n`)
     }
     expect(stdout).not.toContain('\u001b')

@@ -242,7 +242,7 @@ describe('a worker process', () => {
     const process = startOne(['worker', '--import', module, '--metrics-port', '0'], {
       DATABASE_URL: ':memory:',
     })
-    const { url } = await process.said('metrics are served')
+    const { url } = await process.said('serving metrics')
     await process.said('worker started')
     const answer = await fetch(String(url))
     expect(await answer.text()).toContain('oncue_worker_slots 10')

@@ -57,7 +57,7 @@ export class Outage {
     if (this.#since === null) {
       this.#since = this.#runtime.monotonic()
       const { code, hint } = (error ?? {}) as { code?: unknown; hint?: unknown }
-      log.error({ err: error, code, hint }, `${what} failed; trying again until it works`)
+      log.error({ err: error, code, hint }, `${what} failed; retrying until it succeeds`)
     }
     return backoff(this.#failures++, options, this.#runtime)
   }

@@ -98,7 +98,7 @@ export class Leader implements Service {
     if (leader === this.#leads) return
     this.#leads = leader
     const { log, what, who = 'this process' } = this.#options
-    log.info({}, leader ? `${who} leads ${what}` : `${who} no longer leads ${what}`)
+    log.info({}, leader ? `${who} is now the leader for ${what}` : `${who} no longer leads ${what}`)
     if (leader) this.#duties.start()
     else await this.#duties.stop()
   }

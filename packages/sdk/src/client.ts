@@ -87,7 +87,7 @@ async function ask<Value>(value: MaybeAsked<Value> | undefined): Promise<Value |
 function readUrl(url: unknown): string {
   if (typeof url === 'string' && /^(https?:\/\/[^/?#]|\/)[^?#]*$/.test(url)) return url.replace(/\/+$/, '')
   throw new OncueError('INVALID_INPUT', `createClient: url must be an address, got ${JSON.stringify(url)}`, {
-    hint: 'Write it as in https://oncue.example.com, or as the path / where the API serves the page.',
+    hint: 'Use an address such as https://oncue.example.com, or the path / if the API serves the page.',
   })
 }
 

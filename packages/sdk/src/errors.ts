@@ -39,7 +39,7 @@ function onTheWay(error: unknown, url: string): OncueError {
   }
   // The innermost says most: "connect ECONNREFUSED 127.0.0.1:4400" and not "fetch failed".
   const reason = causes.findLast(({ message }) => typeof message === 'string' && message !== '')?.message
-  return new OncueError('NETWORK_ERROR', `${url} cannot be reached: ${reason ?? 'no reason given'}`, {
+  return new OncueError('NETWORK_ERROR', `cannot reach ${url}: ${reason ?? 'no reason given'}`, {
     cause: error,
   })
 }

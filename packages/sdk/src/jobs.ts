@@ -216,7 +216,7 @@ function atIndex<Value>(index: number, work: () => Value): Value {
 function toOutcome(result: Outputs['jobs']['enqueueMany']['results'][number]): EnqueuedOrRefused {
   if ('id' in result) return result
   return {
-    error: fromWire(result.error) ?? new OncueError('INTERNAL', 'The API refused a job without a word'),
+    error: fromWire(result.error) ?? new OncueError('INTERNAL', 'The API rejected a job without a reason'),
   }
 }
 

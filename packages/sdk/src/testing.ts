@@ -95,7 +95,7 @@ class Recorder implements Transport {
   }
 
   async rest(method: string, path: string): Promise<unknown> {
-    throw new OncueError('INVALID_STATE', `In a test nobody answers ${method} ${path}`)
+    throw new OncueError('INVALID_STATE', `The test client has no response for ${method} ${path}`)
   }
 
   #record(items: readonly EnqueueItem[]): { id: JobId; created: boolean; replaced: boolean }[] {

@@ -154,7 +154,10 @@ export class HttpTransport implements Transport {
   }
 
   #late(path: string, ms: number): OncueError {
-    return new OncueError('REQUEST_TIMEOUT', `${this.#options.url} has not answered ${path} within ${ms} ms`)
+    return new OncueError(
+      'REQUEST_TIMEOUT',
+      `${this.#options.url} did not respond to ${path} within ${ms} ms`,
+    )
   }
 
   async #pauseOrThrow(

@@ -41,7 +41,7 @@ export async function waitForResult(
 
 function readTimeout(given: unknown = Number.POSITIVE_INFINITY): number {
   if (typeof given === 'number' && given >= 0) return Math.ceil(given)
-  throw new OncueError('INVALID_INPUT', `wait: timeoutMs must be a number from 0 on, got ${String(given)}`)
+  throw new OncueError('INVALID_INPUT', `wait: timeoutMs must be 0 or more, got ${String(given)}`)
 }
 
 async function untilFinished(
@@ -94,7 +94,7 @@ function toResult(
   // A mask would pass for the value behind it.
   if (masked.length > 0)
     throw new OncueError('INVALID_RESULT', `The result of the job ${id} is hidden in part: ${masked[0]}`, {
-      hint: 'The API hides such values from everybody but admins: use a token that may see them. jobs.get shows the rest.',
+      hint: 'The API masks these values for everyone except admins: use an admin token. jobs.get shows the rest.',
       details: { ...details, masked },
     })
   const definition = definitions && Object.hasOwn(definitions, topic) ? definitions[topic] : undefined

@@ -66,7 +66,7 @@ export function createAuth({
     // A key of its own, or a session could be used as a bearer token and the reverse.
     const principal = await known.get(`session ${hash}`, () => find(hash, ['session']))
     if (principal) return principal
-    throw new OncueError('UNAUTHORIZED', 'The session has ended', { hint: 'Sign in again.' })
+    throw new OncueError('UNAUTHORIZED', 'The session has expired', { hint: 'Sign in again.' })
   }
 
   async function authorize(principal: Principal, access: AccessClass): Promise<void> {
@@ -117,10 +117,10 @@ export function createAuth({
       if (!allowsEvery(allowedTopics))
         throw new OncueError(
           'TOPIC_NOT_ALLOWED',
-          `${JSON.stringify(name)} may enqueue some topics only: ${who}`,
+          `${JSON.stringify(name)} may enqueue only some topics: ${who}`,
         )
       if (!allowsEvery((await settings.get()).allowedTopics))
-        throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics allows some topics only: ${who}`)
+        throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics allows only some topics: ${who}`)
     },
 
     whileValid: (principal, access = 'read', assertStill) => validity.watch(principal, access, assertStill),

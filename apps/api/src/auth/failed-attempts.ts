@@ -9,12 +9,12 @@ const MAX_RECORDED = 300
 /** Per minute and network: a flood from one must not hide attempts from others. */
 const MAX_OF_NETWORK = 10
 
-const CAPPED = `audit of failed attempts is capped at ${MAX_RECORDED} a minute; dropping the rest`
-const NETWORK_CAPPED = `audit of failed attempts is capped at ${MAX_OF_NETWORK} a minute for each network; dropping the rest of this one`
+const CAPPED = `audit of failed attempts is capped at ${MAX_RECORDED} per minute; dropping the rest`
+const NETWORK_CAPPED = `audit of failed attempts is capped at ${MAX_OF_NETWORK} per minute and network; dropping the rest from this network`
 
 const REFUSED = {
-  'session.refused': 'a sign-in was refused',
-  'pairings.refused': 'a pairing code was refused',
+  'session.refused': 'sign-in rejected',
+  'pairings.refused': 'pairing code rejected',
 } as const
 
 /** Records failed sign-ins and wrong pairing codes in the audit and in the log. */

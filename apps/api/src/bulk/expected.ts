@@ -16,7 +16,7 @@ export function assertExpected(
   const off = totalIsExact ? Math.abs(total - expected) : total - expected
   if (off <= FAR.jobs || off <= FAR.share * expected) return
   const count = totalIsExact ? `${total}` : `At least ${total}`
-  throw new OncueError('COUNT_MISMATCH', `${count} jobs match, and ${expected} were expected`, {
+  throw new OncueError('COUNT_MISMATCH', `${count} jobs match, but ${expected} were expected`, {
     details: { count: total, countIsExact: totalIsExact, expectedCount: expected },
   })
 }

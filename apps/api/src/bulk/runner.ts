@@ -123,7 +123,7 @@ export class BulkRunner implements Service {
     log.error({ err: cause, operation: id }, 'bulk operation failed')
     const { code } = error
     const message = isOurFault(error)
-      ? `Something went wrong on the server; its log has the details under operation ${id}`
+      ? `Internal error; see the server log for bulk operation ${id}`
       : error.message
     try {
       const seen = await control.operations.get(id)

@@ -49,7 +49,7 @@ export class AddressGuard {
   /** The checks without a lookup. A literal address is never looked up. */
   assertUrl({ protocol, username, password, hostname }: URL): void {
     if (username !== '' || password !== '')
-      throw refusal('has a user name or a password in it', 'Leave them out; what is sent is signed.')
+      throw refusal('contains a user name or a password', 'Remove them; deliveries are signed.')
     if (protocol !== 'https:' && !this.#allowsPrivate)
       throw refusal(
         'does not begin with https://',
@@ -83,7 +83,7 @@ export class AddressGuard {
   #assertAddress(address: string): void {
     const range = rangeOf(address)
     if (range === 'unicast' || (this.#allowsPrivate && PRIVATE_RANGES.includes(range))) return
-    throw refusal(`leads to ${address}, which is not a public address (${range})`)
+    throw refusal(`resolves to ${address}, which is not a public address (${range})`)
   }
 }
 

@@ -45,7 +45,7 @@ export class Enqueuer {
     const outcomes = await this.#store.enqueueWithOutcomes(jobs)
     return jobs.map((job, n) => {
       const outcome = outcomes[n]
-      if (outcome === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
+      if (outcome === undefined) throw new OncueError('INTERNAL', 'The enqueue returned no id')
       const { id, kind } = outcome
       const created = kind === 'created'
       if (created) this.#count(job.queue)

@@ -49,8 +49,8 @@ export function summarize(situation: Situation): Health['summary'] {
 
 function silenceOf({ paused, limit }: Situation['delivery']): string | null {
   if (paused)
-    return `No alert is sent: ${INTERNAL_QUEUE} is paused${paused.by === null ? '' : ` by ${paused.by}`}`
-  return limit?.maxRunning === 0 ? `No alert is sent: ${INTERNAL_QUEUE} is limited to 0 jobs` : null
+    return `No alerts are sent: ${INTERNAL_QUEUE} is paused${paused.by === null ? '' : ` by ${paused.by}`}`
+  return limit?.maxRunning === 0 ? `No alerts are sent: ${INTERNAL_QUEUE} is limited to 0 jobs` : null
 }
 
 const BAD: ReadonlySet<QueueState> = new Set(['stalled', 'late', 'failing'])
@@ -64,7 +64,7 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
       const verb = queues.length === 1 ? 'has' : 'have'
       return { long: `${who} ${verb} no worker, ${what}`, short: `${who} without a worker` }
     }
-    return { long: `${who} ${be(queues)} stalled: ${what}, none is done`, short: `${who} stalled` }
+    return { long: `${who} ${be(queues)} stalled: ${what}, none finished`, short: `${who} stalled` }
   },
   late(queues, now) {
     const oldest = Math.min(...queues.map(({ oldestWaiting }) => (oldestWaiting ?? now).getTime()))

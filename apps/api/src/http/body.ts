@@ -97,7 +97,7 @@ function isTooDeep(body: Buffer): boolean {
 }
 
 function tooDeep(): OncueError {
-  return new OncueError('INVALID_INPUT', `The body is nested more than ${MAX_DEPTH} deep`)
+  return new OncueError('INVALID_INPUT', `The body is nested more than ${MAX_DEPTH} levels deep`)
 }
 
 function tooLarge(limit: number): OncueError {

@@ -18,7 +18,7 @@ export function logError(log: Logger, error: unknown, { id, method, url }: Fasti
   // Without the query, which may hold a payload.
   const fields = { requestId: id, method, path: url.split('?')[0], code: known.code }
   if (isOurFault(known)) log.error({ ...fields, err: known }, 'request failed')
-  else log.debug({ ...fields, reason: known.message }, 'request refused')
+  else log.debug({ ...fields, reason: known.message }, 'request rejected')
 }
 
 /** What is no HTTP, or far too much of it, never becomes a request. */

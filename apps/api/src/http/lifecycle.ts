@@ -41,7 +41,7 @@ export function createHttpServices(
     connections: {
       async start() {
         url = await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
-          const hint = 'Is it running already? Set ONCUE_HOST and ONCUE_PORT to an address that is free here.'
+          const hint = 'Is the API already running? Set ONCUE_HOST and ONCUE_PORT to a free address.'
           const message = `Cannot listen on ${host}:${port}: ${cause.code}`
           throw new OncueError('INVALID_INPUT', message, { cause, hint })
         })

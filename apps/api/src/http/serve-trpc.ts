@@ -122,7 +122,7 @@ function parseInput(text: string | undefined): unknown {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new OncueError('INVALID_JSON', `The input is no JSON: ${(cause as Error).message}`, { cause })
+    throw new OncueError('INVALID_JSON', `The input is not JSON: ${(cause as Error).message}`, { cause })
   }
   return readInput(value)
 }

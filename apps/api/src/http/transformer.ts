@@ -61,7 +61,7 @@ function assertKnown(mark: unknown): void {
 function wrongMeta(what: string, cause?: unknown): OncueError {
   return new OncueError('INVALID_INPUT', `input.meta ${what}`, {
     cause,
-    hint: 'Of what superjson writes, the API reads dates and undefined. Send no other types, and no object twice.',
+    hint: 'The API reads only dates and undefined from superjson. Send no other types, and no object twice.',
   })
 }
 

@@ -50,7 +50,7 @@ export class Live implements Service {
     const open = this.#open.get(caller) ?? 0
     if (open >= MAX_OPEN)
       throw new OncueError('RATE_LIMITED', `More than ${MAX_OPEN} streams and waits are open`, {
-        hint: 'Close those that are not needed, or wait for many jobs with another token.',
+        hint: 'Close streams you no longer need, or use another token.',
       })
     this.#open.set(caller, open + 1)
     return () => {

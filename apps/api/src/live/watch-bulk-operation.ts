@@ -33,7 +33,7 @@ export async function* watchOperation(
     for (;;) {
       await changed.wait()
       if (failure) throw failure.reason
-      if (next === null) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
+      if (next === null) throw new OncueError('OPERATION_NOT_FOUND', `There is no bulk operation ${id}`)
       if (!next) continue
       const operation: OperationRow = next
       const version = versionOf(operation)

@@ -29,8 +29,8 @@ export async function unmaskedChecker(
     if (!text.includes(MASK) && meta === undefined) return
     const [path] = mask({ payload, meta }, ['payload', 'meta']).copied
     if (path === undefined) return
-    throw new OncueError('INVALID_PAYLOAD', `${path}: is the mask, and not the value behind it`, {
-      hint: 'Send the value itself. Only an admin can read it here; or ask whoever made it.',
+    throw new OncueError('INVALID_PAYLOAD', `${path}: is the mask, not the real value`, {
+      hint: 'Send the real value. Only an admin can read it here.',
       details: { path },
     })
   }
@@ -57,7 +57,7 @@ export async function assertMayFilterBy(
   const [path] = meta ? mask({ meta }, ['meta']).masked : []
   if (path === undefined) return
   throw new OncueError('FORBIDDEN', `Only an admin may filter by ${path}: its values are masked`, {
-    hint: 'Filter by another key, or ask an admin to take this one out of maskedKeys.',
+    hint: 'Filter by another key, or ask an admin to remove this one from maskedKeys.',
   })
 }
 

@@ -72,7 +72,7 @@ export const operations = {
     output: operationSchema,
     async run(ctx, { id }) {
       const operation = await ctx.control.operations.get(id)
-      if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${id}`)
+      if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no bulk operation ${id}`)
       const toWire = await presenter(ctx)
       return toWire(operation)
     },
@@ -134,13 +134,10 @@ async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, 
   await assertMayAct(ctx, action, filter)
   const { status } = filter
   if (status && !POSSIBLE[action](status))
-    throw new OncueError(
-      'INVALID_INPUT',
-      `input.filter.status: no job that is ${status} can be ${DONE[action]}`,
-    )
+    throw new OncueError('INVALID_INPUT', `input.filter.status: ${status} jobs cannot be ${DONE[action]}`)
   // A later time would include jobs that fail from now on.
   if (asOf > now)
-    throw new OncueError('INVALID_INPUT', `input.asOf: lies in the future, got ${asOf.toISOString()}`)
+    throw new OncueError('INVALID_INPUT', `input.asOf: must not be in the future, got ${asOf.toISOString()}`)
 }
 
 const POSSIBLE: Record<OperationAction, (status: JobStatus) => boolean> = {

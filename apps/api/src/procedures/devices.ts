@@ -64,7 +64,7 @@ export const devices = {
     output: z.null(),
     async run({ store, control, principal }, { pushToken }) {
       if (pushToken !== null && !Expo.isExpoPushToken(pushToken))
-        throw new OncueError('INVALID_INPUT', 'input.pushToken: is no push token of Expo')
+        throw new OncueError('INVALID_INPUT', 'input.pushToken: is not an Expo push token')
       const deviceId = await deviceOf(control, principal)
       if (deviceId === null && pushToken !== null)
         throw new OncueError('FORBIDDEN', NO_DEVICE, { hint: 'Pair this device, and call with its token.' })

@@ -55,7 +55,7 @@ export const enqueue = mutation({
   maxBody: JOB_BODY,
   async run(ctx, request) {
     const [stored] = await ctx.enqueuer.storeEach([await prepare(ctx, request)])
-    if (stored === undefined) throw new OncueError('INTERNAL', 'The enqueue answered no id')
+    if (stored === undefined) throw new OncueError('INTERNAL', 'The enqueue returned no id')
     if (isOncueError(stored)) throw stored
     return stored
   },

@@ -21,7 +21,7 @@ export async function assertMayChange(ctx: ApiContext, verb: string, queue: stri
     await authorize(ctx, 'admin')
   } catch (error) {
     if (!isOncueError(error, 'FORBIDDEN')) throw error
-    throw new OncueError('FORBIDDEN', `Only an admin may ${verb} the queue of the alerts`)
+    throw new OncueError('FORBIDDEN', `Only an admin may ${verb} the alert queue`)
   }
 }
 

@@ -22,11 +22,11 @@ export const pairings = {
       const { store, principal, publicUrl, request } = ctx
       // A rule may let everyone act, but the rule can be changed back, and the device would stay.
       if (principal.role === null)
-        throw new OncueError('FORBIDDEN', 'Only somebody with a role can make a device')
+        throw new OncueError('FORBIDDEN', 'Only callers with a role can create a device')
       const most = deviceRoleSchema.parse(principal.role)
       const role = asked ?? most
       if (!isAtMost(role, most))
-        throw new OncueError('FORBIDDEN', `A device of yours can be ${most} at most, not ${role}`)
+        throw new OncueError('FORBIDDEN', `Your devices can have the role ${most} at most, not ${role}`)
       const { id, code, expiresAt } = await store.pairings.create({
         ...{ role, allowedTopics: principal.allowedTopics, allowedQueues: principal.allowedQueues },
         createdBy: actorOf(ctx),

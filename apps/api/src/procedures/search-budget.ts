@@ -45,18 +45,22 @@ export class SearchBudget {
       const retryAfterSeconds = Math.ceil((this.#began + WINDOW_MS - now) / 1_000)
       throw new OncueError('RATE_LIMITED', `More than ${this.#perMinute} searches within a minute`, {
         details: { retryAfterSeconds },
-        hint: 'Search less often, or filter by queue, topic, status and time alone: that is no search.',
+        hint: 'Search less often, or filter only by queue, topic, status and time, which does not count as a search.',
       })
     }
     const { last, count } = this.#open.get(caller) ?? { last: Promise.resolve(), count: 0 }
     if (count > MAX_WAITING)
-      throw new OncueError('RATE_LIMITED', `More than ${MAX_WAITING} searches wait for one that runs`, {
-        details: { retryAfterSeconds: 1 },
-        hint: 'Wait for one search to return before the next.',
-      })
+      throw new OncueError(
+        'RATE_LIMITED',
+        `More than ${MAX_WAITING} searches are waiting for a running one`,
+        {
+          details: { retryAfterSeconds: 1 },
+          hint: 'Wait for one search to return before the next.',
+        },
+      )
     this.#spent.set(caller, spent + 1)
     const begin = () => {
-      if (isGone()) throw new OncueError('RATE_LIMITED', 'The caller left before the turn of its search came')
+      if (isGone()) throw new OncueError('RATE_LIMITED', 'The caller disconnected before its search started')
       return read()
     }
     const output = last.then(begin, begin)

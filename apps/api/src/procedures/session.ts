@@ -16,7 +16,7 @@ export const session = {
     async run({ store, control, principal }) {
       const { kind, tokenId, role, allowedTopics, allowedQueues } = principal
       if ((kind !== 'token' && kind !== 'device') || tokenId === null || role === null)
-        throw new OncueError('UNAUTHORIZED', 'Only a token of Oncue can be signed in with')
+        throw new OncueError('UNAUTHORIZED', 'Sign in with an Oncue token; a JWT is not accepted here')
       const end = new Date((await store.now()).getTime() + SESSION_MS)
       const expiresAt = principal.expiresAt && principal.expiresAt < end ? principal.expiresAt : end
       const secret = newSecret()
@@ -36,7 +36,7 @@ export const session = {
     output: z.null(),
     async run({ store, auth, principal }) {
       if (principal.kind !== 'session' || principal.tokenId === null)
-        throw new OncueError('UNAUTHORIZED', 'Nobody is signed in')
+        throw new OncueError('UNAUTHORIZED', 'Not signed in')
       await store.tokens.revoke(principal.tokenId)
       await auth.changed()
       return null

@@ -32,7 +32,7 @@ export const tokens = {
       if (expiresAt && expiresAt <= (await store.now()))
         throw new OncueError(
           'INVALID_INPUT',
-          `input.expiresAt: lies in the past, got ${expiresAt.toISOString()}`,
+          `input.expiresAt: must be in the future, got ${expiresAt.toISOString()}`,
         )
       const secret = newSecret()
       const hash = hashSecret(secret)

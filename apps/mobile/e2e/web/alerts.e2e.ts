@@ -35,18 +35,18 @@ describe('an alert', () => {
 
     await view('Rules')
     await page.getByRole('button', { name: 'Add a rule' }).click()
-    await page.getByRole('button', { name: 'A queue is paused for long' }).click()
+    await page.getByRole('button', { name: 'Queue paused too long' }).click()
     await page.getByLabel('Name', { exact: true }).fill('mail must run')
     await page.getByLabel('Queue', { exact: true }).fill('mail')
     await page.getByLabel('Limit, in minutes').fill('0')
-    await page.getByLabel('For how long it must hold, in minutes').fill('0')
+    await page.getByLabel('How long it must hold, in minutes').fill('0')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('link', { name: /^Rule mail must run, on, mail/ }).waitFor()
 
     await world.client.queues.pause({ queue: 'mail' })
     await view('Open')
     await page.getByRole('link', { name: /^Firing: mail/ }).click()
-    await page.getByRole('heading', { name: 'A queue is paused for long', level: 1 }).waitFor()
+    await page.getByRole('heading', { name: 'Queue paused too long', level: 1 }).waitFor()
     await page.getByText('nobody yet').waitFor()
     await expect.poll(() => received.length).toBe(2)
 
@@ -56,7 +56,7 @@ describe('an alert', () => {
       await expectLocked(theirs, name, 'Your role is viewer: only an operator can do this.')
 
     await page.getByRole('button', { name: 'Acknowledge' }).click()
-    await page.getByText('Acknowledged: nobody is told again').waitFor()
+    await page.getByText('Acknowledged: no more notifications').waitFor()
     await page.getByText(/^by admin, /).waitFor()
     expect(await state()).toBe('acked')
     await page.getByRole('button', { name: 'Undo' }).click()

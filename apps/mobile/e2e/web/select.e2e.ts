@@ -148,7 +148,7 @@ describe('all that match', () => {
     const { page } = await enter(world, '/jobs')
     await page.getByRole('button', { name: 'Select', exact: true }).click()
     await page.getByRole('button', { name: /^Select all \d+ that match/ }).click()
-    await page.getByText('Choose a filter first: without one it would be every job there is.').waitFor()
+    await page.getByText('Choose a filter first. Without one, this would affect every job.').waitFor()
     await page.getByText('0 jobs selected').waitFor()
   })
 })

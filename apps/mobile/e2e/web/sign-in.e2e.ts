@@ -101,6 +101,6 @@ describe('the shell', () => {
     const world = await openWorld()
     const { page } = await visit(world)
     await signIn(page, '/nowhere')
-    await page.getByText('There is no such page').waitFor()
+    await page.getByText('Page not found').waitFor()
   })
 })

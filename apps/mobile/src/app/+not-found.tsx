@@ -8,7 +8,7 @@ export default function NotFoundRoute() {
     <Page title="Not found" parent="/">
       <EmptyState
         icon="search"
-        title="There is no such page"
+        title="Page not found"
         text="The link may be from another version, or incomplete."
         action={{ label: 'Back to Now', onPress: () => router.dismissTo('/') }}
       />

@@ -32,7 +32,7 @@ describe('a network that the device loses', () => {
       },
     })
     expect(await screen.findByText('Live')).toBeVisible()
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
     isUp = false
     await device(false)
     const words = await screen.findByText(/^Offline, data from \d/)
@@ -41,7 +41,7 @@ describe('a network that the device loses', () => {
     await device(true)
     expect(await screen.findByText('Live')).toBeVisible()
     expect(await screen.findByText(job.topic)).toBeVisible()
-    expect(screen.queryByText('The server does not answer')).toBeNull()
+    expect(screen.queryByText('The server is not responding')).toBeNull()
   })
 })
 

@@ -45,19 +45,19 @@ export function declareWorker(command: Command): Command {
     .option('--import <module>', 'a module that exports `workers`; more than once  [ONCUE_IMPORT]', toList)
     .option(
       '--service <name>',
-      'what it is a part of: schedules in code belong to it; the name in package.json  [ONCUE_SERVICE]',
+      'the service that owns the schedules in code; default: the name in package.json  [ONCUE_SERVICE]',
       toService,
     )
     .option('--queues <names>', 'in order of preference: high,default  [ONCUE_QUEUES]', splitList)
     .option('--concurrency <number>', 'jobs at once, 10  [ONCUE_CONCURRENCY]', toWhole(1, 1_000))
-    .option('--once', 'run what is due, then stop; exit code 3 if a run failed')
+    .option('--once', 'run all due jobs, then stop; exit code 3 if a run failed')
     .option('--poll <time>', 'how often to poll without a wake-up, 1s  [ONCUE_POLL_INTERVAL]', toDuration)
     .option(
       '--lease <time>',
       'how long a run owns its job without a heartbeat, 30s  [ONCUE_LEASE]',
       toDuration,
     )
-    .option('--grace <time>', 'how long to wait for running jobs at the end, 30s  [ONCUE_GRACE]', toDuration)
+    .option('--grace <time>', 'how long to wait for running jobs at shutdown, 30s  [ONCUE_GRACE]', toDuration)
     .option(
       '--metrics-port <port>',
       'serve /metrics for Prometheus  [ONCUE_METRICS_PORT]',

@@ -41,7 +41,7 @@ export function createGuard(log: Logger) {
     log.error({ err: toError(reason), jobs: jobsInHand() }, 'unhandled promise rejection')
   })
 
-  /** Resolves with the exit code once the worker has stopped. */
+  /** Resolves with the exit code once worker stopped. */
   function stopWhenAsked(worker: RunningWorker, graceMs: number): Promise<number> {
     return new Promise((resolve) => {
       let asked = 0
@@ -59,7 +59,7 @@ export function createGuard(log: Logger) {
       }
 
       const report = () => {
-        const what = inHand.size > 0 ? count(inHand.size, 'job') : 'the database: all jobs have ended'
+        const what = inHand.size > 0 ? count(inHand.size, 'job') : 'the database (all jobs have ended)'
         log.info({ jobs: jobsInHand() }, `still waiting for ${what}`)
       }
 

@@ -17,7 +17,8 @@ export async function runWorker(call: WorkerCall): Promise<undefined> {
   const modules = await loadModulesOf(call)
   const store = await openStore(url, {
     schema,
-    onNewer: (newer) => log.warn({ newer }, 'a newer Oncue has migrated the database: finish the upgrade'),
+    onNewer: (newer) =>
+      log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
   })
   const code = await runModules(call, modules, store, log).finally(() => ending(store.close()))
   // Whatever the modules have open (pools, timers, a handler that was given up) must not keep the process.
@@ -97,7 +98,7 @@ async function startMetrics(
   const metrics = createMetrics()
   try {
     const { url } = await serveMetrics({ metrics, port, host })
-    log.info({ url: `${url}/metrics` }, 'metrics are served')
+    log.info({ url: `${url}/metrics` }, 'serving metrics')
   } catch (cause) {
     const message = `metrics cannot be served on port ${port}: ${(cause as Error).message}`
     throw new OncueError('INVALID_INPUT', message, { cause, hint: 'Choose another --metrics-port.' })

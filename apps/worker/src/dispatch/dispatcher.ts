@@ -330,7 +330,7 @@ export class Dispatcher {
     const hook = Promise.resolve()
       .then(() => onFailed(job, error))
       .catch((err: unknown) =>
-        log.error({ err, job: job.id, topic: job.topic }, 'onFailed failed; the job stays failed'),
+        log.error({ err, job: job.id, topic: job.topic }, 'onFailed threw an error; the job stays failed'),
       )
       .finally(() => this.#hooks.delete(hook))
     this.#hooks.add(hook)

@@ -154,7 +154,7 @@ class IsolateProcess {
   #receiveLate(message: FromChild): void {
     if (message.kind !== 'call') return
     const error = packError(
-      new OncueError('STALE_RUN', 'this run is over: its context can write nothing more'),
+      new OncueError('STALE_RUN', 'this run has ended; its context can no longer write'),
       '',
     )
     this.#send({ kind: 'error', call: message.call, error })

@@ -83,7 +83,7 @@ export class LeaseKeeper {
     this.#rescues = new Loop({
       log,
       runtime,
-      what: 'looking for dead workers',
+      what: 'rescuing runs of dead workers',
       work: rescue,
       backoff: every(RESCUE_MS),
     })

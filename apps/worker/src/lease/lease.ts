@@ -149,7 +149,7 @@ class LeaseThread {
         fail(err)
       })
       this.#thread.on('exit', () => {
-        fail(new OncueError('INTERNAL', 'The lease thread ended before it was ready'))
+        fail(new OncueError('INTERNAL', 'The lease thread exited before it was ready'))
         if (isReady) onDeath()
       })
     })

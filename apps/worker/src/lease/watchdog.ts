@@ -76,7 +76,7 @@ async function timedOut(
   const error = new OncueError(
     'JOB_TIMEOUT',
     `The handler blocked the event loop past its timeout of ${timeoutMs} ms; its worker was killed`,
-    { hint: 'Let the handler await now and then, or define the job with isolate: true.' },
+    { hint: 'Make the handler yield to the event loop (await), or define the job with isolate: true.' },
   )
   const policy = job?.retry ?? policies.byTopic[topic] ?? policies.fallback
   const delayMs = retryDelayMs(policy, (job?.retries ?? 0) + 1)

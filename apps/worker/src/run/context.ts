@@ -174,6 +174,6 @@ export class RunContext implements JobContext {
   #assertMine(): void {
     if (!this.#run.isOver) return
     const { id, run } = this.job
-    throw new OncueError('STALE_RUN', `run ${run} of job ${id} is over: its context can write nothing more`)
+    throw new OncueError('STALE_RUN', `run ${run} of job ${id} has ended; its context can no longer write`)
   }
 }

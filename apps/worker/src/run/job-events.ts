@@ -229,5 +229,5 @@ export class JobEvents {
 }
 
 function staleRun({ id, run }: RunRef): OncueError {
-  return new OncueError('STALE_RUN', `run ${run} of job ${id} no longer owns the job: nothing was written`)
+  return new OncueError('STALE_RUN', `run ${run} of job ${id} lost its lease; nothing was written`)
 }

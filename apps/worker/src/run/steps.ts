@@ -69,7 +69,7 @@ function cannotBeStored(name: string, cause: unknown): OncueError {
 }
 
 const HINT =
-  'Its effect has happened, so the job is not retried. Return a small plain value from the step, such as an id; undo or finish the work by hand before you requeue the job.'
+  'The step has run, so the job is not retried. Return a small plain value from the step, such as an id; undo or finish the work manually before you requeue the job.'
 
 /** Reads one page of the job's events; an empty page is the end. */
 type EventsAfter = (version: number) => Promise<JobEvent[]>

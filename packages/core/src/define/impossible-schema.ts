@@ -32,11 +32,9 @@ export function assertPossible(schema: Schema, name: 'input' | 'output'): void {
   if (isNothing(schema)) return
   const found = find(schema, `job.${name}`, new Map())
   if (!found) return
-  throw new OncueError(
-    'INVALID_INPUT',
-    `${found.path} is z.${found.type}(): payloads and results are JSON, which cannot hold one`,
-    { hint: INSTEAD[found.type] },
-  )
+  throw new OncueError('INVALID_INPUT', `${found.path} is z.${found.type}(), which JSON cannot represent`, {
+    hint: INSTEAD[found.type],
+  })
 }
 
 /** What was found in each schema. One that refers to itself counts as possible until it has been looked at. */

@@ -23,8 +23,8 @@ describe('a topic', () => {
     ['mail\n', 'topic "mail\\n" contains "\\n"'],
     ['邮件', 'contains "邮"'],
     ['a:b:c', 'contains more than one ":"'],
-    [':a', 'has nothing on one side of its ":"'],
-    ['a:', 'has nothing on one side of its ":"'],
+    [':a', 'has an empty part before or after ":"'],
+    ['a:', 'has an empty part before or after ":"'],
     ['.hidden', 'has a part that does not start with a letter, a digit or _'],
     ['app:-x', 'has a part that does not start with a letter, a digit or _'],
     [7, 'topic 7 must be a string'],
@@ -46,7 +46,7 @@ describe('a queue', () => {
     expect(() => assertQueue('app:high')).toThrow('queue "app:high" contains ":", which only topics may')
     expect(() => assertQueue('')).toThrow(expect.objectContaining({ code: 'INVALID_QUEUE' }))
     expect(queueSchema.safeParse('app:high').error?.issues[0]?.message).toBe(
-      'contains ":", which only topics may',
+      'contains ":", which is allowed only in topics',
     )
   })
 })

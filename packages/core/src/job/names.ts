@@ -23,9 +23,9 @@ function brokenRule(name: unknown, kind: NameKind): string {
   const strange = /[^A-Za-z0-9_./:-]/u.exec(name)
   if (strange) return `contains ${quote(strange[0])}; allowed are letters, digits and _ . - /`
   const parts = name.split(':')
-  if (kind === 'queue' && parts.length > 1) return 'contains ":", which only topics may'
+  if (kind === 'queue' && parts.length > 1) return 'contains ":", which is allowed only in topics'
   if (parts.length > 2) return 'contains more than one ":"'
-  if (parts.includes('')) return 'has nothing on one side of its ":"'
+  if (parts.includes('')) return 'has an empty part before or after ":"'
   return 'has a part that does not start with a letter, a digit or _'
 }
 
@@ -51,7 +51,7 @@ export const INTERNAL_TOPIC_PREFIX = 'oncue:'
 
 export function assertOtherTopic(topic: string): void {
   if (!topic.startsWith(INTERNAL_TOPIC_PREFIX)) return
-  throw new OncueError('TOPIC_NOT_ALLOWED', `Only Oncue itself enqueues ${topic}`, {
+  throw new OncueError('TOPIC_NOT_ALLOWED', `The topic ${topic} is reserved for Oncue`, {
     hint: "Use another name: topics with this prefix are Oncue's own.",
   })
 }
@@ -59,7 +59,7 @@ export function assertOtherTopic(topic: string): void {
 /** Users would not see a job of theirs there: health, alerts and bulk operations leave this queue out. */
 export function assertOtherQueue(queue: string): void {
   if (queue !== INTERNAL_QUEUE) return
-  throw new OncueError('INVALID_QUEUE', `queue: "${INTERNAL_QUEUE}" is where Oncue's own jobs wait`, {
+  throw new OncueError('INVALID_QUEUE', `queue: "${INTERNAL_QUEUE}" is reserved for Oncue's own jobs`, {
     hint: 'Use another name.',
   })
 }

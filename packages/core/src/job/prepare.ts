@@ -120,5 +120,5 @@ function checkUnique({ key, scope, onConflict, ifRunning }: NonNullable<EnqueueO
 /** Two ways to say one thing: with both given, either choice could be the wrong one. */
 function refuseBoth(one: unknown, other: unknown, oneName: string, otherName: string): void {
   if (one === undefined || other === undefined) return
-  throw new OncueError('INVALID_INPUT', `options.${oneName} and options.${otherName} exclude each other`)
+  throw new OncueError('INVALID_INPUT', `options.${oneName} and options.${otherName} cannot be combined`)
 }

@@ -94,8 +94,8 @@ export const DEFAULT_ALERT_RULES = {
   failure_rate: { name: 'Too many jobs fail', threshold: 0.1, forSeconds: 120 },
   no_workers: { name: 'No workers are alive', threshold: 0, forSeconds: 60 },
   // Together with the window, as long as a run may take by default: one long run does not alert.
-  stalled: { name: 'Jobs wait and none is done', threshold: 1, forSeconds: 300 },
-  paused: { name: 'A queue is paused for long', threshold: 3_600, forSeconds: 0 },
+  stalled: { name: 'Queue stalled', threshold: 1, forSeconds: 300 },
+  paused: { name: 'Queue paused too long', threshold: 3_600, forSeconds: 0 },
 } as const satisfies Readonly<
   Record<AlertKind, { readonly name: string; readonly threshold: number; readonly forSeconds: number }>
 >

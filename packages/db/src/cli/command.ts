@@ -59,7 +59,7 @@ export interface Implementation<Options, Config extends CommonConfig> {
 export function createProgram(name: string): Command {
   return new Command(name)
     .enablePositionalOptions()
-    .showHelpAfterError('(--help shows how it is used)')
+    .showHelpAfterError('(see --help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),

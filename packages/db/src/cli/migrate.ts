@@ -46,8 +46,11 @@ export function declareMigrate(command: Command): Command {
     .description(
       "Brings a database to the tables that this version of Oncue needs. Touches nothing but Oncue's own.",
     )
-    .option('--rollback', 'count what taking back the newest migration would lose; with --yes take it back')
-    .option('--yes', 'with --rollback: do it; what its tables hold is lost')
+    .option(
+      '--rollback',
+      'count the rows that rolling back the newest migration would lose; with --yes roll it back',
+    )
+    .option('--yes', 'with --rollback: do it; the data in its tables is lost')
     .option('--force', 'with --rollback: also while workers run, which then fail')
     .option('--status', 'show what is applied and what is pending; change nothing')
     .option(
@@ -112,8 +115,10 @@ function describe(preview: RollbackPreview): Output {
   const rows = lost.map(({ table, rows }) => `  ${table.padEnd(width)}  ${rows.toLocaleString('en-US')}`)
   const total = lost.reduce((sum, { rows }) => sum + rows, 0)
   const lines = [
-    `${name} would be taken back; Oncue does not work until it is applied again`,
-    total === 0 ? 'no rows would be lost' : `${total.toLocaleString('en-US')} rows would be lost for good:`,
+    `${name} would be rolled back; Oncue will not work until it is applied again`,
+    total === 0
+      ? 'no rows would be lost'
+      : `${total.toLocaleString('en-US')} rows would be permanently lost:`,
     ...(total === 0 ? [] : rows),
     ...(liveWorkers === 0 ? [] : [stopFirst(liveWorkers)]),
     'nothing was changed; add --yes to do it',

@@ -155,7 +155,7 @@ function assertSame(begun: OperationRow, asked: OperationRequest): OperationRow 
     hashOf({ action, filter, asOf, spreadMs })
   if (essence(begun) === essence(asked)) return begun
   const message = `idempotencyKey: ${JSON.stringify(asked.idempotencyKey)} began another operation, ${begun.id}`
-  throw new OncueError('INVALID_INPUT', message, { hint: 'Use a new key for a new operation.' })
+  throw new OncueError('INVALID_INPUT', message, { hint: 'Use a new key for a new bulk operation.' })
 }
 
 function toOperation(row: Operation): OperationRow {

@@ -32,9 +32,9 @@ export function migrationsFolder(dialect: DialectName): string {
 
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause) => {
-    throw new OncueError('MIGRATION_FAILED', `The migrations are not where they belong: ${folder}`, {
+    throw new OncueError('MIGRATION_FAILED', `The migrations are missing: ${folder}`, {
       cause,
-      hint: 'Install @oncue/db again; if your code is bundled, leave @oncue/db out of the bundle.',
+      hint: 'Reinstall @oncue/db; if your code is bundled, exclude @oncue/db from the bundle.',
     })
   })
   // By code unit, so that the order does not depend on the machine's language.

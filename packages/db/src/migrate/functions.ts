@@ -27,7 +27,7 @@ export async function readFunctions(): Promise<FunctionSet> {
     : '../../migrations/postgres/functions.sql'
   const file = fileURLToPath(new URL(path, import.meta.url))
   const sql = await readFile(file, 'utf8').catch((cause) => {
-    throw new OncueError('MIGRATION_FAILED', `The functions are not where they belong: ${file}`, {
+    throw new OncueError('MIGRATION_FAILED', `The functions are missing: ${file}`, {
       cause,
       hint: 'Install @oncue/db again; if your code is bundled, leave @oncue/db out of the bundle.',
     })

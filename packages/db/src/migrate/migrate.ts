@@ -162,7 +162,7 @@ export async function removeFunctions(
     throw new OncueError('INVALID_STATE', message, { hint, details: { hash } })
   }
   if (hash === ours?.hash)
-    refuse(`This version of Oncue calls the functions ${hash}`, 'Remove the sets of others.')
+    refuse(`This version of Oncue uses the functions ${hash}`, 'Remove the sets of others.')
   await using(openExisting(url, options), async (database) => {
     if (!database) throw unknownFunctions(hash)
     await database.alone(async (ledger) => {
@@ -276,7 +276,7 @@ async function revertLast(
   if (!force) await refuseLiveWorkers(ledger)
   const { name, down } = migration
   if (down === null)
-    throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql, so there is no way back`)
+    throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql and cannot be rolled back`)
   return timed(name, async () => {
     const sets = (await ledger.functionSets()).filter(({ needs }) => needs >= name)
     for (const { hash } of sets) await ledger.dropFunctions(hash)
@@ -292,7 +292,7 @@ async function refuseLiveWorkers(ledger: Ledger): Promise<void> {
   if (live === 0) return
   const message = `${live} ${live === 1 ? 'worker runs' : 'workers run'} on this database`
   throw new OncueError('INVALID_STATE', message, {
-    hint: 'Stop them first. With --force it is rolled back beneath them, and whatever they do fails.',
+    hint: 'Stop them first. With --force it is rolled back while they run, and they fail.',
     details: { liveWorkers: live },
   })
 }

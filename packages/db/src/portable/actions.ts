@@ -143,7 +143,7 @@ function isPlainAndEmpty(value: unknown): boolean {
 
 function refused(message: string): OncueError {
   return new OncueError('INVALID_INPUT', message, {
-    hint: 'Leave out what does not count, or write { all: true } to mean every job.',
+    hint: 'Remove empty conditions, or pass { all: true } to match every job.',
   })
 }
 

@@ -20,7 +20,7 @@ export interface AuditStore {
 export function assertBy(by: string | undefined): void {
   if (by === undefined) return
   if (typeof by !== 'string' || by.length > LIMITS.keyLength) {
-    throw new OncueError('INVALID_INPUT', `by must be a text of at most ${LIMITS.keyLength} characters`)
+    throw new OncueError('INVALID_INPUT', `by must be a string of at most ${LIMITS.keyLength} characters`)
   }
   assertText(by, 'by')
 }

@@ -244,8 +244,8 @@ export async function countMatches(
 }
 
 function tooSlow(): OncueError {
-  return new OncueError('INVALID_INPUT', 'filter takes too long: it makes us read job after job', {
-    hint: 'Name a topic or a queue, or a shorter time with createdFrom and createdTo.',
+  return new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
+    hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
   })
 }
 

@@ -25,7 +25,7 @@ export function parseCron(cron: string, timezone: string): Ticks {
     return { next: (after) => pattern.nextRun(after) }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.replace(/^\w+: /, '') : String(cause)
-    throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} cannot be read: ${reason}`, { cause })
+    throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} is invalid: ${reason}`, { cause })
   }
 }
 
@@ -44,7 +44,7 @@ function assertShape(cron: string): void {
     throw new OncueError('INVALID_CRON', message)
   }
   if (/^@[a-z]+$/i.test(cron) || /^[\x21-\x7e]+(?: +[\x21-\x7e]+){4,5}$/.test(cron)) return
-  throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} has not five or six fields`)
+  throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} must have five or six fields`)
 }
 
 /** By name: an offset (`+02:00`) ignores daylight saving time, which is hardly meant. */

@@ -64,7 +64,7 @@ export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
 
 function cycle(nodes: readonly Node[], waiting: ReadonlyMap<JobId, number>): OncueError {
   const jobIds = nodes.map((node) => node.id).filter((id) => (waiting.get(id) ?? 0) > 0)
-  return new OncueError('DEPENDENCY_CYCLE', 'Some of these jobs wait for each other in a circle', {
+  return new OncueError('DEPENDENCY_CYCLE', 'Some of these jobs wait for each other in a cycle', {
     details: { jobIds: jobIds.slice(0, 10) },
   })
 }

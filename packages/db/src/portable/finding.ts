@@ -36,7 +36,7 @@ export async function lookAll(
       findings.push(await look())
     } catch (cause) {
       const error = isOncueError(cause) ? cause : toError(cause)
-      findings.push(warn(name, `could not be looked at: ${error.message}`, error.hint))
+      findings.push(warn(name, `could not be checked: ${error.message}`, error.hint))
     }
   }
   return findings

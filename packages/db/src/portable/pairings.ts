@@ -143,7 +143,7 @@ export function createPairings(sql: Sql): PairingStore {
         },
       )
       const token = made > 0 ? await find('t.id = ?', id) : null
-      if (!token) throw new OncueError('PAIRING_REFUSED', 'This code cannot be used')
+      if (!token) throw new OncueError('PAIRING_REFUSED', 'This code is not valid')
       return token
     },
 

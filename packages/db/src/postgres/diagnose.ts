@@ -86,16 +86,16 @@ async function clock(pool: pg.Pool, runtime: Runtime): Promise<Finding> {
   return warn(
     'clock',
     `${(off / 1_000).toFixed(1)} s ${direction} this host`,
-    'Oncue goes by the clock of the database, but a runAt that this host computes is off by as much. Use `delay`, and let both hosts keep time by NTP.',
+    "Oncue uses the database's clock, so a runAt computed on this host is off by that much. Use `delay`, and synchronise both hosts with NTP.",
   )
 }
 
 async function pooler(pool: pg.Pool, url: string): Promise<Finding> {
-  if (await hasSessions(url, pool)) return ok('pooler', 'none that hands out transactions')
+  if (await hasSessions(url, pool)) return ok('pooler', 'no transaction pooler')
   return warn(
     'pooler',
-    'a transaction pooler is in between',
-    'LISTEN and presence do not work through it: jobs are picked up by polling, and the runs of a dead worker wait for the end of their lease. Give workers a direct URL.',
+    'transaction pooler detected',
+    'LISTEN and presence do not work through it: jobs are found by polling, and the runs of a dead worker wait until their leases expire. Give workers a direct URL.',
   )
 }
 
@@ -132,7 +132,7 @@ async function connections(pool: pg.Pool): Promise<Finding> {
   return warn(
     'connections',
     found,
-    'Few are left for new workers: raise max_connections, or lower the pools of what is connected.',
+    'Few connections are left for new workers: raise max_connections, or reduce pool sizes.',
   )
 }
 
@@ -157,7 +157,7 @@ async function oldestTransaction(pool: pg.Pool): Promise<Finding> {
   }
   const found = `${oldest.what} has been open for ${Math.round(oldest.seconds / 60)} min${unseen}`
   const advice =
-    'While it is open vacuum removes nothing, and every queue in this database slows down. End it (pg_terminate_backend), and set idle_in_transaction_session_timeout.'
+    'While it is open, vacuum cannot remove dead rows, and every queue in this database slows down. End it (pg_terminate_backend), and set idle_in_transaction_session_timeout.'
   return oldest.seconds < VERY_LONG_TRANSACTION_S ? warn(check, found, advice) : fail(check, found, advice)
 }
 
@@ -209,7 +209,7 @@ async function claimPlan(pool: pg.Pool, schema: string): Promise<Finding> {
     return warn(
       check,
       found,
-      `Dead entries stand at the head of the index: look at the oldest transaction, then \`vacuum ${schema}.jobs\`.`,
+      `Dead entries are at the head of the index: check the oldest transaction, then \`vacuum ${schema}.jobs\`.`,
     )
   } finally {
     await client.query('rollback').catch(() => {})
@@ -239,6 +239,6 @@ async function deadRows(pool: pg.Pool, schema: string): Promise<Finding> {
   return warn(
     'dead rows',
     found,
-    `Vacuum does not keep up: look at the oldest transaction, check that autovacuum is on, then \`vacuum ${schema}.jobs\`.`,
+    `Vacuum cannot keep up: check the oldest transaction and that autovacuum is on, then \`vacuum ${schema}.jobs\`.`,
   )
 }

@@ -40,7 +40,7 @@ export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   const { code, message, constraint } = describeError(error)
   if (constraint === 'jobs_pkey') {
-    return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
+    return new OncueError('DUPLICATE_ID', 'A job with this id already exists', { cause: error })
   }
   const jobId = code.startsWith('OC') ? /[0-9a-f-]{36}/.exec(message)?.[0] : undefined
   const ours =

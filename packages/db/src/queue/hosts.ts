@@ -101,8 +101,8 @@ function isClient(pool: object): boolean {
 }
 
 function clientAsPool(): OncueError {
-  return new OncueError('INVALID_INPUT', 'createQueue: pool is a client of pg, one connection, and no Pool', {
-    hint: 'Pass a Pool as pool. The client of a transaction belongs into the call: queue.enqueue(topic, payload, { tx: client }).',
+  return new OncueError('INVALID_INPUT', 'createQueue: pool is a single pg client, not a Pool', {
+    hint: "Pass a Pool as pool. Pass a transaction's client to the call: queue.enqueue(topic, payload, { tx: client }).",
   })
 }
 
@@ -112,7 +112,7 @@ function onStore(store: Store, schema = store.schema): Home {
       'INVALID_INPUT',
       `createQueue: the store is of the schema ${store.schema}, not ${schema}`,
       {
-        hint: 'Leave the schema out: a store brings its own.',
+        hint: 'Omit schema: a store has its own.',
       },
     )
   return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }

@@ -88,6 +88,6 @@ function partsOf<Part>(text: string, values: unknown[], sql: DrizzleSql<unknown,
 function notInside(library: string): OncueError {
   return new OncueError(
     'UNSUPPORTED_TRANSACTION',
-    `What was given is the database of ${library}, so the jobs would not belong to your transaction: pass the transaction that it gave you`,
+    `This is the ${library} database, so the jobs would not be part of your transaction: pass the transaction object instead`,
   )
 }

@@ -42,7 +42,7 @@ export function driveIn<T>(tx: Transaction, steps: Steps<T>): Promise<T> {
   }
   throw new OncueError(
     'UNSUPPORTED_TRANSACTION',
-    'The `tx` given to enqueue is no transaction that Oncue knows (of Drizzle pass fromDrizzle(tx, sql), of Kysely fromKysely(trx, CompiledQuery))',
+    'The `tx` given to enqueue is not a supported transaction (for Drizzle pass fromDrizzle(tx, sql), for Kysely fromKysely(trx, CompiledQuery))',
   )
 }
 

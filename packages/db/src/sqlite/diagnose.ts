@@ -16,7 +16,7 @@ export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: 
   const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const checks: Check[] = [
     ['version', () => ok('version', `SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`)],
-    ['clock', () => ok('clock', 'of this host: SQLite has none of its own')],
+    ['clock', () => ok('clock', "this host's (SQLite has no clock of its own)")],
     ['journal', () => journal(db, file)],
     ['permissions', () => permissions(file)],
     ['disk space', () => diskSpace(file)],
@@ -45,7 +45,7 @@ function journal(db: Database, file: string): Finding {
   return warn(
     'journal',
     found,
-    'A reader that never ends keeps it from being folded into the file: find a process with a long read.',
+    'A long-running reader prevents the checkpoint: find the process with a long read.',
   )
 }
 
@@ -56,14 +56,14 @@ function permissions(file: string): Finding {
   if (locked.length > 0) {
     return fail(
       'permissions',
-      `no right to write ${locked.join(' and ')}`,
-      'Give this user the file and the folder that it lies in.',
+      `no write permission for ${locked.join(' and ')}`,
+      'Give this user write permission for the file and its folder.',
     )
   }
   if (isPublic(file, folder)) {
     return warn(
       'permissions',
-      'other users of this machine may read the file, with all payloads in it',
+      'other users of this machine can read the file and all payloads in it',
       `If they should not: chmod 600 ${file}*; chmod 700 ${folder}`,
     )
   }
@@ -100,13 +100,13 @@ function diskSpace(file: string): Finding {
 function freePages(db: Database, file: string): Finding {
   const pages = Number(db.pragma('page_count', { simple: true }))
   const free = Number(db.pragma('freelist_count', { simple: true }))
-  const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))} % of it free`
+  const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))} % free (no space before %)`
   const wasted = free * Number(db.pragma('page_size', { simple: true }))
   if (wasted < LITTLE_SPACE || free < pages / 2) return ok('free pages', found)
   return warn(
     'free pages',
     found,
-    'They are used again before the file grows. `VACUUM` gives them back to the disk.',
+    'Free pages are reused before the file grows. `VACUUM` returns them to the disk.',
   )
 }
 

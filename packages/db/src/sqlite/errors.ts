@@ -18,7 +18,7 @@ export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   const { code, message } = describeError(error)
   if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' && /_jobs\.id\b/.test(message)) {
-    return new OncueError('DUPLICATE_ID', 'A job with this id exists already', { cause: error })
+    return new OncueError('DUPLICATE_ID', 'A job with this id already exists', { cause: error })
   }
   const ours =
     BY_CODE.find(([prefix]) => code.startsWith(prefix))?.[1] ??

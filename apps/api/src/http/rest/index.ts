@@ -65,7 +65,7 @@ function fieldsOf(request: FastifyRequest, takesKey: boolean): unknown {
   const fields: Fields = { ...given }
   for (const [name, value] of Object.entries({ ...params, ...header })) {
     if (fields[name] !== undefined && fields[name] !== value)
-      throw new OncueError('INVALID_INPUT', `input.${name}: is given twice`)
+      throw new OncueError('INVALID_INPUT', `input.${name}: must not be given twice`)
     fields[name] = value
   }
   return fields

@@ -55,10 +55,10 @@ describe('what a screen shows', () => {
   })
 
   it.each([
-    ['NETWORK_ERROR', 'The server does not answer', true],
-    ['FORBIDDEN', 'You may not see this', false],
+    ['NETWORK_ERROR', 'The server is not responding', true],
+    ['FORBIDDEN', 'No access', false],
     ['JOB_NOT_FOUND', 'This job is gone', false],
-    ['NOT_FOUND', 'The server is of another version', true],
+    ['NOT_FOUND', 'Incompatible server version', true],
   ] as const)('with %s instead of data: "%s"; retry: %s', (code, title, canRetry) => {
     show({ error: new OncueError(code, 'why') })
     expect(screen.getByText(title)).toBeVisible()

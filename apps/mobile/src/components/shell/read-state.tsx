@@ -35,7 +35,7 @@ export function ReadState<Data>(props: ReadStateProps<Data>) {
         <EmptyState
           icon="filter"
           title="Nothing matches"
-          text="There may be more without the filter."
+          text="Clear the filter to see more."
           action={{ label: 'Clear filter', onPress: onClearFilter }}
         />
       )}
@@ -51,7 +51,7 @@ function StaleBanner({ error, onRetry }: { readonly error: Error; readonly onRet
     <Banner
       tone="warn"
       icon={icon}
-      text={`${title}: what you see may be old`}
+      text={`${title}: data may be out of date`}
       detail={text}
       action={<Button label="Retry" onPress={onRetry} />}
     />

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { describeProblem } from './describe-problem.ts'
 
 it.each([
-  ['NETWORK_ERROR', 'The server does not answer', true],
-  ['REQUEST_TIMEOUT', 'The server does not answer', true],
-  ['FORBIDDEN', 'You may not see this', false],
+  ['NETWORK_ERROR', 'The server is not responding', true],
+  ['REQUEST_TIMEOUT', 'The server is not responding', true],
+  ['FORBIDDEN', 'No access', false],
   ['JOB_NOT_FOUND', 'This job is gone', false],
-  ['NOT_FOUND', 'The server is of another version', true],
+  ['NOT_FOUND', 'Incompatible server version', true],
   ['DATABASE_UNAVAILABLE', 'This did not work', true],
   ['INVALID_INPUT', 'This did not work', false],
 ] as const)('%s is told as "%s"; retry: %s', (code, title, canRetry) => {
@@ -47,7 +47,7 @@ it.each([
 ])('a link to no id is told like one to nothing: %s', (message) => {
   expect(describeProblem(new OncueError('INVALID_INPUT', message))).toEqual({
     title: 'There is nothing here',
-    text: 'The link does not end in a whole id: it may be cut off or mistyped. Look for it in its list.',
+    text: 'The link does not end in a complete id. It may be cut off or mistyped. Search for it in the list.',
     icon: 'remove',
     canRetry: false,
   })

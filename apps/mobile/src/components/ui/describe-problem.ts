@@ -22,7 +22,7 @@ export function describeProblem(error: unknown): Problem {
     case 'NETWORK_ERROR':
     case 'REQUEST_TIMEOUT':
       return {
-        title: 'The server does not answer',
+        title: 'The server is not responding',
         text: `${whyUnanswered(error)} ${WHAT_FOLLOWS}`,
         icon: 'offline',
         canRetry: true,
@@ -31,7 +31,7 @@ export function describeProblem(error: unknown): Problem {
       return isAboutId(error.message) ? NOTHING_HERE : otherwise(error)
     case 'FORBIDDEN':
     case 'HTTP_DISABLED':
-      return { title: 'You may not see this', text: toldBy(error), icon: 'lock', canRetry: false }
+      return { title: 'No access', text: toldBy(error), icon: 'lock', canRetry: false }
     case 'JOB_NOT_FOUND':
       return {
         title: 'This job is gone',
@@ -49,8 +49,8 @@ export function describeProblem(error: unknown): Problem {
     case 'NOT_FOUND':
       // Only a procedure can be missing: whatever else there is has an error of its own.
       return {
-        title: 'The server is of another version',
-        text: `It does not know what this app asks for (${error.message}). Update the server, or reload the app.`,
+        title: 'Incompatible server version',
+        text: `It does not support this request (${error.message}). Update the server, or reload the app.`,
         icon: 'server',
         canRetry: true,
       }
@@ -71,14 +71,14 @@ function otherwise(error: OncueError): Problem {
 const toldBy = ({ message, hint }: OncueError) => `${message}. ${hint}`
 
 /** True of a screen and of a button alike: only the first is asked for again. */
-const WHAT_FOLLOWS = 'The app keeps trying to connect by itself, but sends no action a second time.'
+const WHAT_FOLLOWS = 'The app keeps reconnecting, but never resends an action.'
 
 function whyUnanswered({ code, message }: OncueError): string {
   // On the web the url of the server is a mere path.
   const server = HOME_SERVER?.name ?? (hostOf(/^https?:\/\/\S+/.exec(message)?.[0] ?? '') || 'The server')
-  if (code === 'REQUEST_TIMEOUT') return `${server} took too long to answer.`
+  if (code === 'REQUEST_TIMEOUT') return `${server} took too long to respond.`
   if (message.includes('answers, but not as Oncue'))
-    return `Something else answers in place of ${server}, such as a proxy or the sign-in page of a wifi.`
+    return `Another server responded instead of ${server}, such as a proxy or a Wi-Fi sign-in page.`
   return `${server} cannot be reached from here.`
 }
 
@@ -87,7 +87,7 @@ const isAboutId = (message: string) => message.startsWith('input.id: ')
 
 const NOTHING_HERE: Problem = {
   title: 'There is nothing here',
-  text: 'The link does not end in a whole id: it may be cut off or mistyped. Look for it in its list.',
+  text: 'The link does not end in a complete id. It may be cut off or mistyped. Search for it in the list.',
   icon: 'remove',
   canRetry: false,
 }
@@ -97,7 +97,7 @@ function whyGone(message: string): string {
   const job = jobNamedIn(message)
   return job
     ? `No job ${job.id}: it was enqueued on ${date(job.at)}, and finished jobs are removed after a while.`
-    : 'There is no job with this id, or it was removed by retention: finished jobs are kept only for a while.'
+    : 'There is no job with this id, or it was pruned: finished jobs are kept for a limited time.'
 }
 
 const isServerSide = (code: string) => /^(INTERNAL|DATABASE_)/.test(code)

@@ -9,7 +9,7 @@ export function useCopy(): (text: string) => Promise<void> {
     toast.show(
       isCopied
         ? { text: 'Copied', icon: 'copy' }
-        : { text: 'It could not be copied: select and copy it by hand.', icon: 'warn' },
+        : { text: 'Could not copy. Select the text and copy it manually.', icon: 'warn' },
     )
   }
 }

@@ -89,12 +89,12 @@ describe('Activity', () => {
         },
       },
     })
-    expect(await screen.findByText('You may not see this')).toBeVisible()
+    expect(await screen.findByText('No access')).toBeVisible()
     expect(screen.getByText(/Your role is viewer/)).toBeVisible()
   })
 
   it('says that the server does not answer', async () => {
     const { screen } = await renderApp('/activity', { answers: { 'audit.list': offline } })
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
   })
 })

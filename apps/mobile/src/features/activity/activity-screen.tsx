@@ -29,7 +29,7 @@ export function ActivityScreen() {
         <EmptyState
           icon="lock"
           title="You may not see this"
-          text={`What others did is for those who may act themselves: operators and admins. Your role is ${me?.role ?? 'none'}.`}
+          text={`Activity is visible to operators and admins. Your role is ${me?.role ?? 'none'}.`}
         />
       )}
     </Page>
@@ -51,8 +51,8 @@ function Entries() {
         isEmpty={() => latest.length === 0}
         empty={{
           icon: 'activity',
-          title: 'Nobody did anything',
-          text: 'What people change is written down here.',
+          title: 'No activity yet',
+          text: 'Changes made by people appear here.',
         }}
         onClearFilter={isFiltered ? () => setFilter({}) : undefined}
       >

@@ -48,7 +48,7 @@ function Actions({ alert }: { readonly alert: Alert }) {
     <ActionBar>
       {alert.acked ? (
         <Button
-          label="Take the ack back"
+          label="Undo acknowledge"
           icon="requeue"
           lock={lock}
           isBusy={acts.isRunning}
@@ -61,7 +61,7 @@ function Actions({ alert }: { readonly alert: Alert }) {
           variant="primary"
           lock={lock}
           isBusy={acts.isRunning}
-          hint="Nobody is told again until it is resolved"
+          hint="No more notifications until it is resolved"
           onPress={() => void acts.ack(alert)}
         />
       )}

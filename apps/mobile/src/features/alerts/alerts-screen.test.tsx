@@ -46,7 +46,7 @@ describe('Alerts', () => {
 
   it('says why nothing can be shown', async () => {
     const { screen } = await renderApp('/alerts', { answers: { 'alerts.list': offline } })
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
   })
 
   it('names a server of another version', async () => {
@@ -57,7 +57,7 @@ describe('Alerts', () => {
         },
       },
     })
-    expect(await screen.findByText('The server is of another version')).toBeVisible()
+    expect(await screen.findByText('Incompatible server version')).toBeVisible()
   })
 
   it('opens an alert, and keeps what the list shows', async () => {

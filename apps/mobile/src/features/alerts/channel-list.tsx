@@ -34,8 +34,8 @@ export function ChannelList() {
         isEmpty={(channels) => channels.length === 0}
         empty={{
           icon: 'snooze',
-          title: 'Nobody is told',
-          text: 'Alerts are shown in the app only. Add a webhook or Slack, or turn on notifications on a paired phone.',
+          title: 'No channels',
+          text: 'Alerts appear only in the app. Add a webhook or Slack, or turn on notifications on a paired phone.',
         }}
       >
         {(channels) =>

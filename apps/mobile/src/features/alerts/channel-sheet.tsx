@@ -85,7 +85,7 @@ export function ChannelSheet({ channel, onClose }: ChannelSheetProps) {
       )}
       <Fact name="Added" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />
       <Toggle
-        label="Is told of alerts"
+        label="Send alerts to this channel"
         isOn={enabled}
         lock={admin}
         onChange={(isOn) => void attempt(() => turn.run(isOn))}

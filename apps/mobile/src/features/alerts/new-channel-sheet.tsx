@@ -50,9 +50,9 @@ export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
         isOpen
         title={`${name.trim()} is added`}
         onClose={onClose}
-        footer={<Button wide variant="primary" label="I have kept it" onPress={onClose} />}
+        footer={<Button wide variant="primary" label="I saved it" onPress={onClose} />}
       >
-        <Text>What is sent is signed with this secret. It is shown this once.</Text>
+        <Text>Deliveries are signed with this secret. It is shown only once.</Text>
         <Text variant="code" selectable>
           {secret}
         </Text>
@@ -68,7 +68,7 @@ export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
         <Button wide variant="primary" label="Add" isBusy={add.isRunning} onPress={() => void submit()} />
       }
     >
-      {problem !== null && <Banner tone="bad" icon="bad" text="It was not added" detail={problem} />}
+      {problem !== null && <Banner tone="bad" icon="bad" text="Could not add the channel" detail={problem} />}
       <Segmented label="What it is" options={KINDS} value={kind} onChange={setKind} />
       <Field
         label="Name"

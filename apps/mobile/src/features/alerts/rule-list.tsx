@@ -22,7 +22,7 @@ export function RuleList() {
       <ReadState
         read={read}
         isEmpty={(rules) => rules.length === 0}
-        empty={{ icon: 'snooze', title: 'No rules', text: 'Nobody is ever told of anything.' }}
+        empty={{ icon: 'snooze', title: 'No rules', text: 'Without rules, no alerts are sent.' }}
       >
         {(rules) =>
           rules.map((rule) => <RuleRow key={rule.id} rule={rule} onPress={() => setEdited(rule)} />)

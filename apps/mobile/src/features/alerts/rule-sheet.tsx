@@ -123,7 +123,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
         error={limitOf(entered) === null ? 'Enter a number, such as 5' : null}
       />
       <Field
-        label="For how long it must hold, in minutes"
+        label="How long it must hold, in minutes"
         value={entered.minutes}
         onChangeText={(minutes) => change({ minutes })}
         inputMode="decimal"
@@ -131,7 +131,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
         error={fromEntered(entered.minutes, MINUTE) === null ? 'Enter a number; 0 tells at once' : null}
       />
       <Toggle
-        label="This rule counts"
+        label="Rule enabled"
         help="Off: it is not looked at, and what it fired is resolved."
         isOn={entered.enabled}
         lock={lock}
@@ -148,7 +148,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
 
 function KindChoice({ kind, onChange }: { readonly kind: Kind; readonly onChange: (kind: Kind) => void }) {
   return (
-    <View style={styles.kinds} role="group" aria-label="What it is about">
+    <View style={styles.kinds} role="group" aria-label="Kind of rule">
       {KIND_NAMES.map((name) => (
         <Chip key={name} label={KINDS[name].title} isOn={name === kind} onPress={() => onChange(name)} />
       ))}

@@ -14,7 +14,9 @@ export interface SnoozeSheetProps {
 export function SnoozeSheet({ onChoose, onClose }: SnoozeSheetProps) {
   return (
     <Sheet isOpen title="Snooze" onClose={onClose}>
-      <Text color="textMuted">Nobody is told until then. If it still holds, everybody is told again.</Text>
+      <Text color="textMuted">
+        No notifications until then. If the alert is still firing, everyone is notified again.
+      </Text>
       {snoozeChoices(serverNow()).map(({ label, until }) => (
         <Row
           key={label}

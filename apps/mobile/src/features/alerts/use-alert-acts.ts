@@ -43,7 +43,7 @@ export function useAlertActs() {
   return {
     isRunning: act.isRunning,
     ack: (alert: Alert) =>
-      run(alert, ack, { text: 'Acknowledged: nobody is told again', inverse: inverseOf(alert, unack) }),
+      run(alert, ack, { text: 'Acknowledged: no more notifications', inverse: inverseOf(alert, unack) }),
     unack: (alert: Alert) => run(alert, unack, { text: 'No longer acknowledged', inverse: ack }),
     snooze: (alert: Alert, until: Date) =>
       run(alert, snoozeUntil(until), {

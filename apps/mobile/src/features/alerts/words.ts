@@ -37,12 +37,12 @@ export const KINDS: Readonly<Record<Kind, Words>> = {
     condition: (limit) => `${limit} or fewer are alive`,
   },
   stalled: {
-    ...{ title: 'Jobs wait and none is done', what: 'waiting, none is done', unit: 'jobs', scale: 1 },
+    ...{ title: 'Queue stalled', what: 'waiting, none is done', unit: 'jobs', scale: 1 },
     measure: (value) => count(value, 'job'),
     condition: (limit) => `${limit} or more wait and none is done`,
   },
   paused: {
-    ...{ title: 'A queue is paused for long', what: 'paused', unit: 'minutes', scale: 60 },
+    ...{ title: 'Queue paused too long', what: 'paused', unit: 'minutes', scale: 60 },
     ...{ measure: seconds, condition: (limit) => `paused for over ${limit}` },
   },
 }

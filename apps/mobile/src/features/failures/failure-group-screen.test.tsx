@@ -149,7 +149,7 @@ describe('retrying a group', () => {
     })
     fireEvent.press(await screen.findByLabelText('Retry these 12'))
     fireEvent.press(await screen.findByLabelText(/^Retry 12.jobs$/))
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
     await act(() => jest.advanceTimersByTimeAsync(15_000))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
     expect(await screen.findByText('Requeued 12')).toBeVisible()

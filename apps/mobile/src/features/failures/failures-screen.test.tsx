@@ -70,6 +70,6 @@ describe('Failures', () => {
         },
       },
     })
-    expect(await screen.findByText('You may not see this')).toBeVisible()
+    expect(await screen.findByText('No access')).toBeVisible()
   })
 })

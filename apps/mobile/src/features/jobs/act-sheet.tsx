@@ -138,9 +138,9 @@ function tell(action: Action, { done, skipped }: Readonly<Report>): string {
 }
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
-  requeue: 'Runs again from the start, with all retries. What waits or runs already is left alone.',
-  cancel: 'What waits will not run. What runs is asked to stop.',
-  delete: 'Gone for good, with payload and error. Only what waits or failed can be deleted.',
+  requeue: 'Runs again from the start, with all retries. Waiting and running jobs are left alone.',
+  cancel: 'Waiting jobs will not run. Running jobs are asked to stop.',
+  delete: 'Permanently deleted, with payload and error. Only waiting and failed jobs can be deleted.',
 }
 
 const styles = StyleSheet.create({

@@ -36,7 +36,8 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
   const search = () => {
     const wanted = text.trim()
     const isId = isJobId(wanted) || looksLikeId(wanted)
-    if (wanted !== '' && !isId && !maySearch) return setProblem('That is no id; only admins search payloads.')
+    if (wanted !== '' && !isId && !maySearch)
+      return setProblem('Not a job id. Only admins can search payloads.')
     setText('')
     if (wanted === '') return
     if (isJobId(wanted)) onOpen(wanted)

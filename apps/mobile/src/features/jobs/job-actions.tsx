@@ -88,11 +88,11 @@ function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string
   if (action === 'requeue')
     return isFinished(status) ? null : `Only finished jobs can be retried: this one is ${word}.`
   if (action === 'cancel') {
-    if (isFinished(status)) return `There is nothing left to cancel: this job is ${word}.`
-    return cancelAt === null ? null : 'It was asked to stop already.'
+    if (isFinished(status)) return `Nothing to cancel: this job is ${word}.`
+    return cancelAt === null ? null : 'A stop was already requested.'
   }
   const canDelete = status === 'pending' || status === 'failed'
-  return canDelete ? null : `Only jobs that wait or failed can be deleted: this one is ${word}.`
+  return canDelete ? null : `Only waiting or failed jobs can be deleted: this one is ${word}.`
 }
 
 export function changeInWords(seen: JobStatus, now: JobStatus): string | undefined {

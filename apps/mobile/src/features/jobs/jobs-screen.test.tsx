@@ -70,7 +70,7 @@ describe('Jobs', () => {
         },
       },
     })
-    expect(await screen.findByText('You may not see this')).toBeVisible()
+    expect(await screen.findByText('No access')).toBeVisible()
   })
 
   describe('the search field', () => {
@@ -112,7 +112,7 @@ describe('Jobs', () => {
       const field = await screen.findByLabelText('Search by id')
       fireEvent.changeText(field, 'sk_live')
       fireEvent(field, 'submitEditing')
-      expect(await screen.findByText('That is no id; only admins search payloads.')).toBeVisible()
+      expect(await screen.findByText('Not a job id. Only admins can search payloads.')).toBeVisible()
       expect(field).toHaveDisplayValue('sk_live')
       expect(asked.every((filter) => filter?.payloadText === undefined)).toBe(true)
       fireEvent.changeText(field, '019a8b2c')

@@ -78,7 +78,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
       <ReadState
         read={list.read}
         isEmpty={() => list.jobs.length === 0 && list.search === null}
-        empty={{ title: 'No jobs yet', text: 'What is enqueued shows up here.', icon: 'jobs' }}
+        empty={{ title: 'No jobs yet', text: 'Enqueued jobs appear here.', icon: 'jobs' }}
         onClearFilter={isFiltered ? () => change({}) : undefined}
       >
         {() => (
@@ -96,7 +96,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
   )
 }
 
-const NO_FILTER = 'Choose a filter first: without one it would be every job there is.'
+const NO_FILTER = 'Choose a filter first. Without one, this would affect every job.'
 
 interface CountProps {
   readonly list: List

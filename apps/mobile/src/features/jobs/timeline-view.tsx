@@ -126,7 +126,7 @@ const RUNS: Readonly<Record<Run['outcome'], Look>> = {
   running: { title: 'is running', icon: 'running', tone: 'accent' },
   completed: { title: 'completed', icon: 'good', tone: 'good' },
   failed: { title: 'failed', icon: 'bad', tone: 'bad' },
-  crashed: { title: 'ended with its worker', icon: 'bad', tone: 'bad' },
+  crashed: { title: 'crashed with its worker', icon: 'bad', tone: 'bad' },
   cancelled: { title: 'was cancelled', icon: 'cancel', tone: 'neutral' },
   snoozed: { title: 'snoozed', icon: 'waiting', tone: 'neutral' },
   interrupted: { title: 'was interrupted', icon: 'stop', tone: 'neutral' },

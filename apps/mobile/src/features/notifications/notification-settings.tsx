@@ -34,7 +34,8 @@ export function NotificationSettings() {
     if (await run('turn', () => (next ? turnOn(where) : turnOff(where)))) setNotifiedBy(where.server.id, next)
   }
   const test = async () => {
-    if (await run('test', () => sendTest(where))) toast.show({ text: 'A test is on its way', icon: 'alerts' })
+    if (await run('test', () => sendTest(where)))
+      toast.show({ text: 'Test notification sent', icon: 'alerts' })
   }
 
   return (
@@ -47,13 +48,13 @@ export function NotificationSettings() {
         onChange={(next) => void turn(next)}
       />
       {problem !== null && (
-        <Banner tone="warn" icon="warn" text="Notifications do not arrive" detail={problem} />
+        <Banner tone="warn" icon="warn" text="Notifications are not arriving" detail={problem} />
       )}
       {isOn && (
         <Button label="Send a test" icon="alerts" isBusy={busy === 'test'} onPress={() => void test()} />
       )}
       <Text variant="small" color="textMuted">
-        Without them nothing is missing in the app: what fires is shown as long as it is open.
+        The app shows firing alerts without them, as long as it is open.
       </Text>
     </>
   )

@@ -62,7 +62,7 @@ describe('On a notification', () => {
   afterEach(() => void pressed.mockReturnValue(null))
 
   it.each([
-    ['ack', 'Acknowledged: nobody is told again'],
+    ['ack', 'Acknowledged: no more notifications'],
     ['snooze', 'Snoozed for 1 h'],
   ])('%s is done at once, and undone', async (action, told) => {
     const said: string[] = []
@@ -110,7 +110,7 @@ describe('Turned on', () => {
     const toggle = await screen.findByRole('switch', { name: 'Notify me of alerts' })
     fireEvent.press(toggle)
     fireEvent.press(await screen.findByLabelText('Send a test'))
-    expect(await screen.findByText('A test is on its way')).toBeVisible()
+    expect(await screen.findByText('Test notification sent')).toBeVisible()
     fireEvent.press(toggle)
     await waitFor(() => expect(registered).toEqual(['ExponentPushToken[test]', null]))
     expect(Native.setNotificationChannelAsync).toHaveBeenCalledWith('alerts', expect.anything())
@@ -135,7 +135,7 @@ describe('Turned on', () => {
     await AsyncStorage.setItem('oncue.preferences', JSON.stringify({ notifiedBy: ['test'] }))
     jest.mocked(Native.getPermissionsAsync).mockResolvedValue({ granted: false } as never)
     const { screen } = await renderApp('/settings', { answers: { 'devices.list': () => [] } })
-    expect(await screen.findByText('Notifications do not arrive')).toBeVisible()
+    expect(await screen.findByText('Notifications are not arriving')).toBeVisible()
     jest.mocked(Native.getPermissionsAsync).mockResolvedValue({ granted: true } as never)
   })
 

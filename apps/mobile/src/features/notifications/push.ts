@@ -14,7 +14,8 @@ const CATEGORY = 'alert'
 const KEY = 'oncue.push'
 const LEAVE_TIMEOUT_MS = 5_000
 
-export const WHAT_IT_IS = 'Alerts of this server reach this phone over Expo, also while the app is closed.'
+export const WHAT_IT_IS =
+  'Alerts from this server reach this phone through Expo, even while the app is closed.'
 
 export interface Where {
   readonly client: Client
@@ -47,7 +48,7 @@ export function prepare(): Promise<void> {
   return prepared
 }
 
-const FORBIDDEN = 'Notifications are switched off for Oncue. Allow them in the settings of your phone.'
+const FORBIDDEN = "Notifications are turned off for Oncue. Allow them in your phone's settings."
 
 /** Why none can come although they were turned on: whoever forbids it later forgets that they did. */
 export async function whyBlocked(): Promise<string | null> {
@@ -102,7 +103,7 @@ export async function leave(server: Server): Promise<void> {
 async function register({ client, server }: Where): Promise<string | null> {
   const projectId = Constants.expoConfig?.extra?.eas?.projectId ?? Constants.easConfig?.projectId
   if (projectId === undefined)
-    return 'This app was built without a project of Expo, which notifications need. Build it as described in store/README.md.'
+    return 'This app was built without an Expo project, which notifications need. Build it as described in store/README.md.'
   const { data } = await Native.getExpoPushTokenAsync({ projectId })
   if ((await registered())[server.id] === data) return null
   await client.devices.registerPush({ pushToken: data })

@@ -1,7 +1,7 @@
 import type { Client } from '@oncue/sdk'
 import type { Server } from '../../lib/servers.ts'
 
-export const WHAT_IT_IS = 'This browser tells you while Oncue is open in a tab, also in the background.'
+export const WHAT_IT_IS = 'This browser notifies you while Oncue is open in a tab, even in the background.'
 
 export interface Where {
   readonly client: Client
@@ -36,7 +36,7 @@ export async function sendTest(_where: Where): Promise<string | null> {
     return null
   } catch {
     // Chrome on Android has the name, but lets only service workers use it.
-    return 'This browser lets no page notify.'
+    return 'This browser does not allow notifications.'
   }
 }
 

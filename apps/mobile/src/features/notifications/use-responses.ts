@@ -60,7 +60,7 @@ const MARKS: Readonly<Record<'ack' | 'snooze', { mark: Mark; unmark: Mark; told:
   ack: {
     mark: (client, id) => client.alerts.ack({ id }),
     unmark: (client, id) => client.alerts.unack({ id }),
-    told: 'Acknowledged: nobody is told again',
+    told: 'Acknowledged: no more notifications',
   },
   snooze: {
     mark: (client, id) => client.alerts.snooze({ id, until: new Date(serverNow() + SNOOZE_MS) }),

@@ -102,7 +102,7 @@ describe('Now', () => {
 
   it('says when the server does not answer', async () => {
     const { screen } = await renderApp('/', { answers: { 'health.get': offline, 'health.watch': offline } })
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
   })
 })
 

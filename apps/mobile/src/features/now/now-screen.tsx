@@ -85,12 +85,12 @@ function Below({ health }: { readonly health: Health }) {
   const troubled = troubledOf(health.queues)
   const { failures, queues } = health
   if (queues.length === 0 && failures.length === 0)
-    return <Calm icon="idle" text="No job has come in yet. Enqueue one, and it shows here." />
+    return <Calm icon="idle" text="No jobs yet. Enqueue one and it appears here." />
   if (troubled.length === 0 && failures.length === 0)
     return (
       <Calm
         icon="good"
-        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine. No failed jobs from the last hour.`}
+        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine. No failed jobs in the last hour.`}
       />
     )
   return (
@@ -100,7 +100,7 @@ function Below({ health }: { readonly health: Health }) {
           <TroubleRow key={queue.queue} queue={queue} />
         ))}
       </Section>
-      <Section title="Failures of the last hour" fine={failures.length === 0 && 'No failed jobs.'}>
+      <Section title="Failures in the last hour" fine={failures.length === 0 && 'No failed jobs.'}>
         {failures.map((group) => (
           <FailureRow key={group.fingerprint} group={group} onPress={() => openGroup(group.fingerprint)} />
         ))}

@@ -116,7 +116,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
                 <Text variant="small" color="textMuted">
                   {spread === 'once'
                     ? 'All of them are due now.'
-                    : 'A few at a time, so that whatever broke is not hit by all of them.'}
+                    : 'A few at a time, so that the recovering service is not overloaded.'}
                 </Text>
               </View>
             )}
@@ -139,8 +139,7 @@ function Facts({
   readonly seen: Preview
   readonly count: number | undefined
 }) {
-  if (seen.count === 0)
-    return <Text>Nothing matches any more: somebody was faster, or retention removed them.</Text>
+  if (seen.count === 0) return <Text>No jobs match any more: they were already handled, or pruned.</Text>
   return (
     <>
       <Fact name="What">
@@ -159,7 +158,7 @@ function Facts({
         <Text>{moment(seen.asOf)}</Text>
         <Text variant="small" color="textMuted">
           {count !== undefined && count !== seen.count && `You saw ${number(count)}. `}
-          What matches only later is left alone.
+          Jobs that match later are left alone.
         </Text>
       </Fact>
       <Text variant="small" color="textMuted">
@@ -184,8 +183,8 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
   requeue: 'They run again from the start, with all their retries. You can stop it on the next page.',
-  cancel: 'They will not run again unless somebody retries them. You can stop it on the next page.',
-  delete: 'They are gone for good, with their payloads and errors.',
+  cancel: 'They will not run unless they are retried. You can stop this on the next page.',
+  delete: 'They are permanently deleted, with their payloads and errors.',
 }
 
 /** For `onClose` while a call is under way: what is sent cannot be taken back. */
@@ -243,7 +242,7 @@ function Refused({ problem, onLookAgain }: { readonly problem: unknown; readonly
           tone="warn"
           icon="warn"
           text={`${capital(many(Number(count), countIsExact !== false))} match now, ${number(Number(expectedCount))} were shown here`}
-          detail="Nothing was touched. Look again before you decide."
+          detail="Nothing was changed. Check again before you decide."
           action={<Button label="Look again" icon="refresh" onPress={onLookAgain} />}
         />
       ) : (
@@ -253,7 +252,7 @@ function Refused({ problem, onLookAgain }: { readonly problem: unknown; readonly
   )
 }
 
-const SAFE = 'If it had begun after all, pressing again does not begin it twice.'
+const SAFE = 'If it did start, pressing again does not start it twice.'
 
 function Loading() {
   return (

@@ -63,7 +63,7 @@ export function headlineOf(operation: Outcome): string {
     case 'stopped':
       return `Stopped: ${outcomeInWords(operation)} of ${number(total)}`
     case 'failed':
-      return `Broke off: ${outcomeInWords(operation)} of ${number(total)}`
+      return `Failed: ${outcomeInWords(operation)} of ${number(total)}`
   }
 }
 

@@ -30,13 +30,13 @@ export function readLimit(text: LimitText): Checked {
   const seconds = numberIn(text.seconds)
   const errors: Partial<Record<keyof LimitText, string>> = {}
   if (maxRunning !== null && !isWhole(maxRunning, 0, 1_000_000))
-    errors.maxRunning = 'A whole number from 0 to 1 000 000, or nothing.'
+    errors.maxRunning = 'A whole number from 0 to 1,000,000, or leave empty.'
   if (count === null && seconds !== null) errors.count = 'How many may start in that time?'
   if (count !== null && !isWhole(count, 1, 10_000))
-    errors.count = 'A whole number from 1 to 10 000, or nothing.'
+    errors.count = 'A whole number from 1 to 10,000, or leave empty.'
   if (seconds === null && count !== null) errors.seconds = 'Within how many seconds?'
   if (seconds !== null && !isWhole(Math.round(seconds * 1_000), 1, 86_400_000))
-    errors.seconds = 'From 0.001 to 86 400 seconds.'
+    errors.seconds = 'From 0.001 to 86,400 seconds.'
   if (Object.keys(errors).length > 0) return { ok: false, errors }
   const rate = count !== null && seconds !== null && { count, intervalMs: Math.round(seconds * 1_000) }
   if (maxRunning === null && !rate) return { ok: true, limit: null }

@@ -83,16 +83,16 @@ export function LimitSheet({ queue, limit, onClose }: LimitSheetProps) {
         </Text>
       </View>
       <Field
-        label="At most so many at once"
+        label="Maximum running jobs"
         help="Empty: no limit. 0: none may start."
         {...field('maxRunning')}
       />
       <View style={styles.rate}>
         <View style={styles.part}>
-          <Field label="At most so many starts" {...field('count')} />
+          <Field label="Maximum starts" {...field('count')} />
         </View>
         <View style={styles.part}>
-          <Field label="in so many seconds" {...field('seconds')} />
+          <Field label="per how many seconds" {...field('seconds')} />
         </View>
       </View>
       {problem !== null && (

@@ -49,7 +49,7 @@ function Charts({
     <>
       <Card>
         <Chart
-          title="Runs a minute"
+          title="Runs per minute"
           series={[
             { name: 'completed', values: completed, color: 'accent', isArea: true },
             { name: 'failed', values: failed, color: 'bad', isDashed: true },

@@ -100,12 +100,12 @@ describe('a queue', () => {
     })
     expect(await screen.findByText('At most 5 at once')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Change'))
-    fireEvent.changeText(await screen.findByLabelText('At most so many at once'), 'ten')
+    fireEvent.changeText(await screen.findByLabelText('Maximum running jobs'), 'ten')
     fireEvent.press(screen.getByLabelText('Save these limits'))
     expect(await screen.findByText(/A whole number from 0/)).toBeVisible()
-    fireEvent.changeText(screen.getByLabelText('At most so many at once'), '')
-    fireEvent.changeText(screen.getByLabelText('At most so many starts'), '100')
-    fireEvent.changeText(screen.getByLabelText('in so many seconds'), '60')
+    fireEvent.changeText(screen.getByLabelText('Maximum running jobs'), '')
+    fireEvent.changeText(screen.getByLabelText('Maximum starts'), '100')
+    fireEvent.changeText(screen.getByLabelText('per how many seconds'), '60')
     fireEvent.press(screen.getByLabelText('Save these limits'))
     fireEvent.press(await screen.findByLabelText('Undo'))
     await screen.findByText('At most 5 at once')
@@ -125,7 +125,7 @@ describe('a queue', () => {
 
   it('keeps what it knows when one part cannot be read', async () => {
     const { screen } = await renderApp('/queues/mail', { answers: { ...ANSWERS, 'jobs.series': offline } })
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
     expect(screen.getByLabelText('Failed 24')).toBeVisible()
   })
 

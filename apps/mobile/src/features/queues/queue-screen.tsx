@@ -67,7 +67,7 @@ function AlertQueue({ delivery }: { readonly delivery: Health['delivery'] }) {
     <>
       {paused && <PausedBanner paused={paused} />}
       <View style={styles.content}>
-        <Text>{`All alerts are sent from this queue. ${paused ? 'None is sent until it is resumed. ' : ''}${count(waiting, 'job')} waiting${oldest ?? ''}.`}</Text>
+        <Text>{`This queue sends all alerts. ${paused ? 'None is sent until it is resumed. ' : ''}${count(waiting, 'job')} waiting${oldest ?? ''}.`}</Text>
         <Section title="Jobs">
           <StateChips queue={ALERT_QUEUE} />
         </Section>
@@ -99,7 +99,7 @@ function Content({ queue, found, health }: ContentProps) {
         title="Nothing here now"
         text={
           health.others.queues > 0
-            ? `${queue} is not among the ${count(health.queues.length, 'queue')} in most trouble.`
+            ? `${queue} is not among the ${count(health.queues.length, 'queue')} with the most problems.`
             : `No job waits in ${queue}, and no worker serves it.`
         }
       />
@@ -131,7 +131,7 @@ function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['pa
       tone="paused"
       icon="pause"
       text={`Paused${by}, ${age(paused.at, now)}`}
-      detail={`Since ${moment(paused.at)}. What runs is finished; nothing new is started.`}
+      detail={`Since ${moment(paused.at)}. Running jobs finish; no new ones start.`}
     />
   )
 }

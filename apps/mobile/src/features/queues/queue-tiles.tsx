@@ -91,7 +91,7 @@ function laterOf({ scheduled, blocked, held }: QueueHealth): string {
   const parts = [
     scheduled > 0 && `${number(scheduled)} due later`,
     blocked > 0 && `${number(blocked)} blocked`,
-    held > 0 && `${number(held)} held back`,
+    held > 0 && `${number(held)} throttled`,
   ].filter(Boolean)
   return parts.join(', ') || 'ready to run'
 }

@@ -43,7 +43,7 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
         isEmpty={() => queues.length === 0}
         empty={{
           title: 'No queues yet',
-          text: 'A queue is here from its first job on, or once it is paused or limited. A worker alone does not bring it here.',
+          text: 'A queue appears with its first job, or once it is paused or limited. A worker alone does not create one.',
           icon: 'queues',
         }}
       >
@@ -62,7 +62,7 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
       </ReadState>
       {others > 0 && (
         <Text color="textMuted" center style={styles.others}>
-          {`${count(others, 'other queue')} in less trouble`}
+          {`${count(others, 'other queue')} with fewer problems`}
         </Text>
       )}
     </Page>

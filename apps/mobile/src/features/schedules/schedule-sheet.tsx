@@ -120,7 +120,7 @@ function RunNow({ schedule: { name, topic }, onClose }: ScheduleSheetProps) {
       }
     >
       <EnvironmentBadge />
-      <Text>{`One job of ${topic} is enqueued, beside those that the schedule makes.`}</Text>
+      <Text>{`Enqueues one extra ${topic} job.`}</Text>
     </Sheet>
   )
 }

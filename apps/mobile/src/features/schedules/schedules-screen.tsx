@@ -28,7 +28,7 @@ export function SchedulesScreen() {
         empty={{
           icon: 'schedules',
           title: 'No schedules',
-          text: 'Jobs that run by the clock are defined beside their handlers, or saved over the API.',
+          text: 'Schedules are declared in code, or saved through the API.',
         }}
       >
         {(schedules) =>

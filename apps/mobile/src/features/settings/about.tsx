@@ -17,7 +17,7 @@ export function About() {
       {data && <Fact name="Database" value={DATABASES[data.dialect]} />}
       <Text variant="small" color="textMuted">
         {Platform.OS === 'web'
-          ? 'This build is tested in Chromium. Nothing leaves this page but what is asked of your server.'
+          ? 'This build is tested in Chromium. This page sends data only to your server.'
           : 'This app talks to your servers, and to Expo if you turn notifications on. Its phone builds are bundled in tests; camera, keychain and push were not tried on a device.'}
       </Text>
     </Section>

@@ -68,14 +68,14 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
               label="Save the name"
               lock={lock}
               isBusy={rename.isRunning}
-              onPress={() => void done(() => rename.run(name.trim()), `It is called ${name.trim()} now`)}
+              onPress={() => void done(() => rename.run(name.trim()), `Renamed to ${name.trim()}`)}
             />
           )}
           {lock === null ? (
             <HoldButton
               label={isThis ? 'Hold to revoke this device' : `Hold to revoke the device ${device.name}`}
               variant="danger"
-              onConfirm={() => void done(() => revoke.run(null), `${device.name} is shut out`)}
+              onConfirm={() => void done(() => revoke.run(null), `${device.name} revoked`)}
             />
           ) : (
             <Button wide label="Revoke" lock={lock} onPress={() => {}} />
@@ -89,7 +89,7 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
                 onConfirm={() =>
                   void done(
                     () => revokeToken.run(maker.id),
-                    (ended) => `The token ${maker.name} and ${count(ended.devices, 'device')} are shut out`,
+                    (ended) => `The token ${maker.name} and ${count(ended.devices, 'device')} revoked`,
                   )
                 }
               />
@@ -115,8 +115,8 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
       <Fact name="Notifications" value={pushInWords(push)} />
       <Text variant="small" color="textMuted">
         {isThis
-          ? 'Revoked, it is signed out at once and has to be paired anew. You are using it.'
-          : 'Revoked, it is signed out at once and has to be paired anew. What it did stays in the activity.'}
+          ? 'Revoking signs it out at once; it must be paired again. You are using this device.'
+          : 'Revoking signs it out at once; it must be paired again. Its activity is kept.'}
       </Text>
     </Sheet>
   )

@@ -35,7 +35,7 @@ export function Devices() {
         <DeviceList />
       ) : (
         <Text color="textMuted" style={styles.locked}>
-          The list of devices is for those who may act. You can look at everything else.
+          Only operators and admins see the list of devices.
         </Text>
       )}
       <View style={styles.foot}>
@@ -55,7 +55,7 @@ function DeviceList() {
       <ReadState
         read={read}
         isEmpty={(devices) => devices.length === 0}
-        empty={{ icon: 'device', title: 'None yet', text: 'Pair a phone to be called by it at night.' }}
+        empty={{ icon: 'device', title: 'None yet', text: 'Pair a phone to get alerts on it.' }}
       >
         {(devices) =>
           devices.map((device) => (
@@ -82,7 +82,7 @@ function DeviceRow({ device, onPress }: { readonly device: Device; readonly onPr
         isThis ? (
           <Badge label="This device" tone="accent" />
         ) : (
-          push?.failingSince && <Badge label="Push fails" tone="bad" />
+          push?.failingSince && <Badge label="Push failing" tone="bad" />
         )
       }
       onPress={onPress}

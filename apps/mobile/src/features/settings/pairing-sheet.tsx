@@ -24,9 +24,9 @@ const ROLES = [
 type Role = (typeof ROLES)[number]['value']
 
 const MAY: Readonly<Record<Role, string>> = {
-  viewer: 'It may look at everything and change nothing.',
+  viewer: 'Can view everything and change nothing.',
   operator: 'It may retry, cancel, pause and acknowledge.',
-  admin: 'It may do everything, also change rules, tokens and settings.',
+  admin: 'Can do everything, including rules, tokens and settings.',
 }
 
 /** A code for one device, drawn for its camera. */
@@ -55,7 +55,7 @@ export function PairingSheet({ onClose }: { readonly onClose: () => void }) {
         isOpen
         title="Scan this with the other device"
         onClose={onClose}
-        footer={<Button wide label="Make another code" icon="refresh" onPress={() => setPairing(null)} />}
+        footer={<Button wide label="Create another code" icon="refresh" onPress={() => setPairing(null)} />}
       >
         <Shown pairing={pairing} />
       </Sheet>
@@ -76,8 +76,8 @@ export function PairingSheet({ onClose }: { readonly onClose: () => void }) {
         />
       }
     >
-      {problem !== null && <Banner tone="bad" icon="bad" text="No code was made" detail={problem} />}
-      <Text>What may the device do? It is never more than you may yourself.</Text>
+      {problem !== null && <Banner tone="bad" icon="bad" text="Could not create a code" detail={problem} />}
+      <Text>What may the device do? Never more than you.</Text>
       <Segmented label="Role" options={roles} value={role} onChange={setRole} />
       <Text variant="small" color="textMuted">
         {MAY[role]}
@@ -93,8 +93,8 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
       <Banner
         tone="warn"
         icon="late"
-        text="This code is over"
-        detail="It was good for a few minutes and one device. Make another."
+        text="This code has expired"
+        detail="A code is valid for a few minutes and one device. Create another."
       />
     )
   return (

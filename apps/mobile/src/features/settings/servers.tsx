@@ -100,7 +100,7 @@ function ServerSheet({ server, isCurrent, onClose }: ServerSheetProps) {
     >
       <Text color="textMuted">{server.url}</Text>
       <Text>
-        Removing it signs this device out there, forgets its token here, and ends its notifications.
+        Removing the server signs this device out, deletes its token here, and stops its notifications.
       </Text>
     </Sheet>
   )

@@ -19,7 +19,7 @@ import { Servers } from './servers.tsx'
 import { SignedInAs } from './signed-in-as.tsx'
 
 const THEMES = [
-  { value: 'system', label: 'As the system' },
+  { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ] as const
@@ -47,7 +47,7 @@ export function SettingsScreen() {
 function More() {
   const router = useRouter()
   return (
-    <Section title="Also here" isList>
+    <Section title="More" isList>
       {MORE.map(({ href, label, icon }) => (
         <Row
           key={href}

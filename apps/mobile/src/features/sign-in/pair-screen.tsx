@@ -54,7 +54,7 @@ export function PairScreen() {
           Pair this device
         </Text>
         <Text color="textMuted">
-          {`It gets a token of its own at ${HOME_SERVER ? HOME_SERVER.name : 'this server'}, which can be revoked there at any time.`}
+          {`It gets its own token at ${HOME_SERVER ? HOME_SERVER.name : 'this server'}, which can be revoked there at any time.`}
         </Text>
         {!HOME_SERVER && url !== undefined && (
           <View>
@@ -62,7 +62,7 @@ export function PairScreen() {
               {url}
             </Text>
             <Text variant="small" color="textMuted">
-              Go on only if you know this address: a code can lead anywhere.
+              Continue only if you recognise this address. A code can lead anywhere.
             </Text>
           </View>
         )}

@@ -35,7 +35,7 @@ export function QrScanner({ isOpen, problem, onRead, onClose }: QrScannerProps) 
           <Text color="textMuted">
             {permission?.canAskAgain === false
               ? 'The camera is switched off for Oncue. Allow it in the settings of your phone, or type the address and token.'
-              : 'Oncue needs the camera for this, and for nothing else.'}
+              : 'Oncue uses the camera only to scan pairing codes.'}
           </Text>
           {permission?.canAskAgain !== false && (
             <Button wide variant="primary" label="Allow the camera" onPress={() => void ask()} />

@@ -32,6 +32,6 @@ describe('Workers', () => {
 
   it('says that the server does not answer', async () => {
     const { screen } = await renderApp('/workers', { answers: { 'workers.list': offline } })
-    expect(await screen.findByText('The server does not answer')).toBeVisible()
+    expect(await screen.findByText('The server is not responding')).toBeVisible()
   })
 })

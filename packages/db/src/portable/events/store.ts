@@ -90,7 +90,7 @@ export class SqlEventStore implements EventStore {
         )
       }
       if (race === MAX_RACES) {
-        throw new OncueError('DATABASE_CONFLICT', `Others kept appending to job ${jobId} at the same moment`)
+        throw new OncueError('DATABASE_CONFLICT', `Too many concurrent appends to the events of job ${jobId}`)
       }
     }
   }

@@ -13,7 +13,7 @@ export function encodeCursor({ created, id }: ListPosition, filter: object): str
 export function decodeCursor(cursor: string, filter: object): ListPosition {
   const [ms, id, hash] = parse(cursor)
   if (!Number.isSafeInteger(ms) || typeof id !== 'string' || !isUuid(id))
-    throw new OncueError('INVALID_CURSOR', 'This is no cursor of a list')
+    throw new OncueError('INVALID_CURSOR', 'This is not a valid cursor')
   if (hash !== hashOf(filter))
     throw new OncueError('INVALID_CURSOR', 'This cursor belongs to a list with another filter')
   return { created: new Date(ms as number), id }

@@ -122,7 +122,7 @@ function assertQueue({ queue, sameQueue }: NewJob, holder: Holder): void {
   if (sameQueue && holder.queue !== null && holder.queue !== queue)
     throw new OncueError(
       'QUEUE_NOT_ALLOWED',
-      'A job in another queue has this key, and the caller may enqueue into some queues only',
+      'A job in another queue has this key, and the caller may not enqueue into that queue',
     )
 }
 
