@@ -18,7 +18,7 @@ export {
   topicSchema,
   unknownTopic,
 } from './job/names.ts'
-export { prepareOwnJob } from './job/prepare.ts'
+export { checkRequest, makeJob, prepareOwnJob } from './job/prepare.ts'
 export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
 export { canTransition, TRANSITIONS } from './job/states.ts'
 export { assertText, cleanText, escapeLogLine, formatPath, truncateUtf8, utf8Length } from './job/text.ts'

@@ -102,6 +102,8 @@ export interface JobsClient<Jobs extends JobDefinitions> extends AsTheyAre {
   watch(id: JobId, options?: CallOptions): ReturnType<Calls['jobs']['watch']>
 }
 
+type Prepared = ReturnType<typeof toRequest>
+
 /** A larger one goes in a request of its own. */
 const SMALL_BYTES = 50_000
 /** The API takes 10 MB in one request. */
@@ -113,9 +115,10 @@ export function createJobs<Jobs extends JobDefinitions>(
   definitions: Jobs | undefined,
 ): JobsClient<Jobs> {
   /** With a key a repeated request finds the job of the first one. */
-  const prepare = (topic: string, payload: unknown, options: EnqueueOptions | undefined): EnqueueItem => {
-    const request = toRequest(definitions, topic, payload, options)
-    return transport.retries > 0 ? { idempotencyKey: newJobId(), ...request } : request
+  const prepare = (topic: string, payload: unknown, options: EnqueueOptions | undefined): Prepared => {
+    const { request, payloadBytes } = toRequest(definitions, topic, payload, options)
+    if (transport.retries === 0) return { request, payloadBytes }
+    return { request: { ...request, idempotencyKey: request.idempotencyKey ?? newJobId() }, payloadBytes }
   }
 
   const sendMany = async (jobs: readonly EnqueueItem[], atomic: boolean, signal: AbortSignal | undefined) => {
@@ -145,8 +148,8 @@ export function createJobs<Jobs extends JobDefinitions>(
     watch: (id, options) => calls.watch({ id }, options),
 
     async enqueue(topic, payload, { signal, ...options } = {}) {
-      const request = prepare(topic, payload, isEmpty(options) ? undefined : options)
-      const rules = { signal, isSafe: true, alone: sizeOf(request) > SMALL_BYTES }
+      const { request, payloadBytes } = prepare(topic, payload, isEmpty(options) ? undefined : options)
+      const rules = { signal, isSafe: true, alone: payloadBytes > SMALL_BYTES }
       const { id } = (await transport.call(
         'mutation',
         'jobs.enqueue',
@@ -165,7 +168,7 @@ export function createJobs<Jobs extends JobDefinitions>(
         atIndex(index, () => prepare(topic, payload, isEmpty(options) ? undefined : options)),
       )
       const report = { stored: 0, refused: 0, results: [] as EnqueuedOrRefused[] }
-      for (const part of atomic ? [requests] : inParts(requests)) {
+      for (const part of atomic ? [requests.map(({ request }) => request)] : inParts(requests)) {
         if (part.length === 0) continue
         const { stored, refused, results } = await sendMany(part, atomic, signal)
         report.stored += stored
@@ -177,7 +180,7 @@ export function createJobs<Jobs extends JobDefinitions>(
 
     async chain(...steps) {
       const requests = steps.map(([topic, payload, options], index) => {
-        const request = atIndex(index, () => prepare(topic, payload, options))
+        const { request } = atIndex(index, () => prepare(topic, payload, options))
         return index === 0 ? request : { ...request, afterItems: [index - 1] }
       })
       if (requests.length === 0) throw new OncueError('INVALID_INPUT', 'A chain needs at least one job')
@@ -194,9 +197,6 @@ export function createJobs<Jobs extends JobDefinitions>(
 const isIds = (target: Exclude<TargetOfAction, string>): target is readonly JobId[] => Array.isArray(target)
 
 const isEmpty = (options: object) => Object.keys(options).length === 0
-
-/** In letters, which is near enough. */
-const sizeOf = (request: EnqueueItem) => JSON.stringify(request.payload).length
 
 /** Says which one it was. */
 function atIndex<Value>(index: number, work: () => Value): Value {
@@ -220,18 +220,17 @@ function toOutcome(result: Outputs['jobs']['enqueueMany']['results'][number]): E
   }
 }
 
-function* inParts(requests: readonly EnqueueItem[]): Generator<EnqueueItem[]> {
+function* inParts(prepared: readonly Prepared[]): Generator<EnqueueItem[]> {
   let part: EnqueueItem[] = []
   let bytes = 0
-  for (const request of requests) {
-    const size = sizeOf(request)
-    if (part.length === MAX_BATCH || (part.length > 0 && bytes + size > REQUEST_BYTES)) {
+  for (const { request, payloadBytes } of prepared) {
+    if (part.length === MAX_BATCH || (part.length > 0 && bytes + payloadBytes > REQUEST_BYTES)) {
       yield part
       part = []
       bytes = 0
     }
     part.push(request)
-    bytes += size
+    bytes += payloadBytes
   }
   yield part
 }

@@ -103,7 +103,7 @@ class Recorder implements Transport {
     const idOf = (index: number) => ids[index] ?? ''
     items.forEach(({ afterItems, ...item }, index) => {
       const after = [...(item.after ?? []), ...(afterItems ?? []).map(idOf)]
-      this.enqueued.push({ id: idOf(index), ...item, ...(after.length > 0 && { after }) })
+      this.enqueued.push({ id: idOf(index), ...present(item), ...(after.length > 0 && { after }) })
     })
     return ids.map((id) => ({ id, created: true, replaced: false }))
   }
@@ -127,4 +127,9 @@ class Recorder implements Transport {
       hint: `Give createTestClient answers: { '${path}': (input) => … }.`,
     })
   }
+}
+
+/** Without what is undefined, as it would be sent. */
+function present(item: EnqueueItem): EnqueueItem {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as EnqueueItem
 }

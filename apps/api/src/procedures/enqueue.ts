@@ -1,14 +1,13 @@
-import { type ErrorCode, isOncueError, type NewJob, OncueError, prepareJob } from '@oncue/core'
-import { toInputError } from '@oncue/core/internal'
+import { type ErrorCode, isOncueError, type NewJob, OncueError } from '@oncue/core'
+import { makeJob } from '@oncue/core/internal'
 import {
+  type CheckedItem,
   type Enqueued,
   type ErrorResponse,
   enqueuedSchema,
-  enqueueItemSchema,
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,
   enqueueRequestSchema,
-  MAX_BATCH,
   restEnqueueRequestSchema,
 } from '@oncue/core/wire'
 import type { z } from 'zod'
@@ -30,7 +29,6 @@ import { queueChecker } from './own-queue.ts'
 import { mutation } from './procedure.ts'
 
 type Request = z.output<typeof enqueueRequestSchema>
-type Item = z.output<typeof enqueueItemSchema>
 
 const ENQUEUE_ERRORS: readonly ErrorCode[] = [
   'INVALID_TOPIC',
@@ -97,10 +95,6 @@ export const enqueueMany = mutation({
   output: enqueueManyResponseSchema,
   maxBody: BATCH_BODY,
   async run(ctx, { jobs: requests, atomic }) {
-    if (requests.length > MAX_BATCH) {
-      const message = `input.jobs has ${requests.length} items, more than ${MAX_BATCH}`
-      throw new OncueError('BATCH_TOO_LARGE', message)
-    }
     const prepared = await prepareEach(ctx, requests, atomic)
     const jobs = prepared.filter((item): item is NewJob => !isOncueError(item))
     const fault = prepared.find((item) => isOncueError(item))
@@ -144,11 +138,11 @@ async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
 /** Each job, or what is wrong with it. Whatever has to be asked for is asked for once. */
 async function prepareEach(
   ctx: ApiContext,
-  items: readonly unknown[],
+  items: readonly (CheckedItem | OncueError)[],
   atomic: boolean,
 ): Promise<(NewJob | OncueError)[]> {
   const checks = await checksFor(ctx)
-  const requests = items.map((item, index) => attempt(() => parseItem(item, index, items.length, atomic)))
+  const requests = items.map((item, index) => attempt(() => checkParents(item, index, items.length, atomic)))
   const topics = new Set(requests.flatMap((request) => (isOncueError(request) ? [] : request.topic)))
   const refusals = new Map<string, OncueError>()
   for (const topic of topics) {
@@ -172,12 +166,12 @@ export function sharesKey({ unique }: Pick<Request, 'unique'>): boolean {
   return unique?.scope === 'all'
 }
 
-const withoutItems = ({ afterItems: _, ...request }: Item): Request => request
+const withoutItems = ({ afterItems: _, ...request }: CheckedItem): Request => request
 
 /** The ids of the jobs that it waits for, now that they have some. */
 function afterItems(
   job: NewJob,
-  request: Item | OncueError | undefined,
+  request: CheckedItem | OncueError | undefined,
   prepared: readonly (NewJob | OncueError)[],
 ): NewJob {
   if (!request || isOncueError(request) || !request.afterItems) return job
@@ -210,26 +204,26 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
 }
 
 function toJob(request: Request, { sameQueue, assertQueue, assertPayload }: Checks): NewJob {
-  const { topic, payload = null, ...options } = request
-  assertQueue(options.queue)
-  // Without options it need not look at them again.
-  const job = prepareJob(topic, payload, Object.keys(options).length > 0 ? options : undefined)
-  assertPayload(topic, payload, job.payload)
+  assertQueue(request.queue)
+  const job = makeJob(request)
+  assertPayload(request.topic, request.payload ?? null, job.payload)
   return sameQueue ? { ...job, sameQueue } : job
 }
 
-function parseItem(item: unknown, index: number, count: number, atomic: boolean): Item {
-  // REST, whose items look otherwise, has found out already.
+function checkParents(
+  item: CheckedItem | OncueError,
+  index: number,
+  count: number,
+  atomic: boolean,
+): CheckedItem {
   if (isOncueError(item)) throw item
-  const parsed = enqueueItemSchema.safeParse(item)
-  if (!parsed.success) throw toInputError(parsed.error, `input.jobs[${index}]`, item)
-  const { afterItems } = parsed.data
-  if (!afterItems) return parsed.data
+  const { afterItems } = item
+  if (!afterItems) return item
   const at = `input.jobs[${index}].afterItems`
   // Otherwise one that is refused would have to take with it whoever waits for it.
   if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
   const unknown = afterItems.find((parent) => parent >= count)
-  if (unknown === undefined) return parsed.data
+  if (unknown === undefined) return item
   throw new OncueError('INVALID_INPUT', `${at}: there is no item ${unknown}, only ${count} of them`)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isOncueError } from '../errors.ts'
-import { encodeJson, type JsonKind } from './json.ts'
+import { copyJson, encodeJson, type JsonKind } from './json.ts'
 import { LIMITS } from './limits.ts'
 
 function refusal(value: unknown, kind: JsonKind = 'payload', maxBytes?: number) {
@@ -154,5 +154,38 @@ describe('encodeJson limits the bytes in UTF-8', () => {
     for (let i = 0; i < 60; i++) value = { left: value, right: value }
     expect(refusal(value).code).toBe('PAYLOAD_TOO_LARGE')
     expect(refusal(new Array(2 ** 32 - 1)).code).toBe('PAYLOAD_TOO_LARGE')
+  })
+})
+
+describe('copyJson', () => {
+  it.each([
+    ['nothing', undefined],
+    ['texts', ['', 'a', '"\\\b\t\n\f\r\u0001\u001f\u007f', 'ä€😀', new String('boxed')]],
+    ['numbers', [0, -0, 1.5, -1e-7, 2 ** 53 - 1, 1e300 / 1e290]],
+    ['what JSON leaves out', { a: undefined, b: [undefined, null], c: {}, d: [], e: { f: undefined } }],
+    ['holes', Object.assign(Array(3), { 1: 'b' })],
+    [
+      'dates and other toJSON',
+      { at: new Date(0), id: { toJSON: (key: string) => `of ${key}` }, no: { toJSON() {} } },
+    ],
+    ['names', { 'ä"': 1, '': { '\n': true, 2: false, 1: null } }],
+    ['no prototype', Object.assign(Object.create(null), { a: [[[{ b: 1 }]]] })],
+  ])('is what its text says, and as long: %s', (_, value) => {
+    const text = JSON.stringify(value) ?? 'null'
+    const copied = copyJson(value, 'payload')
+    expect(copied).toEqual({ value: JSON.parse(text), bytes: new TextEncoder().encode(text).length })
+    expect(JSON.stringify(copied.value)).toBe(text)
+  })
+
+  it('is not changed with the original', () => {
+    const payload = { list: [{ a: 1 }] }
+    const { value } = copyJson(payload, 'payload')
+    payload.list.pop()
+    expect(value).toEqual({ list: [{ a: 1 }] })
+  })
+
+  it('refuses what encodeJson refuses', () => {
+    expect(() => copyJson({ f() {} }, 'payload')).toThrow('payload.f is a function')
+    expect(() => copyJson('x'.repeat(9), 'payload', 10)).toThrow('payload takes 11 bytes as JSON, at most 10')
   })
 })

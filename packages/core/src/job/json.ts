@@ -22,12 +22,7 @@ const KINDS = {
  * One walk that copies nothing, then one native stringify; so `toJSON` is called twice.
  */
 export function encodeJson(value: unknown, kind: JsonKind, maxBytes: number = KINDS[kind].limit): string {
-  const fault = findFault(value, maxBytes)
-  if (fault?.kind === 'too_large') throw tooLarge(kind, `more than ${fault.bytes}`, fault.bytes, maxBytes)
-  if (fault) {
-    const code = fault.kind === 'not_json' ? KINDS[kind].notJson : fault.kind
-    throw new OncueError(code, `${formatPath(kind, fault.path)} ${fault.message}`)
-  }
+  refuseFault(value, kind, maxBytes)
   const text = JSON.stringify(value) ?? 'null'
   // A UTF-16 unit never takes more than three bytes, so most texts need no counting.
   if (text.length * 3 > maxBytes) {
@@ -35,6 +30,88 @@ export function encodeJson(value: unknown, kind: JsonKind, maxBytes: number = KI
     if (bytes > maxBytes) throw tooLarge(kind, `${bytes}`, bytes, maxBytes)
   }
   return text
+}
+
+/**
+ * What JSON.parse would give back of a value's text, and how long that text would be; refuses what `encodeJson`
+ * refuses. For values that are encoded later, as part of something larger.
+ */
+export function copyJson(
+  value: unknown,
+  kind: JsonKind,
+  maxBytes: number = KINDS[kind].limit,
+): { readonly value: unknown; readonly bytes: number } {
+  refuseFault(value, kind, maxBytes)
+  const size = { bytes: 0 }
+  const copied = copy(value, '', size)
+  if (copied === undefined) return { value: null, bytes: 'null'.length }
+  if (size.bytes > maxBytes) throw tooLarge(kind, `${size.bytes}`, size.bytes, maxBytes)
+  return { value: copied, bytes: size.bytes }
+}
+
+/** Of a value without faults: it has no cycle, and of what JSON cannot hold only undefined. */
+function copy(given: unknown, key: string, size: { bytes: number }): unknown {
+  const value = asJson(given, key)
+  if (value === undefined) return undefined
+  if (typeof value === 'string') size.bytes += quotedBytes(value)
+  else if (typeof value !== 'object' || value === null) size.bytes += String(value).length
+  else return Array.isArray(value) ? copyArray(value, size) : copyObject(value, size)
+  return Object.is(value, -0) ? 0 : value
+}
+
+/** What JSON.stringify writes of a value. */
+function asJson(value: unknown, key: string): unknown {
+  if ((typeof value !== 'object' || value === null) && typeof value !== 'bigint') return value
+  const { toJSON } = value as { toJSON?: unknown }
+  const json: unknown = typeof toJSON === 'function' ? toJSON.call(value, key) : value
+  return json instanceof String ? String(json) : json
+}
+
+function copyArray(array: readonly unknown[], size: { bytes: number }): unknown[] {
+  size.bytes += 1 + Math.max(1, array.length)
+  return Array.from(array, (item, n) => {
+    const copied = copy(item, String(n), size)
+    if (copied !== undefined) return copied
+    size.bytes += 'null'.length
+    return null
+  })
+}
+
+function copyObject(object: object, size: { bytes: number }): Record<string, unknown> {
+  const copied: Record<string, unknown> = {}
+  let fields = 0
+  for (const [name, given] of Object.entries(object)) {
+    const field = copy(given, name, size)
+    if (field === undefined) continue
+    copied[name] = field
+    fields++
+    size.bytes += quotedBytes(name) + 1
+  }
+  size.bytes += 1 + Math.max(1, fields)
+  return copied
+}
+
+/** Bytes of a well-formed text in UTF-8, quoted and escaped as JSON.stringify does. */
+function quotedBytes(text: string): number {
+  let bytes = 2 + utf8Length(text)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === QUOTE || unit === BACKSLASH) bytes += 1
+    // Five of them have an escape of two characters, the others are written as \u001f.
+    else if (unit < 0x20) bytes += '\b\t\n\f\r'.includes(text.charAt(i)) ? 1 : 5
+  }
+  return bytes
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+function refuseFault(value: unknown, kind: JsonKind, maxBytes: number): void {
+  const fault = findFault(value, maxBytes)
+  if (fault?.kind === 'too_large') throw tooLarge(kind, `more than ${fault.bytes}`, fault.bytes, maxBytes)
+  if (!fault) return
+  const code = fault.kind === 'not_json' ? KINDS[kind].notJson : fault.kind
+  throw new OncueError(code, `${formatPath(kind, fault.path)} ${fault.message}`)
 }
 
 function tooLarge(kind: JsonKind, size: string, bytes: number, maxBytes: number): OncueError {

@@ -1,15 +1,21 @@
+import type { z } from 'zod'
 import type { JobDefinition } from '../define/jobs.ts'
 import { OncueError } from '../errors.ts'
 import { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
 import { type JobId, newJobId } from './id.ts'
 import { toInputError } from './input-error.ts'
 import type { NewJob } from './job.ts'
-import { encodeJson } from './json.ts'
+import { copyJson, encodeJson } from './json.ts'
 import { DEFAULTS } from './limits.ts'
 import { assertOtherQueue, assertOtherTopic, assertTopic } from './names.ts'
-import { toRetrySettings } from './retry.ts'
+import { type RetryPolicy, toRetrySettings } from './retry.ts'
 import { assertText } from './text.ts'
 import { parsePayload } from './validate.ts'
+
+type CheckedOptions = z.output<typeof enqueueOptionsSchema>
+/** Options that do not contradict each other, those of the definition included. */
+type Settled = Omit<CheckedOptions, 'retry'> & { readonly retry: RetryPolicy | undefined }
+type Newcomer = { readonly topic: string; readonly payload?: unknown }
 
 /**
  * The one gate into the queue: everything wrong with a job is refused here, by a named code, before any
@@ -24,10 +30,7 @@ export function prepareJob(
   definition?: JobDefinition,
   newId: () => JobId = newJobId,
 ): NewJob {
-  const job = prepareOwnJob(topic, payload, options, definition, newId)
-  assertOtherTopic(job.topic)
-  assertOtherQueue(job.queue)
-  return job
+  return assertNotOurs(prepareOwnJob(topic, payload, options, definition, newId))
 }
 
 /** As `prepareJob`, for Oncue itself: its own topics and its own queue are allowed. */
@@ -41,65 +44,106 @@ export function prepareOwnJob(
   assertTopic(topic)
   const text = encodeJson(payload, 'payload')
   if (definition) parsePayload(definition.input, JSON.parse(text), topic)
-  const given = options === undefined ? NOTHING_GIVEN : readOptions(options)
-  return {
-    id: newId(),
-    queue: given.queue ?? definition?.queue ?? DEFAULTS.queue,
-    topic,
-    payload: text,
-    priority: given.priority ?? definition?.priority ?? DEFAULTS.priority,
-    runAt: given.runAt ?? null,
-    delayMs: given.delayMs ?? 0,
-    maxRetries: given.maxRetries ?? definition?.maxRetries ?? DEFAULTS.maxRetries,
-    retry: given.retry ?? definition?.retry ?? null,
-    timeoutMs: given.timeoutMs ?? definition?.timeoutMs ?? DEFAULTS.timeoutMs,
-    meta: given.meta ?? null,
-    trace: given.trace ?? null,
-    unique: given.unique ?? null,
-    idempotencyKey: given.idempotencyKey ?? null,
-    internalKey: null,
-    concurrencyKey: given.concurrencyKey ?? null,
-    concurrencyLimit: given.concurrencyKey === undefined ? null : (given.concurrencyLimit ?? 1),
-    after: given.after ?? [],
-    onParentFailure: given.onParentFailure ?? 'wait',
-    parentId: given.parentId ?? null,
-  }
+  return toJob(topic, text, settleOptions(parseOptions(options), definition), newId)
 }
 
-/** What callers may say of a new job. */
-type Given = Partial<ReturnType<typeof readOptions>>
+/**
+ * For a producer that asks another process to store the job: the same checks, and the request to send. The payload is
+ * a copy, as JSON would give it back, and not encoded: that is done once, with the whole request.
+ */
+export function checkRequest(
+  topic: string,
+  payload: unknown,
+  options?: EnqueueOptions,
+  definition?: JobDefinition,
+): { readonly request: Newcomer & Settled; readonly payloadBytes: number } {
+  assertTopic(topic)
+  const { value, bytes } = copyJson(payload, 'payload')
+  // Of a copy of its own: a schema may change what it parses.
+  if (definition) parsePayload(definition.input, copyJson(value, 'payload').value, topic)
+  const { meta, ...settled } = settleOptions(parseOptions(options), definition)
+  const plainMeta = meta && (copyJson(meta, 'meta').value as Record<string, unknown>)
+  const request = assertNotOurs({ ...settled, topic, payload: value, meta: plainMeta })
+  return { request, payloadBytes: bytes }
+}
 
-const NOTHING_GIVEN: Given = {}
+/** For the side that stores: the job of a request that fits the schema of the wire. No option is parsed again. */
+export function makeJob(
+  { topic, payload, ...options }: Newcomer & CheckedOptions,
+  newId: () => JobId = newJobId,
+): NewJob {
+  return assertNotOurs(toJob(topic, encodeJson(payload, 'payload'), settleOptions(options, undefined), newId))
+}
 
-function readOptions(options: EnqueueOptions) {
+function assertNotOurs<Job extends { readonly topic: string; readonly queue?: string | undefined }>(job: Job): Job {
+  assertOtherTopic(job.topic)
+  if (job.queue !== undefined) assertOtherQueue(job.queue)
+  return job
+}
+
+const NO_OPTIONS: CheckedOptions = {}
+
+function parseOptions(options: EnqueueOptions | undefined): CheckedOptions {
+  if (options === undefined) return NO_OPTIONS
   const parsed = enqueueOptionsSchema.safeParse(options)
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
-  const { delay, retry, maxRetries, meta, unique, ...same } = parsed.data
-  refuseBoth(same.runAt, delay, 'runAt', 'delay')
+  return parsed.data
+}
+
+function settleOptions(options: CheckedOptions, definition: JobDefinition | undefined): Settled {
+  const { retry, maxRetries, ...same } = options
+  refuseBoth(same.runAt, same.delay, 'runAt', 'delay')
   const retrySettings = toRetrySettings(retry)
   refuseBoth(maxRetries, retrySettings.maxRetries, 'maxRetries', 'retry.max')
   for (const field of ['idempotencyKey', 'concurrencyKey', 'trace'] as const) {
     const value = same[field]
     if (value !== undefined) assertText(value, `options.${field}`)
   }
-  if (unique) checkUnique(unique)
+  if (same.unique) checkUnique(same.unique)
   if (same.concurrencyLimit !== undefined && same.concurrencyKey === undefined) {
     throw new OncueError('INVALID_INPUT', 'options.concurrencyLimit needs options.concurrencyKey')
   }
   return {
     ...same,
-    delayMs: delay,
-    after: same.after && [...new Set(same.after)],
-    unique: unique && {
-      key: unique.key,
-      scope: unique.scope ?? 'topic',
-      withinMs: unique.within ?? null,
-      onConflict: unique.onConflict ?? 'existing',
-      ifRunning: unique.ifRunning ?? 'wait',
-    },
-    maxRetries: maxRetries ?? retrySettings.maxRetries,
-    retry: retrySettings.retry,
-    meta: meta && encodeJson(meta, 'meta'),
+    queue: same.queue ?? definition?.queue,
+    priority: same.priority ?? definition?.priority,
+    timeoutMs: same.timeoutMs ?? definition?.timeoutMs,
+    maxRetries: maxRetries ?? retrySettings.maxRetries ?? definition?.maxRetries,
+    retry: retrySettings.retry ?? definition?.retry,
+  }
+}
+
+function toJob(topic: string, payload: string, options: Settled, newId: () => JobId): NewJob {
+  const { unique, concurrencyKey, after, meta } = options
+  return {
+    id: newId(),
+    queue: options.queue ?? DEFAULTS.queue,
+    topic,
+    payload,
+    priority: options.priority ?? DEFAULTS.priority,
+    runAt: options.runAt ?? null,
+    delayMs: options.delay ?? 0,
+    maxRetries: options.maxRetries ?? DEFAULTS.maxRetries,
+    retry: options.retry ?? null,
+    timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
+    meta: meta ? encodeJson(meta, 'meta') : null,
+    trace: options.trace ?? null,
+    unique: unique
+      ? {
+          key: unique.key,
+          scope: unique.scope ?? 'topic',
+          withinMs: unique.within ?? null,
+          onConflict: unique.onConflict ?? 'existing',
+          ifRunning: unique.ifRunning ?? 'wait',
+        }
+      : null,
+    idempotencyKey: options.idempotencyKey ?? null,
+    internalKey: null,
+    concurrencyKey: concurrencyKey ?? null,
+    concurrencyLimit: concurrencyKey === undefined ? null : (options.concurrencyLimit ?? 1),
+    after: after ? [...new Set(after)] : [],
+    onParentFailure: options.onParentFailure ?? 'wait',
+    parentId: options.parentId ?? null,
   }
 }
 

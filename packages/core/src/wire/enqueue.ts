@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { OncueError } from '../errors.ts'
 import { enqueueOptionsSchema } from '../job/enqueue-options.ts'
 import { jobIdSchema } from '../job/id.ts'
+import { toInputError } from '../job/input-error.ts'
 import { LIMITS } from '../job/limits.ts'
 import { topicSchema } from '../job/names.ts'
 import { errorResponseSchema } from './fields.ts'
@@ -33,9 +35,27 @@ export const enqueueItemSchema = enqueueRequestSchema.extend({
 })
 export type EnqueueItem = z.input<typeof enqueueItemSchema>
 
-/** Items are checked one by one, so that a wrong one does not make the whole request fail. */
+export type CheckedItem = z.output<typeof enqueueItemSchema>
+
+/** Each job of a request, or what is wrong with it: a wrong one does not make the whole request fail. */
+export function readItems(
+  items: readonly unknown[],
+  schema: z.ZodType<CheckedItem>,
+): (CheckedItem | OncueError)[] {
+  // Too many are refused as a whole: then it is not worth looking at each.
+  if (items.length > MAX_BATCH)
+    throw new OncueError('BATCH_TOO_LARGE', `input.jobs has ${items.length} items, more than ${MAX_BATCH}`)
+  return items.map((item, index) => {
+    const parsed = schema.safeParse(item)
+    return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)
+  })
+}
+
 export const enqueueManyRequestSchema = z.strictObject({
-  jobs: z.array(z.custom<EnqueueItem>(() => true)).min(1),
+  jobs: z
+    .array(z.custom<EnqueueItem>(() => true))
+    .min(1)
+    .transform((items) => readItems(items, enqueueItemSchema)),
   atomic: z.boolean().default(false).describe('true: all of them or none'),
 })
 

@@ -69,14 +69,15 @@ export {
 } from './channels.ts'
 export { changeAt, decodeDates, encodeDates } from './dates.ts'
 export {
+  type CheckedItem,
   type Enqueued,
   type EnqueueItem,
   enqueuedSchema,
-  enqueueItemSchema,
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,
   enqueueRequestSchema,
   MAX_BATCH,
+  readItems,
 } from './enqueue.ts'
 export {
   type ErrorResponse,

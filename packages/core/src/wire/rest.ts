@@ -20,15 +20,17 @@ export const isoDateSchema = z.iso
 
 /** A request to enqueue as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
 function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
-  const fields: z.ZodRawShape = { ...request.shape, runAt: isoDateSchema.optional() }
+  const { runAt } = request.shape
+  const fields: z.ZodRawShape = { ...request.shape, runAt: isoDateSchema.pipe(runAt.unwrap()).optional() }
   const aliases = Object.entries(fields).flatMap(([name, schema]) =>
     snakeCase(name) === name
       ? []
       : [[snakeCase(name), (schema as z.ZodType).describe(`the same as ${name}`)]],
   )
+  // What comes out has passed the schemas of `request`, each field by its own: it is not checked again.
   return z
     .strictObject({ ...fields, ...Object.fromEntries(aliases) })
-    .transform((given, ctx) => {
+    .transform((given, ctx): z.output<Request> => {
       const values: Record<string, unknown> = { ...given }
       for (const name of Object.keys(fields)) {
         const alias = snakeCase(name)
@@ -39,9 +41,8 @@ function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
         values[name] = values[alias]
         delete values[alias]
       }
-      return values
+      return values as z.output<Request>
     })
-    .pipe(request)
 }
 
 export const restEnqueueRequestSchema = asRest(enqueueRequestSchema)

@@ -1,8 +1,6 @@
 import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
-import { toInputError } from '@oncue/core/internal'
 import {
   alertSchema,
-  type enqueueManyRequestSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
   getJobResponseSchema,
@@ -12,7 +10,7 @@ import {
   jobSummarySchema,
   listAlertsRequestSchema,
   listJobsRequestSchema,
-  MAX_BATCH,
+  readItems,
   restEnqueueItemSchema,
   signedInSchema,
   toRest,
@@ -97,16 +95,7 @@ export const restBatchSchema = z
       ),
     atomic: z.boolean().default(false).describe('true: all of them or none'),
   })
-  .transform(({ jobs, atomic }) => {
-    // Too many are refused as a whole: then it is not worth looking at each.
-    const items = jobs.length > MAX_BATCH ? jobs : jobs.map(toBatchItem)
-    return { jobs: items, atomic } as z.output<typeof enqueueManyRequestSchema>
-  })
-
-function toBatchItem(item: unknown, index: number): unknown {
-  const parsed = restEnqueueItemSchema.safeParse(item)
-  return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)
-}
+  .transform(({ jobs, atomic }) => ({ jobs: readItems(jobs, restEnqueueItemSchema), atomic }))
 
 export const restBatchReportSchema = z.object({
   stored: z.int(),
