@@ -2,6 +2,7 @@ import { newJobId } from '@oncue/core'
 import Database from 'better-sqlite3'
 import fastify from 'fastify'
 import pg from 'pg'
+import { reportCpu } from './cpu.ts'
 
 /*
  * What somebody would write who needs nothing but this: a route whose body fastify checks with a schema, and
@@ -88,5 +89,6 @@ async function serve(databaseUrl: string): Promise<void> {
   process.send?.({ url: await app.listen({ host: '127.0.0.1', port: 0 }) })
 }
 
+reportCpu()
 process.on('disconnect', () => process.exit())
 await serve(process.argv[2] ?? '')

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { newJobId } from '@oncue/core'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import Database from 'better-sqlite3'
 import type { Benchmark } from '../benchmark.ts'
@@ -24,6 +25,8 @@ interface Step {
   readonly calls: Readonly<Record<Name, Call>>
 }
 
+type Played = Load & { readonly cpu: number }
+
 interface Result {
   readonly step: string
   readonly ratios: readonly number[]
@@ -32,6 +35,8 @@ interface Result {
   readonly jobsPerSecond: Readonly<Record<Name, number>>
   readonly p50: Readonly<Record<Name, number>>
   readonly p99: Readonly<Record<Name, number>>
+  /** Of the server's process alone, in microseconds a request. */
+  readonly cpu: Readonly<Record<Name, number>>
 }
 
 const aJob = (n: number) => ({
@@ -53,6 +58,40 @@ const STEPS: readonly Step[] = [
         check: expecting('"created":true'),
       },
       bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
+    },
+  },
+  {
+    name: 'client, one by one',
+    jobsPerRequest: 1,
+    calls: {
+      oncue: {
+        path: '/trpc/jobs.enqueue',
+        headers: { authorization },
+        body: (n) => JSON.stringify({ json: { requestId: newJobId(), ...aJob(n) } }),
+        check: expecting('"created":true'),
+      },
+      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
+    },
+  },
+  {
+    name: `client, batches of ${BATCH}`,
+    jobsPerRequest: BATCH,
+    calls: {
+      oncue: {
+        path: '/trpc/jobs.enqueueMany',
+        headers: { authorization },
+        body: () => {
+          const jobs = aBatch().map((job) => ({ requestId: newJobId(), ...job }))
+          return JSON.stringify({ json: { jobs } })
+        },
+        check: expecting(`"stored":${BATCH}`),
+      },
+      bare: {
+        path: '/batch',
+        headers: {},
+        body: () => JSON.stringify({ jobs: aBatch() }),
+        check: expecting('"ids":'),
+      },
     },
   },
   {
@@ -101,7 +140,7 @@ export const api: Benchmark = {
     if (database !== 'sqlite') {
       const { url, admin, close } = await openPostgres()
       const reset = async () => {
-        await admin.query('truncate oncue.jobs, oncue.audit')
+        await admin.query('truncate oncue.jobs, oncue.audit, oncue.keys')
         await admin.query('checkpoint')
       }
       results.push({
@@ -113,7 +152,7 @@ export const api: Benchmark = {
       const { url, drop } = await createSqliteDatabase()
       const admin = new Database(url.slice('file:'.length))
       const reset = async () => {
-        admin.exec('delete from oncue_jobs; delete from oncue_audit')
+        admin.exec('delete from oncue_jobs; delete from oncue_audit; delete from oncue_keys')
       }
       const compared = compare('SQLite', url, reset, jobs, rounds).finally(async () => {
         admin.close()
@@ -142,18 +181,20 @@ async function compare(
   const oncue = await start(new URL('./oncue-server.ts', import.meta.url), url, ADMIN_TOKEN)
   const bare = await start(new URL('./bare-server.ts', import.meta.url), url)
   const servers = { oncue, bare }
-  const loads = STEPS.map((step) => ({ step, rounds: [] as Record<Name, Load>[] }))
+  const loads = STEPS.map((step) => ({ step, rounds: [] as Record<Name, Played>[] }))
   try {
     for (let n = 0; n <= rounds; n++) {
       progress(`${where}: ${n === 0 ? 'warm-up' : `round ${n} of ${rounds}`}`)
       for (const { step, rounds: played } of loads) {
-        const round: Partial<Record<Name, Load>> = {}
+        const round: Partial<Record<Name, Played>> = {}
         for (const name of n % 2 === 0 ? NAMES : NAMES.toReversed()) {
           await reset()
           const requests = step.jobsPerRequest === 1 ? jobs : Math.ceil(jobs / 10)
-          round[name] = await send(servers[name].url, step.calls[name], requests, CONNECTIONS)
+          const before = await servers[name].cpu()
+          const load = await send(servers[name].url, step.calls[name], requests, CONNECTIONS)
+          round[name] = { ...load, cpu: (await servers[name].cpu()) - before }
         }
-        if (n > 0) played.push(round as Record<Name, Load>)
+        if (n > 0) played.push(round as Record<Name, Played>)
       }
     }
   } finally {
@@ -162,11 +203,23 @@ async function compare(
   return loads.map(({ step, rounds: played }) => resultOf(step, played))
 }
 
-async function start(file: URL, ...args: string[]): Promise<{ url: string; stop(): Promise<void> }> {
+interface Server {
+  readonly url: string
+  /** What its process has used so far, in microseconds. */
+  cpu(): Promise<number>
+  stop(): Promise<void>
+}
+
+async function start(file: URL, ...args: string[]): Promise<Server> {
   const child: ChildProcess = fork(file, args, { execArgv: [] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return {
     url,
+    async cpu() {
+      child.send('cpu')
+      const [{ cpu }] = (await once(child, 'message')) as [{ cpu: number }]
+      return cpu
+    },
     async stop() {
       child.disconnect()
       await once(child, 'exit')
@@ -174,9 +227,9 @@ async function start(file: URL, ...args: string[]): Promise<{ url: string; stop(
   }
 }
 
-function resultOf({ name, jobsPerRequest }: Step, rounds: readonly Record<Name, Load>[]): Result {
+function resultOf({ name, jobsPerRequest }: Step, rounds: readonly Record<Name, Played>[]): Result {
   const speed = ({ latencies, ms }: Load) => (latencies.length / ms) * 1_000
-  const each = (value: (load: Load) => number): Record<Name, number> => ({
+  const each = (value: (load: Played) => number): Record<Name, number> => ({
     oncue: median(rounds.map(({ oncue }) => value(oncue))),
     bare: median(rounds.map(({ bare }) => value(bare))),
   })
@@ -189,6 +242,7 @@ function resultOf({ name, jobsPerRequest }: Step, rounds: readonly Record<Name, 
     jobsPerSecond: each((load) => speed(load) * jobsPerRequest),
     p50: each(({ latencies }) => quantile(latencies, 0.5)),
     p99: each(({ latencies }) => quantile(latencies, 0.99)),
+    cpu: each(({ latencies, cpu }) => cpu / latencies.length),
   }
 }
 
@@ -205,8 +259,10 @@ function section(title: string, results: readonly Result[]): string {
     'bare',
     'p99 ms',
     'bare',
+    'CPU µs',
+    'bare',
   ]
-  const rows = results.map(({ step, ratio, ratios, requestsPerSecond, jobsPerSecond, p50, p99 }) => [
+  const rows = results.map(({ step, ratio, ratios, requestsPerSecond, jobsPerSecond, p50, p99, cpu }) => [
     step,
     percent(ratio),
     `${percent(quantile(ratios, 0.25))} – ${percent(quantile(ratios, 0.75))}`,
@@ -218,6 +274,8 @@ function section(title: string, results: readonly Result[]): string {
     p50.bare.toFixed(1),
     p99.oncue.toFixed(1),
     p99.bare.toFixed(1),
+    count(cpu.oncue),
+    count(cpu.bare),
   ])
   return table(head, rows)
 }

@@ -1,4 +1,5 @@
 import { readConfig, silentLogger, startApi } from '@oncue/api'
+import { reportCpu } from './cpu.ts'
 
 const [, , databaseUrl, adminToken] = process.argv
 
@@ -10,5 +11,6 @@ const config = readConfig({
   ONCUE_RATE_LIMIT: '1000000000',
 })
 const { url } = await startApi(config, silentLogger)
+reportCpu()
 process.on('disconnect', () => process.exit())
 process.send?.({ url })
