@@ -1555,6 +1555,22 @@ begin
   raise exception using errcode = 'invalid_parameter_value', message = p_message, detail = p_code, hint = p_hint;
 end $$;
 
+create function oncue.refuse_finished(p_ids uuid[]) returns void
+  language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  if exists (select from oncue.history h where h.id = any (p_ids)) then
+    raise exception 'A job with one of these ids has finished' using errcode = 'OC005';
+  end if;
+end $$;
+
 create function oncue.refuse_isolation() returns void
   language plpgsql
 as $$

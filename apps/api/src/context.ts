@@ -9,6 +9,7 @@ import type { BulkRunner } from './bulk/runner.ts'
 import type { Delivery } from './delivery/delivery.ts'
 import type { Enqueuer } from './enqueue/enqueuer.ts'
 import type { PayloadValidation } from './enqueue/payload-validation.ts'
+import type { RequestIds } from './enqueue/request-ids.ts'
 import type { Live } from './live/live.ts'
 import type { Logger } from './log.ts'
 import type { SearchBudget } from './procedures/search-budget.ts'
@@ -23,6 +24,7 @@ export interface Services {
   readonly settings: LiveSettings
   readonly audit: Audit
   readonly enqueuer: Enqueuer
+  readonly requestIds: RequestIds
   readonly delivery: Delivery
   readonly live: Live
   readonly bulk: BulkRunner

@@ -13,6 +13,7 @@ import { openControl } from './control.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
 import { createPayloadValidation } from './enqueue/payload-validation.ts'
+import { RequestIds } from './enqueue/request-ids.ts'
 import { GaugeRecorder } from './health/gauge-recorder.ts'
 import { createHttpServices } from './http/lifecycle.ts'
 import { createServer } from './http/server.ts'
@@ -110,6 +111,7 @@ async function create(store: Store, config: Config, log: Logger, runtime: Runtim
     delivery: new Delivery({ ...config.delivery, store, control, log, environment, publicUrl, runtime }),
     audit: new Audit(store, runtime),
     enqueuer: new Enqueuer(store, runtime),
+    requestIds: await RequestIds.open(store, runtime),
     payloads: createPayloadValidation({ store, log, runtime }),
     failedAttempts: new FailedAttempts(runtime),
     searches: new SearchBudget(config.searchesPerToken, runtime),

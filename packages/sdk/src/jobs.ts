@@ -114,15 +114,15 @@ export function createJobs<Jobs extends JobDefinitions>(
   calls: Calls['jobs'],
   definitions: Jobs | undefined,
 ): JobsClient<Jobs> {
-  /** With a key a repeated request finds the job of the first one. */
+  /** By its id a repeated request finds the job of the first one. A key of the caller's own does the same. */
   const prepare = (topic: string, payload: unknown, options: EnqueueOptions | undefined): Prepared => {
     const { request, payloadBytes } = toRequest(definitions, topic, payload, options)
-    if (transport.retries === 0) return { request, payloadBytes }
-    return { request: { ...request, idempotencyKey: request.idempotencyKey ?? newJobId() }, payloadBytes }
+    if (transport.retries === 0 || request.idempotencyKey !== undefined) return { request, payloadBytes }
+    return { request: { ...request, requestId: newJobId() }, payloadBytes }
   }
 
   const sendMany = async (jobs: readonly EnqueueItem[], atomic: boolean, signal: AbortSignal | undefined) => {
-    const rules = { signal, isSafe: true, alone: true }
+    const rules = { signal, isSafe: true, isMarked: true, alone: true }
     const answer = await transport.call('mutation', 'jobs.enqueueMany', { jobs, atomic }, rules)
     return answer as Outputs['jobs']['enqueueMany']
   }
@@ -149,7 +149,7 @@ export function createJobs<Jobs extends JobDefinitions>(
 
     async enqueue(topic, payload, { signal, ...options } = {}) {
       const { request, payloadBytes } = prepare(topic, payload, isEmpty(options) ? undefined : options)
-      const rules = { signal, isSafe: true, alone: payloadBytes > SMALL_BYTES }
+      const rules = { signal, isSafe: true, isMarked: true, alone: payloadBytes > SMALL_BYTES }
       const { id } = (await transport.call(
         'mutation',
         'jobs.enqueue',

@@ -14,7 +14,7 @@ import type { Transport } from './transport.ts'
 
 /** A job that was enqueued: what was said, without what goes without saying. */
 export type RecordedJob<Jobs extends JobDefinitions> = {
-  [Topic in TopicOf<Jobs>]: Omit<EnqueueItem, 'topic' | 'payload' | 'afterItems'> & {
+  [Topic in TopicOf<Jobs>]: Omit<EnqueueItem, 'topic' | 'payload' | 'afterItems' | 'requestId'> & {
     readonly id: JobId
     readonly topic: Topic
     readonly payload: InputOf<Jobs, Topic>

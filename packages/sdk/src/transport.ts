@@ -31,6 +31,8 @@ export interface CallRules {
   readonly isSafe?: boolean | undefined
   /** Not together with others in one request. */
   readonly alone?: boolean | undefined
+  /** The API tells a repeated request by this: attempts after the first are marked. */
+  readonly isMarked?: boolean | undefined
   /** Repeated more often: whoever waits anyway would rather wait out a restart of the API. */
   readonly isPatient?: boolean | undefined
 }
@@ -88,9 +90,10 @@ export class HttpTransport implements Transport {
   ): Promise<unknown> {
     const { signal, timeoutMs = this.timeoutMs, isSafe = kind === 'query', alone = false } = rules
     const late = () => this.#late(path, timeoutMs)
-    const send = (inner: AbortSignal) =>
-      this.#client[kind](path, input, { signal: inner, context: { alone } })
     for (let attempt = 0; ; attempt++) {
+      const sent = rules.isMarked && attempt > 0 ? { ...(input as object), isRepeat: true } : input
+      const send = (inner: AbortSignal) =>
+        this.#client[kind](path, sent, { signal: inner, context: { alone } })
       try {
         return await withDeadline(send, { ms: timeoutMs, late, signal })
       } catch (error) {

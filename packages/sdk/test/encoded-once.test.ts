@@ -47,7 +47,6 @@ it.each(DIALECTS)(
       url: world.url,
       token: world.adminToken,
       jobs,
-      retries: 0,
       fetch(...request) {
         ofClient.push(countsSoFar())
         return fetch(...request)

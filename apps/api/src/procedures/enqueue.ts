@@ -1,13 +1,13 @@
-import { type ErrorCode, isOncueError, type NewJob, OncueError } from '@oncue/core'
+import { type ErrorCode, isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
 import { makeJob } from '@oncue/core/internal'
 import {
   type CheckedItem,
   type Enqueued,
   type ErrorResponse,
+  enqueueCallSchema,
   enqueuedSchema,
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,
-  enqueueRequestSchema,
   restEnqueueRequestSchema,
 } from '@oncue/core/wire'
 import type { z } from 'zod'
@@ -26,9 +26,9 @@ import {
 import { unmaskedChecker } from '../masking/masker.ts'
 import { auditJobs } from './audit-jobs.ts'
 import { queueChecker } from './own-queue.ts'
-import { mutation } from './procedure.ts'
+import { callerOf, mutation } from './procedure.ts'
 
-type Request = z.output<typeof enqueueRequestSchema>
+type Request = z.output<typeof enqueueCallSchema>
 
 const ENQUEUE_ERRORS: readonly ErrorCode[] = [
   'INVALID_TOPIC',
@@ -48,7 +48,7 @@ const ENQUEUE_ERRORS: readonly ErrorCode[] = [
 
 export const enqueue = mutation({
   access: 'enqueue',
-  input: enqueueRequestSchema,
+  input: enqueueCallSchema,
   output: enqueuedSchema,
   maxBody: JOB_BODY,
   async run(ctx, request) {
@@ -94,8 +94,8 @@ export const enqueueMany = mutation({
   input: enqueueManyRequestSchema,
   output: enqueueManyResponseSchema,
   maxBody: BATCH_BODY,
-  async run(ctx, { jobs: requests, atomic }) {
-    const prepared = await prepareEach(ctx, requests, atomic)
+  async run(ctx, { jobs: requests, atomic, isRepeat = false }) {
+    const prepared = await prepareEach(ctx, requests, atomic, isRepeat)
     const jobs = prepared.filter((item): item is NewJob => !isOncueError(item))
     const fault = prepared.find((item) => isOncueError(item))
     if (atomic && fault) throw fault
@@ -140,6 +140,7 @@ async function prepareEach(
   ctx: ApiContext,
   items: readonly (CheckedItem | OncueError)[],
   atomic: boolean,
+  isRepeat: boolean,
 ): Promise<(NewJob | OncueError)[]> {
   const checks = await checksFor(ctx)
   const requests = items.map((item, index) => attempt(() => checkParents(item, index, items.length, atomic)))
@@ -154,7 +155,7 @@ async function prepareEach(
   const prepared = requests.map((request) => {
     if (isOncueError(request)) return request
     const refusal = refusals.get(request.topic) ?? (sharesKey(request) ? unshared : undefined)
-    return refusal ?? attempt(() => toJob(withoutItems(request), checks))
+    return refusal ?? attempt(() => toJob({ ...withoutItems(request), isRepeat }, checks))
   })
   return prepared.map((job, index) =>
     isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
@@ -187,6 +188,7 @@ interface Checks {
   readonly sameQueue: boolean
   readonly assertQueue: (queue?: string) => void
   readonly assertPayload: (topic: string, payload: unknown, text: string) => void
+  readonly withRequest: (job: NewJob, requestId: JobId, isRepeat: boolean) => NewJob
 }
 
 async function checksFor(ctx: ApiContext): Promise<Checks> {
@@ -200,13 +202,18 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
       assertUnmasked(payload, text)
       assertValid(topic, payload)
     },
+    withRequest: (job, requestId, isRepeat) => ctx.requestIds.apply(job, callerOf(ctx), requestId, isRepeat),
   }
 }
 
-function toJob(request: Request, { sameQueue, assertQueue, assertPayload }: Checks): NewJob {
+function toJob(
+  { requestId, isRepeat = false, ...request }: Request,
+  { sameQueue, assertQueue, assertPayload, withRequest }: Checks,
+): NewJob {
   assertQueue(request.queue)
-  const job = makeJob(request)
-  assertPayload(request.topic, request.payload ?? null, job.payload)
+  const made = makeJob(request)
+  assertPayload(request.topic, request.payload ?? null, made.payload)
+  const job = requestId === undefined ? made : withRequest(made, requestId, isRepeat)
   return sameQueue ? { ...job, sameQueue } : job
 }
 

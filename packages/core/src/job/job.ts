@@ -84,6 +84,11 @@ export interface NewJob {
    * queues only: they neither learn of such a job nor replace it. No option of a caller sets it.
    */
   readonly sameQueue?: boolean
+  /**
+   * Its id was derived from a request, which may come twice: where a job has this id already, live or finished, that
+   * one stands for it. `repeat`: this is likely, so it is looked for first. No option of a caller sets it.
+   */
+  readonly request?: 'first' | 'repeat'
   readonly concurrencyKey: string | null
   readonly concurrencyLimit: number | null
   /** The jobs it waits for. */

@@ -16,6 +16,15 @@ export const enqueueRequestSchema = z.strictObject({
   ...enqueueOptionsSchema.shape,
 })
 
+/** As the client sends it: a request that is sent again, because its response was lost, makes no second job. */
+const requestIdSchema = jobIdSchema.optional().describe('of this request; the same when it is repeated')
+const isRepeatSchema = z.boolean().optional().describe('true: sent before, and its response was lost')
+
+export const enqueueCallSchema = enqueueRequestSchema.extend({
+  requestId: requestIdSchema,
+  isRepeat: isRepeatSchema,
+})
+
 export const enqueuedSchema = z.object({
   id: jobIdSchema,
   /** False: a job with the same key was there already, and this is its id. */
@@ -33,9 +42,10 @@ export const enqueueItemSchema = enqueueRequestSchema.extend({
     .optional()
     .describe('waits until these jobs of the same request have completed, counted from 0; needs atomic'),
 })
-export type EnqueueItem = z.input<typeof enqueueItemSchema>
+const clientItemSchema = enqueueItemSchema.extend({ requestId: requestIdSchema })
+export type EnqueueItem = z.input<typeof clientItemSchema>
 
-export type CheckedItem = z.output<typeof enqueueItemSchema>
+export type CheckedItem = z.output<typeof clientItemSchema>
 
 /** Each job of a request, or what is wrong with it: a wrong one does not make the whole request fail. */
 export function readItems(
@@ -55,8 +65,9 @@ export const enqueueManyRequestSchema = z.strictObject({
   jobs: z
     .array(z.custom<EnqueueItem>(() => true))
     .min(1)
-    .transform((items) => readItems(items, enqueueItemSchema)),
+    .transform((items) => readItems(items, clientItemSchema)),
   atomic: z.boolean().default(false).describe('true: all of them or none'),
+  isRepeat: isRepeatSchema,
 })
 
 export const enqueueManyResponseSchema = z.object({

@@ -72,6 +72,7 @@ export {
   type CheckedItem,
   type Enqueued,
   type EnqueueItem,
+  enqueueCallSchema,
   enqueuedSchema,
   enqueueManyRequestSchema,
   enqueueManyResponseSchema,

@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue } from '@oncue/core/internal'
-import type { SettingStore } from '../portable/settings.ts'
+import { isSecret, type SettingStore } from '../portable/settings.ts'
 import type { QueueSettings } from '../store.ts'
 import type { Context } from './client.ts'
 
@@ -11,11 +11,17 @@ export type SettingRow = {
   readonly updatedBy: string | null
 }
 
-export type SettingControl = SettingStore & { all(): Promise<SettingRow[]> }
+export type SettingControl = Pick<SettingStore, 'change'> & { all(): Promise<SettingRow[]> }
 
 /** A change is one transaction, which the Store writes. */
 export function createSettings({ client }: Context, change: SettingStore['change']): SettingControl {
-  return { change, all: () => client.setting.findMany({ orderBy: { key: 'asc' } }) }
+  return {
+    change,
+    async all() {
+      const rows = await client.setting.findMany({ orderBy: { key: 'asc' } })
+      return rows.filter((row) => !isSecret(row))
+    },
+  }
 }
 
 /** The largest that its column holds: 24 days. */

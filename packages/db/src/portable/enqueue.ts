@@ -31,6 +31,23 @@ export function isKeyed(job: NewJob): boolean {
   return job.unique !== null || job.idempotencyKey !== null || job.internalKey !== null
 }
 
+/** Those of a call that are to be written: a job whose id is known, or that the call names twice, is there already. */
+export function withoutKnown(jobs: readonly NewJob[], known: ReadonlySet<JobId>): NewJob[] {
+  const seen = new Set(known)
+  return jobs.filter(({ id }) => !seen.has(id) && seen.add(id))
+}
+
+/** What became of all, when this became of those that were written. */
+export function outcomesOf(
+  jobs: readonly NewJob[],
+  written: readonly NewJob[],
+  outcomes: readonly EnqueueOutcome[],
+  others: EnqueueOutcome['kind'] = 'existing',
+): EnqueueOutcome[] {
+  const made = new Map(written.map((job, n) => [job, outcomes[n]]))
+  return jobs.map((job) => made.get(job) ?? { id: job.id, kind: others })
+}
+
 export type Node = { readonly id: JobId; readonly after: readonly JobId[] }
 
 /**

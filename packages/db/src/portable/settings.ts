@@ -10,9 +10,15 @@ type SettingChange = {
 }
 
 /** What an admin changed at run time. What the keys and values mean is the API's business. */
+const SECRET = 'secret:'
+
+export const isSecret = ({ key }: { readonly key: string }) => key.startsWith(SECRET)
+
 export interface SettingStore {
   /** All of it, or nothing. */
   change(change: SettingChange): Promise<void>
+  /** A value that is made at the first call and is the same for all processes. No list of settings has it. */
+  secret(name: string, make: () => string): Promise<string>
 }
 
 /** One transaction, so it belongs to the Store; Control lists what is set. */
@@ -39,6 +45,21 @@ export function createSettings(sql: Sql): SettingStore {
       // In one order, so that two changes do not wait for each other.
       const statements = changes.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, statement]) => statement)
       if (statements.length > 0) await sql.run(...statements)
+    },
+
+    async secret(name, make) {
+      const key = SECRET + name
+      const read = () =>
+        sql.all<{ value: unknown }>({ text: 'select value from {settings} where key = ?', values: [key] })
+      const [known] = await read()
+      if (known) return String(sql.json(known.value))
+      // Of several processes that start at once, the first makes it.
+      await sql.run({
+        text: 'insert into {settings} (key, value, updated) values (?, ?, ?) on conflict (key) do nothing',
+        values: [key, encodeJson(make(), 'payload'), await sql.now()],
+      })
+      const [made] = await read()
+      return String(sql.json(made?.value))
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { JobId, NewJob } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
-import { dueQueues, inOrder, isKeyed } from '../portable/enqueue.ts'
+import { dueQueues, inOrder, isKeyed, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../queue/transaction.ts'
 import { type Rename, renamed } from '../schema.ts'
 import type { EnqueueOutcome } from '../store.ts'
@@ -15,6 +15,7 @@ export async function enqueueAlone(
   jobs: readonly NewJob[],
   now: Date | null,
 ): Promise<EnqueueOutcome[]> {
+  if (jobs.some((job) => job.request)) return enqueueRequested(client, jobs, now)
   return insert(client, jobs, now).catch((error) => {
     if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
     return insertAgain(client, jobs, now)
@@ -57,12 +58,44 @@ async function insertAgain(
   return jobs.map((job) => outcomeOf.get(job.id) ?? created(job))
 }
 
+/** Two processes at once, and a job that moves between live and history, are met at the second attempt. */
+const ATTEMPTS = 4
+
+/**
+ * With jobs whose ids come from requests. A first request is expected to be new: one insert, which fails if it is not,
+ * or if its job has finished. Only then, and for repeats, is it asked which ids are known: one statement, so that it
+ * sees each job in one place.
+ */
+async function enqueueRequested(
+  client: PostgresClient,
+  jobs: readonly NewJob[],
+  now: Date | null,
+): Promise<EnqueueOutcome[]> {
+  let asked = jobs.filter((job) => job.request === 'repeat')
+  for (let attempt = 1; ; attempt++) {
+    const known = asked.length > 0 ? await knownOf(client, asked) : new Set<JobId>()
+    // No other call has an id that was made for this one: if one is there, all of them were written.
+    const wasWritten = jobs.some((job) => !job.request && known.has(job.id))
+    const unknown = withoutKnown(jobs, known)
+    const left = wasWritten ? unknown.filter(isKeyed) : unknown
+    try {
+      const outcomes = left.length > 0 ? await insert(client, left, now) : []
+      return outcomesOf(jobs, left, outcomes, wasWritten ? 'created' : 'existing')
+    } catch (error) {
+      const { code } = toOncueError(error)
+      const isUncertain = code === 'DUPLICATE_ID' || code === 'DATABASE_UNAVAILABLE'
+      if (!isUncertain || attempt === ATTEMPTS) throw error
+      asked = [...jobs]
+    }
+  }
+}
+
 async function knownOf(client: PostgresClient, jobs: readonly NewJob[]): Promise<Set<JobId>> {
   const rows = await client.query(sql.known(jobs.map((job) => job.id)))
   return new Set(rows.map(([id]) => String(id)))
 }
 
-function created({ id }: NewJob): EnqueueOutcome {
+function created({ id }: Pick<NewJob, 'id'>): EnqueueOutcome {
   return { id, kind: 'created' }
 }
 

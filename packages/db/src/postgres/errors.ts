@@ -26,6 +26,7 @@ const BY_STATE: Record<string, ErrorCode> = {
   OC002: 'UNKNOWN_PARENT',
   OC003: 'UNSUPPORTED_ISOLATION',
   OC004: 'QUEUE_NOT_ALLOWED',
+  OC005: 'DUPLICATE_ID',
 }
 
 /** Prisma's own codes for a server that it cannot reach, or that went away. */

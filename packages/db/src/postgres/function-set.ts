@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'bfc2424e'
+export const FUNCTION_SET = '3267f3e1'
 
 export type FunctionName =
   | 'after_finish'
@@ -44,6 +44,7 @@ export type FunctionName =
   | 'ready'
   | 'recent_starts'
   | 'refuse'
+  | 'refuse_finished'
   | 'refuse_isolation'
   | 'release_dependants'
   | 'replace'

@@ -75,8 +75,9 @@ export function enqueue(jobs: readonly NewJob[], now: Date | null): Query {
 }
 
 function enqueueOne(job: NewJob, now: Date | null): Query {
+  const { plain, withMeta } = job.request ? ENQUEUE_REQUESTED : ENQUEUE_ONE
   return {
-    ...(job.meta === null ? ENQUEUE_ONE : ENQUEUE_ONE_WITH_META),
+    ...(job.meta === null ? plain : withMeta),
     values: [now, ...PLAIN_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
   }
 }
@@ -87,8 +88,17 @@ const INSERT_ONE = insertJobs(
   `$${PLAIN_COLUMNS.length + 3}::bigint`,
   '',
 )
-const ENQUEUE_ONE = prepared('enqueue', INSERT_ONE)
-const ENQUEUE_ONE_WITH_META = prepared('enqueue_meta', withMeta(INSERT_ONE, []))
+const ENQUEUE_ONE = {
+  plain: prepared('enqueue', INSERT_ONE),
+  withMeta: prepared('enqueue_meta', complete(INSERT_ONE, [], { hasMeta: true })),
+}
+const ENQUEUE_REQUESTED = {
+  plain: prepared('enqueue_requested', complete(INSERT_ONE, [], { isRequested: true })),
+  withMeta: prepared(
+    'enqueue_requested_meta',
+    complete(INSERT_ONE, [], { isRequested: true, hasMeta: true }),
+  ),
+}
 
 function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const values: unknown[] = [now]
@@ -109,7 +119,8 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const insert = insertJobs(expressions, runAt, delay, source)
   const ctes = bigPayloads(jobs, parameter)
   const hasMeta = jobs.some((job) => job.meta !== null)
-  return { text: hasMeta ? withMeta(insert, ctes) : withAll(ctes, insert), values }
+  const isRequested = jobs.some((job) => job.request)
+  return { text: complete(insert, ctes, { hasMeta, isRequested }), values }
 }
 
 function bigPayloads(
@@ -133,13 +144,23 @@ function bigPayloads(
   ]
 }
 
-/** The rows that lists find the jobs by, from the same statement: jobs without meta do not pay for them. */
-function withMeta(insert: string, ctes: readonly string[]): string {
-  return withAll(
-    [...ctes, `made as (${insert} returning id, created, meta)`],
-    `insert into oncue.job_meta (key, value, created, job_id)
-select e.key, e.value, m.created, m.id from made m, oncue.meta_entries(m.meta) e`,
-  )
+/**
+ * The insert, and what belongs to it in the same statement. `hasMeta`: the rows that lists find the jobs by, which jobs
+ * without meta do not pay for. `isRequested`: ids that were used before are refused, also those of finished jobs.
+ */
+function complete(
+  insert: string,
+  ctes: readonly string[],
+  { hasMeta = false, isRequested = false }: { hasMeta?: boolean; isRequested?: boolean },
+): string {
+  if (!hasMeta && !isRequested) return withAll(ctes, insert)
+  const made = `made as (${insert} returning id, created, meta)`
+  const meta = `insert into oncue.job_meta (key, value, created, job_id)
+select e.key, e.value, m.created, m.id from made m, oncue.meta_entries(m.meta) e`
+  if (!isRequested) return withAll([...ctes, made], meta)
+  const noted = hasMeta ? [`noted as (${meta})`] : []
+  // Void is no type of some drivers.
+  return withAll([...ctes, made, ...noted], `select ${fn('refuse_finished')}(array_agg(id))::text from made`)
 }
 
 function withAll(ctes: readonly string[], statement: string): string {

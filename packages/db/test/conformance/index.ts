@@ -23,6 +23,7 @@ import { describePrune } from './prune.ts'
 import { describeQueues } from './queues.ts'
 import { describeReads } from './reads.ts'
 import { describeReplace } from './replace.ts'
+import { describeRequests } from './requests.ts'
 import { describeSchedules } from './schedules.ts'
 import { describeSettings } from './settings.ts'
 import { describeSettle } from './settle.ts'
@@ -40,6 +41,7 @@ const PARTS = {
   lease: describeLease,
   notes: describeNotes,
   keys: describeKeys,
+  requests: describeRequests,
   replace: describeReplace,
   limits: describeLimits,
   queues: describeQueues,

@@ -1,0 +1,50 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { type JobId, LIMITS, type NewJob } from '@oncue/core'
+import type { Store } from '@oncue/db'
+import { type Runtime, systemRuntime } from '@oncue/runtime'
+
+/** What of a request id is kept: its time and the counter behind it, so that jobs keep the order of their requests. */
+const KEPT = 'xxxxxxxx-xxxx-7xxx-8xxx-'.length
+/** The rest of an id. */
+const HEX_DIGITS = 12
+
+/**
+ * Ids of jobs, derived from the ids of requests: a request that is sent again has the id of the job that the first one
+ * made. The server's key goes into them, so that a caller can neither guess nor choose the id of another's job.
+ */
+export class RequestIds {
+  readonly #key: KeyObject
+  readonly #runtime: Runtime
+
+  constructor(key: string, runtime: Runtime = systemRuntime) {
+    this.#key = createSecretKey(key, 'base64')
+    this.#runtime = runtime
+  }
+
+  /** With the key that all API processes of this database share. */
+  static async open({ settings }: Store, runtime: Runtime): Promise<RequestIds> {
+    const key = await settings.secret('request_ids', () => randomBytes(32).toString('base64'))
+    return new RequestIds(key, runtime)
+  }
+
+  /**
+   * The job as it is to be stored. A key of the caller's own decides by itself. A job with a unique key may stand for
+   * another one, and the clock of a client may be wrong: these get an idempotency key instead of an id.
+   */
+  apply(job: NewJob, holder: string, requestId: JobId, isRepeat: boolean): NewJob {
+    if (job.idempotencyKey !== null) return job
+    const id = this.#derive(holder, job.topic, requestId)
+    if (job.unique !== null || !this.#isTimely(requestId)) return { ...job, idempotencyKey: id }
+    return { ...job, id, request: isRepeat ? 'repeat' : 'first' }
+  }
+
+  #derive(holder: string, topic: string, requestId: JobId): JobId {
+    const digest = createHmac('sha256', this.#key).update(`${holder}\0${topic}\0${requestId}`).digest('hex')
+    return requestId.slice(0, KEPT) + digest.slice(0, HEX_DIGITS)
+  }
+
+  #isTimely(requestId: JobId): boolean {
+    const time = Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16)
+    return Math.abs(this.#runtime.now() - time) < LIMITS.idempotencyMs
+  }
+}

@@ -1,0 +1,93 @@
+import type { NewJob } from '@oncue/core'
+import { describe, expect, it } from 'vitest'
+import { aJob, Bench, claimOne, complete, type Dialect, read, someJobs } from './harness.ts'
+
+const repeated = (job: NewJob): NewJob => ({ ...job, request: 'repeat' })
+const aRequest = (options?: Parameters<typeof aJob>[0]): NewJob => ({ ...aJob(options), request: 'first' })
+
+/** Jobs whose ids come from requests that may be sent twice. */
+export function describeRequests(dialect: Dialect): void {
+  describe('requests that are sent twice', () => {
+    const bench = new Bench(dialect)
+
+    it('make one job, whatever became of it', async () => {
+      const store = await bench.openWithClock()
+      const job = aRequest({ payload: 'x'.repeat(5_000), meta: { agent: 'a1' } })
+      const { id } = job
+      expect(await store.enqueueWithOutcomes([job])).toEqual([{ id, kind: 'created' }])
+      const again = async () => {
+        for (const sent of [job, repeated(job)])
+          expect(await store.enqueueWithOutcomes([sent])).toEqual([{ id, kind: 'existing' }])
+      }
+      await again()
+      const claimed = await claimOne(store)
+      await again()
+      await store.settle([complete(claimed)])
+      await again()
+      expect(await store.stats()).toMatchObject({ pending: 0, completed: 1 })
+      await store.requeue([id])
+      await again()
+      expect(await read(store, id)).toMatchObject({ payload: 'x'.repeat(5_000), meta: { agent: 'a1' } })
+    })
+
+    it('among new ones, with keys and parents, twice in one call', async () => {
+      const store = await bench.open()
+      const [first, other] = [aRequest(), aRequest({ topic: 'sms' })]
+      await store.enqueue([first])
+      const keyed = aJob({ idempotencyKey: 'k' })
+      const child = aRequest({ after: [first.id, other.id, keyed.id] })
+      const jobs = [other, first, keyed, child, aJob(), { ...other }]
+      const kinds = async () => (await store.enqueueWithOutcomes(jobs)).map(({ kind }) => kind)
+      expect(await kinds()).toEqual(['created', 'existing', 'created', 'created', 'created', 'existing'])
+      expect((await read(store, child.id)).depsLeft).toBe(3)
+      expect(await store.stats()).toMatchObject({ pending: 4, blocked: 1 })
+      const chain = [other, child].map(repeated)
+      expect((await store.enqueueWithOutcomes(chain)).map(({ kind }) => kind)).toEqual([
+        'existing',
+        'existing',
+      ])
+    })
+
+    it('make the job again if a person has deleted it, as a repeated idempotency key does', async () => {
+      const store = await bench.open()
+      const job = aRequest()
+      await store.enqueue([job])
+      const [keyed = ''] = await store.enqueue([aJob({ idempotencyKey: 'k' })])
+      await store.delete([job.id, keyed])
+      expect(await store.enqueueWithOutcomes([repeated(job)])).toEqual([{ id: job.id, kind: 'created' }])
+      const [again] = await store.enqueueWithOutcomes([aJob({ idempotencyKey: 'k' })])
+      expect(again?.kind).toBe('created')
+    })
+
+    it('meet in any order, in two processes', async () => {
+      const stores = [await bench.open(), await bench.open()]
+      const jobs: NewJob[] = someJobs(50).map((job) => ({ ...job, request: 'first' }))
+      const calls = jobs.flatMap((job, n) =>
+        [job, repeated(job), job, repeated(job)].map((sent, k) => {
+          const others = jobs.slice(n + 1, n + 3).map(k % 2 ? repeated : (other) => other)
+          return stores[k % 2]?.enqueueWithOutcomes(k < 2 ? [sent] : [...others, sent])
+        }),
+      )
+      const outcomes = (await Promise.all(calls)).flatMap((outcome) => outcome ?? [])
+      expect(outcomes.filter(({ kind }) => kind === 'created')).toHaveLength(jobs.length)
+      expect(await stores[0]?.stats()).toMatchObject({ pending: jobs.length })
+    })
+
+    it('never run a job twice whose end they race', async () => {
+      const [store, other] = [await bench.open(), await bench.open()]
+      for (let n = 0; n < 60; n++) {
+        const job = aRequest()
+        await store.enqueue([job])
+        const claimed = await claimOne(store)
+        const [, ...outcomes] = await Promise.all([
+          store.settle([complete(claimed)]),
+          other.enqueueWithOutcomes([n % 2 === 0 ? job : repeated(job)]),
+          other.enqueueWithOutcomes([repeated(job), aRequest()].slice(0, 1 + (n % 3 === 0 ? 1 : 0))),
+        ])
+        expect(outcomes.map(([first]) => first?.kind)).toEqual(['existing', 'existing'])
+        if (n % 3 === 0) await store.settle([complete(await claimOne(store))])
+        expect((await store.stats()).pending).toBe(0)
+      }
+    })
+  })
+}

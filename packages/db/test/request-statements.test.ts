@@ -1,0 +1,35 @@
+import pg from 'pg'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { openStore } from '../src/open.ts'
+import { aJob, someJobs } from './conformance/harness.ts'
+import { borrowPostgresDatabase } from './support/index.ts'
+
+it('a job by a request costs one statement, a job by a key a transaction, on Postgres', async () => {
+  const database = await borrowPostgresDatabase(inject('postgresUrl'))
+  const store = await openStore(database.url)
+  onTestFinished(async () => {
+    await store.close()
+    await database.drop()
+  })
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  onTestFinished(() => query.mockRestore())
+  /** Statements of an enqueue: neither the wake-up that follows, nor what opens a connection. */
+  async function countOf(work: () => Promise<unknown>): Promise<number> {
+    query.mockClear()
+    await work()
+    const texts = query.mock.calls.map(([sent]) =>
+      typeof sent === 'string' ? sent : (sent as pg.QueryConfig).text,
+    )
+    return texts.filter((text) => /^(begin|commit)|oncue\./.test(text) && !/notify/i.test(text)).length
+  }
+
+  const first = { ...aJob(), request: 'first' } as const
+  const many = someJobs(100).map((job) => ({ ...job, request: 'first' }) as const)
+  const repeats = [first, ...many].map((job) => ({ ...job, request: 'repeat' }) as const)
+  expect(await countOf(() => store.enqueue([aJob({ idempotencyKey: 'k' })]))).toBe(3)
+  expect(await countOf(() => store.enqueue([first]))).toBe(1)
+  expect(await countOf(() => store.enqueue(many))).toBe(1)
+  expect(await countOf(() => store.enqueue(repeats))).toBe(1)
+  const [one] = someJobs(1).map((job) => ({ ...job, request: 'repeat' }) as const)
+  expect(await countOf(() => store.enqueue(one ? [one] : []))).toBe(2)
+})

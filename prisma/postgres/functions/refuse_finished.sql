@@ -1,0 +1,10 @@
+-- For an insert of jobs whose ids may have been used before: raises if a job of one of these ids has finished.
+-- A function of its own sees what was committed while the insert waited for another transaction with the same id.
+create function oncue.refuse_finished(p_ids uuid[]) returns void
+  language plpgsql volatile
+as $$
+begin
+  if exists (select from oncue.history h where h.id = any (p_ids)) then
+    raise exception 'A job with one of these ids has finished' using errcode = 'OC005';
+  end if;
+end $$;
