@@ -75,7 +75,9 @@ export function makeJob(
   return assertNotOurs(toJob(topic, encodeJson(payload, 'payload'), settleOptions(options, undefined), newId))
 }
 
-function assertNotOurs<Job extends { readonly topic: string; readonly queue?: string | undefined }>(job: Job): Job {
+function assertNotOurs<Job extends { readonly topic: string; readonly queue?: string | undefined }>(
+  job: Job,
+): Job {
   assertOtherTopic(job.topic)
   if (job.queue !== undefined) assertOtherQueue(job.queue)
   return job
