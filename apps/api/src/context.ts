@@ -38,10 +38,10 @@ export interface Services {
   readonly publicUrl: string | null
 }
 
-/** What an operation gets: the services, and who asks. */
+/** What a procedure gets: the services, and the caller. */
 export interface ApiContext extends Services {
   readonly principal: Principal
-  /** What was wrong with what they showed; every operation refuses with it. */
+  /** Why the credentials were refused; every procedure throws it. */
   readonly denied?: unknown
   readonly request: {
     readonly id: string

@@ -4,7 +4,7 @@ import { Loop, type LoopOptions, type Service } from '@oncue/runtime'
 
 interface RetentionOptions extends Pick<LoopOptions, 'log' | 'runtime'> {
   readonly store: Pick<Store, 'now'>
-  readonly control: Pick<Control, 'audit' | 'operations' | 'alerts'>
+  readonly control: Pick<Control, 'audit' | 'bulkOperations' | 'alerts'>
 }
 
 interface Rule {
@@ -27,7 +27,7 @@ const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany']
 const RULES: readonly Rule[] = [
   { keepMs: 7 * DAY_MS, prune: ({ audit }, batch) => audit.prune({ ...batch, actions: ENQUEUES }) },
   { keepMs: 90 * DAY_MS, prune: ({ audit }, batch) => audit.prune(batch) },
-  { keepMs: 90 * DAY_MS, prune: ({ operations }, batch) => operations.prune(batch) },
+  { keepMs: 90 * DAY_MS, prune: ({ bulkOperations }, batch) => bulkOperations.prune(batch) },
   { keepMs: 30 * DAY_MS, prune: ({ alerts }, batch) => alerts.prune(batch) },
 ]
 

@@ -221,7 +221,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
   it("lets only admins take away Oncue's own jobs", async () => {
     const api = await startTestApi(dialect, { background: false })
     const token = await api.tokenFor('operator')
-    const { jobs, operations } = api.client(token)
+    const { jobs, bulkOperations } = api.client(token)
     const queue = 'oncue'
     const topic = 'oncue:notify'
     const own = await api.enqueue({ topic, queue })
@@ -232,8 +232,8 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       for (const call of [
         () => jobs.cancel.mutate({ filter }),
         () => jobs.delete.mutate({ filter }),
-        () => operations.run.mutate({ action: 'cancel', ...bulk }),
-        () => operations.run.mutate({ action: 'delete', ...bulk }),
+        () => bulkOperations.run.mutate({ action: 'cancel', ...bulk }),
+        () => bulkOperations.run.mutate({ action: 'delete', ...bulk }),
       ])
         expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
     }
@@ -405,7 +405,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       const said = await Promise.all(
         filters.flatMap((filter) => [
           errorOf(api.client(operator).jobs.list.query({ ...filter, limit: 1 })),
-          errorOf(api.client(operator).operations.preview.query({ action: 'cancel', filter })),
+          errorOf(api.client(operator).bulkOperations.preview.query({ action: 'cancel', filter })),
           errorOf(api.client(operator).jobs.cancel.mutate({ filter })),
         ]),
       )

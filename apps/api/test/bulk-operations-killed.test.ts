@@ -29,19 +29,19 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       const [one, two] = await Promise.all([startProcess(database.url, env), startProcess(database.url, env)])
 
       const filter = { status: 'failed' } as const
-      const { operations } = createClient(one.url)
-      const { asOf, count } = await operations.preview.query({ action: 'requeue', filter })
+      const { bulkOperations } = createClient(one.url)
+      const { asOf, count } = await bulkOperations.preview.query({ action: 'requeue', filter })
       expect(count).toBe(JOBS)
-      const { id } = await operations.run.mutate({
+      const { id } = await bulkOperations.run.mutate({
         ...{ action: 'requeue', filter, asOf, expectedCount: count, idempotencyKey: randomUUID() },
       })
-      await until(async () => expect((await control.operations.get(id))?.done).toBeGreaterThan(0))
+      await until(async () => expect((await control.bulkOperations.get(id))?.done).toBeGreaterThan(0))
       one.child.kill('SIGKILL')
-      const atDeath = await control.operations.get(id)
+      const atDeath = await control.bulkOperations.get(id)
       expect(atDeath).toMatchObject({ status: 'running' })
 
       await until(async () => {
-        expect(await createClient(two.url).operations.get.query({ id })).toMatchObject({
+        expect(await createClient(two.url).bulkOperations.get.query({ id })).toMatchObject({
           ...{ status: 'completed', total: JOBS, done: JOBS, skipped: {} },
         })
       })
@@ -53,7 +53,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       const glances = await store.glance(ids)
       expect(new Set([...glances.values()].map(({ run }) => run))).toEqual(new Set([1]))
       const { audit } = await openControl(store)
-      const { items } = await audit.list({ action: 'operations.end' })
+      const { items } = await audit.list({ action: 'bulkOperations.end' })
       expect(items).toMatchObject([{ count: JOBS, target: { id, status: 'completed' } }])
       expect(await stop(two)).toBe(0)
     },

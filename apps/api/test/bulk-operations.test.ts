@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Operation } from '@oncue/core/wire'
+import type { BulkOperation } from '@oncue/core/wire'
 import { connectPostgres } from '@oncue/db/testing'
 import { eventually } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const until = (assertions: () => void | Promise<void>) => eventually(assertions,
 async function request(api: TestApi, changes: object = {}) {
   const { asOf, count } = await api
     .client()
-    .operations.preview.query({ action: 'requeue', filter: FAILED, ...changes })
+    .bulkOperations.preview.query({ action: 'requeue', filter: FAILED, ...changes })
   return {
     ...{ action: 'requeue' as const, filter: FAILED, asOf, expectedCount: count },
     ...{ idempotencyKey: randomUUID(), ...changes },
@@ -34,10 +34,10 @@ function watch(
   client: Client,
   id: string,
   lastEventId: string | null = null,
-  told: Operation[] = [],
-): Promise<Operation[]> {
+  told: BulkOperation[] = [],
+): Promise<BulkOperation[]> {
   return new Promise((resolve, reject) => {
-    client.operations.watch.subscribe(
+    client.bulkOperations.watch.subscribe(
       { id, lastEventId },
       {
         onData: ({ data }) => told.push(data),
@@ -54,9 +54,9 @@ const requeuesOf = async ({ store }: TestApi, ids: readonly string[]) => {
 }
 
 const audited = async (api: TestApi) =>
-  (await api.client().audit.list.query({ action: 'operations.*', limit: 10 })).items
+  (await api.client().audit.list.query({ action: 'bulkOperations.*', limit: 10 })).items
 
-describe.each(DIALECTS)('operations on %s', (dialect) => {
+describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
   it('are looked at, run, watched to their end, and kept in the audit', async () => {
     const api = await startTestApi(dialect)
     const ids = await failJobs(api.store, 612)
@@ -64,14 +64,14 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const operator = api.client(await api.tokenFor('operator'))
     const filter = { status: 'failed', topic: 'mail_digest' } as const
 
-    const seen = await operator.operations.preview.query({ action: 'requeue', filter })
+    const seen = await operator.bulkOperations.preview.query({ action: 'requeue', filter })
     expect(seen).toMatchObject({
       ...{ count: 612, countIsExact: true, byStatus: { failed: 612 } },
       byError: [{ class: 'TypeError', message: 'no user', count: 612 }],
     })
     expect(seen.sample).toHaveLength(10)
 
-    const begun = await operator.operations.run.mutate({
+    const begun = await operator.bulkOperations.run.mutate({
       ...{ action: 'requeue', filter, asOf: seen.asOf, expectedCount: seen.count, idempotencyKey: 'k' },
     })
     expect(begun).toMatchObject({
@@ -82,8 +82,8 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const told = await watch(operator, begun.id)
     const ended = { status: 'completed', done: 612, skipped: {}, finishedAt: expect.any(Date) }
     expect(told.at(-1)).toMatchObject(ended)
-    expect(await operator.operations.get.query({ id: begun.id })).toEqual(told.at(-1))
-    expect(await operator.operations.list.query({ status: 'completed' })).toEqual({
+    expect(await operator.bulkOperations.get.query({ id: begun.id })).toEqual(told.at(-1))
+    expect(await operator.bulkOperations.list.query({ status: 'completed' })).toEqual({
       items: [told.at(-1)],
       nextCursor: null,
     })
@@ -95,11 +95,16 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     expect(await audited(api)).toMatchObject([
       {
         actor: { name: 'operator', kind: 'token' },
-        action: 'operations.end',
+        action: 'bulkOperations.end',
         target: { id: begun.id, action: 'requeue', status: 'completed', skipped: {} },
         count: 612,
       },
-      { actor: { name: 'operator' }, action: 'operations.run', target: { id: begun.id, filter }, count: 612 },
+      {
+        actor: { name: 'operator' },
+        action: 'bulkOperations.run',
+        target: { id: begun.id, filter },
+        count: 612,
+      },
     ])
   })
 
@@ -107,13 +112,13 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 3)
     const asked = await request(api)
-    const answers = await Promise.all([1, 2, 3].map(() => api.client().operations.run.mutate(asked)))
-    const again = await api.client().operations.run.mutate(asked)
+    const answers = await Promise.all([1, 2, 3].map(() => api.client().bulkOperations.run.mutate(asked)))
+    const again = await api.client().bulkOperations.run.mutate(asked)
     const ids = new Set([...answers, again].map(({ id }) => id))
     expect(ids.size).toBe(1)
     await watch(api.client(), again.id)
     const actions = (await audited(api)).map(({ action }) => action)
-    expect(actions).toEqual(['operations.end', 'operations.run'])
+    expect(actions).toEqual(['bulkOperations.end', 'bulkOperations.run'])
   })
 
   it.each([
@@ -126,7 +131,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 3)
     const code = 'INVALID_INPUT'
-    const look = api.client().operations.preview.query({ action: 'delete', filter })
+    const look = api.client().bulkOperations.preview.query({ action: 'delete', filter })
     expect(await errorOf(look)).toMatchObject({ code })
     expect(await errorOf(api.client().jobs.delete.mutate({ filter }))).toMatchObject({ code })
     expect(await api.store.stats()).toMatchObject({ failed: 3 })
@@ -137,7 +142,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     await failJobs(api.store, 20)
     const asked = await request(api)
     const later = await failJobs(api.store, 7)
-    const { id } = await api.client().operations.run.mutate(asked)
+    const { id } = await api.client().bulkOperations.run.mutate(asked)
     expect((await watch(api.client(), id)).at(-1)).toMatchObject({ total: 20, done: 20, skipped: {} })
     expect(await requeuesOf(api, later)).toEqual(later.map(() => 0))
     expect(await api.store.stats()).toMatchObject({ pending: 20, failed: 7 })
@@ -148,7 +153,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     await failJobs(api.store, 3)
     await api.enqueue()
     const asked = await request(api, { action: 'cancel', filter: { topic: 'mail_digest' } })
-    const { id } = await api.client().operations.run.mutate(asked)
+    const { id } = await api.client().bulkOperations.run.mutate(asked)
     expect((await watch(api.client(), id)).at(-1)).toMatchObject({ done: 1, skipped: { INVALID_STATE: 3 } })
   })
 
@@ -157,7 +162,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     await failJobs(api.store, 200)
     const asked = await request(api)
     const run = (expectedCount: number) =>
-      api.client().operations.run.mutate({ ...asked, expectedCount, idempotencyKey: randomUUID() })
+      api.client().bulkOperations.run.mutate({ ...asked, expectedCount, idempotencyKey: randomUUID() })
     for (const expectedCount of [0, 100, 181, 223, 1_000]) {
       expect(await errorOf(run(expectedCount))).toMatchObject({
         code: 'COUNT_MISMATCH',
@@ -165,7 +170,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
         details: { count: 200, countIsExact: true, expectedCount },
       })
     }
-    expect((await api.client().operations.list.query()).items).toEqual([])
+    expect((await api.client().bulkOperations.list.query()).items).toEqual([])
     expect(await run(182)).toMatchObject({ total: 200 })
   })
 
@@ -173,10 +178,12 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 12)
     const asked = await request(api)
-    expect(await errorOf(api.client().operations.run.mutate({ ...asked, expectedCount: 1 }))).toMatchObject({
+    expect(
+      await errorOf(api.client().bulkOperations.run.mutate({ ...asked, expectedCount: 1 })),
+    ).toMatchObject({
       code: 'COUNT_MISMATCH',
     })
-    expect(await api.client().operations.run.mutate({ ...asked, expectedCount: 2 })).toMatchObject({
+    expect(await api.client().bulkOperations.run.mutate({ ...asked, expectedCount: 2 })).toMatchObject({
       total: 12,
     })
   })
@@ -185,7 +192,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 30)
     const asked = await request(api)
-    const run = (changes: object = {}) => api.client().operations.run.mutate({ ...asked, ...changes })
+    const run = (changes: object = {}) => api.client().bulkOperations.run.mutate({ ...asked, ...changes })
     const [first, second] = await Promise.all([run(), run()])
     expect(second.id).toBe(first.id)
     const [last] = (await watch(api.client(), first.id)).slice(-1)
@@ -196,20 +203,20 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     })
     // A key is its owner's.
     const other = api.client(await api.tokenFor('operator'))
-    expect(await errorOf(other.operations.run.mutate(asked))).toMatchObject({ code: 'COUNT_MISMATCH' })
-    expect((await api.client().operations.list.query()).items).toHaveLength(1)
+    expect(await errorOf(other.bulkOperations.run.mutate(asked))).toMatchObject({ code: 'COUNT_MISMATCH' })
+    expect((await api.client().bulkOperations.list.query()).items).toHaveLength(1)
   })
 
   it('can be spread over a time, and stopped in between', async () => {
     const api = await startTestApi(dialect)
     const ids = await failJobs(api.store, 600)
     const asked = { ...(await request(api)), spreadSeconds: 600 }
-    const { id } = await api.client().operations.run.mutate(asked)
-    const told: Operation[] = []
+    const { id } = await api.client().bulkOperations.run.mutate(asked)
+    const told: BulkOperation[] = []
     const ended = watch(api.client(), id, null, told)
     await until(() => expect(told.length).toBeGreaterThan(1))
     const operator = api.client(await api.tokenFor('operator'))
-    const stopped = await operator.operations.stop.mutate({ id })
+    const stopped = await operator.bulkOperations.stop.mutate({ id })
     expect(stopped).toMatchObject({ status: 'stopped', stoppedBy: 'operator', skipped: {} })
     // One job a second, each told of as it is done.
     expect(told.slice(0, 2)).toMatchObject([{ status: 'running' }, { status: 'running' }])
@@ -217,10 +224,10 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     expect(stopped.done).toBeLessThan(60)
 
     expect((await requeuesOf(api, ids)).filter((count) => count === 1)).toHaveLength(stopped.done)
-    expect(await operator.operations.stop.mutate({ id })).toEqual(stopped)
+    expect(await operator.bulkOperations.stop.mutate({ id })).toEqual(stopped)
     expect((await audited(api)).slice(0, 2)).toMatchObject([
-      { actor: { name: 'operator' }, action: 'operations.stop', target: { id }, count: stopped.done },
-      { actor: { name: 'operator' }, action: 'operations.stop', target: { id }, count: stopped.done },
+      { actor: { name: 'operator' }, action: 'bulkOperations.stop', target: { id }, count: stopped.done },
+      { actor: { name: 'operator' }, action: 'bulkOperations.stop', target: { id }, count: stopped.done },
     ])
   })
 
@@ -228,7 +235,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 30)
     const asked = { ...(await request(api)), spreadSeconds: 3 }
-    const { id, created } = await api.client().operations.run.mutate(asked)
+    const { id, created } = await api.client().bulkOperations.run.mutate(asked)
     const told = await watch(api.client(), id)
     const { done, finishedAt } = told.at(-1) ?? {}
     expect(done).toBe(30)
@@ -241,9 +248,9 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const database = await createDatabase(dialect)
     const first = await startTestApi(dialect, { databaseUrl: database.url })
     const ids = await failJobs(first.store, 1_200)
-    const { id } = await first.client().operations.run.mutate(await request(first))
+    const { id } = await first.client().bulkOperations.run.mutate(await request(first))
     await until(async () => {
-      expect((await first.control.operations.get(id))?.done).toBeGreaterThan(0)
+      expect((await first.control.bulkOperations.get(id))?.done).toBeGreaterThan(0)
     })
     await first.close()
 
@@ -259,7 +266,7 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
   it('that cannot go on say why', async () => {
     const api = await startTestApi(dialect)
     // No request gets so far: a search in payloads needs a time.
-    const { id } = await api.control.operations.create({
+    const { id } = await api.control.bulkOperations.create({
       ...{ action: 'requeue', filter: { payloadText: 'x' }, asOf: await api.store.now(), spreadMs: 0 },
       ...{ idempotencyKey: 'k', actor: { id: 't1', name: 'Ada', kind: 'token' } },
       ...{ total: 5, totalIsExact: true },
@@ -286,11 +293,11 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
       code: 'INVALID_INPUT',
       message: `input.asOf: must not be in the future, got ${asOf.toISOString()}`,
     })
-    const { operations } = api.client()
-    for (const call of [operations.get.query, operations.stop.mutate])
-      expect(await errorOf(call({ id: randomUUID() }))).toMatchObject({ code: 'OPERATION_NOT_FOUND' })
+    const { bulkOperations } = api.client()
+    for (const call of [bulkOperations.get.query, bulkOperations.stop.mutate])
+      expect(await errorOf(call({ id: randomUUID() }))).toMatchObject({ code: 'BULK_OPERATION_NOT_FOUND' })
     await expect(watch(api.client(), randomUUID())).rejects.toMatchObject({
-      data: { oncue: { code: 'OPERATION_NOT_FOUND' } },
+      data: { oncue: { code: 'BULK_OPERATION_NOT_FOUND' } },
     })
   })
 
@@ -301,15 +308,15 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const asked = await request(api, { action: 'delete', filter })
     const operator = api.client(await api.tokenFor('operator'))
     const { expectedCount: _, idempotencyKey: __, ...look } = asked
-    expect(await errorOf(operator.operations.preview.query(look))).toMatchObject({ code: 'FORBIDDEN' })
-    expect(await errorOf(operator.operations.run.mutate(asked))).toMatchObject({ code: 'FORBIDDEN' })
-    const { id } = await api.client().operations.run.mutate(asked)
+    expect(await errorOf(operator.bulkOperations.preview.query(look))).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await errorOf(operator.bulkOperations.run.mutate(asked))).toMatchObject({ code: 'FORBIDDEN' })
+    const { id } = await api.client().bulkOperations.run.mutate(asked)
     const [last] = (await watch(operator, id)).slice(-1)
     expect(last).toMatchObject({ done: 1, filter: { meta: { password: '[masked]' } } })
-    expect(await operator.operations.get.query({ id })).toEqual(last)
-    expect((await operator.operations.list.query()).items).toEqual([last])
-    expect((await api.client().operations.get.query({ id })).filter).toEqual(filter)
-    const { items } = await operator.audit.list.query({ action: 'operations.run', limit: 1 })
+    expect(await operator.bulkOperations.get.query({ id })).toEqual(last)
+    expect((await operator.bulkOperations.list.query()).items).toEqual([last])
+    expect((await api.client().bulkOperations.get.query({ id })).filter).toEqual(filter)
+    const { items } = await operator.audit.list.query({ action: 'bulkOperations.run', limit: 1 })
     expect(items).toMatchObject([{ target: { id, filter: { meta: { password: '[masked]' } } } }])
   })
 
@@ -318,17 +325,17 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
     const filter = { payloadText: 'hunter2', createdFrom: new Date(Date.now() - 60_000) }
     await api.enqueue({ payload: { password: 'hunter2' } })
     const asked = await request(api, { action: 'cancel', filter })
-    const { id } = await api.client().operations.run.mutate(asked)
+    const { id } = await api.client().bulkOperations.run.mutate(asked)
     await api.client().jobs.cancel.mutate({ filter })
 
     const viewer = api.client(await api.tokenFor('viewer'))
     const operator = api.client(await api.tokenFor('operator'))
     const seen = [
-      await viewer.operations.get.query({ id }),
-      await viewer.operations.list.query(),
+      await viewer.bulkOperations.get.query({ id }),
+      await viewer.bulkOperations.list.query(),
       await watch(viewer, id),
-      await operator.operations.stop.mutate({ id }),
-      await operator.audit.list.query({ action: 'operations.*' }),
+      await operator.bulkOperations.stop.mutate({ id }),
+      await operator.audit.list.query({ action: 'bulkOperations.*' }),
       await operator.audit.list.query({ action: 'jobs.*' }),
     ]
     for (const answer of seen) {
@@ -336,29 +343,29 @@ describe.each(DIALECTS)('operations on %s', (dialect) => {
       expect(JSON.stringify(answer)).toContain('cancel')
     }
     expect(seen[0]).toMatchObject({ filter: { payloadText: '[masked]' } })
-    expect(await api.client().operations.get.query({ id })).toMatchObject({
+    expect(await api.client().bulkOperations.get.query({ id })).toMatchObject({
       filter: { payloadText: 'hunter2' },
     })
   })
 
   it('are told of from where a client was', async () => {
     const api = await startTestApi(dialect)
-    const { id } = await api.client().operations.run.mutate(await request(api))
+    const { id } = await api.client().bulkOperations.run.mutate(await request(api))
     expect((await watch(api.client(), id)).at(-1)).toMatchObject({ status: 'completed' })
     expect(await watch(api.client(), id, '1-completed')).toEqual([])
     expect(await watch(api.client(), id, '0-running')).toHaveLength(1)
   })
 })
 
-describe('operations on a Postgres that fails', () => {
+describe('bulk operations on a Postgres that fails', () => {
   it('go on when it is back', async () => {
     const database = await createDatabase('postgres')
     const proxy = await startProxy(database.url)
     const api = await startTestApi('postgres', { databaseUrl: proxy.url })
     const ids = await failJobs(api.store, 1_200)
-    const { id } = await api.client().operations.run.mutate(await request(api))
+    const { id } = await api.client().bulkOperations.run.mutate(await request(api))
     await until(async () => {
-      expect((await api.control.operations.get(id))?.done).toBeGreaterThan(0)
+      expect((await api.control.bulkOperations.get(id))?.done).toBeGreaterThan(0)
     })
     // Nobody answers there.
     proxy.redirect('postgres://127.0.0.1:1')
@@ -368,7 +375,7 @@ describe('operations on a Postgres that fails', () => {
     })
     proxy.redirect(database.url)
     await until(async () => {
-      expect(await api.control.operations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
+      expect(await api.control.bulkOperations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
     })
     expect(await requeuesOf(api, ids)).toEqual(ids.map(() => 1))
     await api.close()
@@ -384,7 +391,7 @@ describe('operations on a Postgres that fails', () => {
       begin raise exception 'the secret of table %', tg_table_name; end $$`)
     await session.query(`create trigger refuse before insert on oncue.jobs for each row
       when (new.id = '${ids.toSorted()[700]}') execute function refuse()`)
-    const { id } = await api.client().operations.run.mutate(await request(api))
+    const { id } = await api.client().bulkOperations.run.mutate(await request(api))
     const [last] = (await watch(api.client(), id)).slice(-1)
     expect(last).toMatchObject({ status: 'failed', done: 500, skipped: {} })
     expect(last?.error?.message).toBe(`Internal error; see the server log for bulk operation ${id}`)

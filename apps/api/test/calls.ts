@@ -157,8 +157,8 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ id: await world.job('completed'), timeoutMs: 0 }),
     required: ['id'],
   },
-  'operations.preview': { input: failedJobs, required: ['action', 'filter'] },
-  'operations.run': {
+  'bulkOperations.preview': { input: failedJobs, required: ['action', 'filter'] },
+  'bulkOperations.run': {
     // Spread so far that its end does not come into the audit behind it.
     input: async (world) => ({
       ...(await failedJobs(world)),
@@ -167,10 +167,10 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
     free: ['fingerprint', 'idPrefix', 'idempotencyKey'],
   },
-  'operations.get': { input: aBulkOperation, required: ['id'] },
-  'operations.list': { input: () => ({ status: 'running', limit: 10 }) },
-  'operations.stop': { input: aBulkOperation, required: ['id'] },
-  'operations.watch': {
+  'bulkOperations.get': { input: aBulkOperation, required: ['id'] },
+  'bulkOperations.list': { input: () => ({ status: 'running', limit: 10 }) },
+  'bulkOperations.stop': { input: aBulkOperation, required: ['id'] },
+  'bulkOperations.watch': {
     input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null }),
     required: ['id'],
   },

@@ -244,7 +244,7 @@ describe('what the API answers is kept by nobody', () => {
 })
 
 describe.each(DIALECTS)('what makes the server read job after job on %s', (dialect) => {
-  it.each([...['jobs.list', 'operations.preview', 'jobs.requeue', 'jobs.cancel', 'jobs.delete']])(
+  it.each([...['jobs.list', 'bulkOperations.preview', 'jobs.requeue', 'jobs.cancel', 'jobs.delete']])(
     'has a budget of its own: %s',
     async (name) => {
       const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_SEARCH: '2' } })
@@ -257,7 +257,7 @@ describe.each(DIALECTS)('what makes the server read job after job on %s', (diale
         if (name === 'jobs.requeue') return client.jobs.requeue.mutate({ filter })
         if (name === 'jobs.cancel') return client.jobs.cancel.mutate({ filter })
         if (name === 'jobs.delete') return client.jobs.delete.mutate({ filter })
-        return client.operations.preview.query({ action: 'cancel', filter: { topic: 'mail' } })
+        return client.bulkOperations.preview.query({ action: 'cancel', filter: { topic: 'mail' } })
       }
       await Promise.all([search(token), search(token)])
       expect(await errorOf(search(token))).toMatchObject({

@@ -15,17 +15,17 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     const control = await openControl(store)
     const retention = new Retention({ store, control })
     const left = async () => (await control.audit.list()).items.map(({ action }) => action)
-    const operations = async () => (await control.operations.list()).items.map(({ status }) => status)
+    const operations = async () => (await control.bulkOperations.list()).items.map(({ status }) => status)
 
     // More than a batch of the first.
     await store.audit.record(Array.from({ length: 1_100 }, () => ({ actor, action: 'jobs.enqueue' })))
     await store.audit.record([{ actor, action: 'queues.pause' }])
     for (const idempotencyKey of ['ends', 'goes on']) {
-      const { id } = await control.operations.create({
+      const { id } = await control.bulkOperations.create({
         ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(now), spreadMs: 0 },
         ...{ idempotencyKey, actor, total: 0, totalIsExact: true },
       })
-      if (idempotencyKey === 'ends') await control.operations.stop(id, 'Ada')
+      if (idempotencyKey === 'ends') await control.bulkOperations.stop(id, 'Ada')
     }
     now += 7 * DAY
     await retention.prune()

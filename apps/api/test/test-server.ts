@@ -179,12 +179,12 @@ export class World {
 
   /** One that is over: nothing changes by itself while others look. */
   async bulkOperation(): Promise<string> {
-    const { id } = await this.control.operations.create({
+    const { id } = await this.control.bulkOperations.create({
       ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
       ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
       ...{ total: 0, totalIsExact: true },
     })
-    await this.control.operations.stop(id, 'Ada')
+    await this.control.bulkOperations.stop(id, 'Ada')
     return id
   }
 

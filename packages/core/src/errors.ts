@@ -111,7 +111,7 @@ export const ERRORS = {
   COUNT_MISMATCH: conflict(
     'Preview the bulk operation again, and send the count and moment that it returns.',
   ),
-  OPERATION_NOT_FOUND: notFound(
+  BULK_OPERATION_NOT_FOUND: notFound(
     'Check the id in operations.list; finished bulk operations are kept for 90 days.',
   ),
   ALERT_NOT_FOUND: notFound('Check the id; resolved alerts are removed after the retention time.'),

@@ -14,14 +14,14 @@ export { toTarget } from './portable/actions.ts'
 export type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow, AlertStore } from './portable/alerts.ts'
 export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {
-  type NewOperation,
-  OPERATION_LEAD,
-  type OperationError,
-  type OperationPreview,
-  type OperationRequest,
-  type OperationRow,
-  type OperationStatus,
-  type OperationStore,
+  BULK_OPERATION_LEAD,
+  type BulkOperationError,
+  type BulkOperationPreview,
+  type BulkOperationRequest,
+  type BulkOperationRow,
+  type BulkOperationStatus,
+  type BulkOperationStore,
+  type NewBulkOperation,
 } from './portable/bulk-operations.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
 export { nextRuns } from './portable/cron.ts'

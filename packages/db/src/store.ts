@@ -24,7 +24,7 @@ import type { Capabilities } from './capabilities.ts'
 import type { FieldIn } from './job-columns.ts'
 import type { AlertStore } from './portable/alerts.ts'
 import type { AuditStore } from './portable/audit.ts'
-import type { OperationStore } from './portable/bulk-operations.ts'
+import type { BulkOperationStore } from './portable/bulk-operations.ts'
 import type { ChannelStore } from './portable/channels.ts'
 import type { EventStore, NewEvent } from './portable/events/event.ts'
 import type { GaugeStore } from './portable/gauges.ts'
@@ -52,7 +52,7 @@ export interface Store {
   readonly schedules: ScheduleStore
   readonly tokens: TokenStore
   readonly pairings: PairingStore
-  readonly operations: OperationStore
+  readonly bulkOperations: BulkOperationStore
   readonly audit: AuditStore
   readonly settings: SettingStore
   readonly alerts: AlertStore

@@ -90,14 +90,14 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
   it.each([new Date(Number.NaN), new Date(8.64e15), new Date(-8.64e15)])(
     'refuses the date %o',
     async (date) => {
-      const { audit, tokens, alerts, operations } = await openControl(store)
+      const { audit, tokens, alerts, bulkOperations } = await openControl(store)
       const token = { kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) } as const
       for (const call of [
         () => audit.list({ from: date }),
         () => audit.list({ to: date }),
         () => audit.prune({ before: date }),
         () => alerts.prune({ before: date }),
-        () => operations.prune({ before: date }),
+        () => bulkOperations.prune({ before: date }),
         () => tokens.create({ ...token, expiresAt: date }),
         () => store.list({ createdFrom: date }),
         () => store.list({ createdTo: date }),
@@ -108,11 +108,11 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
   )
 
   it('finds as many ids as it is given', async () => {
-    const { tokens, operations } = await openControl(store)
+    const { tokens, bulkOperations } = await openControl(store)
     const { id } = await tokens.create({ kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) })
     const ids = [...Array.from({ length: 40_000 }, () => randomUUID()), id]
     expect(await tokens.getMany(ids)).toMatchObject([{ id }])
-    expect((await operations.find(ids)).size).toBe(0)
+    expect((await bulkOperations.find(ids)).size).toBe(0)
     expect([...(await store.tokens.usable(ids))]).toEqual([id])
   })
 

@@ -18,7 +18,7 @@ export const PROCEDURES = {
     watch: 'subscription',
     wait: 'query',
   },
-  operations: {
+  bulkOperations: {
     preview: 'query',
     run: 'mutation',
     get: 'query',

@@ -95,17 +95,17 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     await client.jobs.enqueue('extract', { url: '/' })
     const action = 'cancel'
     const filter = { status: 'pending', topic: 'embed' } as const
-    const { asOf, count, byStatus } = await client.operations.preview({ action, filter })
+    const { asOf, count, byStatus } = await client.bulkOperations.preview({ action, filter })
     expect({ count, byStatus }).toEqual({ count: 2, byStatus: { pending: 2 } })
-    const { id } = await client.operations.run({
+    const { id } = await client.bulkOperations.run({
       ...{ action, filter, asOf, expectedCount: count, idempotencyKey: 'the button was pressed' },
     })
     let status: string | undefined
-    for await (const operation of client.operations.watch({ id })) status = operation.status
+    for await (const operation of client.bulkOperations.watch({ id })) status = operation.status
     expect(status).toBe('completed')
-    expect(await client.operations.get({ id })).toMatchObject({ done: 2, skipped: {} })
-    expect(await client.operations.stop({ id })).toMatchObject({ status: 'completed', stoppedBy: null })
-    expect((await client.operations.list()).items).toMatchObject([{ id, finishedAt: expect.any(Date) }])
+    expect(await client.bulkOperations.get({ id })).toMatchObject({ done: 2, skipped: {} })
+    expect(await client.bulkOperations.stop({ id })).toMatchObject({ status: 'completed', stoppedBy: null })
+    expect((await client.bulkOperations.list()).items).toMatchObject([{ id, finishedAt: expect.any(Date) }])
   })
 
   it('is where alerts are sent', async () => {

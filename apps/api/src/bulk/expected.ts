@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import type { OperationRow } from '@oncue/db'
+import type { BulkOperationRow } from '@oncue/db'
 
 /** A count differs from the expected one if it is off by more than both. */
 const FAR = { share: 0.1, jobs: 10 }
@@ -9,7 +9,7 @@ const PREVIEWED = 100_000
 
 /** If counting stopped at its limit, the preview stopped there too, and only a smaller expected count is wrong. */
 export function assertExpected(
-  { total, totalIsExact }: Pick<OperationRow, 'total' | 'totalIsExact'>,
+  { total, totalIsExact }: Pick<BulkOperationRow, 'total' | 'totalIsExact'>,
   expected: number,
 ): void {
   if (expected === PREVIEWED && total >= PREVIEWED) return

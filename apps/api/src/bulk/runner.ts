@@ -1,4 +1,4 @@
-import { OPERATION_LEAD, type OperationRow, type Store } from '@oncue/db'
+import { BULK_OPERATION_LEAD, type BulkOperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { isOurFault, toOncueError } from '../errors.ts'
@@ -11,12 +11,12 @@ const TERM_MS = 5_000
 const RENEW_MS = 1_000
 /** Workers come first: after each batch it rests for as long as the batch took, and at least this long. */
 const REST_MS = 20
-/** Spread operations run a batch this often, or job by job. */
+/** Spread bulk operations run a batch this often, or job by job. */
 const BATCH_EVERY_MS = 1_000
 
 export interface BulkRunnerOptions {
-  readonly store: Pick<Store, 'operations' | 'lead' | 'stepDown'>
-  readonly control: Pick<Control, 'operations'>
+  readonly store: Pick<Store, 'bulkOperations' | 'lead' | 'stepDown'>
+  readonly control: Pick<Control, 'bulkOperations'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly runtime?: Runtime | undefined
 }
@@ -33,7 +33,7 @@ export class BulkRunner implements Service {
   readonly #loop: Loop
   readonly #running = new Map<string, Promise<void>>()
   #stopping: AbortController | undefined
-  /** One batch at a time, over all operations. */
+  /** One batch at a time, over all bulk operations. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: BulkRunnerOptions) {
@@ -46,7 +46,7 @@ export class BulkRunner implements Service {
       log,
       runtime,
       work: async () => {
-        for (const id of await control.operations.running()) this.begin(id)
+        for (const id of await control.bulkOperations.running()) this.begin(id)
         return POLL_MS
       },
     })
@@ -77,7 +77,7 @@ export class BulkRunner implements Service {
 
   async #run(id: string, signal: AbortSignal): Promise<void> {
     const { store } = this.#options
-    const term = new Term({ store, what: `${OPERATION_LEAD}${id}`, by: this.#id, termMs: TERM_MS })
+    const term = new Term({ store, what: `${BULK_OPERATION_LEAD}${id}`, by: this.#id, termMs: TERM_MS })
     if (!(await term.take())) return
     try {
       for (let dueAt = 0; !signal.aborted; ) {
@@ -96,12 +96,12 @@ export class BulkRunner implements Service {
   /** Returns when the next batch is due; null: there is none. */
   async #step(id: string, dueAt: number, signal: AbortSignal): Promise<number | null> {
     const { store, control } = this.#options
-    const seen = await control.operations.get(id)
+    const seen = await control.bulkOperations.get(id)
     if (seen?.status !== 'running' || signal.aborted) return null
     const startedAt = this.#runtime.monotonic()
     if (startedAt < dueAt) return dueAt
     const { limit, msPerJob } = batchRate(seen)
-    const after = await store.operations.advance(seen, limit)
+    const after = await store.bulkOperations.advance(seen, limit)
     await this.#sleep(Math.max(REST_MS, this.#runtime.monotonic() - startedAt), signal)
     return startedAt + msPerJob * (after ? handled(after) - handled(seen) : 0)
   }
@@ -126,8 +126,8 @@ export class BulkRunner implements Service {
       ? `Internal error; see the server log for bulk operation ${id}`
       : error.message
     try {
-      const seen = await control.operations.get(id)
-      if (seen) await store.operations.fail(seen, { code, message })
+      const seen = await control.bulkOperations.get(id)
+      if (seen) await store.bulkOperations.fail(seen, { code, message })
     } catch (failure) {
       log.error({ err: failure, operation: id }, 'could not record the failure of a bulk operation')
     }
@@ -139,7 +139,7 @@ export class BulkRunner implements Service {
 }
 
 /** How much time each job of a spread operation has, and how many jobs a batch takes; the store has its own limit. */
-export function batchRate({ spreadMs, total }: Pick<OperationRow, 'spreadMs' | 'total'>): {
+export function batchRate({ spreadMs, total }: Pick<BulkOperationRow, 'spreadMs' | 'total'>): {
   readonly msPerJob: number
   readonly limit: number
 } {
@@ -147,6 +147,6 @@ export function batchRate({ spreadMs, total }: Pick<OperationRow, 'spreadMs' | '
   return { msPerJob, limit: Math.ceil(BATCH_EVERY_MS / msPerJob) }
 }
 
-function handled({ done, skipped }: OperationRow): number {
+function handled({ done, skipped }: BulkOperationRow): number {
   return Object.values(skipped).reduce((sum, count) => sum + count, done)
 }

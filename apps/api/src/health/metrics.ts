@@ -118,7 +118,7 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
     workers.set({ state: 'alive' }, health.workers.alive)
     workers.set({ state: 'missing' }, health.workers.missing)
     watchers.set({ of: 'job' }, live.states.size)
-    watchers.set({ of: 'operation' }, live.operations.size)
+    watchers.set({ of: 'bulk_operation' }, live.bulkOperations.size)
     watchers.set({ of: 'health' }, live.health.size)
     watchers.set({ of: 'alerts' }, live.alerts.size)
     // SQLite has no pool.

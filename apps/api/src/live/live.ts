@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import type { Alert, Health } from '@oncue/core/wire'
-import type { OperationRow } from '@oncue/db'
+import type { BulkOperationRow } from '@oncue/db'
 import type { Service } from '@oncue/runtime'
 import { showAlert } from '../alerts/notification.ts'
 import type { Services } from '../context.ts'
@@ -26,7 +26,7 @@ export interface OpenAlerts {
 /** Everything that can be watched, shared by all who watch. */
 export class Live implements Service {
   readonly states: StateHub
-  readonly operations: StateHub<OperationRow>
+  readonly bulkOperations: StateHub<BulkOperationRow>
   readonly health: PolledValue<Health>
   readonly alerts: PolledValue<OpenAlerts>
   readonly #closing = new AbortController()
@@ -35,7 +35,7 @@ export class Live implements Service {
   constructor(source: Source, environment: string | null = null) {
     const { store, control, runtime } = source
     this.states = new StateHub((ids) => store.glance(ids), { runtime })
-    this.operations = new StateHub((ids) => control.operations.find(ids), { runtime })
+    this.bulkOperations = new StateHub((ids) => control.bulkOperations.find(ids), { runtime })
     this.health = createHealth(source, environment)
     this.alerts = createOpenAlerts(source)
   }
@@ -65,7 +65,12 @@ export class Live implements Service {
   /** Ends all streams, for good: their clients reconnect to another process. */
   async stop(): Promise<void> {
     this.#closing.abort()
-    await Promise.all([this.states.stop(), this.operations.stop(), this.health.stop(), this.alerts.stop()])
+    await Promise.all([
+      this.states.stop(),
+      this.bulkOperations.stop(),
+      this.health.stop(),
+      this.alerts.stop(),
+    ])
   }
 }
 

@@ -1,41 +1,41 @@
 import { OncueError } from '@oncue/core'
-import type { OperationRow } from '@oncue/db'
+import type { BulkOperationRow } from '@oncue/db'
 import { Signal } from '@oncue/runtime'
 import type { StateHub } from './states.ts'
 
 /** The id of a message: a client that reconnects with it gets only later changes. */
-const versionOf = ({ step, status }: OperationRow) => `${step}-${status}`
+const versionOf = ({ step, status }: BulkOperationRow) => `${step}-${status}`
 
 /** The bulk operation now, and whenever it has advanced, a few times a second at most. Ends when it has ended. */
-export async function* watchOperation(
-  operations: StateHub<OperationRow>,
+export async function* watchBulkOperation(
+  bulkOperations: StateHub<BulkOperationRow>,
   id: string,
   lastSeen: string | null | undefined,
   signal: AbortSignal,
-): AsyncGenerator<{ readonly id: string; readonly operation: OperationRow }, void> {
+): AsyncGenerator<{ readonly id: string; readonly operation: BulkOperationRow }, void> {
   const changed = new Signal()
-  let next: OperationRow | null | undefined
+  let next: BulkOperationRow | null | undefined
   let failure: { readonly reason: unknown } | undefined
   let told = lastSeen
   const fail = (reason: unknown) => {
     failure ??= { reason }
     changed.raise()
   }
-  const see = (state: OperationRow | null) => {
+  const see = (state: BulkOperationRow | null) => {
     next = state
     changed.raise()
   }
   const onAbort = () => fail(signal.reason)
-  const leave = operations.watch(id, { see, fail }, { isInHurry: true })
+  const leave = bulkOperations.watch(id, { see, fail }, { isInHurry: true })
   try {
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) onAbort()
     for (;;) {
       await changed.wait()
       if (failure) throw failure.reason
-      if (next === null) throw new OncueError('OPERATION_NOT_FOUND', `There is no bulk operation ${id}`)
+      if (next === null) throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${id}`)
       if (!next) continue
-      const operation: OperationRow = next
+      const operation: BulkOperationRow = next
       const version = versionOf(operation)
       if (version !== told) yield { id: version, operation }
       told = version

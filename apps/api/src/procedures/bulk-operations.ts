@@ -1,27 +1,27 @@
 import { type JobStatus, newJobId, OncueError } from '@oncue/core'
 import { canTransition } from '@oncue/core/internal'
 import {
+  type BulkAction,
+  bulkOperationPageSchema,
+  bulkOperationRequestSchema,
+  bulkOperationSchema,
   idRequestSchema,
-  listOperationsRequestSchema,
-  type OperationAction,
-  operationPageSchema,
-  operationRequestSchema,
-  operationSchema,
+  listBulkOperationsRequestSchema,
   previewRequestSchema,
   previewSchema,
-  watchOperationRequestSchema,
+  watchBulkOperationRequestSchema,
 } from '@oncue/core/wire'
-import type { JobFilter, OperationRow } from '@oncue/db'
+import type { BulkOperationRow, JobFilter } from '@oncue/db'
 import { assertExpected } from '../bulk/expected.ts'
 import type { ApiContext } from '../context.ts'
-import { watchOperation } from '../live/watch-bulk-operation.ts'
+import { watchBulkOperation } from '../live/watch-bulk-operation.ts'
 import { assertMayFilterBy, maskerOf, maskFilter } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { assertMayAct } from './own-queue.ts'
 import { mutation, query, subscription } from './procedure.ts'
 import { search } from './search-budget.ts'
 
-export const operations = {
+export const bulkOperations = {
   preview: query({
     access: 'read',
     input: previewRequestSchema,
@@ -31,7 +31,7 @@ export const operations = {
       const asOf = given ?? now
       await assertPossible(ctx, { action, filter, asOf }, now)
       const { total, totalIsExact, ...found } = await search(ctx, () =>
-        ctx.store.operations.preview(filter, asOf),
+        ctx.store.bulkOperations.preview(filter, asOf),
       )
       return { asOf, count: total, countIsExact: totalIsExact, ...found }
     },
@@ -39,10 +39,10 @@ export const operations = {
 
   run: mutation({
     access: 'act',
-    input: operationRequestSchema,
-    output: operationSchema,
+    input: bulkOperationRequestSchema,
+    output: bulkOperationSchema,
     async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
-      const { operations } = ctx.control
+      const { bulkOperations } = ctx.control
       const now = await ctx.store.now()
       await assertPossible(ctx, asked, now)
       const { id: actorId, kind } = ctx.principal
@@ -50,14 +50,14 @@ export const operations = {
       const request = { ...asked, spreadMs: spreadSeconds * 1_000, actor }
       const toWire = await presenter(ctx)
       // Jobs that it has already changed no longer match the filter.
-      const begun = await operations.begun(request)
+      const begun = await bulkOperations.begun(request)
       if (begun) return { ...toWire(begun), isNew: false }
       const counted = await search(ctx, () =>
-        ctx.store.operations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
+        ctx.store.bulkOperations.count(asked.filter, asked.asOf, spreadSeconds > 0 ? 'all' : 'enough'),
       )
       assertExpected(counted, expectedCount)
       const id = newJobId(now.getTime())
-      const operation = await operations.create({ ...request, ...counted }, id)
+      const operation = await bulkOperations.create({ ...request, ...counted }, id)
       return { ...toWire(operation), isNew: operation.id === id }
     },
     // A repeated key started nothing new.
@@ -69,10 +69,10 @@ export const operations = {
   get: query({
     access: 'read',
     input: idRequestSchema,
-    output: operationSchema,
+    output: bulkOperationSchema,
     async run(ctx, { id }) {
-      const operation = await ctx.control.operations.get(id)
-      if (!operation) throw new OncueError('OPERATION_NOT_FOUND', `There is no bulk operation ${id}`)
+      const operation = await ctx.control.bulkOperations.get(id)
+      if (!operation) throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${id}`)
       const toWire = await presenter(ctx)
       return toWire(operation)
     },
@@ -80,10 +80,10 @@ export const operations = {
 
   list: query({
     access: 'read',
-    input: listOperationsRequestSchema.default({ limit: 50 }),
-    output: operationPageSchema,
+    input: listBulkOperationsRequestSchema.default({ limit: 50 }),
+    output: bulkOperationPageSchema,
     async run(ctx, { status, ...page }) {
-      const { items, nextCursor } = await ctx.control.operations.list({ status }, page)
+      const { items, nextCursor } = await ctx.control.bulkOperations.list({ status }, page)
       return { items: items.map(await presenter(ctx)), nextCursor }
     },
   }),
@@ -91,10 +91,10 @@ export const operations = {
   stop: mutation({
     access: 'act',
     input: idRequestSchema,
-    output: operationSchema,
+    output: bulkOperationSchema,
     async run(ctx, { id }) {
       const toWire = await presenter(ctx)
-      return toWire(await ctx.control.operations.stop(id, actorOf(ctx)))
+      return toWire(await ctx.control.bulkOperations.stop(id, actorOf(ctx)))
     },
     audit: ({ id }, { action, status, skipped, done }) => ({
       target: { id, action, status, skipped },
@@ -104,11 +104,11 @@ export const operations = {
 
   watch: subscription({
     access: 'read',
-    input: watchOperationRequestSchema,
-    output: operationSchema,
+    input: watchBulkOperationRequestSchema,
+    output: bulkOperationSchema,
     async *watch(ctx, { id: operationId, lastEventId }, signal) {
       const toWire = await presenter(ctx)
-      const changes = watchOperation(ctx.live.operations, operationId, lastEventId, signal)
+      const changes = watchBulkOperation(ctx.live.bulkOperations, operationId, lastEventId, signal)
       for await (const { id, operation } of changes) yield { id, message: toWire(operation) }
     },
   }),
@@ -117,14 +117,14 @@ export const operations = {
 /** As the caller may see it: a filter may name values that are masked for the caller. */
 async function presenter(ctx: ApiContext) {
   const mask = await maskerOf(ctx)
-  return ({ spreadMs, actor: { id, name }, ...operation }: OperationRow) => {
+  return ({ spreadMs, actor: { id, name }, ...operation }: BulkOperationRow) => {
     const filter = maskFilter(mask, operation.filter)
     return { ...operation, filter, spreadSeconds: spreadMs / 1_000, by: { id, name } }
   }
 }
 
 interface Asked {
-  readonly action: OperationAction
+  readonly action: BulkAction
   readonly filter: JobFilter
   readonly asOf: Date
 }
@@ -140,12 +140,12 @@ async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, 
     throw new OncueError('INVALID_INPUT', `input.asOf: must not be in the future, got ${asOf.toISOString()}`)
 }
 
-const POSSIBLE: Record<OperationAction, (status: JobStatus) => boolean> = {
+const POSSIBLE: Record<BulkAction, (status: JobStatus) => boolean> = {
   requeue: (status) => canTransition(status, 'requeue'),
   cancel: (status) => canTransition(status, 'cancel'),
   delete: (status) => status === 'pending' || status === 'failed',
 }
-const DONE: Record<OperationAction, string> = {
+const DONE: Record<BulkAction, string> = {
   requeue: 'requeued',
   cancel: 'cancelled',
   delete: 'deleted',

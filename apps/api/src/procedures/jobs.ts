@@ -1,6 +1,7 @@
 import { isFinished, isOncueError, type JobId, jobIdSchema, OncueError } from '@oncue/core'
 import {
   actionReportSchema,
+  type BulkAction,
   failureGroupSchema,
   failuresRequestSchema,
   gaugePointSchema,
@@ -15,7 +16,6 @@ import {
   listJobsRequestSchema,
   listJobsResponseSchema,
   MAX_BATCH,
-  type OperationAction,
   seriesPointSchema,
   seriesRequestSchema,
   statsResponseSchema,
@@ -273,7 +273,7 @@ export const jobs = {
   }),
 }
 
-function action(name: OperationAction, route: RestRoute<typeof jobTargetSchema, typeof actionReportSchema>) {
+function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeof actionReportSchema>) {
   return mutation({
     access: 'act',
     input: jobTargetSchema,

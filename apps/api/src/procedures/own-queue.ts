@@ -1,6 +1,6 @@
 import { DEFAULTS, isOncueError, type JobId, OncueError } from '@oncue/core'
 import { assertOtherQueue, INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
-import type { OperationAction } from '@oncue/core/wire'
+import type { BulkAction } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import type { ApiContext } from '../context.ts'
 import { authorize } from './procedure.ts'
@@ -28,7 +28,7 @@ export async function assertMayChange(ctx: ApiContext, verb: string, queue: stri
 /** The same for its jobs. A filter that names neither their queue nor their topic does not match them. */
 export async function assertMayAct(
   ctx: ApiContext,
-  action: OperationAction,
+  action: BulkAction,
   { queue, topic }: Pick<JobFilter, 'queue' | 'topic'>,
 ): Promise<void> {
   if (action === 'requeue') return
@@ -36,11 +36,7 @@ export async function assertMayAct(
 }
 
 /** Those of the ids on which the caller may act. */
-export async function actedIds(
-  ctx: ApiContext,
-  action: OperationAction,
-  ids: readonly JobId[],
-): Promise<JobId[]> {
+export async function actedIds(ctx: ApiContext, action: BulkAction, ids: readonly JobId[]): Promise<JobId[]> {
   const given = [...new Set(ids)]
   if (action === 'requeue' || ctx.principal.role === 'admin') return given
   const jobs = await ctx.store.glance(given)

@@ -1,6 +1,6 @@
 import { alerts } from './alerts.ts'
 import { audit } from './audit.ts'
-import { operations } from './bulk-operations.ts'
+import { bulkOperations } from './bulk-operations.ts'
 import { channels } from './channels.ts'
 import { devices } from './devices.ts'
 import { health } from './health.ts'
@@ -38,7 +38,7 @@ function withPaths<Each extends Subjects>(subjects: Each): WithPaths<Each> {
 /** Every procedure of the API. The tRPC router, REST, OpenAPI, the SDK's list and the tests are derived from this. */
 export const PROCEDURES = withPaths({
   jobs,
-  operations,
+  bulkOperations,
   queues,
   workers,
   alerts,

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 export async function everyScreen(client: Client): Promise<Readonly<Record<string, string>>> {
   const [group] = await client.jobs.failures({})
   const [job] = (await client.jobs.list({ status: 'failed', limit: 1 })).items
-  const [operation] = (await client.operations.list({ limit: 1 })).items
+  const [operation] = (await client.bulkOperations.list({ limit: 1 })).items
   const [alert] = (await client.alerts.list({ limit: 1 })).items
   const [queue] = (await client.health.get()).queues
   return {
@@ -20,7 +20,7 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
     channels: '/alerts?view=channels',
     jobs: '/jobs',
     job: `/jobs/${job?.id}`,
-    operation: `/operations/${operation?.id}`,
+    operation: `/bulk-operations/${operation?.id}`,
     workers: '/workers',
     schedules: '/schedules',
     activity: '/activity',

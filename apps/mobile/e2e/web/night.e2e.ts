@@ -54,7 +54,7 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     await sheet.getByText('production').waitFor()
     await hold(page, /^Hold to retry 5.jobs/)
     await page.getByRole('heading', { name: 'Requeued 5', exact: true }).waitFor()
-    expect(new URL(page.url()).pathname).toMatch(/^\/operations\//)
+    expect(new URL(page.url()).pathname).toMatch(/^\/bulk-operations\//)
 
     await page.getByRole('button', { name: 'Now', exact: true }).click()
     await page.getByText(/No failed jobs from the last hour/).waitFor()

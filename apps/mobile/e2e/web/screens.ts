@@ -107,8 +107,8 @@ async function furnish({ client }: World): Promise<void> {
   await client.pairings.exchange({ code, name: 'The on-call phone' })
   const [group] = await client.jobs.failures({})
   const what = { action: 'requeue', filter: { status: 'failed', queue: group?.queues[0] ?? '' } } as const
-  const { asOf, count } = await client.operations.preview(what)
-  await client.operations.run({
+  const { asOf, count } = await client.bulkOperations.preview(what)
+  await client.bulkOperations.run({
     ...what,
     asOf,
     expectedCount: count,

@@ -49,6 +49,6 @@ export async function seed(world: World): Promise<void> {
 async function cancelOne({ client }: World): Promise<void> {
   const id = await client.jobs.enqueue('import_rows', { file: 'wrong.csv' }, { queue: 'imports' })
   const what = { action: 'cancel', filter: { idPrefix: id } } as const
-  const { asOf, count } = await client.operations.preview(what)
-  await client.operations.run({ ...what, asOf, expectedCount: count, idempotencyKey: id })
+  const { asOf, count } = await client.bulkOperations.preview(what)
+  await client.bulkOperations.run({ ...what, asOf, expectedCount: count, idempotencyKey: id })
 }

@@ -6,7 +6,7 @@ const ROUTES = {
   fingerprint: '/failures/[fingerprint]',
   jobId: '/jobs/[jobId]',
   alertId: '/alerts/[alertId]',
-  operationId: '/operations/[operationId]',
+  bulkOperationId: '/bulk-operations/[bulkOperationId]',
 } as const
 
 type Param = keyof typeof ROUTES

@@ -2,9 +2,9 @@ import type { Outputs } from '@oncue/sdk'
 import { NOW } from './health.ts'
 
 type FailureGroup = Outputs['jobs']['failures'][number]
-type Operation = Outputs['operations']['get']
+type BulkOperation = Outputs['bulkOperations']['get']
 
-export const OPERATION_ID = '0199a1b2-0000-7000-8000-000000000001'
+export const BULK_OPERATION_ID = '0199a1b2-0000-7000-8000-000000000001'
 const JOB_ID = '0199a1b2-0000-7000-8000-00000000000a'
 
 /** 312 jobs that failed for the same reason, unless told otherwise. */
@@ -24,7 +24,7 @@ export function groupOf(fingerprint: string, differs: Partial<FailureGroup> = {}
   }
 }
 
-export function previewOf(count: number): Outputs['operations']['preview'] {
+export function previewOf(count: number): Outputs['bulkOperations']['preview'] {
   return {
     ...{ asOf: NOW, count, countIsExact: true, byStatus: { failed: count } },
     byError: [{ class: 'SmtpTimeout', message: 'smtp.example.com did not answer', count }],
@@ -33,9 +33,14 @@ export function previewOf(count: number): Outputs['operations']['preview'] {
 }
 
 /** A retry of 312 jobs that has just begun, unless told otherwise. */
-export function operationOf(differs: Partial<Operation> = {}): Operation {
+export function bulkOperationOf(differs: Partial<BulkOperation> = {}): BulkOperation {
   return {
-    ...{ id: OPERATION_ID, action: 'requeue', filter: { fingerprint: 'f00d', status: 'failed' }, asOf: NOW },
+    ...{
+      id: BULK_OPERATION_ID,
+      action: 'requeue',
+      filter: { fingerprint: 'f00d', status: 'failed' },
+      asOf: NOW,
+    },
     ...{ spreadSeconds: 0, status: 'running', total: 312, totalIsExact: true, done: 0, skipped: {} },
     ...{ error: null, by: { id: 'token', name: 'somebody' }, stoppedBy: null },
     ...{ created: NOW, updated: NOW, finishedAt: null },

@@ -4,11 +4,11 @@ import { LIMITS } from '../job/limits.ts'
 import { idRequestSchema, lastEventIdSchema, pageOf, pageRequest, plainText, timeSchema } from './fields.ts'
 import { actedFilterSchema, actionReportSchema } from './jobs.ts'
 
-const operationActionSchema = z.enum(['requeue', 'cancel', 'delete'])
-export type OperationAction = z.output<typeof operationActionSchema>
+const bulkActionSchema = z.enum(['requeue', 'cancel', 'delete'])
+export type BulkAction = z.output<typeof bulkActionSchema>
 
 export const previewRequestSchema = z.strictObject({
-  action: operationActionSchema,
+  action: bulkActionSchema,
   filter: actedFilterSchema,
   asOf: timeSchema.optional().describe('default: now'),
 })
@@ -33,8 +33,8 @@ export const previewSchema = z.object({
   ...foundJobsSchema.shape,
 })
 
-export const operationRequestSchema = z.strictObject({
-  action: operationActionSchema,
+export const bulkOperationRequestSchema = z.strictObject({
+  action: bulkActionSchema,
   filter: actedFilterSchema,
   asOf: timeSchema.describe('jobs that match only later are left alone'),
   expectedCount: z
@@ -52,18 +52,18 @@ export const operationRequestSchema = z.strictObject({
     .default(0)
     .describe('over how long to spread it, so that what comes back does not come at once'),
 })
-export type OperationRequest = Readonly<z.output<typeof operationRequestSchema>>
+export type BulkOperationRequest = Readonly<z.output<typeof bulkOperationRequestSchema>>
 
-const operationStatusSchema = z.enum(['running', 'completed', 'stopped', 'failed'])
-export type OperationStatus = z.output<typeof operationStatusSchema>
+const bulkOperationStatusSchema = z.enum(['running', 'completed', 'stopped', 'failed'])
+export type BulkOperationStatus = z.output<typeof bulkOperationStatusSchema>
 
-export const operationSchema = z.object({
+export const bulkOperationSchema = z.object({
   id: z.string(),
-  action: operationActionSchema,
+  action: bulkActionSchema,
   filter: z.record(z.string(), z.unknown()),
   asOf: z.date(),
   spreadSeconds: z.int(),
-  status: operationStatusSchema,
+  status: bulkOperationStatusSchema,
   total: z.int().describe('how many matched when it was asked for'),
   totalIsExact: z.boolean().describe('false: there are at least so many'),
   ...actionReportSchema.shape,
@@ -74,13 +74,13 @@ export const operationSchema = z.object({
   updated: z.date(),
   finishedAt: z.date().nullable(),
 })
-export type Operation = Readonly<z.output<typeof operationSchema>>
+export type BulkOperation = Readonly<z.output<typeof bulkOperationSchema>>
 
-export const listOperationsRequestSchema = z.strictObject({
-  status: operationStatusSchema.optional(),
+export const listBulkOperationsRequestSchema = z.strictObject({
+  status: bulkOperationStatusSchema.optional(),
   ...pageRequest(200),
 })
 
-export const operationPageSchema = pageOf(operationSchema)
+export const bulkOperationPageSchema = pageOf(bulkOperationSchema)
 
-export const watchOperationRequestSchema = idRequestSchema.extend({ lastEventId: lastEventIdSchema })
+export const watchBulkOperationRequestSchema = idRequestSchema.extend({ lastEventId: lastEventIdSchema })

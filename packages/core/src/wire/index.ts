@@ -44,18 +44,18 @@ export {
   updateAlertRuleRequestSchema,
 } from './alerts.ts'
 export {
+  type BulkAction,
+  type BulkOperation,
+  type BulkOperationRequest,
+  type BulkOperationStatus,
+  bulkOperationPageSchema,
+  bulkOperationRequestSchema,
+  bulkOperationSchema,
   type FoundJobs,
-  listOperationsRequestSchema,
-  type Operation,
-  type OperationAction,
-  type OperationRequest,
-  type OperationStatus,
-  operationPageSchema,
-  operationRequestSchema,
-  operationSchema,
+  listBulkOperationsRequestSchema,
   previewRequestSchema,
   previewSchema,
-  watchOperationRequestSchema,
+  watchBulkOperationRequestSchema,
 } from './bulk-operations.ts'
 export {
   type Channel,

@@ -80,11 +80,14 @@ describe('oncue-migrate', () => {
     const { code, stdout } = await run(['--rollback'])
     expect(code).toBe(2)
     expect(stdout.split('\n')).toEqual([
-      `${names.at(-1)} would be taken back; Oncue does not work until it is applied again`,
-      `${rules} rows would be lost for good:`,
-      ...['gauges     ', 'pairings   ', 'channels   ', 'alerts     '].map((name) => `  oncue_${name}  0`),
-      `  oncue_alert_rules  ${rules}`,
-      '  oncue_operations   0',
+      `${names.at(-1)} would be rolled back; Oncue will not work until it is applied again`,
+      `${rules} rows would be permanently lost:`,
+      '  oncue_gauges           0',
+      '  oncue_pairings         0',
+      '  oncue_channels         0',
+      '  oncue_alerts           0',
+      `  oncue_alert_rules      ${rules}`,
+      '  oncue_bulk_operations  0',
       'nothing was changed; add --yes to do it',
       '',
     ])

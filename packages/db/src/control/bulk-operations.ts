@@ -1,15 +1,15 @@
 import { newJobId, OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
 import type { Page } from '@oncue/core/wire'
-import type { Operation } from '../generated/sqlite/client.ts'
+import type { BulkOperation } from '../generated/sqlite/client.ts'
 import { assertBy, clean } from '../portable/audit.ts'
 import {
-  type NewOperation,
-  OPERATION_LEAD,
+  BULK_OPERATION_LEAD,
+  type BulkOperationRequest,
+  type BulkOperationRow,
+  type BulkOperationStatus,
+  type NewBulkOperation,
   type OperationPosition,
-  type OperationRequest,
-  type OperationRow,
-  type OperationStatus,
 } from '../portable/bulk-operations.ts'
 import { hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
@@ -20,29 +20,29 @@ import { type Cursored, type Pruned, readPage } from './page.ts'
 const RUNNING_LIMIT = 1_000
 
 /** Bulk operations, as people begin, list and stop them. */
-export type OperationControl = ReturnType<typeof createOperations>
+export type BulkOperationControl = ReturnType<typeof createBulkOperations>
 
-export function createOperations({ client, now }: Context) {
-  async function get(id: string): Promise<OperationRow | null> {
-    const row = isUuid(id) ? await client.operation.findFirst({ where: { id } }) : null
-    return row && toOperation(row)
+export function createBulkOperations({ client, now }: Context) {
+  async function get(id: string): Promise<BulkOperationRow | null> {
+    const row = isUuid(id) ? await client.bulkOperation.findFirst({ where: { id } }) : null
+    return row && toBulkOperation(row)
   }
 
   return {
     get,
 
     /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
-    async begun(asked: OperationRequest): Promise<OperationRow | null> {
-      const row = await client.operation.findUnique({ where: { actorId_idempotencyKey: keyOf(asked) } })
-      return row && assertSame(toOperation(row), asked)
+    async begun(asked: BulkOperationRequest): Promise<BulkOperationRow | null> {
+      const row = await client.bulkOperation.findUnique({ where: { actorId_idempotencyKey: keyOf(asked) } })
+      return row && assertSame(toBulkOperation(row), asked)
     },
 
     /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
-    async create(operation: NewOperation, id?: string): Promise<OperationRow> {
+    async create(operation: NewBulkOperation, id?: string): Promise<BulkOperationRow> {
       const created = await now()
       const { action, filter, asOf, spreadMs, total, totalIsExact, actor } = operation
       const key = keyOf(operation)
-      const row = await client.operation.upsert({
+      const row = await client.bulkOperation.upsert({
         where: { actorId_idempotencyKey: key },
         create: {
           ...key,
@@ -65,29 +65,29 @@ export function createOperations({ client, now }: Context) {
         // Changes nothing. Without a field, Prisma would read first and then insert, and lose races.
         update: { actorId: key.actorId },
       })
-      return assertSame(toOperation(row), operation)
+      return assertSame(toBulkOperation(row), operation)
     },
 
     /** Ids that do not exist are left out. */
-    async find(ids: readonly string[]): Promise<Map<string, OperationRow>> {
+    async find(ids: readonly string[]): Promise<Map<string, BulkOperationRow>> {
       const rows = await readByIds(ids, (batch) =>
-        client.operation.findMany({ where: { id: { in: batch } } }),
+        client.bulkOperation.findMany({ where: { id: { in: batch } } }),
       )
-      return new Map(rows.map((row) => [row.id, toOperation(row)]))
+      return new Map(rows.map((row) => [row.id, toBulkOperation(row)]))
     },
 
     /** Newest first. */
     async list(
-      { status }: { readonly status?: OperationStatus | undefined } = {},
+      { status }: { readonly status?: BulkOperationStatus | undefined } = {},
       page: Cursored = {},
-    ): Promise<Page<OperationRow>> {
+    ): Promise<Page<BulkOperationRow>> {
       return readPage(
         { status },
         page,
-        toOperation,
+        toBulkOperation,
         ({ created }) => created,
         (after, take) =>
-          client.operation.findMany({
+          client.bulkOperation.findMany({
             where: {
               ...(status && { status }),
               ...(after && {
@@ -103,7 +103,7 @@ export function createOperations({ client, now }: Context) {
 
     /** The ids of those that have not ended, up to 1,000. */
     async running(): Promise<string[]> {
-      const rows = await client.operation.findMany({
+      const rows = await client.bulkOperation.findMany({
         where: { status: 'running' },
         orderBy: { id: 'asc' },
         take: RUNNING_LIMIT,
@@ -112,17 +112,18 @@ export function createOperations({ client, now }: Context) {
       return rows.map(({ id }) => id)
     },
 
-    /** What was done stays done. One that has ended stays as it is; OPERATION_NOT_FOUND for an id that does not exist. */
-    async stop(id: string, by: string): Promise<OperationRow> {
+    /** What was done stays done. One that has ended stays as it is; BULK_OPERATION_NOT_FOUND for an id that does not exist. */
+    async stop(id: string, by: string): Promise<BulkOperationRow> {
       assertBy(by)
       const time = await now()
       if (isUuid(id))
-        await client.operation.updateMany({
+        await client.bulkOperation.updateMany({
           where: { id, status: 'running' },
           data: { status: 'stopped', stoppedBy: by, updated: time, finishedAt: time },
         })
       const stopped = await get(id)
-      if (!stopped) throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${JSON.stringify(id)}`)
+      if (!stopped)
+        throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${JSON.stringify(id)}`)
       return stopped
     },
 
@@ -130,38 +131,38 @@ export function createOperations({ client, now }: Context) {
     async prune({ before, limit = 1_000 }: Pruned): Promise<number> {
       // A leader that died leaves its row if nothing was left to lead.
       await client.leader.deleteMany({
-        where: { name: { startsWith: OPERATION_LEAD }, until: { lt: before } },
+        where: { name: { startsWith: BULK_OPERATION_LEAD }, until: { lt: before } },
       })
-      const ended = await client.operation.findMany({
+      const ended = await client.bulkOperation.findMany({
         where: { created: { lt: before }, finishedAt: { lt: before } },
         orderBy: [{ created: 'asc' }, { id: 'asc' }],
         take: limit,
         select: { id: true },
       })
       const ids = ended.map(({ id }) => id)
-      const { count } = await client.operation.deleteMany({ where: { id: { in: ids } } })
+      const { count } = await client.bulkOperation.deleteMany({ where: { id: { in: ids } } })
       return count
     },
   }
 }
 
-function keyOf({ actor, idempotencyKey }: OperationRequest) {
+function keyOf({ actor, idempotencyKey }: BulkOperationRequest) {
   assertText(idempotencyKey, 'idempotencyKey')
   return { actorId: clean(actor.id), idempotencyKey }
 }
 
-function assertSame(begun: OperationRow, asked: OperationRequest): OperationRow {
-  const essence = ({ action, filter, asOf, spreadMs }: OperationRow | OperationRequest) =>
+function assertSame(begun: BulkOperationRow, asked: BulkOperationRequest): BulkOperationRow {
+  const essence = ({ action, filter, asOf, spreadMs }: BulkOperationRow | BulkOperationRequest) =>
     hashOf({ action, filter, asOf, spreadMs })
   if (essence(begun) === essence(asked)) return begun
   const message = `idempotencyKey: ${JSON.stringify(asked.idempotencyKey)} began another operation, ${begun.id}`
   throw new OncueError('INVALID_INPUT', message, { hint: 'Use a new key for a new bulk operation.' })
 }
 
-function toOperation(row: Operation): OperationRow {
+function toBulkOperation(row: BulkOperation): BulkOperationRow {
   const { actorId, actorName, actorKind, idempotencyKey: _, filter, position, ...same } = row
   return {
-    ...(same as Pick<OperationRow, keyof typeof same>),
+    ...(same as Pick<BulkOperationRow, keyof typeof same>),
     filter: toFilter(filter as JobFilter),
     position: toPosition(position as OperationPosition | null),
     actor: { id: actorId, name: actorName, kind: actorKind },

@@ -3,7 +3,7 @@ import type { BaseStore } from '../portable/base-store.ts'
 import type { Store } from '../store.ts'
 import { type AlertControl, type AlertRuleControl, createAlertRules, createAlerts } from './alerts.ts'
 import { type AuditControl, createAudit } from './audit.ts'
-import { createOperations, type OperationControl } from './bulk-operations.ts'
+import { type BulkOperationControl, createBulkOperations } from './bulk-operations.ts'
 import { type ChannelControl, createChannels } from './channels.ts'
 import { openClient } from './client.ts'
 import { createQueues, createSettings, type QueueControl, type SettingControl } from './settings.ts'
@@ -28,7 +28,7 @@ export interface Control {
   readonly alertRules: AlertRuleControl
   readonly alerts: AlertControl
   readonly channels: ChannelControl
-  readonly operations: OperationControl
+  readonly bulkOperations: BulkOperationControl
   readonly queues: QueueControl
 }
 
@@ -52,7 +52,7 @@ export async function openControl(store: Store): Promise<Control> {
     alertRules: createAlertRules(context),
     alerts: createAlerts(context),
     channels: createChannels(context, usable),
-    operations: createOperations(context),
+    bulkOperations: createBulkOperations(context),
     queues: createQueues(context),
   }
 }

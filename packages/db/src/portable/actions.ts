@@ -1,5 +1,5 @@
 import { FINISHED_STATUSES, isOncueError, type JobId, OncueError } from '@oncue/core'
-import type { OperationAction } from '@oncue/core/wire'
+import type { BulkAction } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
 import { isUuid } from '../uuid.ts'
@@ -17,7 +17,7 @@ const BUSY_DELAY_MS = 20
 
 /** What one transaction does. */
 export type ActionBatch = {
-  readonly action: OperationAction
+  readonly action: BulkAction
   readonly ids: readonly JobId[]
   readonly asOf: Date | null
   readonly by: string | null

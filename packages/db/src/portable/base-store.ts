@@ -1,5 +1,5 @@
 import { type JobId, OncueError } from '@oncue/core'
-import type { OperationAction } from '@oncue/core/wire'
+import type { BulkAction } from '@oncue/core/wire'
 import type {
   ActionOptions,
   ActionReport,
@@ -16,7 +16,7 @@ import { type Acted, type ActionBatch, act, prune } from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
 import { type AuditStore, createAudit } from './audit.ts'
-import { createOperations, type FencedAction, type OperationStore } from './bulk-operations.ts'
+import { type BulkOperationStore, createBulkOperations, type FencedAction } from './bulk-operations.ts'
 import { type ChannelStore, createChannels } from './channels.ts'
 import type { EventStore } from './events/event.ts'
 import { createGauges, type GaugeStore } from './gauges.ts'
@@ -50,7 +50,7 @@ function createParts(sql: Sql, act: (action: FencedAction) => Promise<boolean>) 
     alerts: createAlerts(sql),
     channels: createChannels(sql),
     gauges: createGauges(sql),
-    operations: createOperations(sql, { match, act }),
+    bulkOperations: createBulkOperations(sql, { match, act }),
   }
 }
 
@@ -86,7 +86,7 @@ export abstract class BaseStore {
     return this.#act('delete', target, options)
   }
 
-  async #act(action: OperationAction, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
+  async #act(action: BulkAction, target: Target, options: ActionOptions = {}): Promise<ActionReport> {
     return act(target, options, {
       now: () => this.now(),
       match: this.#parts.match,
@@ -114,8 +114,8 @@ export abstract class BaseStore {
     return this.#made
   }
 
-  get operations(): OperationStore {
-    return this.#parts.operations
+  get bulkOperations(): BulkOperationStore {
+    return this.#parts.bulkOperations
   }
 
   get settings(): SettingStore {

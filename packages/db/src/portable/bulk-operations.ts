@@ -1,11 +1,11 @@
 import { type JobId, OncueError } from '@oncue/core'
 import type {
   AuditEntry,
+  BulkOperation,
+  BulkOperationStatus,
   FoundJobs,
   JobFilter,
-  Operation,
-  OperationStatus,
-  OperationRequest as WireRequest,
+  BulkOperationRequest as WireRequest,
 } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
@@ -15,23 +15,23 @@ import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
 import type { PortableStatement, Sql } from './sql.ts'
 
-export type { OperationStatus }
-export type OperationError = NonNullable<Operation['error']>
+export type { BulkOperationStatus }
+export type BulkOperationError = NonNullable<BulkOperation['error']>
 
 /** What is to be done to all jobs that a filter matched at a moment. */
-export type OperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
+export type BulkOperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
   /** Over how long it is to be spread; 0: as fast as is good for the others. */
   readonly spreadMs: number
   /** Repeating `idempotencyKey` as the same actor returns the same operation. */
   readonly actor: AuditEntry['actor']
 }
 
-type MatchCount = Pick<Operation, 'total' | 'totalIsExact'>
-export type NewOperation = OperationRequest & MatchCount
-export type OperationPreview = MatchCount & FoundJobs
+type MatchCount = Pick<BulkOperation, 'total' | 'totalIsExact'>
+export type NewBulkOperation = BulkOperationRequest & MatchCount
+export type BulkOperationPreview = MatchCount & FoundJobs
 
-export type OperationRow = Omit<Operation, 'filter' | 'spreadSeconds' | 'by'> &
-  Omit<OperationRequest, 'idempotencyKey'> & {
+export type BulkOperationRow = Omit<BulkOperation, 'filter' | 'spreadSeconds' | 'by'> &
+  Omit<BulkOperationRequest, 'idempotencyKey'> & {
     /** How many batches it took. The process that does the next one must have seen this one. */
     readonly step: number
     /** Null: at the beginning. */
@@ -47,28 +47,28 @@ export type OperationPosition = {
 }
 
 /** Under this and its id a process leads an operation (`Store.lead`). */
-export const OPERATION_LEAD = 'operation:'
+export const BULK_OPERATION_LEAD = 'operation:'
 
 /**
  * The steps of a bulk operation: bounded batches, which another process can continue. A batch, its counts and the audit
  * entry of its end are one transaction: nothing is done or counted twice.
  */
-export interface OperationStore {
+export interface BulkOperationStore {
   /**
    * How many jobs matched at that moment: exactly up to 100,000, at least that many above; `all` counts on as long as
    * a caller can be made to wait. INVALID_INPUT for a search that takes too long.
    */
   count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
   /** The same, and what they are. */
-  preview(filter: JobFilter, asOf: Date): Promise<OperationPreview>
+  preview(filter: JobFilter, asOf: Date): Promise<BulkOperationPreview>
   /**
    * Does the next batch, of up to `limit` jobs and never more than 500, if it is still running and has not changed since
    * it was read. Null: it was stopped, or another process did that batch. Its end is written into the audit, under the
    * actor that began it.
    */
-  advance(seen: OperationRow, limit?: number): Promise<OperationRow | null>
+  advance(seen: BulkOperationRow, limit?: number): Promise<BulkOperationRow | null>
   /** It cannot continue. Null: it has ended, or has changed since it was read. */
-  fail(seen: OperationRow, error: OperationError): Promise<OperationRow | null>
+  fail(seen: BulkOperationRow, error: BulkOperationError): Promise<BulkOperationRow | null>
 }
 
 /** A batch of an action, and what is written beside it, in one transaction. */
@@ -87,17 +87,17 @@ type Host = {
 }
 
 /** Written once for both databases. */
-export function createOperations(sql: Sql, { match, act }: Host): OperationStore {
+export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperationStore {
   /** Does it, and writes down how the operation stands then, if this is how it stood. */
   async function writeDown(
-    seen: OperationRow,
+    seen: BulkOperationRow,
     batch: ActionBatch | null,
-    afterIt: (acted: readonly Acted[]) => OperationRow,
-  ): Promise<OperationRow | null> {
+    afterIt: (acted: readonly Acted[]) => BulkOperationRow,
+  ): Promise<BulkOperationRow | null> {
     let after = seen
     const isMine = await act({
       fence: {
-        text: `update {operations} set step = step + 1 where id = ? and step = ? and status = 'running'`,
+        text: `update {bulk_operations} set step = step + 1 where id = ? and step = ? and status = 'running'`,
         values: [seen.id, seen.step],
       },
       batch,
@@ -143,10 +143,10 @@ export function createOperations(sql: Sql, { match, act }: Host): OperationStore
   }
 }
 
-function save(operation: OperationRow): PortableStatement {
+function save(operation: BulkOperationRow): PortableStatement {
   const { id, status, done, skipped, total, totalIsExact, position, error, updated, finishedAt } = operation
   return {
-    text: `update {operations} set status = ?, done = ?, skipped = ?, total = ?, total_is_exact = ?, position = ?,
+    text: `update {bulk_operations} set status = ?, done = ?, skipped = ?, total = ?, total_is_exact = ?, position = ?,
         error = ?, updated = ?, finished_at = ? where id = ?`,
     values: [
       ...[status, done, JSON.stringify(skipped), total, totalIsExact, position && JSON.stringify(position)],
@@ -157,11 +157,11 @@ function save(operation: OperationRow): PortableStatement {
 
 /** How an operation stands after a batch. */
 function afterBatch(
-  seen: OperationRow,
+  seen: BulkOperationRow,
   next: ListPosition | null,
   acted: readonly Acted[],
   now: Date,
-): OperationRow {
+): BulkOperationRow {
   const tries = (seen.position?.busy.length ? seen.position.tries : 0) + 1
   const busy = tries < BUSY_ATTEMPTS ? idsOf(acted, 'BUSY') : []
   const skipped = { ...seen.skipped }
@@ -191,9 +191,9 @@ function idsOf(acted: readonly Acted[], wanted: string): readonly JobId[] {
 }
 
 /** Not by a request, so in the name of the person who began it. */
-function endEntry({ id, action, status, skipped, error, done, actor }: OperationRow): NewAuditEntry {
+function endEntry({ id, action, status, skipped, error, done, actor }: BulkOperationRow): NewAuditEntry {
   const target = { id, action, status, skipped, ...(error && { error }) }
-  return { actor, action: 'operations.end', target, count: done }
+  return { actor, action: 'bulkOperations.end', target, count: done }
 }
 
 export type Match = (
@@ -262,7 +262,7 @@ const COLUMNS = `n.id, n.topic, n.queue, cast(n.status as text) as status, n.las
   n.last_error ->> 'message' as message`
 
 /** What those jobs are, without anything of their payloads. */
-async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<OperationPreview> {
+async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<BulkOperationPreview> {
   const rows = await sql.all<LookedAt>(byIdStatement(sql.dialect, newest, COLUMNS))
   const found = new Map(rows.map((row) => [row.id, row]))
   const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()

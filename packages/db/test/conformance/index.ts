@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { describeAccess } from './access.ts'
 import { describeActions } from './actions.ts'
 import { describeAlerts } from './alerts.ts'
+import { describeBulkOperations } from './bulk-operations.ts'
 import { describeChannels } from './channels.ts'
 import { describeClaim } from './claim.ts'
 import { describeDependencies } from './dependencies.ts'
@@ -15,7 +16,6 @@ import { describeLeaders } from './leaders.ts'
 import { describeLease } from './lease.ts'
 import { describeLimits } from './limits.ts'
 import { describeNotes } from './notes.ts'
-import { describeOperations } from './operations.ts'
 import { describePaging } from './paging.ts'
 import { describePairings } from './pairings.ts'
 import { describeProcesses } from './processes.ts'
@@ -62,7 +62,7 @@ const PARTS = {
   settings: describeSettings,
   alerts: describeAlerts,
   channels: describeChannels,
-  operations: describeOperations,
+  bulkOperations: describeBulkOperations,
   processes: describeProcesses,
 }
 

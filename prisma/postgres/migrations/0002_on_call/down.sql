@@ -3,4 +3,4 @@ drop table oncue.pairings;
 drop table oncue.channels;
 drop table oncue.alerts;
 drop table oncue.alert_rules;
-drop table oncue.operations;
+drop table oncue.bulk_operations;

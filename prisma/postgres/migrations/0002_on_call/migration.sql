@@ -1,7 +1,7 @@
 -- What people on call need beside the jobs: bulk operations, alerts and where they are sent, devices, and how
 -- full everything was minute by minute.
 
-create table oncue.operations (
+create table oncue.bulk_operations (
   id              uuid not null,
   action          text not null,
   filter          json not null,
@@ -24,13 +24,13 @@ create table oncue.operations (
   created         timestamptz(3) not null,
   updated         timestamptz(3) not null,
   finished_at     timestamptz(3),
-  constraint operations_pkey primary key (id),
-  constraint operations_action check (action in ('requeue', 'cancel', 'delete')),
-  constraint operations_status check (status in ('running', 'completed', 'stopped', 'failed'))
+  constraint bulk_operations_pkey primary key (id),
+  constraint bulk_operations_action check (action in ('requeue', 'cancel', 'delete')),
+  constraint bulk_operations_status check (status in ('running', 'completed', 'stopped', 'failed'))
 );
-create unique index operations_key on oncue.operations (actor_id, idempotency_key);
-create index operations_created on oncue.operations (created, id);
-create index operations_running on oncue.operations (id) where status = 'running';
+create unique index bulk_operations_key on oncue.bulk_operations (actor_id, idempotency_key);
+create index bulk_operations_created on oncue.bulk_operations (created, id);
+create index bulk_operations_running on oncue.bulk_operations (id) where status = 'running';
 
 create table oncue.alert_rules (
   id         uuid not null,

@@ -1,7 +1,7 @@
 -- What people on call need beside the jobs: bulk operations, alerts and where they are sent, devices, and how
 -- full everything was minute by minute.
 
-CREATE TABLE "oncue_operations" (
+CREATE TABLE "oncue_bulk_operations" (
   "id"              TEXT NOT NULL,
   "action"          TEXT NOT NULL,
   "filter"          JSONB NOT NULL,
@@ -25,12 +25,12 @@ CREATE TABLE "oncue_operations" (
   "updated"         DATETIME NOT NULL,
   "finished_at"     DATETIME,
   PRIMARY KEY ("id"),
-  CONSTRAINT "operations_action" CHECK ("action" IN ('requeue', 'cancel', 'delete')),
-  CONSTRAINT "operations_status" CHECK ("status" IN ('running', 'completed', 'stopped', 'failed'))
+  CONSTRAINT "bulk_operations_action" CHECK ("action" IN ('requeue', 'cancel', 'delete')),
+  CONSTRAINT "bulk_operations_status" CHECK ("status" IN ('running', 'completed', 'stopped', 'failed'))
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX "oncue_operations_key" ON "oncue_operations" ("actor_id", "idempotency_key");
-CREATE INDEX "oncue_operations_created" ON "oncue_operations" ("created", "id");
-CREATE INDEX "oncue_operations_running" ON "oncue_operations" ("id") WHERE "status" = 'running';
+CREATE UNIQUE INDEX "oncue_bulk_operations_key" ON "oncue_bulk_operations" ("actor_id", "idempotency_key");
+CREATE INDEX "oncue_bulk_operations_created" ON "oncue_bulk_operations" ("created", "id");
+CREATE INDEX "oncue_bulk_operations_running" ON "oncue_bulk_operations" ("id") WHERE "status" = 'running';
 
 CREATE TABLE "oncue_alert_rules" (
   "id"         TEXT NOT NULL,

@@ -10,7 +10,7 @@ interface Look {
   readonly icon: IconName
 }
 
-/** Every state there is: of jobs, queues, alerts and operations. */
+/** Every state there is: of jobs, queues, alerts and bulk operations. */
 export const STATES = {
   // Jobs
   blocked: { word: 'Blocked', tone: 'neutral', icon: 'blocked' },
@@ -32,7 +32,7 @@ export const STATES = {
   acked: { word: 'Acknowledged', tone: 'warn', icon: 'acked' },
   snoozed: { word: 'Snoozed', tone: 'paused', icon: 'snooze' },
   resolved: { word: 'Resolved', tone: 'good', icon: 'good' },
-  // Operations, workers
+  // Bulk operations, workers
   running: { word: 'Running', tone: 'accent', icon: 'running' },
   stopped: { word: 'Stopped', tone: 'warn', icon: 'stop' },
   alive: { word: 'Alive', tone: 'good', icon: 'good' },

@@ -12,7 +12,7 @@ describe('Activity', () => {
 
   it('says in each row what was done to what, to how many, and by whom', async () => {
     const entry = entryOf('1', {
-      action: 'operations.run',
+      action: 'bulkOperations.run',
       actor: { id: 'd1', name: 'The phone of Ada', kind: 'device' },
       target: { id: 'o1', action: 'requeue', filter: { status: 'failed', queue: 'mail' }, spreadSeconds: 0 },
       count: 312,

@@ -1,10 +1,10 @@
 import { count, moment, number, shortId } from '../../lib/format.ts'
-import { scopeOf, skippedOf, spreadInWords } from '../operations/words.ts'
+import { scopeOf, skippedOf, spreadInWords } from '../bulk-operations/words.ts'
 import type { Entry } from './queries.ts'
 
 /** What the actions are about, as the filter names it. */
 export const GROUPS = {
-  operations: 'Bulk actions',
+  bulkOperations: 'Bulk actions',
   jobs: 'Jobs',
   queues: 'Queues',
   schedules: 'Schedules',
@@ -68,7 +68,7 @@ const DONE: Readonly<Record<string, string>> = { cancel: 'cancelled', delete: 'd
 export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | 'target' | 'count'>): string {
   const jobs = JOBS[action]
   if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}`
-  if (action.startsWith('operations.')) return bulkDeed(action, target, many ?? 0)
+  if (action.startsWith('bulkOperations.')) return bulkDeed(action, target, many ?? 0)
   if (action === 'tokens.revoke') return revokeDeed(target)
   const [verb = action, of] = ACTIONS[action] ?? []
   return verb + (of === undefined ? '' : about(target, of, ''))
@@ -77,9 +77,9 @@ export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | '
 function bulkDeed(action: string, target: unknown, many: number): string {
   const verb = part(target, 'action')
   const jobs = count(many, 'job')
-  if (action === 'operations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
+  if (action === 'bulkOperations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
   const what = `to ${verb === 'requeue' ? 'retry' : (verb ?? 'act on')}`
-  return action === 'operations.stop' ? `stopped, after ${jobs}, a bulk action` : `began ${what} ${jobs}`
+  return action === 'bulkOperations.stop' ? `stopped, after ${jobs}, a bulk action` : `began ${what} ${jobs}`
 }
 
 function revokeDeed(target: unknown): string {

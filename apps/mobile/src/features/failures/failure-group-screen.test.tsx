@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/sdk'
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { act, fireEvent } from 'expo-router/testing-library'
-import { groupOf, OPERATION_ID, operationOf, previewOf } from '../../testing/failures.ts'
+import { BULK_OPERATION_ID, bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
@@ -11,16 +11,16 @@ jest.mock('expo-clipboard', () => ({
   setStringAsync: async (text: string) => mockCopied.push(text) > 0,
 }))
 
-type Run = Parameters<NonNullable<TestAnswers['operations.run']>>[0]
+type Run = Parameters<NonNullable<TestAnswers['bulkOperations.run']>>[0]
 
 function open(differs: TestAnswers = {}, role: 'viewer' | 'operator' = 'operator') {
   return renderApp('/failures/f00d', {
     role,
     answers: {
       'jobs.failures': () => [groupOf('f00d')],
-      'operations.preview': () => previewOf(12),
-      'operations.get': () => operationOf({ status: 'completed', done: 12 }),
-      'operations.list': () => ({ items: [], nextCursor: null }),
+      'bulkOperations.preview': () => previewOf(12),
+      'bulkOperations.get': () => bulkOperationOf({ status: 'completed', done: 12 }),
+      'bulkOperations.list': () => ({ items: [], nextCursor: null }),
       ...differs,
     },
   })
@@ -55,7 +55,7 @@ describe('a group of failures', () => {
   })
 
   it('says when none is left', async () => {
-    const { screen } = await open({ 'jobs.failures': () => [], 'operations.preview': () => previewOf(0) })
+    const { screen } = await open({ 'jobs.failures': () => [], 'bulkOperations.preview': () => previewOf(0) })
     expect(await screen.findByText('None left')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Look at the last 7 days'))
     expect(await screen.findByText(/in the last 7 days/)).toBeVisible()
@@ -72,12 +72,12 @@ describe('a group of failures', () => {
 })
 
 describe('retrying a group', () => {
-  it('sends what was seen, as of when it was seen, and opens the operation', async () => {
+  it('sends what was seen, as of when it was seen, and opens the bulk operation', async () => {
     const sent: Run[] = []
     const { app, screen } = await open({
-      'operations.run': (input) => {
+      'bulkOperations.run': (input) => {
         sent.push(input)
-        return operationOf({ status: 'completed', done: 12 })
+        return bulkOperationOf({ status: 'completed', done: 12 })
       },
     })
     fireEvent.press(await screen.findByLabelText('Retry these 12'))
@@ -86,7 +86,7 @@ describe('retrying a group', () => {
     fireEvent.press(screen.getByLabelText('Spread over 10 min'))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
     expect(await screen.findByText('Requeued 12')).toBeVisible()
-    expect(app.getPathname()).toBe(`/operations/${OPERATION_ID}`)
+    expect(app.getPathname()).toBe(`/bulk-operations/${BULK_OPERATION_ID}`)
     expect(sent).toEqual([
       {
         ...{ action: 'requeue', filter: { fingerprint: 'f00d', status: 'failed' }, asOf: NOW },
@@ -99,10 +99,10 @@ describe('retrying a group', () => {
     ['100 jobs', previewOf(100), 'staging'],
     ['production', previewOf(1), 'production'],
   ])('has to be held for %s', async (_, preview, environment) => {
-    const run = jest.fn(() => operationOf())
+    const run = jest.fn(() => bulkOperationOf())
     const { screen } = await open({
-      'operations.preview': () => preview,
-      'operations.run': run,
+      'bulkOperations.preview': () => preview,
+      'bulkOperations.run': run,
       'health.get': () => healthOf({ environment }),
     })
     await screen.findByText(environment.toUpperCase())
@@ -116,11 +116,11 @@ describe('retrying a group', () => {
     const keys: string[] = []
     let matching = 12
     const { screen } = await open({
-      'operations.preview': () => previewOf(matching),
-      'operations.get': () => operationOf({ status: 'completed', done: matching }),
-      'operations.run': ({ expectedCount, idempotencyKey }) => {
+      'bulkOperations.preview': () => previewOf(matching),
+      'bulkOperations.get': () => bulkOperationOf({ status: 'completed', done: matching }),
+      'bulkOperations.run': ({ expectedCount, idempotencyKey }) => {
         keys.push(idempotencyKey)
-        if (expectedCount === matching) return operationOf({ status: 'completed', done: matching })
+        if (expectedCount === matching) return bulkOperationOf({ status: 'completed', done: matching })
         throw new OncueError('COUNT_MISMATCH', `${matching} jobs match, and ${expectedCount} were expected`, {
           details: { count: matching, countIsExact: true, expectedCount },
         })
@@ -140,10 +140,10 @@ describe('retrying a group', () => {
   it('begins it once, however often it is pressed after no answer came', async () => {
     const sent: Run[] = []
     const { screen } = await open({
-      'operations.preview': () => ({ ...previewOf(12), asOf: new Date() }),
-      'operations.run': (input) => {
+      'bulkOperations.preview': () => ({ ...previewOf(12), asOf: new Date() }),
+      'bulkOperations.run': (input) => {
         sent.push(input)
-        if (sent.length > 1) return operationOf({ status: 'completed', done: 12 })
+        if (sent.length > 1) return bulkOperationOf({ status: 'completed', done: 12 })
         throw new OncueError('REQUEST_TIMEOUT', 'No answer within 30 s')
       },
     })
@@ -159,10 +159,10 @@ describe('retrying a group', () => {
 
   it('cannot be begun offline, and does not begin by itself afterwards', async () => {
     let isAway = false
-    const run = jest.fn(() => operationOf())
+    const run = jest.fn(() => bulkOperationOf())
     const health = () => (isAway ? offline() : healthOf())
     const { screen } = await open({
-      'operations.run': run,
+      'bulkOperations.run': run,
       'health.get': health,
       'health.watch': offline,
     })
@@ -180,7 +180,7 @@ describe('retrying a group', () => {
 
   it('says when somebody was faster', async () => {
     let left = 12
-    const { screen } = await open({ 'operations.preview': () => previewOf(left) })
+    const { screen } = await open({ 'bulkOperations.preview': () => previewOf(left) })
     await screen.findByLabelText('Retry these 12')
     left = 0
     fireEvent.press(screen.getByLabelText('Retry these 12'))
@@ -191,7 +191,7 @@ describe('retrying a group', () => {
   it('cancels only those that would be tried again by themselves', async () => {
     const asked: unknown[] = []
     const { screen } = await open({
-      'operations.preview': ({ action, filter }) => {
+      'bulkOperations.preview': ({ action, filter }) => {
         if (action === 'cancel') asked.push(filter)
         return previewOf(3)
       },

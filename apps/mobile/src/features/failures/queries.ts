@@ -4,7 +4,7 @@ import { serverNow } from '../../lib/clock.ts'
 import { type FailureFilter, WINDOWS, type WindowName } from './filter.ts'
 
 export type FailureGroup = Outputs['jobs']['failures'][number]
-export type FailedJobs = Outputs['operations']['preview']
+export type FailedJobs = Outputs['bulkOperations']['preview']
 
 /** What was thrown last. */
 export function errorOf({ sample }: FailureGroup): { class: string; message: string } {
@@ -47,15 +47,15 @@ export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'pend
 
 /** How many that are, and the newest of them. */
 export const failedJobs = (fingerprint: string): Read<FailedJobs> => ({
-  key: ['operations.preview', 'failed', fingerprint],
+  key: ['bulkOperations.preview', 'failed', fingerprint],
   call: (client, options) =>
-    client.operations.preview({ action: 'requeue', filter: failedOf(fingerprint) }, options),
+    client.bulkOperations.preview({ action: 'requeue', filter: failedOf(fingerprint) }, options),
   everyMs: 10_000,
 })
 
 export const retryingJobs = (fingerprint: string): Read<FailedJobs> => ({
-  key: ['operations.preview', 'retrying', fingerprint],
+  key: ['bulkOperations.preview', 'retrying', fingerprint],
   call: (client, options) =>
-    client.operations.preview({ action: 'cancel', filter: retryingOf(fingerprint) }, options),
+    client.bulkOperations.preview({ action: 'cancel', filter: retryingOf(fingerprint) }, options),
   everyMs: 10_000,
 })

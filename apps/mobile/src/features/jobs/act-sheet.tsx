@@ -9,9 +9,9 @@ import { useAct } from '../../lib/api.tsx'
 import { shortId } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { space } from '../../theme/tokens.ts'
-import { ConfirmButton, stay } from '../operations/confirm-sheet.tsx'
-import { TOUCHED } from '../operations/queries.ts'
-import { type Action, jobs, outcomeInWords, reasonInWords, VERBS } from '../operations/words.ts'
+import { ConfirmButton, stay } from '../bulk-operations/confirm-sheet.tsx'
+import { TOUCHED } from '../bulk-operations/queries.ts'
+import { type Action, jobs, outcomeInWords, reasonInWords, VERBS } from '../bulk-operations/words.ts'
 
 /** As many as one call may name. */
 const BATCH = 1_000

@@ -7,7 +7,7 @@ import { STATES } from '../../components/ui/state-word.tsx'
 import { useCopy } from '../../components/ui/use-copy.ts'
 import { useLock } from '../../lib/api.tsx'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
-import type { Action } from '../operations/words.ts'
+import type { Action } from '../bulk-operations/words.ts'
 import { ActSheet } from './act-sheet.tsx'
 import type { JobDetails } from './timeline.ts'
 

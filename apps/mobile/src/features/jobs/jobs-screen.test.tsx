@@ -228,7 +228,7 @@ describe('Jobs', () => {
     it('acts on all that match by the server', async () => {
       const asked: unknown[] = []
       const { screen } = await begin({
-        'operations.preview': (request) => {
+        'bulkOperations.preview': (request) => {
           asked.push(request)
           return { asOf: NOW, count: 4_210, countIsExact: true, byStatus: {}, byError: [], sample: [] }
         },

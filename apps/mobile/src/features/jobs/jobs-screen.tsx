@@ -12,8 +12,8 @@ import { useCursor } from '../../lib/use-cursor.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
-import { ConfirmSheet } from '../operations/confirm-sheet.tsx'
-import { type Action, jobs, many } from '../operations/words.ts'
+import { ConfirmSheet } from '../bulk-operations/confirm-sheet.tsx'
+import { type Action, jobs, many } from '../bulk-operations/words.ts'
 import { ActSheet } from './act-sheet.tsx'
 import { filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -135,7 +135,7 @@ interface ActOnProps {
   readonly onDone: () => void
 }
 
-/** Some are named one by one; all that match are an operation of the server. */
+/** Selected jobs are named one by one; all that match are a bulk operation on the server. */
 function ActOn({ acting: { action, ids, filter, total }, list, onClose, onDone }: ActOnProps) {
   if (ids === null)
     return (

@@ -5,7 +5,7 @@ import { IconButton } from '../../components/ui/icon-button.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useLock } from '../../lib/api.tsx'
 import { space } from '../../theme/tokens.ts'
-import type { Action } from '../operations/words.ts'
+import type { Action } from '../bulk-operations/words.ts'
 
 export interface SelectionBarProps {
   /** "3 jobs selected". */

@@ -1,9 +1,9 @@
 import type { Inputs, Outputs } from '@oncue/sdk'
 import { count, duration, number } from '../../lib/format.ts'
 
-export type Operation = Outputs['operations']['get']
-export type Action = Operation['action']
-export type Filter = Inputs['operations']['preview']['filter']
+export type BulkOperation = Outputs['bulkOperations']['get']
+export type Action = BulkOperation['action']
+export type Filter = Inputs['bulkOperations']['preview']['filter']
 
 /** People say retry; what is written down says requeued. */
 export const VERBS = {
@@ -30,11 +30,11 @@ export function reasonInWords(reason: string, action: Action): string {
   return REASONS[reason] ?? reason.toLowerCase().replaceAll('_', ' ')
 }
 
-export function skippedOf({ skipped }: Pick<Operation, 'skipped'>): number {
+export function skippedOf({ skipped }: Pick<BulkOperation, 'skipped'>): number {
   return Object.values(skipped).reduce((sum, many) => sum + many, 0)
 }
 
-type Outcome = Pick<Operation, 'action' | 'status' | 'done' | 'skipped' | 'total' | 'totalIsExact'>
+type Outcome = Pick<BulkOperation, 'action' | 'status' | 'done' | 'skipped' | 'total' | 'totalIsExact'>
 
 /** "requeued 309, skipped 3 (already waiting or running)". */
 export function outcomeInWords({ action, done, skipped }: Outcome): string {
@@ -68,7 +68,7 @@ export function headlineOf(operation: Outcome): string {
 }
 
 /** From 0 to 1. What matched when it was asked for may be less than what is found. */
-export function progressOf(operation: Pick<Operation, 'done' | 'skipped' | 'total' | 'status'>): number {
+export function progressOf(operation: Pick<BulkOperation, 'done' | 'skipped' | 'total' | 'status'>): number {
   if (operation.status === 'completed') return 1
   if (operation.total === 0) return 0
   return Math.min(1, (operation.done + skippedOf(operation)) / operation.total)

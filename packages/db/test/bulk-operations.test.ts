@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openControl } from '../src/control/index.ts'
-import { type OperationRow, openStore, type Store } from '../src/index.ts'
+import { type BulkOperationRow, openStore, type Store } from '../src/index.ts'
 import type { Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
 import { type Driver, loadDriver } from '../src/sqlite/driver.ts'
@@ -14,16 +14,20 @@ const MANY = 100_000
 const BATCH = 500
 const NO_MARKS: Marks = { queues: [], priorities: [], times: [], ids: [] }
 
-async function begin(store: Store, filter: OperationRow['filter'], asOf: Date): Promise<OperationRow> {
-  const { operations } = await openControl(store)
-  return operations.create({
+async function begin(
+  store: Store,
+  filter: BulkOperationRow['filter'],
+  asOf: Date,
+): Promise<BulkOperationRow> {
+  const { bulkOperations } = await openControl(store)
+  return bulkOperations.create({
     ...{ action: filter.status === 'failed' ? 'requeue' : 'cancel', filter, asOf, spreadMs: 0 },
     ...{ idempotencyKey: 'k', actor: { id: 't1', name: 'Ada', kind: 'token' } },
     ...{ total: 0, totalIsExact: true },
   })
 }
 
-describe('an operation on Postgres', () => {
+describe('a bulk operation on Postgres', () => {
   async function open() {
     const database = await createPostgresDatabase(inject('postgresUrl'))
     const clock = new TestClock()
@@ -74,7 +78,7 @@ describe('an operation on Postgres', () => {
     )
     await store.enqueue(someJobs(1_000))
     clock.advance(1)
-    expect(await store.operations.count({ status: 'failed' }, clock.now())).toEqual({
+    expect(await store.bulkOperations.count({ status: 'failed' }, clock.now())).toEqual({
       total: MANY,
       totalIsExact: true,
     })
@@ -84,7 +88,7 @@ describe('an operation on Postgres', () => {
     // The batch has moved its jobs and comes as far as their events.
     await inTheWay.query('begin; lock table oncue.events in exclusive mode')
     const begun = await begin(store, { status: 'failed' }, clock.now())
-    const batch = store.operations.advance(begun)
+    const batch = store.bulkOperations.advance(begun)
     await vi.waitFor(async () => {
       const { rowCount } = await session.query(
         `select from pg_locks where relation = 'oncue.events'::regclass and not granted`,
@@ -109,7 +113,7 @@ describe('an operation on Postgres', () => {
     await session.query('select from oncue.jobs where id = any ($1) for update', [[first, second]])
 
     const begun = await begin(store, { status: 'pending' }, clock.now())
-    const some = await store.operations.advance(begun)
+    const some = await store.bulkOperations.advance(begun)
     expect(some).toMatchObject({ status: 'running', done: 18, skipped: {} })
     expect(some?.position?.busy.toSorted()).toEqual([first, second].toSorted())
 
@@ -118,7 +122,7 @@ describe('an operation on Postgres', () => {
     let last = some
     for (let tries = 2; last?.status === 'running'; tries++) {
       expect(last.position).toMatchObject({ tries: tries - 1, next: null })
-      last = await store.operations.advance(last)
+      last = await store.bulkOperations.advance(last)
       expect(tries).toBeLessThanOrEqual(5)
     }
     expect(last).toMatchObject({ status: 'completed', done: 19, skipped: { BUSY: 1 } })
@@ -128,7 +132,7 @@ describe('an operation on Postgres', () => {
   })
 })
 
-describe('an operation on SQLite', () => {
+describe('a bulk operation on SQLite', () => {
   it('writes no transaction that is longer than one batch, and lets claims in between', async () => {
     const database = await createSqliteDatabase()
     const { driver, written } = counting(await loadDriver())
@@ -142,11 +146,11 @@ describe('an operation on SQLite', () => {
     const { jobs } = await store.claim({ queues: ['default'], limit: count, worker: WORKER, leaseMs: 60_000 })
     await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'fail', error: anError })))
 
-    let seen: OperationRow | null = await begin(store, { status: 'failed' }, await store.now())
+    let seen: BulkOperationRow | null = await begin(store, { status: 'failed' }, await store.now())
     written.length = 0
     let claimed = 0
     while (seen?.status === 'running') {
-      seen = await store.operations.advance(seen)
+      seen = await store.bulkOperations.advance(seen)
       claimed += (await store.claim(claiming({ limit: 1 }))).jobs.length
     }
     expect(seen).toMatchObject({ status: 'completed', done: count })

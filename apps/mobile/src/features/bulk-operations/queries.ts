@@ -5,41 +5,47 @@ import { useEffect, useState } from 'react'
 import { type Read, useRead } from '../../lib/api.tsx'
 import { useConnectionState } from '../../lib/connection-provider.tsx'
 import { useSignedIn } from '../../lib/session.ts'
-import type { Action, Filter, Operation } from './words.ts'
+import type { Action, BulkOperation, Filter } from './words.ts'
 
 const POLL_MS = 3_000
 
 /** What is different once jobs were acted on. */
-export const TOUCHED = ['health.get', 'jobs.failures', 'jobs.list', 'operations.preview', 'operations.list']
+export const TOUCHED = [
+  'health.get',
+  'jobs.failures',
+  'jobs.list',
+  'bulkOperations.preview',
+  'bulkOperations.list',
+]
 
 /** Counted at one moment, and kept: what was read is what is confirmed. `look` asks anew. */
 export const preview = (
   action: Action,
   filter: Filter,
   look: string,
-): Read<Outputs['operations']['preview']> => ({
-  key: ['operations.preview', action, filter, look],
-  call: (client, options) => client.operations.preview({ action, filter }, options),
+): Read<Outputs['bulkOperations']['preview']> => ({
+  key: ['bulkOperations.preview', action, filter, look],
+  call: (client, options) => client.bulkOperations.preview({ action, filter }, options),
   isFixed: true,
 })
 
-export const recentOperations: Read<Outputs['operations']['list']> = {
-  key: ['operations.list'],
-  call: (client, options) => client.operations.list({ limit: 10 }, options),
+export const recentBulkOperations: Read<Outputs['bulkOperations']['list']> = {
+  key: ['bulkOperations.list'],
+  call: (client, options) => client.bulkOperations.list({ limit: 10 }, options),
 }
 
 /** One operation as it goes on: by a stream, and by asking where there is none. */
-export function useOperation(id: string) {
+export function useBulkOperation(id: string) {
   const { client } = useSignedIn()
   const queries = useQueryClient()
   const isLookedAt = useIsFocused()
   const { phase } = useConnectionState()
   const [isStreaming, setStreaming] = useState(false)
-  const key = ['operations.get', id]
-  const isKnownRunning = queries.getQueryData<Operation>(key)?.status === 'running'
+  const key = ['bulkOperations.get', id]
+  const isKnownRunning = queries.getQueryData<BulkOperation>(key)?.status === 'running'
   const read = useRead({
     key,
-    call: (asked, options) => asked.operations.get({ id }, options),
+    call: (asked, options) => asked.bulkOperations.get({ id }, options),
     ...(isKnownRunning && !isStreaming && { everyMs: POLL_MS }),
   })
   const isRunning = read.data?.status === 'running'
@@ -49,9 +55,9 @@ export function useOperation(id: string) {
     if (!isFollowed) return
     const stopped = new AbortController()
     const follow = async () => {
-      for await (const operation of client.operations.watch({ id }, { signal: stopped.signal })) {
+      for await (const operation of client.bulkOperations.watch({ id }, { signal: stopped.signal })) {
         setStreaming(true)
-        queries.setQueryData(['operations.get', id], operation)
+        queries.setQueryData(['bulkOperations.get', id], operation)
       }
     }
     // A stream that breaks, or cannot be opened, is what the asking is for.

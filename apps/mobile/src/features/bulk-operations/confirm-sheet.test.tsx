@@ -1,7 +1,7 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { act, fireEvent } from 'expo-router/testing-library'
 import { useFontScale } from '../../lib/font-scale.ts'
-import { groupOf, operationOf, previewOf } from '../../testing/failures.ts'
+import { bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
 jest.mock('../../lib/font-scale', () => ({ useFontScale: jest.fn(() => 1) }))
@@ -10,9 +10,9 @@ async function ask(differs: TestAnswers = {}) {
   const rendered = await renderApp('/failures/f00d', {
     answers: {
       'jobs.failures': () => [groupOf('f00d')],
-      'operations.preview': () => previewOf(12),
-      'operations.get': () => operationOf({ status: 'completed', done: 12 }),
-      'operations.list': () => ({ items: [], nextCursor: null }),
+      'bulkOperations.preview': () => previewOf(12),
+      'bulkOperations.get': () => bulkOperationOf({ status: 'completed', done: 12 }),
+      'bulkOperations.list': () => ({ items: [], nextCursor: null }),
       ...differs,
     },
   })
@@ -21,14 +21,14 @@ async function ask(differs: TestAnswers = {}) {
   return rendered
 }
 
-describe('the sheet before an operation', () => {
+describe('the sheet before a bulk operation', () => {
   it('stays while it is being begun: closing it would not cancel it', async () => {
     let release = () => {}
     const { app, screen } = await ask({
-      'operations.run': () => {
+      'bulkOperations.run': () => {
         const answer = new Promise<void>((resolve) => {
           release = resolve
-        }).then(() => operationOf({ status: 'completed', done: 12 }))
+        }).then(() => bulkOperationOf({ status: 'completed', done: 12 }))
         // A promise is what a transport waits for.
         return answer as never
       },
@@ -39,7 +39,7 @@ describe('the sheet before an operation', () => {
     expect(screen.getByText('Retry 12 jobs?')).toBeVisible()
     await act(async () => release())
     expect(await screen.findByText('Requeued 12')).toBeVisible()
-    expect(app.getPathname()).toMatch(/^\/operations\//)
+    expect(app.getPathname()).toMatch(/^\/bulk-operations\//)
   })
 
   it('can be closed before', async () => {

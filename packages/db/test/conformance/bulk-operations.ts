@@ -3,7 +3,11 @@ import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import { describe, expect, it } from 'vitest'
 import type { Control } from '../../src/control/index.ts'
 import { BATCH } from '../../src/portable/actions.ts'
-import { type NewOperation, OPERATION_LEAD, type OperationRow } from '../../src/portable/bulk-operations.ts'
+import {
+  BULK_OPERATION_LEAD,
+  type BulkOperationRow,
+  type NewBulkOperation,
+} from '../../src/portable/bulk-operations.ts'
 import type { Store } from '../../src/store.ts'
 import {
   aJob,
@@ -23,8 +27,8 @@ const ada = { id: 't1', name: 'Ada', kind: 'token' }
 
 type Both = { readonly store: Store; readonly control: Control }
 
-export function describeOperations(dialect: Dialect): void {
-  describe('operations', () => {
+export function describeBulkOperations(dialect: Dialect): void {
+  describe('bulkOperations', () => {
     const bench = new Bench(dialect)
 
     async function failSome(store: Store, count: number, options?: Parameters<typeof aJob>[0]) {
@@ -34,18 +38,18 @@ export function describeOperations(dialect: Dialect): void {
       return ids
     }
 
-    const anOperation = (changes: Partial<NewOperation> = {}): NewOperation => ({
+    const aBulkOperation = (changes: Partial<NewBulkOperation> = {}): NewBulkOperation => ({
       ...{ action: 'requeue', filter: { status: 'failed' }, asOf: bench.clock.now(), spreadMs: 0 },
       ...{ idempotencyKey: randomUUID(), actor: ada, total: 0, totalIsExact: true },
       ...changes,
     })
 
     /** As the one who runs it does, until it ends. */
-    async function finish({ store, control }: Both, operation: OperationRow): Promise<OperationRow> {
+    async function finish({ store, control }: Both, operation: BulkOperationRow): Promise<BulkOperationRow> {
       let last = operation
       while (last.status === 'running') {
-        const next = (await store.operations.advance(last)) ?? (await control.operations.get(last.id))
-        if (!next) throw new Error('the operation is gone')
+        const next = (await store.bulkOperations.advance(last)) ?? (await control.bulkOperations.get(last.id))
+        if (!next) throw new Error('the bulk operation is gone')
         last = next
       }
       return last
@@ -64,22 +68,22 @@ export function describeOperations(dialect: Dialect): void {
         const control = await bench.openControl(store)
         await failSome(store, BATCH + 20)
         await store.enqueue(someJobs(3))
-        const begun = await control.operations.create(anOperation({ total: BATCH + 20 }))
+        const begun = await control.bulkOperations.create(aBulkOperation({ total: BATCH + 20 }))
         expect(begun).toMatchObject({ status: 'running', total: BATCH + 20, done: 0, skipped: {}, step: 0 })
 
         bench.clock.advance(1_000)
-        const first = await store.operations.advance(begun)
+        const first = await store.bulkOperations.advance(begun)
         expect(first).toMatchObject({ status: 'running', done: BATCH, step: 1, updated: bench.clock.now() })
-        expect(await control.operations.get(begun.id)).toEqual(first)
+        expect(await control.bulkOperations.get(begun.id)).toEqual(first)
         expect(await store.stats()).toMatchObject({ failed: 20, pending: 3 + BATCH })
 
-        const last = first && (await store.operations.advance(first))
+        const last = first && (await store.bulkOperations.advance(first))
         expect(last).toEqual({
           ...begun,
           ...{ status: 'completed', done: BATCH + 20, step: 2, position: null },
           ...{ updated: bench.clock.now(), finishedAt: bench.clock.now() },
         })
-        expect(await control.operations.get(begun.id)).toEqual(last)
+        expect(await control.bulkOperations.get(begun.id)).toEqual(last)
         expect(await store.stats()).toMatchObject({ failed: 0 })
       })
 
@@ -89,12 +93,12 @@ export function describeOperations(dialect: Dialect): void {
         const [id = ''] = await failSome(store, 2)
         const { id: operationId } = await finish(
           { store, control },
-          await control.operations.create(anOperation()),
+          await control.bulkOperations.create(aBulkOperation()),
         )
         expect((await store.events.list(id)).at(-1)).toMatchObject({ type: 'requeued', data: { by: 'Ada' } })
         const target = { id: operationId, action: 'requeue', status: 'completed', skipped: {} }
         expect(await audited(store)).toMatchObject([
-          { actor: ada, action: 'operations.end', target, count: 2 },
+          { actor: ada, action: 'bulkOperations.end', target, count: 2 },
         ])
       })
 
@@ -102,12 +106,12 @@ export function describeOperations(dialect: Dialect): void {
         const [one, two] = await Promise.all([bench.open(), bench.open()])
         const ids = await failSome(one, 60)
         const asOf = await one.now()
-        const { operations } = await bench.openControl(one)
-        let seen: OperationRow | null = await operations.create(anOperation({ asOf }))
+        const { bulkOperations } = await bench.openControl(one)
+        let seen: BulkOperationRow | null = await bulkOperations.create(aBulkOperation({ asOf }))
         while (seen?.status === 'running') {
-          const same: OperationRow = seen
-          const both: (OperationRow | null)[] = await Promise.all(
-            [one, two].map((store) => store.operations.advance(same, 10)),
+          const same: BulkOperationRow = seen
+          const both: (BulkOperationRow | null)[] = await Promise.all(
+            [one, two].map((store) => store.bulkOperations.advance(same, 10)),
           )
           expect(both.filter((row) => row === null)).toHaveLength(1)
           seen = both.find((row) => row !== null) ?? null
@@ -121,10 +125,10 @@ export function describeOperations(dialect: Dialect): void {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, 30)
-        const old = await control.operations.create(anOperation())
-        const newer = await store.operations.advance(old, 10)
-        expect(await store.operations.advance(old, 10)).toBeNull()
-        expect(await control.operations.get(old.id)).toEqual(newer)
+        const old = await control.bulkOperations.create(aBulkOperation())
+        const newer = await store.bulkOperations.advance(old, 10)
+        expect(await store.bulkOperations.advance(old, 10)).toBeNull()
+        expect(await control.bulkOperations.get(old.id)).toEqual(newer)
         expect(await store.stats()).toMatchObject({ failed: 20, pending: 10 })
       })
 
@@ -132,8 +136,8 @@ export function describeOperations(dialect: Dialect): void {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         const ids = await failSome(store, 4)
-        const begun = await control.operations.create(anOperation())
-        const half = await store.operations.advance(begun, 2)
+        const begun = await control.bulkOperations.create(aBulkOperation())
+        const half = await store.bulkOperations.advance(begun, 2)
         // Those that were put back fail once more, and are failed jobs like the others.
         const { jobs } = await store.claim(claiming())
         await store.settle(jobs.map((job) => ({ ...job, kind: 'fail', error: anError })))
@@ -146,14 +150,14 @@ export function describeOperations(dialect: Dialect): void {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 3)
-      const operation = anOperation()
+      const operation = aBulkOperation()
       bench.clock.advance(1)
       const later = await failSome(store, 2)
-      expect(await store.operations.count(operation.filter, operation.asOf)).toEqual({
+      expect(await store.bulkOperations.count(operation.filter, operation.asOf)).toEqual({
         total: 3,
         totalIsExact: true,
       })
-      expect(await finish({ store, control }, await control.operations.create(operation))).toMatchObject({
+      expect(await finish({ store, control }, await control.bulkOperations.create(operation))).toMatchObject({
         done: 3,
       })
       expect(await store.stats()).toMatchObject({ pending: 3, failed: 2 })
@@ -168,8 +172,8 @@ export function describeOperations(dialect: Dialect): void {
       const control = await bench.openControl(store)
       await failSome(store, 1, { topic: 'mail' })
       await store.enqueue(someJobs(2, { topic: 'mail' }))
-      const operation = anOperation({ action, filter: { topic: 'mail' } })
-      expect(await finish({ store, control }, await control.operations.create(operation))).toMatchObject(
+      const operation = aBulkOperation({ action, filter: { topic: 'mail' } })
+      expect(await finish({ store, control }, await control.bulkOperations.create(operation))).toMatchObject(
         report,
       )
       expect(await store.stats()).toMatchObject(stats)
@@ -195,7 +199,7 @@ export function describeOperations(dialect: Dialect): void {
       bench.clock.advance(1_000)
       await retry()
       await store.requeue(requeued)
-      const begun = await control.operations.create(anOperation({ action, filter, asOf }))
+      const begun = await control.bulkOperations.create(aBulkOperation({ action, filter, asOf }))
       expect(await finish({ store, control }, begun)).toMatchObject({ done: 1 })
       const left = (await store.list({ status: 'pending' })).items.map(({ id }) => id)
       expect(left.sort()).toEqual([...retried, ...requeued].sort())
@@ -221,7 +225,7 @@ export function describeOperations(dialect: Dialect): void {
       bench.clock.advance(1_000)
       const beat = { worker: WORKER, leaseMs: MINUTE, runs: [...before, ...after] }
       await store.heartbeat(beat)
-      const begun = await control.operations.create(anOperation({ action: 'cancel', filter, asOf }))
+      const begun = await control.bulkOperations.create(aBulkOperation({ action: 'cancel', filter, asOf }))
       expect(await finish({ store, control }, begun)).toMatchObject({ done: 1 })
       const { cancelled } = await store.heartbeat(beat)
       expect(cancelled.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
@@ -236,7 +240,7 @@ export function describeOperations(dialect: Dialect): void {
       bench.clock.advance(1_000)
       await store.claim(claiming())
       const filter = { status: 'processing' } as const
-      const begun = await control.operations.create(anOperation({ action: 'cancel', filter, asOf }))
+      const begun = await control.bulkOperations.create(aBulkOperation({ action: 'cancel', filter, asOf }))
       expect(await finish({ store, control }, begun)).toMatchObject({ done: 0, skipped: {} })
     })
 
@@ -245,10 +249,13 @@ export function describeOperations(dialect: Dialect): void {
       const control = await bench.openControl(store)
       const [own = ''] = await store.enqueue([aJob({ topic: 'oncue:notify', queue: INTERNAL_QUEUE })])
       await store.enqueue(someJobs(2))
-      const cancel = async (filter: NewOperation['filter']) =>
-        finish({ store, control }, await control.operations.create(anOperation({ action: 'cancel', filter })))
+      const cancel = async (filter: NewBulkOperation['filter']) =>
+        finish(
+          { store, control },
+          await control.bulkOperations.create(aBulkOperation({ action: 'cancel', filter })),
+        )
       const waiting = { status: 'pending' } as const
-      expect(await store.operations.count(waiting, bench.clock.now())).toMatchObject({ total: 2 })
+      expect(await store.bulkOperations.count(waiting, bench.clock.now())).toMatchObject({ total: 2 })
       expect(await cancel(waiting)).toMatchObject({ done: 2 })
       expect(await store.cancel(waiting)).toEqual({ done: 0, skipped: {} })
       expect(await read(store, own)).toMatchObject({ status: 'pending' })
@@ -258,16 +265,16 @@ export function describeOperations(dialect: Dialect): void {
     it('that matches nothing ends at once', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
-      const begun = await control.operations.create(anOperation())
-      expect(await store.operations.advance(begun)).toMatchObject({ status: 'completed', done: 0 })
+      const begun = await control.bulkOperations.create(aBulkOperation())
+      expect(await store.bulkOperations.advance(begun)).toMatchObject({ status: 'completed', done: 0 })
     })
 
     it('finds out how many there are where not all were counted', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 5)
-      const begun = await control.operations.create(anOperation({ total: 2, totalIsExact: false }))
-      const some = await store.operations.advance(begun, 4)
+      const begun = await control.bulkOperations.create(aBulkOperation({ total: 2, totalIsExact: false }))
+      const some = await store.bulkOperations.advance(begun, 4)
       expect(some).toMatchObject({ done: 4, total: 4, totalIsExact: false })
       expect(some && (await finish({ store, control }, some))).toMatchObject({
         done: 5,
@@ -286,12 +293,12 @@ export function describeOperations(dialect: Dialect): void {
       await store.enqueue(someJobs(5, { meta: { team: 'blue' }, payload: 'needle' }))
       const createdTo = bench.clock.advance(1)
       const filter = { createdFrom, createdTo, meta: { team: 'red', size: 1 }, payloadText: 'needle' }
-      let seen: OperationRow | null = await control.operations.create(
-        anOperation({ action: 'cancel', filter }),
+      let seen: BulkOperationRow | null = await control.bulkOperations.create(
+        aBulkOperation({ action: 'cancel', filter }),
       )
       expect(seen.filter).toEqual(filter)
       for (let i = 0; seen?.status === 'running' && i < 10; i++)
-        seen = await store.operations.advance(seen, 2)
+        seen = await store.bulkOperations.advance(seen, 2)
       expect(seen).toMatchObject({ status: 'completed', done: 5, skipped: {} })
       for (const id of fit) expect((await read(store, id)).status).toBe('cancelled')
     })
@@ -305,36 +312,36 @@ export function describeOperations(dialect: Dialect): void {
         await store.enqueue([...someJobs(999, { payload: 'hay' }), aJob({ payload: 'needle' })])
       }
       const filter = { createdFrom, payloadText: 'needle' }
-      expect(await store.operations.count(filter, bench.clock.now())).toEqual({
+      expect(await store.bulkOperations.count(filter, bench.clock.now())).toEqual({
         total: 5,
         totalIsExact: true,
       })
-      const operation = await control.operations.create(anOperation({ action: 'delete', filter }))
+      const operation = await control.bulkOperations.create(aBulkOperation({ action: 'delete', filter }))
       expect(await finish({ store, control }, operation)).toMatchObject({ done: 5, skipped: {} })
       expect(await store.stats()).toMatchObject({ pending: 4_995 })
     })
 
     describe('a key', () => {
-      it('stands for one operation, however often it is sent', async () => {
+      it('stands for one bulk operation, however often it is sent', async () => {
         const control = await bench.openControl()
-        const operation = anOperation()
-        expect(await control.operations.begun(operation)).toBeNull()
+        const operation = aBulkOperation()
+        expect(await control.bulkOperations.begun(operation)).toBeNull()
         const [first, second] = await Promise.all([
-          control.operations.create(operation),
-          control.operations.create(operation),
+          control.bulkOperations.create(operation),
+          control.bulkOperations.create(operation),
         ])
         expect(first).toEqual(second)
-        expect(await control.operations.begun({ ...operation, filter: { ...operation.filter } })).toEqual(
+        expect(await control.bulkOperations.begun({ ...operation, filter: { ...operation.filter } })).toEqual(
           first,
         )
-        expect((await control.operations.list()).items).toEqual([first])
+        expect((await control.bulkOperations.list()).items).toEqual([first])
       })
 
       it('of another is another', async () => {
         const control = await bench.openControl()
-        const operation = anOperation()
-        const { id } = await control.operations.create(operation)
-        const other = await control.operations.create({ ...operation, actor: { ...ada, id: 't2' } })
+        const operation = aBulkOperation()
+        const { id } = await control.bulkOperations.create(operation)
+        const other = await control.bulkOperations.create({ ...operation, actor: { ...ada, id: 't2' } })
         expect(other.id).not.toBe(id)
       })
 
@@ -345,12 +352,12 @@ export function describeOperations(dialect: Dialect): void {
         ['spread', { spreadMs: 1_000 }],
       ] as const)('is refused with another %s', async (_, change) => {
         const control = await bench.openControl()
-        const operation = anOperation()
-        await control.operations.create(operation)
+        const operation = aBulkOperation()
+        await control.bulkOperations.create(operation)
         const other = { ...operation, ...change }
-        await expect(control.operations.begun(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-        await expect(control.operations.create(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-        expect((await control.operations.list()).items).toHaveLength(1)
+        await expect(control.bulkOperations.begun(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+        await expect(control.bulkOperations.create(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+        expect((await control.bulkOperations.list()).items).toHaveLength(1)
       })
     })
 
@@ -359,39 +366,42 @@ export function describeOperations(dialect: Dialect): void {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, 30)
-        const begun = await control.operations.create(anOperation())
-        const some = await store.operations.advance(begun, 10)
+        const begun = await control.bulkOperations.create(aBulkOperation())
+        const some = await store.bulkOperations.advance(begun, 10)
         const now = bench.clock.advance(1_000)
-        const stopped = await control.operations.stop(begun.id, 'Grace')
+        const stopped = await control.bulkOperations.stop(begun.id, 'Grace')
         expect(stopped).toEqual({
           ...some,
           ...{ status: 'stopped', stoppedBy: 'Grace', updated: now, finishedAt: now },
         })
-        expect(some && (await store.operations.advance(some, 10))).toBeNull()
+        expect(some && (await store.bulkOperations.advance(some, 10))).toBeNull()
         expect(await store.stats()).toMatchObject({ failed: 20, pending: 10 })
-        expect(await control.operations.running()).toEqual([])
+        expect(await control.bulkOperations.running()).toEqual([])
         bench.clock.advance(1)
-        expect(await control.operations.stop(begun.id, 'Ada')).toEqual(stopped)
+        expect(await control.bulkOperations.stop(begun.id, 'Ada')).toEqual(stopped)
       })
 
       it('waits for the batch that is under way, so that its numbers are the last ones', async () => {
         const store = await bench.open()
         const control = await bench.openControl(store)
         const ids = await failSome(store, 300)
-        const begun = await control.operations.create(anOperation({ asOf: await store.now() }))
-        await Promise.all([store.operations.advance(begun, 200), control.operations.stop(begun.id, 'Grace')])
-        const { done, status } = (await control.operations.get(begun.id)) ?? {}
+        const begun = await control.bulkOperations.create(aBulkOperation({ asOf: await store.now() }))
+        await Promise.all([
+          store.bulkOperations.advance(begun, 200),
+          control.bulkOperations.stop(begun.id, 'Grace'),
+        ])
+        const { done, status } = (await control.bulkOperations.get(begun.id)) ?? {}
         expect(status).toBe('stopped')
         const requeued = (await requeuesOf(store, ids)).reduce((sum, count) => sum + count, 0)
         expect(requeued).toBe(done)
       })
 
-      it.each([randomUUID(), 'no id'])('says that there is no operation %s', async (id) => {
+      it.each([randomUUID(), 'no id'])('says that there is no bulk operation %s', async (id) => {
         const control = await bench.openControl()
-        await expect(control.operations.stop(id, 'Ada')).rejects.toMatchObject({
-          code: 'OPERATION_NOT_FOUND',
+        await expect(control.bulkOperations.stop(id, 'Ada')).rejects.toMatchObject({
+          code: 'BULK_OPERATION_NOT_FOUND',
         })
-        expect(await control.operations.get(id)).toBeNull()
+        expect(await control.bulkOperations.get(id)).toBeNull()
       })
     })
 
@@ -399,11 +409,11 @@ export function describeOperations(dialect: Dialect): void {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 5)
-      const begun = await control.operations.create(anOperation())
-      const some = await store.operations.advance(begun, 2)
+      const begun = await control.bulkOperations.create(aBulkOperation())
+      const some = await store.bulkOperations.advance(begun, 2)
       const error = { code: 'DATABASE_REFUSED', message: 'no room' }
-      expect(await store.operations.fail(begun, error)).toBeNull()
-      expect(some && (await store.operations.fail(some, error))).toMatchObject({
+      expect(await store.bulkOperations.fail(begun, error)).toBeNull()
+      expect(some && (await store.bulkOperations.fail(some, error))).toMatchObject({
         ...{ status: 'failed', error, done: 2, finishedAt: bench.clock.now() },
       })
       expect(await audited(store)).toMatchObject([{ target: { status: 'failed', error }, count: 2 }])
@@ -415,7 +425,7 @@ export function describeOperations(dialect: Dialect): void {
         await failSome(store, 3, { topic: 'mail', payload: { secret: 'x' } })
         bench.clock.advance(1)
         await store.enqueue(someJobs(2, { topic: 'mail', queue: 'slow' }))
-        const preview = await store.operations.preview({ topic: 'mail' }, bench.clock.now())
+        const preview = await store.bulkOperations.preview({ topic: 'mail' }, bench.clock.now())
         expect(preview).toEqual({
           total: 5,
           totalIsExact: true,
@@ -428,16 +438,16 @@ export function describeOperations(dialect: Dialect): void {
           id: expect.any(String),
           ...{ topic: 'mail', queue: 'slow', status: 'pending' },
         })
-        expect(await store.operations.preview({ topic: 'none' }, bench.clock.now())).toEqual({
+        expect(await store.bulkOperations.preview({ topic: 'none' }, bench.clock.now())).toEqual({
           ...{ total: 0, totalIsExact: true, byStatus: {}, byError: [], sample: [] },
         })
       })
 
       it('refuses what no filter can be', async () => {
         const store = await bench.openWithClock()
-        await expect(store.operations.preview({ payloadText: 'x' }, bench.clock.now())).rejects.toMatchObject(
-          { code: 'INVALID_INPUT' },
-        )
+        await expect(
+          store.bulkOperations.preview({ payloadText: 'x' }, bench.clock.now()),
+        ).rejects.toMatchObject({ code: 'INVALID_INPUT' })
       })
     })
 
@@ -446,22 +456,22 @@ export function describeOperations(dialect: Dialect): void {
       const ids: string[] = []
       for (let i = 0; i < 5; i++) {
         bench.clock.advance(1)
-        ids.unshift((await control.operations.create(anOperation())).id)
+        ids.unshift((await control.bulkOperations.create(aBulkOperation())).id)
       }
-      await control.operations.stop(ids[1] ?? '', 'Ada')
+      await control.bulkOperations.stop(ids[1] ?? '', 'Ada')
       const pages: string[][] = []
       let cursor: string | undefined
       do {
-        const page = await control.operations.list({}, { limit: 2, cursor })
+        const page = await control.bulkOperations.list({}, { limit: 2, cursor })
         pages.push(page.items.map(({ id }) => id))
         cursor = page.nextCursor ?? undefined
       } while (cursor)
       expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
-      expect((await control.operations.list({ status: 'stopped' })).items).toMatchObject([{ id: ids[1] }])
-      expect((await control.operations.running()).toSorted()).toEqual(
+      expect((await control.bulkOperations.list({ status: 'stopped' })).items).toMatchObject([{ id: ids[1] }])
+      expect((await control.bulkOperations.running()).toSorted()).toEqual(
         ids.filter((id) => id !== ids[1]).toSorted(),
       )
-      expect([...(await control.operations.find([...ids, 'no id'])).keys()].toSorted()).toEqual(
+      expect([...(await control.bulkOperations.find([...ids, 'no id'])).keys()].toSorted()).toEqual(
         ids.toSorted(),
       )
     })
@@ -470,20 +480,20 @@ export function describeOperations(dialect: Dialect): void {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [old, running] = [
-        await control.operations.create(anOperation()),
-        await control.operations.create(anOperation()),
+        await control.bulkOperations.create(aBulkOperation()),
+        await control.bulkOperations.create(aBulkOperation()),
       ]
-      await store.lead(`${OPERATION_LEAD}${old.id}`, WORKER, 5_000)
+      await store.lead(`${BULK_OPERATION_LEAD}${old.id}`, WORKER, 5_000)
       await store.lead('maintenance', WORKER, 5_000)
-      await control.operations.stop(old.id, 'Ada')
+      await control.bulkOperations.stop(old.id, 'Ada')
       const before = bench.clock.advance(DAY)
-      const recent = await control.operations.create(anOperation())
-      await control.operations.stop(recent.id, 'Ada')
-      expect(await control.operations.prune({ before })).toBe(1)
-      expect((await control.operations.list()).items.map(({ id }) => id)).toEqual([recent.id, running.id])
+      const recent = await control.bulkOperations.create(aBulkOperation())
+      await control.bulkOperations.stop(recent.id, 'Ada')
+      expect(await control.bulkOperations.prune({ before })).toBe(1)
+      expect((await control.bulkOperations.list()).items.map(({ id }) => id)).toEqual([recent.id, running.id])
       // A clock that is set back would keep it for who has it; the row is gone.
       bench.clock.advance(-DAY)
-      expect(await store.lead(`${OPERATION_LEAD}${old.id}`, OTHER_WORKER, 5_000)).toBe(true)
+      expect(await store.lead(`${BULK_OPERATION_LEAD}${old.id}`, OTHER_WORKER, 5_000)).toBe(true)
       expect(await store.lead('maintenance', OTHER_WORKER, 5_000)).toBe(false)
     })
   })

@@ -19,13 +19,13 @@ import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useIsLargeText, useTheme } from '../../theme/use-theme.ts'
 import { preview, TOUCHED } from './queries.ts'
-import { type Action, type Filter, jobs, many, type Operation, scopeOf, VERBS } from './words.ts'
+import { type Action, type BulkOperation, type Filter, jobs, many, scopeOf, VERBS } from './words.ts'
 
 /** From here on a slip of the thumb hurts. */
 const HOLD_FROM = 100
 const SPREAD_SECONDS = 600
 
-type Preview = Outputs['operations']['preview']
+type Preview = Outputs['bulkOperations']['preview']
 
 export interface ConfirmSheetProps {
   readonly action: Action
@@ -36,7 +36,7 @@ export interface ConfirmSheetProps {
   readonly count?: number
   readonly onClose: () => void
   /** It has begun; its own page is open. */
-  readonly onDone?: (operation: Operation) => void
+  readonly onDone?: (operation: BulkOperation) => void
 }
 
 /**
@@ -50,10 +50,10 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
   const [spread, setSpread] = useState<'once' | 'spread'>('once')
   const [problem, setProblem] = useState<unknown>(null)
   const read = useRead(preview(action, filter, look))
-  const open = useOpen('operationId')
+  const open = useOpen('bulkOperationId')
   const begin = useAct(
     (client, { asOf, count: expectedCount }: Preview) =>
-      client.operations.run({
+      client.bulkOperations.run({
         ...{ action, filter, asOf, expectedCount, idempotencyKey: look },
         spreadSeconds: spread === 'spread' ? SPREAD_SECONDS : 0,
       }),

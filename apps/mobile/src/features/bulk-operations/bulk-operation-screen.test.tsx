@@ -1,32 +1,32 @@
 import { OncueError } from '@oncue/sdk'
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { fireEvent } from 'expo-router/testing-library'
-import { OPERATION_ID, operationOf } from '../../testing/failures.ts'
+import { BULK_OPERATION_ID, bulkOperationOf } from '../../testing/failures.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
-type Operation = ReturnType<typeof operationOf>
+type BulkOperation = ReturnType<typeof bulkOperationOf>
 
 function open(differs: TestAnswers, role: 'viewer' | 'operator' = 'operator') {
-  return renderApp(`/operations/${OPERATION_ID}`, {
+  return renderApp(`/bulk-operations/${BULK_OPERATION_ID}`, {
     role,
-    answers: { 'operations.list': () => ({ items: [], nextCursor: null }), ...differs },
+    answers: { 'bulkOperations.list': () => ({ items: [], nextCursor: null }), ...differs },
   })
 }
 
-async function* messages(...operations: Operation[]) {
-  yield* operations
+async function* messages(...bulkOperations: BulkOperation[]) {
+  yield* bulkOperations
   await new Promise<never>(() => {})
 }
 
-const finished = operationOf({
+const finished = bulkOperationOf({
   ...{ status: 'completed', done: 309, skipped: { INVALID_STATE: 3 }, finishedAt: new Date() },
 })
 
-describe('an operation', () => {
+describe('a bulk operation', () => {
   it('goes on before one’s eyes, and ends with what was done and what was not', async () => {
     const { screen } = await open({
-      'operations.get': () => operationOf(),
-      'operations.watch': () => messages(operationOf({ done: 150 }), finished),
+      'bulkOperations.get': () => bulkOperationOf(),
+      'bulkOperations.watch': () => messages(bulkOperationOf({ done: 150 }), finished),
     })
     expect(await screen.findByText('Requeued 309, skipped 3 (already waiting or running)')).toBeVisible()
     expect(screen.getByLabelText('309 requeued')).toBeVisible()
@@ -37,8 +37,8 @@ describe('an operation', () => {
   it('is asked for where there is no stream', async () => {
     let asked = 0
     const { screen } = await open({
-      'operations.get': () => (++asked === 1 ? operationOf() : finished),
-      'operations.watch': () => {
+      'bulkOperations.get': () => (++asked === 1 ? bulkOperationOf() : finished),
+      'bulkOperations.watch': () => {
         throw new OncueError('NETWORK_ERROR', 'no stream')
       },
     })
@@ -46,14 +46,14 @@ describe('an operation', () => {
   })
 
   it('is stopped at once, and says what stays done', async () => {
-    let status: Operation['status'] = 'running'
+    let status: BulkOperation['status'] = 'running'
     const { screen } = await open({
-      'operations.get': () =>
-        operationOf({ status, done: 120, stoppedBy: status === 'stopped' ? 'me' : null }),
-      'operations.watch': () => messages(),
-      'operations.stop': () => {
+      'bulkOperations.get': () =>
+        bulkOperationOf({ status, done: 120, stoppedBy: status === 'stopped' ? 'me' : null }),
+      'bulkOperations.watch': () => messages(),
+      'bulkOperations.stop': () => {
         status = 'stopped'
-        return operationOf({ status, done: 120 })
+        return bulkOperationOf({ status, done: 120 })
       },
     })
     fireEvent.press(await screen.findByLabelText('Stop'))
@@ -63,7 +63,7 @@ describe('an operation', () => {
 
   it('cannot be stopped by a viewer, who sees why', async () => {
     const { screen } = await open(
-      { 'operations.get': () => operationOf(), 'operations.watch': () => messages() },
+      { 'bulkOperations.get': () => bulkOperationOf(), 'bulkOperations.watch': () => messages() },
       'viewer',
     )
     fireEvent.press(await screen.findByLabelText('Stop'))
@@ -72,24 +72,30 @@ describe('an operation', () => {
 
   it('that broke off says why', async () => {
     const error = { code: 'DATABASE_UNAVAILABLE', message: 'The database went away' }
-    const { screen } = await open({ 'operations.get': () => operationOf({ status: 'failed', error }) })
+    const { screen } = await open({
+      'bulkOperations.get': () => bulkOperationOf({ status: 'failed', error }),
+    })
     expect(await screen.findByText('The database went away')).toBeVisible()
   })
 
   it('that is not kept any more says so', async () => {
     const { screen } = await open({
-      'operations.get': () => {
-        throw new OncueError('OPERATION_NOT_FOUND', `There is no operation ${OPERATION_ID}`)
+      'bulkOperations.get': () => {
+        throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${BULK_OPERATION_ID}`)
       },
     })
-    expect(await screen.findByText(/There is no operation/)).toBeVisible()
+    expect(await screen.findByText(/There is no bulk operation/)).toBeVisible()
   })
 
   it('lists the others', async () => {
-    const other = operationOf({ id: '0199a1b2-0000-7000-8000-000000000002', status: 'completed', done: 7 })
+    const other = bulkOperationOf({
+      id: '0199a1b2-0000-7000-8000-000000000002',
+      status: 'completed',
+      done: 7,
+    })
     const { screen } = await open({
-      'operations.get': () => finished,
-      'operations.list': () => ({ items: [finished, other], nextCursor: null }),
+      'bulkOperations.get': () => finished,
+      'bulkOperations.list': () => ({ items: [finished, other], nextCursor: null }),
     })
     expect(await screen.findByText('Requeued 7')).toBeVisible()
   })

@@ -3,10 +3,10 @@ import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago } from '../../components/ui/ticking.tsx'
 import { useOpen } from '../../lib/use-open.ts'
-import { headlineOf, type Operation, scopeOf } from './words.ts'
+import { type BulkOperation, headlineOf, scopeOf } from './words.ts'
 
-export function OperationRow({ operation }: { readonly operation: Operation }) {
-  const open = useOpen('operationId')
+export function BulkOperationRow({ operation }: { readonly operation: BulkOperation }) {
+  const open = useOpen('bulkOperationId')
   const headline = headlineOf(operation)
   const scope = scopeOf(operation.filter)
   return (

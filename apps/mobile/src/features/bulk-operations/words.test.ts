@@ -3,7 +3,7 @@ import { headlineOf, many, outcomeInWords, progressOf, reasonInWords, scopeOf } 
 
 const base = { action: 'requeue', total: 312, totalIsExact: true, done: 309, skipped: {} } as const
 
-describe('how an operation went, in words', () => {
+describe('how a bulk operation went, in words', () => {
   it.each([
     [{}, 'requeued 309'],
     [{ skipped: { INVALID_STATE: 3 } }, 'requeued 309, skipped 3 (already waiting or running)'],

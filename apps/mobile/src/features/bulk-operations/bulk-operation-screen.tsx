@@ -14,12 +14,12 @@ import { useAct, useLock, useRead } from '../../lib/api.tsx'
 import { duration, moment, number, percent, timeOfDay } from '../../lib/format.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
-import { OperationRow } from './operation-row.tsx'
+import { BulkOperationRow } from './bulk-operation-row.tsx'
 import { ProgressBar } from './progress-bar.tsx'
-import { recentOperations, useOperation } from './queries.ts'
+import { recentBulkOperations, useBulkOperation } from './queries.ts'
 import {
+  type BulkOperation,
   headlineOf,
-  type Operation,
   outcomeInWords,
   progressOf,
   reasonInWords,
@@ -30,24 +30,24 @@ import {
 } from './words.ts'
 
 /** How many jobs a retry, cancel or delete has been through, and how it went. */
-export function OperationScreen({ operationId }: { readonly operationId: string }) {
-  const read = useOperation(operationId)
+export function BulkOperationScreen({ bulkOperationId }: { readonly bulkOperationId: string }) {
+  const read = useBulkOperation(bulkOperationId)
   const operation = read.data
   return (
     <Page
-      title={operation ? VERBS[operation.action].verb : 'Operation'}
+      title={operation ? VERBS[operation.action].verb : 'Bulk operation'}
       parent="/"
       badge={operation && <StateWord state={operation.status} />}
       onRefresh={() => void read.refetch()}
       bar={operation && <Bar operation={operation} />}
     >
       <ReadState read={read}>{(shown) => <Shown operation={shown} />}</ReadState>
-      <Recent exceptId={operationId} />
+      <Recent exceptId={bulkOperationId} />
     </Page>
   )
 }
 
-function Shown({ operation }: { readonly operation: Operation }) {
+function Shown({ operation }: { readonly operation: BulkOperation }) {
   const { colors } = useTheme()
   const { action, status, done, total, by, created, finishedAt, stoppedBy, error } = operation
   const left = Math.max(0, total - done - skippedOf(operation))
@@ -97,7 +97,7 @@ function Shown({ operation }: { readonly operation: Operation }) {
 const TONES = { running: 'accent', completed: 'good', stopped: 'warn', failed: 'bad' } as const
 
 /** "spread over 10 min, until about 03:22". */
-function paceOf({ spreadSeconds, created, status }: Operation): string {
+function paceOf({ spreadSeconds, created, status }: BulkOperation): string {
   const pace = spreadInWords(spreadSeconds)
   if (spreadSeconds === 0 || status !== 'running') return pace
   return `${pace}, until about ${timeOfDay(new Date(created.getTime() + spreadSeconds * 1_000))}`
@@ -136,12 +136,12 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 }
 
 /** The brake is pulled at once: what is done stays done, and asking first would only cost jobs. */
-function Bar({ operation }: { readonly operation: Operation }) {
+function Bar({ operation }: { readonly operation: BulkOperation }) {
   const router = useRouter()
   const toast = useToast()
   const lock = useLock()
-  const stop = useAct((client, id: string) => client.operations.stop({ id }), {
-    touches: ['operations.get', 'operations.list'],
+  const stop = useAct((client, id: string) => client.bulkOperations.stop({ id }), {
+    touches: ['bulkOperations.get', 'bulkOperations.list'],
   })
   const onStop = () =>
     stop.run(operation.id).then(
@@ -175,18 +175,18 @@ function Bar({ operation }: { readonly operation: Operation }) {
 }
 
 function Recent({ exceptId }: { readonly exceptId: string }) {
-  const { data } = useRead(recentOperations)
+  const { data } = useRead(recentBulkOperations)
   const others = data?.items.filter(({ id }) => id !== exceptId) ?? []
   if (others.length === 0) return null
   return (
     <View style={styles.recent}>
       <View style={styles.heading}>
         <Text variant="heading" level={2}>
-          Recent operations
+          Recent bulk operations
         </Text>
       </View>
       {others.map((operation) => (
-        <OperationRow key={operation.id} operation={operation} />
+        <BulkOperationRow key={operation.id} operation={operation} />
       ))}
     </View>
   )
