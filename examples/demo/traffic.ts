@@ -122,8 +122,8 @@ export async function sendTraffic(
 
 async function fullQueues(store: Store): Promise<Set<string>> {
   const full = (await store.queues()).filter(
-    ({ queue, waiting, held, blocked }) =>
-      waiting + held + blocked >= (MOST_WAITING[queue] ?? MOST_WAITING_ELSEWHERE),
+    ({ queue, waiting, throttled, blocked }) =>
+      waiting + throttled + blocked >= (MOST_WAITING[queue] ?? MOST_WAITING_ELSEWHERE),
   )
   return new Set(full.map(({ queue }) => queue))
 }

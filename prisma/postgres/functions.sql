@@ -752,7 +752,7 @@ begin
       insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
     end if;
     if v.meta is not null then
-      perform oncue.note_meta(v.id);
+      perform oncue.index_meta(v.id);
     end if;
     if v.big is not null then
       insert into oncue.payloads (job_id, part, data) values (v.id, 'payload', v.big::json);
@@ -1144,6 +1144,22 @@ begin
     select c.tid from unnest(p_rows) with ordinality as c(tid, n) where c.tid <> all (v_refused) order by c.n) end;
 end $$;
 
+create function oncue.index_meta(p_id uuid) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  insert into oncue.job_meta (key, value, created, job_id)
+  select e.key, e.value, j.created, j.id from oncue.jobs j, oncue.meta_entries(j.meta) e where j.id = p_id
+  on conflict do nothing;
+end $$;
+
 create function oncue.integer_option(p_path text, p_value jsonb, p_min bigint, p_max bigint) returns bigint
   language plpgsql
 as $$
@@ -1288,81 +1304,6 @@ as $$
   left join lateral unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as k(queue, priority, at, id)
     on n.priority is null and k.queue = p_queue and k.priority = m.priority
 $$;
-
-create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
-  returns table (stale_id uuid, stale_run integer)
-  language plpgsql
-  set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_hashjoin = off
-  set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-as $$
-declare
-  v_now constant timestamptz := coalesce(p_now, oncue.clock());
-  v_note record;
-  v_ids uuid[] := '{}';
-  v_events json[] := '{}';
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    perform oncue.refuse_isolation();
-  end if;
-  for v_note in
-    select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
-  loop
-    -- None of these is indexed, so it is a heap-only update.
-    update oncue.jobs j set
-      progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
-      updated = v_now
-    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing'
-      and (p_worker is null or j.locked_by = p_worker);
-    if not found then
-      stale_id := v_note.id;
-      stale_run := v_note.run;
-      return next;
-    elsif json_array_length(v_note.events) > 0 then
-      v_ids := v_ids || v_note.id;
-      v_events := v_events || v_note.events;
-    end if;
-  end loop;
-  if v_ids = '{}' then
-    return;
-  end if;
-  -- The events of a run keep their order, so all of them are written, or all of them again.
-  for v_try in 1..100 loop
-    begin
-      insert into oncue.events (job_id, version, type, data, created)
-      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
-      from unnest(v_ids, v_events) as k(id, events)
-      cross join lateral (
-        select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id
-      ) l
-      cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
-      return;
-    exception when unique_violation then
-      -- Another writer appended meanwhile.
-    end;
-  end loop;
-  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
-end $$;
-
-create function oncue.note_meta(p_id uuid) returns void
-  language plpgsql
-  set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_hashjoin = off
-  set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-as $$
-begin
-  insert into oncue.job_meta (key, value, created, job_id)
-  select e.key, e.value, j.created, j.id from oncue.jobs j, oncue.meta_entries(j.meta) e where j.id = p_id
-  on conflict do nothing;
-end $$;
 
 create function oncue.parent_failed() returns json
   language sql immutable
@@ -1548,6 +1489,65 @@ begin
     order by t.ms::bigint);
 end $$;
 
+create function oncue.record_progress(p_now timestamptz, p_updates json, p_worker uuid default null)
+  returns table (stale_id uuid, stale_run integer)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_update record;
+  v_ids uuid[] := '{}';
+  v_events json[] := '{}';
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
+  for v_update in
+    select * from json_to_recordset(p_updates) as n(id uuid, run integer, progress text, cursor text, events json)
+  loop
+    -- None of these is indexed, so it is a heap-only update.
+    update oncue.jobs j set
+      progress = coalesce(v_update.progress::json, j.progress), cursor = coalesce(v_update.cursor::json, j.cursor),
+      updated = v_now
+    where j.id = v_update.id and j.run = v_update.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker);
+    if not found then
+      stale_id := v_update.id;
+      stale_run := v_update.run;
+      return next;
+    elsif json_array_length(v_update.events) > 0 then
+      v_ids := v_ids || v_update.id;
+      v_events := v_events || v_update.events;
+    end if;
+  end loop;
+  if v_ids = '{}' then
+    return;
+  end if;
+  -- The events of a run keep their order, so all of them are written, or all of them again.
+  for v_try in 1..100 loop
+    begin
+      insert into oncue.events (job_id, version, type, data, created)
+      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
+      from unnest(v_ids, v_events) as k(id, events)
+      cross join lateral (
+        select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id
+      ) l
+      cross join lateral json_array_elements(k.events) with ordinality as e(event, n);
+      return;
+    exception when unique_violation then
+      -- Another writer appended meanwhile.
+    end;
+  end loop;
+  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+end $$;
+
 create function oncue.refuse(p_code text, p_message text, p_hint text) returns void
   language plpgsql
 as $$
@@ -1596,10 +1596,10 @@ begin
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
     payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, cursor = null, progress = null, run_at = p_due, updated = p_now,
-    -- One that is held back by a full concurrency key stays so only if it is due: freeing a slot does not check that.
+    -- One that is throttled by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
-  perform oncue.note_meta(p_id);
+  perform oncue.index_meta(p_id);
   delete from oncue.payloads p where p.job_id = p_id and p.part = 'payload';
   if p_big is not null then
     insert into oncue.payloads (job_id, part, data) values (p_id, 'payload', p_big::json);

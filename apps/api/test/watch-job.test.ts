@@ -43,7 +43,7 @@ describe('a reader that is slow', () => {
     const { jobs } = await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 60_000 })
     const run = { id, run: jobs[0]?.run ?? 0 }
     for (let n = 1; n <= 5; n++) {
-      await store.note([{ ...run, progress: String(n) }])
+      await store.recordProgress([{ ...run, progress: String(n) }])
       await looked()
     }
     await store.events.append(id, null, [{ type: 'one' }, { type: 'two' }])

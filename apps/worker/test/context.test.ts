@@ -15,10 +15,10 @@ const takeAway = (store: Store, { job: { id, run } }: Pick<Run, 'job'>) =>
   store.settle([{ id, run, kind: 'release' }])
 
 /** The store, with a way to break one of its calls. */
-const breakNote = (store: Store, note: Store['note']): Store =>
+const breakProgress = (store: Store, recordProgress: Store['recordProgress']): Store =>
   new Proxy(store, {
     get(target, key) {
-      if (key === 'note') return note
+      if (key === 'recordProgress') return recordProgress
       const value = Reflect.get(target, key, target) as unknown
       return typeof value === 'function' ? value.bind(target) : value
     },
@@ -390,7 +390,9 @@ describeBoth('a step whose result cannot be stored', (bench) => {
 
   it('also when the worker stops meanwhile, or the database refuses it', async () => {
     const real = await bench.open()
-    const store = breakNote(real, () => Promise.reject(new OncueError('DATABASE_REFUSED', 'no such type')))
+    const store = breakProgress(real, () =>
+      Promise.reject(new OncueError('DATABASE_REFUSED', 'no such type')),
+    )
     const charged = new Gate()
     const execution = Execution.with(store, {
       stopped: async (_job, { step, signal }) => {
@@ -629,10 +631,10 @@ describeBoth('job events', (bench) => {
   it('outlast a database that is away, and the run waits for them', async () => {
     const real = await bench.open()
     let failures = 3
-    const store = breakNote(real, async (notes) => {
+    const store = breakProgress(real, async (updates) => {
       failures -= 1
       if (failures >= 0) throw new OncueError('DATABASE_UNAVAILABLE', 'away')
-      return real.note(notes)
+      return real.recordProgress(updates)
     })
     const execution = Execution.with(store, { talks: (_job, ctx) => ctx.log.info('kept') })
     const { status, events } = await execution.run('talks')
@@ -644,9 +646,9 @@ describeBoth('job events', (bench) => {
   it('that are refused hurt no other run, and do not keep theirs from ending', async () => {
     const real = await bench.open()
     let poisoned: string | undefined
-    const store = breakNote(real, async (notes) => {
-      if (notes.some(({ id }) => id === poisoned)) throw new OncueError('DATABASE_REFUSED', 'no')
-      return real.note(notes)
+    const store = breakProgress(real, async (updates) => {
+      if (updates.some(({ id }) => id === poisoned)) throw new OncueError('DATABASE_REFUSED', 'no')
+      return real.recordProgress(updates)
     })
     const gate = new Gate()
     const execution = Execution.with(store, {
@@ -667,7 +669,7 @@ describeBoth('job events', (bench) => {
 
   it('are given up when the executor closes and the database stays away', async () => {
     const real = await bench.open()
-    const store = breakNote(real, () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'away')))
+    const store = breakProgress(real, () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'away')))
     const execution = Execution.with(store, { talks: (_job, ctx) => ctx.log.info('lost') })
     const run = await execution.start('talks')
     await until(() => execution.log.of('warn').length)

@@ -230,7 +230,7 @@ describeBoth('dispatch', (bench) => {
     await until(() => worker.stats().settled.complete === 4)
   })
 
-  it('runs what a full key held back one after the other, without a poll', async () => {
+  it('runs throttled jobs of a full key one after the other, without a poll', async () => {
     const store = await bench.open()
     await store.limit({ concurrencyKey: 'one' }, { maxRunning: 1 })
     await store.enqueue(someJobs(50, 'mail', { concurrencyKey: 'one' }))

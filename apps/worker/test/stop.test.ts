@@ -183,7 +183,7 @@ describeBoth('starting', (bench) => {
 describeBoth('the order of a stop', (bench) => {
   /** Records the end of what a worker does, in order. */
   function record(store: Store, order: string[]): void {
-    const [settle, note, attend] = [store.settle, store.note, store.attend]
+    const [settle, recordProgress, attend] = [store.settle, store.recordProgress, store.attend]
     const recorded = async <T>(what: string, work: Promise<T>): Promise<T> => {
       const result = await work
       order.push(what)
@@ -193,8 +193,8 @@ describeBoth('the order of a stop', (bench) => {
       const settled = settle.call(store, ends, worker)
       return ends.length > 0 ? recorded('end written', settled) : settled
     })
-    vi.spyOn(store, 'note').mockImplementation((...args) =>
-      recorded('events written', note.apply(store, args)),
+    vi.spyOn(store, 'recordProgress').mockImplementation((...args) =>
+      recorded('events written', recordProgress.apply(store, args)),
     )
     vi.spyOn(store, 'attend').mockImplementation(async (worker) => {
       const presence = await attend.call(store, worker)

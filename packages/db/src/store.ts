@@ -99,13 +99,13 @@ export interface Store {
    * Writes progress, cursors and events of runs. A stale entry changes nothing and is returned. Events
    * that are sent twice are written twice. `worker` as for `settle`.
    */
-  note(notes: readonly RunNote[], worker?: string): Promise<{ readonly stale: RunRef[] }>
+  recordProgress(updates: readonly RunUpdate[], worker?: string): Promise<{ readonly stale: RunRef[] }>
 
   /**
    * The runs that this worker owns according to the database. After a claim whose result was lost with
    * the connection, the worker releases those it does not know. A scan: for that case only.
    */
-  held(worker: string): Promise<RunRef[]>
+  ownedRuns(worker: string): Promise<RunRef[]>
 
   /** Makes a worker visible to the others until `leave()`, or until its process dies. */
   attend(worker: WorkerInfo): Promise<Presence>
@@ -235,7 +235,7 @@ export type Claimed = {
   /** When nothing was claimed: the next moment at which something may be due, if known. */
   readonly nextDue: Date | null
   readonly now: Date
-  /** True: a claim was sent, and its result was lost with the connection. `held` tells what it took. */
+  /** True: a claim was sent, and its result was lost with the connection. `ownedRuns` tells what it took. */
   readonly unanswered?: boolean | undefined
 }
 
@@ -279,7 +279,7 @@ export type Beaten = {
   readonly locked?: RunRef[] | undefined
 }
 
-export type RunNote = RunRef & {
+export type RunUpdate = RunRef & {
   /** JSON text; the last one stays. */
   readonly progress?: string | undefined
   /** JSON text: where a later run goes on. */

@@ -73,7 +73,7 @@ class Life {
     if (pick < 80) return this.#advance()
     if (pick < 84) return { name: 'rescue', act: (store) => store.rescue() }
     if (pick < 87) return this.#heartbeat()
-    if (pick < 89) return this.#note()
+    if (pick < 89) return this.#recordProgress()
     if (pick < 91) return this.#limit()
     return this.#byPeople()
   }
@@ -191,16 +191,16 @@ class Life {
     }
   }
 
-  #note(): Action {
-    const notes = this.#runs.map((run) => ({
+  #recordProgress(): Action {
+    const updates = this.#runs.map((run) => ({
       ...run,
       ...(this.#random(2) === 0 && { progress: `${this.#random(100)}` }),
       ...(this.#random(2) === 0 && { cursor: `"page ${this.#random(100)}"` }),
       events: Array.from({ length: this.#random(3) }, (_, n) => ({ type: `told.${n}`, data: { n } })),
     }))
     return {
-      name: 'note',
-      act: async (store) => ({ stale: (await store.note(notes)).stale.toSorted(byId) }),
+      name: 'record progress',
+      act: async (store) => ({ stale: (await store.recordProgress(updates)).stale.toSorted(byId) }),
     }
   }
 

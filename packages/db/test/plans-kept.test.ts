@@ -141,8 +141,8 @@ const CALLS = {
   'release of interrupted runs': ({ runs }, now) =>
     settleAll(runs, now, (run) => ({ ...run, kind: 'release', interrupted: true })),
   heartbeat: ({ runs }, now) => postgres.heartbeat({ worker: WORKER, leaseMs: LEASE, runs }, now),
-  note: ({ runs }, now) =>
-    postgres.note(
+  progress: ({ runs }, now) =>
+    postgres.recordProgress(
       runs.map((run) => ({ ...run, progress: '1', cursor: null, events: [['log', null]] as const })),
       now,
     ),

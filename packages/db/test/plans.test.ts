@@ -77,7 +77,7 @@ describe('the plans of the hot path on Postgres', () => {
       expect(scansOfJobs(await claim())).toEqual(count ? ['jobs_ready', 'Tid Scan'] : ['jobs_ready'])
     })
 
-    test('settle, heartbeat and note read jobs by their id', async () => {
+    test('settle, heartbeat and progress read jobs by their id', async () => {
       await ready(count)
       const store = await bench.openWithClock()
       const { jobs } = await store.claim(claiming())
@@ -89,14 +89,16 @@ describe('the plans of the hot path on Postgres', () => {
       expect(scansOfJobs(await session.explain(postgres.settle(settlements, now())))).toEqual(['jobs_pkey'])
       const beat = postgres.heartbeat({ worker: WORKER, leaseMs: LEASE, runs }, now())
       expect(scansOfJobs(await session.explain(beat))).toEqual(['jobs_pkey', 'Tid Scan'])
-      const notes = runs.map(({ id, run }) => ({
+      const updates = runs.map(({ id, run }) => ({
         id,
         run,
         progress: '1',
         cursor: null,
         events: [['log', null]] as const,
       }))
-      expect(scansOfJobs(await session.explain(postgres.note(notes, now())))).toEqual(['jobs_pkey'])
+      expect(scansOfJobs(await session.explain(postgres.recordProgress(updates, now())))).toEqual([
+        'jobs_pkey',
+      ])
     })
   })
 
@@ -420,16 +422,20 @@ describe('the plans of the hot path on SQLite', () => {
     [
       'queues that have held jobs of a key',
       sqlite.NEXT_HELD_QUEUE,
-      'oncue_jobs_held (concurrency_key=? AND queue>?)',
+      'oncue_jobs_throttled (concurrency_key=? AND queue>?)',
     ],
-    ['the next jobs of a key that are held', sqlite.HELD, 'oncue_jobs_held (concurrency_key=? AND queue=?)'],
+    [
+      'the next jobs of a key that are held',
+      sqlite.THROTTLED,
+      'oncue_jobs_throttled (concurrency_key=? AND queue=?)',
+    ],
     [
       'whether any job of a key is ready in a queue',
       sqlite.HAS_READY,
       'oncue_jobs_keyed (concurrency_key=? AND queue=? AND visible_at<?)',
     ],
-    ['whether any job of a key is held', sqlite.NOBODY_WAITS, 'oncue_jobs_held (concurrency_key=?)'],
-    ['the limit of a key that waits', sqlite.LIMIT_OF, 'oncue_jobs_held (concurrency_key=?)'],
+    ['whether any job of a key is held', sqlite.NOBODY_WAITS, 'oncue_jobs_throttled (concurrency_key=?)'],
+    ['the limit of a key that waits', sqlite.LIMIT_OF, 'oncue_jobs_throttled (concurrency_key=?)'],
     [
       'jobs of a full key that stand in the way',
       sqlite.HOLD_BACK_OTHERS,

@@ -26,7 +26,7 @@ describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level
   const FUNCTIONS = [
     `${fn('claim')}(null, '${WORKER}', 1000, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
     `${fn('settle')}(null, '{}', '{}', null, null, '{}', '{}', '{}')`,
-    `${fn('note')}(null, '[]')`,
+    `${fn('record_progress')}(null, '[]')`,
     `${fn('rescue')}(null, 800, 20000, 5000, 0, null)`,
   ]
 
@@ -102,7 +102,7 @@ describe('what tries again while others are faster', () => {
     const { id, run } = await claimOne(store, claiming())
     await before('oncue.events', `raise unique_violation;`)
     const notes = JSON.stringify([{ id, run, events: [['e', '1']] }])
-    expect(await call(`select ${fn('note')}(null, '${notes}')`)).toMatchObject(conflict)
+    expect(await call(`select ${fn('record_progress')}(null, '${notes}')`)).toMatchObject(conflict)
   })
 
   it('gives up with a conflict: an event', async () => {

@@ -61,7 +61,7 @@ describe('a Postgres that is killed and comes back', () => {
         expect(stale).toEqual([])
         for (const job of jobs) completed.add(job.id)
         // What a lost answer claimed for us without our knowing is given back.
-        const unknown = await untilItWorks(() => store.held(id))
+        const unknown = await untilItWorks(() => store.ownedRuns(id))
         await untilItWorks(() => store.settle(unknown.map((run) => ({ ...run, kind: 'release' }))))
         isDone = wasLast && jobs.length + unknown.length === 0
       }

@@ -97,7 +97,7 @@ describe('what Postgres writes to its log', () => {
     const store = await bench.open()
     await store.enqueue(Array.from({ length: BATCH }, () => aJob({ payload: ofBytes(100) })))
     const { jobs } = await store.claim(claiming({ limit: BATCH }))
-    const notes = jobs.map(({ id, run }) => ({
+    const updates = jobs.map(({ id, run }) => ({
       id,
       run,
       progress: '{"done":1}',
@@ -106,7 +106,7 @@ describe('what Postgres writes to its log', () => {
     }))
     await client.query('begin')
     const before = await updatesOfJobs(client)
-    const { text, values } = sql.note(notes, null)
+    const { text, values } = sql.recordProgress(updates, null)
     await client.query(text, values)
     const after = await updatesOfJobs(client)
     await client.query('commit')

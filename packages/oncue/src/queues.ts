@@ -79,7 +79,7 @@ function readQueue([queue]: readonly unknown[]): string {
 const TITLES = ['QUEUE', '>WAITING', '>SCHEDULED', '>RUNNING', '>BLOCKED', '>HELD', 'OLDEST', 'STATE']
 
 function toRow(row: QueueOverview, now: Date): string[] {
-  const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.held]
+  const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.throttled]
   const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}`)
   return [
     plain(row.queue),

@@ -19,7 +19,7 @@ const snapshot = (queues: number): Snapshot => ({
     scheduled: 0,
     running: 0,
     blocked: 0,
-    held: 0,
+    throttled: 0,
     oldestWaiting: ago(90_000),
     paused: n === 1 ? { at: NOW, by: 'ada' } : null,
     ageingMs: null,

@@ -102,7 +102,7 @@ begin
       insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
     end if;
     if v.meta is not null then
-      perform oncue.note_meta(v.id);
+      perform oncue.index_meta(v.id);
     end if;
     if v.big is not null then
       insert into oncue.payloads (job_id, part, data) values (v.id, 'payload', v.big::json);

@@ -1,4 +1,4 @@
--- Gives the next held jobs of a concurrency key their turn, at p_at or when they are due. A promoted job takes no slot
+-- Gives the next throttled jobs of a concurrency key their turn, at p_at or when they are due. A promoted job takes no slot
 -- until it is claimed. So a queue that has a ready job of this key and does not claim it (it is paused, it is full, it has
 -- no worker) takes no turn from the others: its next jobs come on top, and the turns go to the queues that have none ready.
 -- p_claiming is the queue that claims now, if one does: what it has in hand looks ready. The slot is locked by the caller.

@@ -10,10 +10,10 @@ begin
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
     {{replace_changes}}, cursor = null, progress = null, run_at = p_due, updated = p_now,
-    -- One that is held back by a full concurrency key stays so only if it is due: freeing a slot does not check that.
+    -- One that is throttled by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
-  perform oncue.note_meta(p_id);
+  perform oncue.index_meta(p_id);
   delete from oncue.payloads p where p.job_id = p_id and p.part = 'payload';
   if p_big is not null then
     insert into oncue.payloads (job_id, part, data) values (p_id, 'payload', p_big::json);

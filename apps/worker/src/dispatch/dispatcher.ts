@@ -376,7 +376,7 @@ export class Dispatcher {
 
   async #releaseUnknown(): Promise<void> {
     const { store, worker, runs, log } = this.#options
-    const unknown = runs.unknown(await store.held(worker))
+    const unknown = runs.unknown(await store.ownedRuns(worker))
     if (unknown.length > 0) {
       const released = unknown.map((run) => ({ ...run, kind: 'release' as const }))
       await store.settle(released, worker)

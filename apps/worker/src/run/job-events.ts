@@ -1,5 +1,5 @@
 import { isOncueError, LIMITS, OncueError } from '@oncue/core'
-import type { NewEvent, RunNote, RunRef, Store } from '@oncue/db'
+import type { NewEvent, RunRef, RunUpdate, Store } from '@oncue/db'
 import { backoff, type Runtime, type Timer } from '@oncue/runtime'
 import type { Logger } from '../observability/log.ts'
 
@@ -67,7 +67,7 @@ export class RunEvents {
   /** As much as fits into one call; `rest` says that there is more. */
   take(): Taken {
     const events = this.#events.splice(0, fitting(this.#events))
-    const update: RunNote = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
+    const update: RunUpdate = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
     this.#progress = undefined
     this.#cursor = undefined
     const rest = this.#events.length > 0
@@ -90,7 +90,7 @@ export class RunEvents {
 }
 
 type Taken = {
-  readonly update: RunNote
+  readonly update: RunUpdate
   readonly rest: boolean
   written(): void
   refused(error: unknown): void
@@ -194,7 +194,7 @@ export class JobEvents {
     for (let attempt = 1; ; attempt++) {
       try {
         const updates = batch.map(({ update }) => update)
-        const { stale } = await store.note(updates, worker)
+        const { stale } = await store.recordProgress(updates, worker)
         for (const taken of batch) {
           const { id, run } = taken.update
           const isLost = stale.some((ref) => ref.id === id && ref.run === run)

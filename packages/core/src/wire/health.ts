@@ -62,7 +62,14 @@ export const healthSchema = z.object({
     .describe('from which on a queue counts as late or failing: the strictest enabled rule'),
   queues: z.array(queueHealthSchema).describe(`trouble first, at most ${MAX_HEALTH_QUEUES}`),
   others: queueOverviewSchema
-    .pick({ waiting: true, scheduled: true, running: true, blocked: true, held: true, oldestWaiting: true })
+    .pick({
+      waiting: true,
+      scheduled: true,
+      running: true,
+      blocked: true,
+      throttled: true,
+      oldestWaiting: true,
+    })
     .extend({ queues: z.int().describe('how many') })
     .describe('the queues that are not listed, together'),
   delivery: queueOverviewSchema

@@ -23,7 +23,7 @@ export const queueOverviewSchema = z.object({
   /** Waiting for other jobs. */
   blocked: z.int().describe('waiting for other jobs'),
   /** Due, but throttled by a full concurrency key. */
-  held: z.int().describe('due, but held back by a full concurrency key'),
+  throttled: z.int().describe('due, but waiting for a slot of their concurrency key'),
   /** Since when the longest-waiting job could have run. */
   oldestWaiting: z.date().nullable(),
   paused: pausedSchema,

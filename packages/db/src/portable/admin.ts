@@ -138,7 +138,7 @@ function createLimits(sql: Sql): Store['limit'] {
   }
 
   /**
-   * Jobs of the key that were held back get their turn, as far as there is room. So do those that an
+   * Throttled jobs of the key get their turn, as far as there is room. So do those that an
    * old rate put off: the claim asks the new one. (A job that crashed waits for its own reason.)
    */
   async function limitKey(key: string, columns: Columns): Promise<void> {

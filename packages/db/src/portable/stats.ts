@@ -45,13 +45,13 @@ export function quantile(histogram: Histogram, q: number): number | null {
   return Math.round(endOf(bucket))
 }
 
-/** How many notes one roll-up takes. The transaction stays short; callers repeat the call while more are left. */
+/** How many deltas one roll-up takes. The transaction stays short; callers repeat the call while more are left. */
 export const ROLL_UP_LIMIT = 5_000
 
 /** For how long minutes are kept; totals are kept for ever. */
 const KEPT_MS = 90 * 24 * 60 * 60 * 1_000
 
-/** The minutes before this one go, when these notes are added. */
+/** The minutes before this one go, when these deltas are added. */
 export function keptSince(deltas: readonly Delta[]): Date {
   return new Date(Math.max(...deltas.map((delta) => delta.minute.getTime())) - KEPT_MS)
 }

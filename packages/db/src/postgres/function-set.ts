@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '3267f3e1'
+export const FUNCTION_SET = '81a81396'
 
 export type FunctionName =
   | 'after_finish'
@@ -28,6 +28,7 @@ export type FunctionName =
   | 'free_slots'
   | 'heartbeat'
   | 'hold_back'
+  | 'index_meta'
   | 'integer_option'
   | 'is_untended'
   | 'job_id_option'
@@ -35,14 +36,13 @@ export type FunctionName =
   | 'lock_dependants'
   | 'new_job_id'
   | 'next_level'
-  | 'note'
-  | 'note_meta'
   | 'parent_failed'
   | 'promote'
   | 'prune'
   | 'queue_room'
   | 'ready'
   | 'recent_starts'
+  | 'record_progress'
   | 'refuse'
   | 'refuse_finished'
   | 'refuse_isolation'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LIMITS, type NewJob } from '@oncue/core'
 import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
 import { isInline, onceKeyOf } from '../portable/enqueue.ts'
-import type { EncodedNote } from '../portable/events/event.ts'
+import type { EncodedUpdate } from '../portable/events/event.ts'
 import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
 import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
@@ -186,7 +186,7 @@ const CLAIM = preparedCall('claim', 11)
 const SETTLE = preparedCall('settle', 9)
 const SETTLE_AND_CLAIM = preparedCall('settle_and_claim', 18)
 const HEARTBEAT = preparedCall('heartbeat', 6)
-const NOTE = preparedCall('note', 3)
+const RECORD_PROGRESS = preparedCall('record_progress', 3)
 const RESCUE = preparedCall('rescue', 6)
 const TEND = { ...WORK, ...prepared('tend', `select ${fn('tend')}($1)`) }
 
@@ -296,12 +296,16 @@ export function heartbeat(request: HeartbeatRequest, now: Date | null): Query {
   }
 }
 
-export function held(worker: string): Query {
+export function ownedRuns(worker: string): Query {
   return { ...WORK, text: 'select id, run from oncue.jobs where locked_by = $1', values: [worker] }
 }
 
-export function note(notes: readonly EncodedNote[], now: Date | null, worker: string | null = null): Query {
-  return { ...NOTE, values: [now, JSON.stringify(notes), worker] }
+export function recordProgress(
+  updates: readonly EncodedUpdate[],
+  now: Date | null,
+  worker: string | null = null,
+): Query {
+  return { ...RECORD_PROGRESS, values: [now, JSON.stringify(updates), worker] }
 }
 
 /** How patient to be, in milliseconds, before others are declared dead: see rescue.sql. */

@@ -14,13 +14,13 @@ import type { PostgresClient, Send } from './client.ts'
 const LOCK = `select pg_advisory_xact_lock('oncue.stats'::regclass::int, 0)`
 
 /**
- * Adds up to so many notes to the statistics. Two at once are safe: the lock makes the second wait, and
+ * Adds up to so many deltas to the statistics. Two at once are safe: the lock makes the second wait, and
  * what it reads afterwards is what the first wrote. Only its holder writes the two tables.
  */
 export async function rollUpPostgres(client: PostgresClient, limit = ROLL_UP_LIMIT): Promise<number> {
   // Where nothing happens this is all that is sent.
-  const notes = await client.query({ text: 'select from oncue.stat_deltas limit 1', values: [] })
-  if (notes.length === 0) return 0
+  const deltas = await client.query({ text: 'select from oncue.stat_deltas limit 1', values: [] })
+  if (deltas.length === 0) return 0
   return client.inTransaction(async (send) => {
     await send({ text: LOCK, values: [] })
     const deltas = await takeDeltas(send, limit)

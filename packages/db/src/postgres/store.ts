@@ -5,7 +5,7 @@ import type { Acted, ActionBatch } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
-import { encodeNotes } from '../portable/events/event.ts'
+import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { isPermanent, settleBisected } from '../portable/settle-bisected.ts'
@@ -22,8 +22,8 @@ import type {
   PruneRule,
   Rescue,
   Rescued,
-  RunNote,
   RunRef,
+  RunUpdate,
   Settled,
   Settlement,
   Store,
@@ -234,18 +234,18 @@ export class PostgresStore extends BaseStore implements Store {
     return { lost: of('lost'), cancelled: of('cancel'), ...(locked.length > 0 && { locked }) }
   }
 
-  async note(notes: readonly RunNote[], worker?: string): Promise<{ stale: RunRef[] }> {
+  async recordProgress(updates: readonly RunUpdate[], worker?: string): Promise<{ stale: RunRef[] }> {
     this.assertOpen()
     if (worker !== undefined) assertWorkerId(worker)
-    if (notes.length === 0) return { stale: [] }
-    const rows = await this.#client.queryOnce(sql.note(encodeNotes(notes), this.#now(), worker))
+    if (updates.length === 0) return { stale: [] }
+    const rows = await this.#client.queryOnce(sql.recordProgress(encodeUpdates(updates), this.#now(), worker))
     return { stale: rows.map(([id, run]) => ({ id, run }) as RunRef) }
   }
 
-  async held(worker: string): Promise<RunRef[]> {
+  async ownedRuns(worker: string): Promise<RunRef[]> {
     this.assertOpen()
     assertWorkerId(worker)
-    return (await this.#client.query(sql.held(worker))).map(([id, run]) => ({ id, run }) as RunRef)
+    return (await this.#client.query(sql.ownedRuns(worker))).map(([id, run]) => ({ id, run }) as RunRef)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {

@@ -220,12 +220,12 @@ export const HOLD_BACK_OTHERS = `UPDATE oncue_jobs SET visible_at = NULL WHERE i
   WHERE h.concurrency_key = ? AND h.queue = ? AND h.visible_at BETWEEN ? AND ? AND h.status = 'pending'
     AND h.id NOT IN (SELECT value FROM json_each(?)) LIMIT 1000)`
 
-/** The next queue with held jobs of a key: stepping over distinct queues instead of walking their jobs. Concurrency key, after. */
-export const NEXT_HELD_QUEUE = `SELECT queue FROM oncue_jobs INDEXED BY oncue_jobs_held
+/** The next queue with throttled jobs of a key: stepping over distinct queues instead of walking their jobs. Concurrency key, after. */
+export const NEXT_HELD_QUEUE = `SELECT queue FROM oncue_jobs INDEXED BY oncue_jobs_throttled
 WHERE concurrency_key = ? AND visible_at IS NULL AND queue > ? ORDER BY queue LIMIT 1`
 
 /** Concurrency key, queue, how many. */
-export const HELD = `SELECT id, priority, run_at FROM oncue_jobs INDEXED BY oncue_jobs_held
+export const THROTTLED = `SELECT id, priority, run_at FROM oncue_jobs INDEXED BY oncue_jobs_throttled
 WHERE concurrency_key = ? AND queue = ? AND visible_at IS NULL AND status = 'pending'
 ORDER BY priority DESC, run_at, id LIMIT ?`
 
@@ -233,12 +233,12 @@ ORDER BY priority DESC, run_at, id LIMIT ?`
 export const HAS_READY = `SELECT 1 AS yes FROM oncue_jobs INDEXED BY oncue_jobs_keyed
 WHERE concurrency_key = ? AND queue = ? AND visible_at <= ? AND status = 'pending' LIMIT 1`
 
-/** Gives held jobs their turn, then or when they are due. When, JSON array of ids. */
+/** Gives throttled jobs their turn, then or when they are due. When, JSON array of ids. */
 export const PROMOTE = `UPDATE oncue_jobs SET visible_at = max(?, run_at) WHERE id IN (SELECT value FROM json_each(?))`
 
 /** Slot key, concurrency key. */
 export const NOBODY_WAITS = `UPDATE oncue_slots SET waiting = 0 WHERE key = ? AND waiting AND NOT EXISTS (
-  SELECT 1 FROM oncue_jobs h INDEXED BY oncue_jobs_held
+  SELECT 1 FROM oncue_jobs h INDEXED BY oncue_jobs_throttled
   WHERE h.concurrency_key = ? AND h.visible_at IS NULL AND h.status = 'pending')`
 
 /**
@@ -255,7 +255,7 @@ export const DROP_RUN = `DELETE FROM oncue_slot_runs WHERE job_id = ? AND key = 
 /** After, how many. */
 export const WAITING_SLOTS = `SELECT key, max_running, rate_count, rate_ms, starts, waiting
 FROM oncue_slots INDEXED BY oncue_slots_waiting WHERE waiting AND key > ? ORDER BY key LIMIT ?`
-export const LIMIT_OF = `SELECT concurrency_limit FROM oncue_jobs INDEXED BY oncue_jobs_held
+export const LIMIT_OF = `SELECT concurrency_limit FROM oncue_jobs INDEXED BY oncue_jobs_throttled
 WHERE concurrency_key = ? AND visible_at IS NULL AND status = 'pending' LIMIT 1`
 
 export const ANY_SLOTS = `SELECT 1 AS yes FROM oncue_slots LIMIT 1`
@@ -345,7 +345,7 @@ export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHE
 const REPLACED_NAMES = enqueuedColumns('replace').map(({ name }) => name)
 
 /**
- * New work: where a run of before had come to is forgotten. A job that is blocked stays so. One that is held back by a
+ * New work: where a run of before had come to is forgotten. A job that is blocked stays so. One that is throttled by a
  * full concurrency key stays so only if it is due: freeing a slot does not check that. The columns that are replaced, due, now, due, now, due, id.
  */
 export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED_NAMES.map((name) => `${name} = ?`).join(', ')}, cursor = NULL, progress = NULL,

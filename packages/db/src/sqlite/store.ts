@@ -6,7 +6,7 @@ import type { Acted, ActionBatch } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
-import { encodeNotes } from '../portable/events/event.ts'
+import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
@@ -24,8 +24,8 @@ import type {
   Presence,
   PruneRule,
   Rescue,
-  RunNote,
   RunRef,
+  RunUpdate,
   Settled,
   Settlement,
   Store,
@@ -193,19 +193,19 @@ export class SqliteStore extends BaseStore implements Store {
     return this.#writer.write(() => this.#work.lease.heartbeat(request, this.#now()))
   }
 
-  async note(notes: readonly RunNote[], worker?: string): Promise<{ stale: RunRef[] }> {
+  async recordProgress(updates: readonly RunUpdate[], worker?: string): Promise<{ stale: RunRef[] }> {
     this.assertOpen()
     if (worker !== undefined) assertWorkerId(worker)
-    if (notes.length === 0) return { stale: [] }
-    const encoded = encodeNotes(notes)
-    const write = () => this.#work.lease.note(encoded, worker ?? null, this.#now())
+    if (updates.length === 0) return { stale: [] }
+    const encoded = encodeUpdates(updates)
+    const write = () => this.#work.lease.recordProgress(encoded, worker ?? null, this.#now())
     return { stale: await this.#writer.write(write) }
   }
 
-  async held(worker: string): Promise<RunRef[]> {
+  async ownedRuns(worker: string): Promise<RunRef[]> {
     this.assertOpen()
     assertWorkerId(worker)
-    return this.#work.lease.held(worker)
+    return this.#work.lease.ownedRuns(worker)
   }
 
   async attend(worker: WorkerInfo): Promise<Presence> {

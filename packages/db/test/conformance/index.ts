@@ -15,10 +15,10 @@ import { describeKeys } from './keys.ts'
 import { describeLeaders } from './leaders.ts'
 import { describeLease } from './lease.ts'
 import { describeLimits } from './limits.ts'
-import { describeNotes } from './notes.ts'
 import { describePaging } from './paging.ts'
 import { describePairings } from './pairings.ts'
 import { describeProcesses } from './processes.ts'
+import { describeProgress } from './progress.ts'
 import { describePrune } from './prune.ts'
 import { describeQueues } from './queues.ts'
 import { describeReads } from './reads.ts'
@@ -39,7 +39,7 @@ const PARTS = {
   claim: describeClaim,
   settle: describeSettle,
   lease: describeLease,
-  notes: describeNotes,
+  progress: describeProgress,
   keys: describeKeys,
   requests: describeRequests,
   replace: describeReplace,

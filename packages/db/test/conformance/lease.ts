@@ -117,10 +117,10 @@ export function describeLease(dialect: Dialect): void {
         lost: [run],
         cancelled: [],
       })
-      const note = { ...run, progress: '"other"', events: [{ type: 'other' }] }
-      expect(await store.note([note], OTHER_WORKER)).toEqual({ stale: [run] })
+      const update = { ...run, progress: '"other"', events: [{ type: 'other' }] }
+      expect(await store.recordProgress([update], OTHER_WORKER)).toEqual({ stale: [run] })
       expect(await read(store, run.id)).toMatchObject({ status: 'processing', progress: null, events: [] })
-      expect(await store.note([{ ...run, progress: '"own"' }], WORKER)).toEqual({ stale: [] })
+      expect(await store.recordProgress([{ ...run, progress: '"own"' }], WORKER)).toEqual({ stale: [] })
       expect(await store.heartbeat(beat([run]))).toEqual({ lost: [], cancelled: [] })
       const own = [complete(run, '"own"'), { ...failing, kind: 'release' } as const]
       expect(await store.settle(own, WORKER)).toEqual({ stale: [], refused: [] })
@@ -197,11 +197,11 @@ export function describeLease(dialect: Dialect): void {
       const { jobs } = await store.claim(claiming({ limit: 3 }))
       await store.claim(claiming({ limit: 1, worker: OTHER_WORKER }))
       const [known, ...unknown] = jobs.map(({ id, run }) => ({ id, run }))
-      const held = await store.held(WORKER)
+      const held = await store.ownedRuns(WORKER)
       expect(held).toHaveLength(3)
       expect(held).toEqual(expect.arrayContaining([known, ...unknown]))
       await store.settle(unknown.map((run) => ({ ...run, kind: 'release' })))
-      expect(await store.held(WORKER)).toEqual([known])
+      expect(await store.ownedRuns(WORKER)).toEqual([known])
     })
 
     it('is counted in milliseconds, up to days', async () => {

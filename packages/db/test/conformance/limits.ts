@@ -222,7 +222,7 @@ export function describeLimits(dialect: Dialect): void {
         expect(order.join()).toBe('default,other,default,default,other,default,other')
       })
 
-      it('a held job of higher priority comes before new ones, also beside a queue without a worker', async () => {
+      it('a throttled job of higher priority comes before new ones, also beside a queue without a worker', async () => {
         const store = await bench.open()
         await store.enqueue(someJobs(4, shared('default', { priority: 5 })))
         await store.enqueue(someJobs(3, shared('a_dead', { priority: 9 })))
@@ -289,7 +289,7 @@ export function describeLimits(dialect: Dialect): void {
       expect(await claimedIds(store)).toEqual([])
     })
 
-    it('a limit that is set for a key overrides what its jobs say, and brings back those held', async () => {
+    it('a limit that is set for a key overrides what its jobs say, and brings back throttled jobs', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(6, keyed()))
       expect(await claimedIds(store)).toHaveLength(2)
@@ -394,17 +394,17 @@ export function describeLimits(dialect: Dialect): void {
       expect(most).toBeLessThanOrEqual(2)
     })
 
-    it('jobs of a full key are held out of the way, and are still pending to everybody', async () => {
+    it('jobs of a full key are throttled, and still count as pending', async () => {
       const store = await bench.open()
       const ids = await store.enqueue(someJobs(4, { concurrencyKey: 'k' }))
       await claimOne(store, { limit: 10 })
       expect(await store.stats()).toMatchObject({ pending: 3, processing: 1 })
       expect(await read(store, ids[3] ?? '')).toMatchObject({ status: 'pending', visibleAt: null })
       const [queue] = await store.queues()
-      expect(queue).toMatchObject({ queue: 'default', waiting: 0, held: 3, running: 1 })
+      expect(queue).toMatchObject({ queue: 'default', waiting: 0, throttled: 3, running: 1 })
     })
 
-    it('a held job can be cancelled, and deleted', async () => {
+    it('a throttled job can be cancelled, and deleted', async () => {
       const store = await bench.open()
       const [, second = '', third = ''] = await store.enqueue(someJobs(3, { concurrencyKey: 'k' }))
       await claimOne(store, { limit: 10 })

@@ -411,7 +411,7 @@ export function describeReads(dialect: Dialect): void {
       await queues.configure('idle', { ageingMs: 5_000 })
       await store.limit({ queue: 'limited' }, { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } })
       bench.clock.advance(10)
-      const empty = { waiting: 0, scheduled: 0, running: 0, blocked: 0, held: 0, oldestWaiting: null }
+      const empty = { waiting: 0, scheduled: 0, running: 0, blocked: 0, throttled: 0, oldestWaiting: null }
       const unset = { paused: null, ageingMs: null, limit: null }
       expect(await store.queues()).toEqual([
         {
@@ -420,12 +420,12 @@ export function describeReads(dialect: Dialect): void {
           scheduled: 1,
           running: 1,
           blocked: 1,
-          held: 0,
+          throttled: 0,
           oldestWaiting: start,
           ...unset,
         },
         { queue: 'idle', ...empty, paused: { at: start, by: 'kim' }, ageingMs: 5_000, limit: null },
-        { queue: 'keyed', ...empty, running: 1, held: 2, ...unset },
+        { queue: 'keyed', ...empty, running: 1, throttled: 2, ...unset },
         {
           queue: 'limited',
           ...empty,

@@ -74,7 +74,7 @@ export function describeReplace(dialect: Dialect): void {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([replacing('v1')])
       const run = await claimOne(store)
-      await store.note([{ id, run: run.run, progress: '0.5', cursor: '{"page":7}' }])
+      await store.recordProgress([{ id, run: run.run, progress: '0.5', cursor: '{"page":7}' }])
       await store.settle([{ id, run: run.run, kind: 'retry', delayMs: HOUR, error: anError }])
       expect(await read(store, id)).toMatchObject({ progress: 0.5, cursor: { page: 7 } })
       await store.enqueue([replacing('v2')])

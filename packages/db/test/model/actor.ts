@@ -148,7 +148,7 @@ export class Actor {
       return
     }
     if (this.#random.chance(0.3)) await this.#beat()
-    if (this.#random.chance(0.15)) await this.#note()
+    if (this.#random.chance(0.15)) await this.#recordProgress()
     await this.#settle()
   }
 
@@ -181,10 +181,10 @@ export class Actor {
     this.#record.beats.push(...kept.map(({ id, run }) => ({ id, run, answeredAt, until: sentAt + LEASE_MS })))
   }
 
-  async #note(): Promise<void> {
+  async #recordProgress(): Promise<void> {
     const events = [{ type: 'begun', data: 1 }, { type: 'halfway' }]
-    const notes = this.#owned.map(({ id, run }) => ({ id, run, progress: '0.5', events }))
-    await this.#call('note', () => this.#store.note(notes, this.#worker))
+    const updates = this.#owned.map(({ id, run }) => ({ id, run, progress: '0.5', events }))
+    await this.#call('record progress', () => this.#store.recordProgress(updates, this.#worker))
   }
 
   async #settle(): Promise<void> {

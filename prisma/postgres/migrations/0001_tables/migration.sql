@@ -71,12 +71,12 @@ create index jobs_ready on oncue.jobs (queue, priority desc, visible_at, id) whe
 -- by their id in this index, where that means to walk all of it.
 create index jobs_listed on oncue.jobs (topic, created, id) where topic <> '';
 
--- Jobs with a concurrency key: those that can be claimed or run, and those that are held back (or blocked), in the
+-- Jobs with a concurrency key: those that can be claimed or run, and those that are throttled (or blocked), in the
 -- order in which they get a slot. A job is in one of the two, so that neither is walked in search of the others.
 -- Queue by queue, so that the jobs of one are not walked in search of those of another.
 create index jobs_keyed on oncue.jobs (concurrency_key, queue, visible_at)
   where concurrency_key is not null and visible_at is not null;
-create index jobs_held on oncue.jobs (concurrency_key, queue, priority desc, run_at, id)
+create index jobs_throttled on oncue.jobs (concurrency_key, queue, priority desc, run_at, id)
   where concurrency_key is not null and visible_at is null;
 
 create table oncue.history (

@@ -55,7 +55,7 @@ CREATE TABLE "oncue_jobs" (
 CREATE INDEX "oncue_jobs_ready" ON "oncue_jobs" ("queue", "priority" DESC, "visible_at", "id") WHERE "visible_at" IS NOT NULL;
 CREATE INDEX "oncue_jobs_listed" ON "oncue_jobs" ("topic", "created", "id") WHERE "topic" <> '';
 CREATE INDEX "oncue_jobs_keyed" ON "oncue_jobs" ("concurrency_key", "queue", "visible_at") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NOT NULL));
-CREATE INDEX "oncue_jobs_held" ON "oncue_jobs" ("concurrency_key", "queue", "priority" DESC, "run_at", "id") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NULL));
+CREATE INDEX "oncue_jobs_throttled" ON "oncue_jobs" ("concurrency_key", "queue", "priority" DESC, "run_at", "id") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NULL));
 
 CREATE TABLE "oncue_history" (
   "id"              TEXT NOT NULL PRIMARY KEY,

@@ -87,11 +87,11 @@ function OldestTile({
 }
 
 /** What else is there that is not ready to run. */
-function laterOf({ scheduled, blocked, held }: QueueHealth): string {
+function laterOf({ scheduled, blocked, throttled }: QueueHealth): string {
   const parts = [
     scheduled > 0 && `${number(scheduled)} due later`,
     blocked > 0 && `${number(blocked)} blocked`,
-    held > 0 && `${number(held)} throttled`,
+    throttled > 0 && `${number(throttled)} throttled`,
   ].filter(Boolean)
   return parts.join(', ') || 'ready to run'
 }

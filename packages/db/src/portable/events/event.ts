@@ -1,7 +1,7 @@
 import { type JobId, LIMITS, OncueError } from '@oncue/core'
 import { encodeJson } from '@oncue/core/internal'
 import type { JobEvent } from '@oncue/core/wire'
-import type { RunNote, RunRef } from '../../store.ts'
+import type { RunRef, RunUpdate } from '../../store.ts'
 
 export type { JobEvent }
 
@@ -73,20 +73,20 @@ export function listLimit(limit: number = MAX_LIST): number {
   throw new OncueError('INVALID_INPUT', `limit must be a whole number from 1 to ${MAX_LIST}, got ${limit}`)
 }
 
-/** What is written of a note. Everything in it is JSON text. */
-export type EncodedNote = RunRef & {
+/** What is written of an update. Everything in it is JSON text. */
+export type EncodedUpdate = RunRef & {
   readonly progress: string | null
   readonly cursor: string | null
   readonly events: readonly (readonly [type: string, data: string | null])[]
 }
 
 /**
- * One for each run, however many notes there are of it: a row that is updated twice keeps one update. By
- * id, so that two who note of the same runs wait for each other in one order.
+ * One for each run, however many updates there are of it: a row that is updated twice keeps one update. By
+ * id, so that concurrent updates of the same runs lock them in one order.
  */
-export function encodeNotes(notes: readonly RunNote[]): EncodedNote[] {
-  const byRun = new Map<string, EncodedNote>()
-  for (const { id, run, progress, cursor, events = [] } of notes) {
+export function encodeUpdates(updates: readonly RunUpdate[]): EncodedUpdate[] {
+  const byRun = new Map<string, EncodedUpdate>()
+  for (const { id, run, progress, cursor, events = [] } of updates) {
     const key = `${id} ${run}`
     const before = byRun.get(key)
     const encoded = encodeEvents(events).map(({ type, data }) => [type, data] as const)

@@ -7,7 +7,7 @@ type LiveRow = {
   readonly scheduled: number
   readonly running: number
   readonly blocked: number
-  readonly held: number
+  readonly throttled: number
   readonly oldest: unknown
 }
 type SettingsRow = {
@@ -32,7 +32,7 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
         count(*) filter (where status = 'pending' and visible_at > ${now}) as scheduled,
         count(*) filter (where status = 'processing') as running,
         count(*) filter (where status = 'blocked') as blocked,
-        count(*) filter (where status = 'pending' and visible_at is null) as held,
+        count(*) filter (where status = 'pending' and visible_at is null) as throttled,
         min(visible_at) filter (where status = 'pending' and visible_at <= ${now}) as oldest
       from {jobs} group by queue`),
     sql.all<{ queue: string }>(q`select queue from {totals} union select queue from {stat_deltas}`),
@@ -54,7 +54,7 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
       scheduled: jobs?.scheduled ?? 0,
       running: jobs?.running ?? 0,
       blocked: jobs?.blocked ?? 0,
-      held: jobs?.held ?? 0,
+      throttled: jobs?.throttled ?? 0,
       oldestWaiting: sql.time(jobs?.oldest) ?? null,
       paused: pausedAt ? { at: pausedAt, by: set?.paused_by ?? null } : null,
       ageingMs: set?.ageing_ms ?? null,
@@ -83,7 +83,7 @@ export async function throttled(
   const due = q`j.status = 'pending' and j.run_at <= ${now} and ${oneOf('j.queue', queues)}
     and ${topics ? oneOf('j.topic', topics) : q`1 = 1`}
     and not exists (select 1 from {queues} p where p.name = j.queue and p.paused_at is not null)`
-  // Two partial indexes hold the jobs of a key: those held back, and the others.
+  // Two partial indexes hold the jobs of a key: throttled ones, and the others.
   const ofKey = (visible: string): Fragment => {
     const found = q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0
       and (s.max_running is not null or j.concurrency_limit is null or ${RUNNING} < j.concurrency_limit) and ${due}`

@@ -1,6 +1,6 @@
 import type { JobId } from '@oncue/core'
 import { crashVerdict } from '@oncue/core/internal'
-import type { EncodedNote } from '../../portable/events/event.ts'
+import type { EncodedUpdate } from '../../portable/events/event.ts'
 import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
@@ -50,9 +50,9 @@ export class Lease {
   }
 
   /** Returns the stale ones. */
-  note(notes: readonly EncodedNote[], worker: string | null, now: number): RunRef[] {
+  recordProgress(updates: readonly EncodedUpdate[], worker: string | null, now: number): RunRef[] {
     const stale: RunRef[] = []
-    for (const { id, run, progress, cursor, events } of notes) {
+    for (const { id, run, progress, cursor, events } of updates) {
       const values = [progress, cursor, now, id, run, worker, worker]
       if (!this.#statements.get(sql.NOTE, ...values)) stale.push({ id, run })
       else for (const [type, data] of events) appendText(this.#statements, id, type, data, now)
@@ -103,7 +103,7 @@ export class Lease {
     return { released: back.length, failed: failed.length }
   }
 
-  held(worker: string): RunRef[] {
+  ownedRuns(worker: string): RunRef[] {
     return this.#statements.all<RunRef>(sql.RUNS_OF, worker)
   }
 
@@ -125,7 +125,7 @@ export class Lease {
 
   /** Doing it twice does no harm: the second finds no runs. */
   bury(worker: string, now: number): Rescued {
-    const report = this.crash(this.held(worker), now)
+    const report = this.crash(this.ownedRuns(worker), now)
     this.leave(worker)
     this.#statements.run(sql.STEP_DOWN_DEAD, worker)
     return { worker, ...report }

@@ -27,7 +27,7 @@ export type Start = { readonly now: number; readonly until: number }
 /** Ends runs whose leases have expired: Lease.crash. */
 type Crash = (runs: readonly RunRef[]) => void
 
-type HeldJob = { readonly id: JobId; readonly priority: number; readonly run_at: number }
+type ThrottledJob = { readonly id: JobId; readonly priority: number; readonly run_at: number }
 
 type OverdueRun = RunRef & { readonly locked_until: number | null }
 
@@ -208,16 +208,16 @@ export class Limits {
   }
 
   /**
-   * Gives the next held jobs of a key their turn. A promoted job takes no slot until it is claimed. So a queue that has a
+   * Gives the next throttled jobs of a key their turn. A promoted job takes no slot until it is claimed. So a queue that has a
    * ready job of this key and does not claim it (it is paused, it is full, it has no worker) takes no turn from the others:
    * its next jobs come on top, and the turns go to the queues that have none ready. What the queue that claims now has in
    * hand looks ready, and is not meant.
    */
   #promote(key: string, count: number, at: number, now: number, claiming?: string): void {
     const ids: JobId[] = []
-    const inTurn: HeldJob[] = []
+    const inTurn: ThrottledJob[] = []
     for (const queue of this.#heldQueues(key)) {
-      const held = this.#statements.all<HeldJob>(sql.HELD, key, queue, count)
+      const held = this.#statements.all<ThrottledJob>(sql.THROTTLED, key, queue, count)
       const hasReady = queue !== claiming && this.#statements.get(sql.HAS_READY, key, queue, now)
       for (const job of held) hasReady ? ids.push(job.id) : inTurn.push(job)
     }

@@ -1,38 +1,37 @@
--- What runs tell before they end: progress, cursor, events. Returns those that are not the caller's
--- any more. A row that is locked is being beaten or settled this moment, so it is waited for; and
--- while it is locked here, no settle can end the job between the fence and the events. Notes come
--- sorted by id, and are locked in that order.
+-- What runs report before they end: progress, cursor, events. Returns those that the caller no longer owns. A locked row
+-- has a heartbeat or a settle under way, so it is waited for; while it is locked here, no settle can end the job between
+-- the fence and the events. Updates come sorted by id, and are locked in that order.
 --
 -- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
-create function oncue.note(p_now timestamptz, p_notes json, p_worker uuid default null)
+create function oncue.record_progress(p_now timestamptz, p_updates json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
   language plpgsql
 as $$
 declare
   v_now constant timestamptz := coalesce(p_now, oncue.clock());
-  v_note record;
+  v_update record;
   v_ids uuid[] := '{}';
   v_events json[] := '{}';
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
   end if;
-  for v_note in
-    select * from json_to_recordset(p_notes) as n(id uuid, run integer, progress text, cursor text, events json)
+  for v_update in
+    select * from json_to_recordset(p_updates) as n(id uuid, run integer, progress text, cursor text, events json)
   loop
     -- None of these is indexed, so it is a heap-only update.
     update oncue.jobs j set
-      progress = coalesce(v_note.progress::json, j.progress), cursor = coalesce(v_note.cursor::json, j.cursor),
+      progress = coalesce(v_update.progress::json, j.progress), cursor = coalesce(v_update.cursor::json, j.cursor),
       updated = v_now
-    where j.id = v_note.id and j.run = v_note.run and j.status = 'processing'
+    where j.id = v_update.id and j.run = v_update.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker);
     if not found then
-      stale_id := v_note.id;
-      stale_run := v_note.run;
+      stale_id := v_update.id;
+      stale_run := v_update.run;
       return next;
-    elsif json_array_length(v_note.events) > 0 then
-      v_ids := v_ids || v_note.id;
-      v_events := v_events || v_note.events;
+    elsif json_array_length(v_update.events) > 0 then
+      v_ids := v_ids || v_update.id;
+      v_events := v_events || v_update.events;
     end if;
   end loop;
   if v_ids = '{}' then

@@ -16,8 +16,8 @@ import {
 const ref = ({ id, run }: RunRef): RunRef => ({ id, run })
 
 /** What runs tell before they end. */
-export function describeNotes(dialect: Dialect): void {
-  describe('notes of runs', () => {
+export function describeProgress(dialect: Dialect): void {
+  describe('updates of runs', () => {
     const bench = new Bench(dialect)
     const eventsOf = async (id: string) =>
       (await read(await bench.openWithClock(), id)).events.map(({ version, type, data }) => [
@@ -31,11 +31,11 @@ export function describeNotes(dialect: Dialect): void {
       await store.enqueue([aJob()])
       const job = await claimOne(store)
       const events = [{ type: 'log', data: { message: 'half' } }, { type: 'node_started' }]
-      expect(await store.note([{ ...ref(job), progress: '{"done":1}', cursor: '"page 2"', events }])).toEqual(
-        {
-          stale: [],
-        },
-      )
+      expect(
+        await store.recordProgress([{ ...ref(job), progress: '{"done":1}', cursor: '"page 2"', events }]),
+      ).toEqual({
+        stale: [],
+      })
       const told = { progress: { done: 1 }, cursor: 'page 2' }
       expect(await read(store, job.id)).toMatchObject({ ...told, status: 'processing', run: 1 })
       expect(await eventsOf(job.id)).toEqual([
@@ -47,16 +47,16 @@ export function describeNotes(dialect: Dialect): void {
       expect(await eventsOf(job.id)).toHaveLength(2)
     })
 
-    it('what a note does not name stays as it is, and the last of several wins', async () => {
+    it('what a update does not name stays as it is, and the last of several wins', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const { id, run } = await claimOne(store)
-      await store.note([{ id, run, progress: '1', cursor: '{"after":7}' }])
-      await store.note([
+      await store.recordProgress([{ id, run, progress: '1', cursor: '{"after":7}' }])
+      await store.recordProgress([
         { id, run, progress: '2', events: [{ type: 'a' }] },
         { id, run, progress: '3' },
       ])
-      await store.note([
+      await store.recordProgress([
         { id, run, events: [{ type: 'b' }] },
         { id, run, events: [{ type: 'c' }] },
       ])
@@ -68,7 +68,7 @@ export function describeNotes(dialect: Dialect): void {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
-      await store.note([{ ...ref(job), cursor: '{"page":2}' }])
+      await store.recordProgress([{ ...ref(job), cursor: '{"page":2}' }])
       await store.settle([{ ...job, kind: 'release' }])
       expect(await claimOne(store)).toMatchObject({ run: 2, cursor: { page: 2 } })
     })
@@ -80,10 +80,12 @@ export function describeNotes(dialect: Dialect): void {
       const [lost, settled, mine] = jobs as [(typeof jobs)[0], (typeof jobs)[0], (typeof jobs)[0]]
       await store.settle([complete(settled), { ...lost, kind: 'release' }])
       const taken = await claimOne(store, { worker: OTHER_WORKER })
-      const note = { progress: '"late"', events: [{ type: 'late' }] }
-      const noted = await store.note([lost, settled, mine, taken].map((job) => ({ ...ref(job), ...note })))
-      expect(noted.stale).toHaveLength(2)
-      expect(noted.stale).toEqual(expect.arrayContaining([lost, settled].map(ref)))
+      const update = { progress: '"late"', events: [{ type: 'late' }] }
+      const recorded = await store.recordProgress(
+        [lost, settled, mine, taken].map((job) => ({ ...ref(job), ...update })),
+      )
+      expect(recorded.stale).toHaveLength(2)
+      expect(recorded.stale).toEqual(expect.arrayContaining([lost, settled].map(ref)))
       const progress = async (id: string) => (await read(store, id)).progress
       expect(await progress(settled.id)).toBeNull()
       expect(await progress(mine.id)).toBe('late')
@@ -92,14 +94,14 @@ export function describeNotes(dialect: Dialect): void {
       expect(await eventsOf(settled.id)).toEqual([])
     })
 
-    it('a run whose lease is over may still note, until somebody takes the job', async () => {
+    it('a run whose lease is over may still update, until somebody takes the job', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
       bench.clock.advance(LEASE + 1)
-      expect(await store.note([{ ...ref(job), progress: '1' }])).toEqual({ stale: [] })
+      expect(await store.recordProgress([{ ...ref(job), progress: '1' }])).toEqual({ stale: [] })
       await claimOne(store, { worker: OTHER_WORKER })
-      expect(await store.note([{ ...ref(job), progress: '2' }])).toEqual({ stale: [ref(job)] })
+      expect(await store.recordProgress([{ ...ref(job), progress: '2' }])).toEqual({ stale: [ref(job)] })
     })
 
     it('events of a run keep their order while others append to the same stream', async () => {
@@ -109,28 +111,28 @@ export function describeNotes(dialect: Dialect): void {
       const types = (prefix: string) => Array.from({ length: 5 }, (_, n) => ({ type: `${prefix}.${n}` }))
       await Promise.all(
         Array.from({ length: 10 }, (_, n) => [
-          store.note([{ ...ref(job), events: types(`note${n}`) }]),
+          store.recordProgress([{ ...ref(job), events: types(`update${n}`) }]),
           store.events.append(job.id, null, types(`append${n}`)),
         ]).flat(),
       )
       const stream = (await read(store, job.id)).events
       expect(stream.map(({ version }) => version)).toEqual(stream.map((_, n) => n + 1))
       expect(stream).toHaveLength(100)
-      for (const prefix of ['note0', 'note9', 'append0', 'append9']) {
+      for (const prefix of ['update0', 'update9', 'append0', 'append9']) {
         const own = stream.map(({ type }) => type).filter((type) => type.startsWith(`${prefix}.`))
         expect(own).toEqual(types(prefix).map(({ type }) => type))
       }
     })
 
-    it('notes, heartbeats and settles of the same runs never wait for each other in a circle', async () => {
+    it('updates, heartbeats and settles of the same runs never wait for each other in a circle', async () => {
       const store = await bench.open()
       await store.enqueue(Array.from({ length: 200 }, () => aJob()))
       const { jobs } = await store.claim(claiming({ limit: 200 }))
       for (let n = 0; n < jobs.length; n += 20) {
         const batch = jobs.slice(n, n + 20)
-        const notes = batch.map((job) => ({ ...ref(job), progress: '1', events: [{ type: 'log' }] }))
+        const updates = batch.map((job) => ({ ...ref(job), progress: '1', events: [{ type: 'log' }] }))
         const [, , settled] = await Promise.all([
-          store.note(notes.toReversed()),
+          store.recordProgress(updates.toReversed()),
           store.heartbeat({ worker: claiming().worker, leaseMs: LEASE, runs: batch }),
           store.settle(batch.map((job) => complete(job))),
         ])
@@ -143,8 +145,8 @@ export function describeNotes(dialect: Dialect): void {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
-      const note = { ...ref(job), progress: '1', events: [{ type: 'no spaces' }] }
-      await expect(store.note([note])).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      const update = { ...ref(job), progress: '1', events: [{ type: 'no spaces' }] }
+      await expect(store.recordProgress([update])).rejects.toMatchObject({ code: 'INVALID_INPUT' })
       expect((await read(store, job.id)).progress).toBeNull()
     })
   })

@@ -1,5 +1,5 @@
 -- So that lists find a live job by its meta.
-create function oncue.note_meta(p_id uuid) returns void
+create function oncue.index_meta(p_id uuid) returns void
   language plpgsql
 as $$
 begin
