@@ -77,7 +77,7 @@ begin
     from wanted w where w.id not in (select job_id from written);
   end loop;
   if cardinality(v_ids) > 0 then
-    raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+    raise exception 'Too many concurrent appends to the events of job %', v_ids[1] using errcode = 'serialization_failure';
   end if;
 end $$;
 
@@ -94,7 +94,7 @@ as $$
 begin
   if exists (select from oncue.jobs j where j.id = p_id and j.queue <> p_queue)
     or exists (select from oncue.history h where h.id = p_id and h.queue <> p_queue) then
-    raise exception 'A job in another queue has this key, and the caller may enqueue into some queues only'
+    raise exception 'A job in another queue has this key, and the caller may not enqueue into that queue'
       using errcode = 'OC004';
   end if;
 end $$;
@@ -158,7 +158,7 @@ declare
 begin
   if jsonb_typeof(p_value) <> 'object' then
     perform oncue.refuse('INVALID_INPUT', format('%s must be an object, not %s', p_path, jsonb_typeof(p_value)),
-      'Correct the field that the message names.');
+      'Correct the field named in the message.');
   end if;
   select k into v_unknown from jsonb_object_keys(p_value) as k where k <> all (p_known) limit 1;
   if found then
@@ -182,10 +182,10 @@ declare
     else 'is not a valid name' end;
 begin
   if p_kind = 'topic' and p_name like 'oncue:%' then
-    perform oncue.refuse('TOPIC_NOT_ALLOWED', 'Only Oncue itself enqueues ' || left(p_name, 60),
+    perform oncue.refuse('TOPIC_NOT_ALLOWED', format('The topic %s is reserved for Oncue', left(p_name, 60)),
       'Use another name: topics with this prefix are Oncue''s own.');
   elsif p_kind = 'queue' and p_name || ':' = 'oncue:' then
-    perform oncue.refuse('INVALID_QUEUE', format('queue: "%s" is where Oncue''s own jobs wait', p_name), 'Use another name.');
+    perform oncue.refuse('INVALID_QUEUE', format('queue: "%s" is reserved for Oncue''s own jobs', p_name), 'Use another name.');
   end if;
   if v_fault is null then return; end if;
   perform oncue.refuse('INVALID_' || upper(p_kind), concat_ws(' ', p_kind, to_json(left(p_name, 60))::text, v_fault),
@@ -198,14 +198,14 @@ as $$
 declare
   c_code constant text := case p_what when 'payload' then 'INVALID_PAYLOAD' else 'INVALID_INPUT' end;
   c_hint constant text := case p_what when 'payload' then 'Send plain JSON that fits the input schema of the topic.'
-    else 'Correct the field that the message names.' end;
+    else 'Correct the field named in the message.' end;
   v_text text;
   v_number record;
 begin
   if octet_length(p_json) > p_bytes then
     perform oncue.refuse(upper(p_what) || '_TOO_LARGE',
       format('%s is %s bytes of JSON, at most %s are allowed', p_what, octet_length(p_json), p_bytes),
-      case p_what when 'meta' then 'Keep only what you filter by in meta; the rest belongs in the payload.'
+      case p_what when 'meta' then 'Put only what you filter by into meta, and the rest into the payload.'
         else 'Store the data elsewhere and send a reference to it.' end);
   end if;
   if length(p_json) - length(translate(p_json, '[{', '')) <= 200
@@ -489,7 +489,7 @@ end $$;
 create function oncue.crash_error(p_topic text) returns json
   language sql immutable
   return json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED', 'fingerprint', 'WORKER_CRASHED:' || p_topic,
-    'message', 'The worker that ran this job died, or lost its lease');
+    'message', 'The worker that ran this job crashed or lost its lease');
 
 create function oncue.delete(p_now timestamptz, p_ids uuid[], p_as_of timestamptz)
   returns table (reason text, count integer)
@@ -701,7 +701,7 @@ begin
         end if;
         if v."onConflict" = 'reject' then
           raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
-            hint = 'Another job holds this unique key: wait for it, replace it, or take its id.';
+            hint = 'Another job holds this unique key: wait for it, replace it, or use its id.';
         end if;
         v_status := null;
         if v."onConflict" = 'replace' then
@@ -803,7 +803,7 @@ begin
     v := coalesce(p_options::jsonb, '{}');
   exception when data_exception then
     -- Such as 1e-20000.
-    perform oncue.refuse('INVALID_INPUT', 'options: ' || sqlerrm, 'Correct the value that the message names.');
+    perform oncue.refuse('INVALID_INPUT', 'options: ' || sqlerrm, 'Correct the value named in the message.');
   end;
   v_meta := p_options ->> 'meta';
   v_unique := nullif(v -> 'unique', 'null');
@@ -817,12 +817,12 @@ begin
   v_retry := oncue.retry_option(v -> 'retry');
   v_max_retries := oncue.integer_option('options.maxRetries', v -> 'maxRetries', 0, 1000);
   if v_max_retries is not null and v_retry.max_retries is not null then
-    perform oncue.refuse('INVALID_INPUT', 'options.maxRetries and options.retry.max exclude each other', 'Send one of them.');
+    perform oncue.refuse('INVALID_INPUT', 'options.maxRetries and options.retry.max cannot be combined', 'Send one of them.');
   end if;
   v_run_at := oncue.run_at_option(v -> 'runAt');
   v_delay := oncue.integer_option('options.delay', v -> 'delay', 0, 315360000000);
   if v_run_at is not null and v_delay is not null then
-    perform oncue.refuse('INVALID_INPUT', 'options.runAt and options.delay exclude each other', 'Send one of them.');
+    perform oncue.refuse('INVALID_INPUT', 'options.runAt and options.delay cannot be combined', 'Send one of them.');
   end if;
   v_concurrency_key := oncue.text_option('options.concurrencyKey', v -> 'concurrencyKey', 255);
   v_concurrency_limit := oncue.integer_option('options.concurrencyLimit', v -> 'concurrencyLimit', 1, 32767);
@@ -832,7 +832,7 @@ begin
   if v_unique is not null then
     perform oncue.check_fields('options.unique', v_unique, '{key,scope,within,onConflict,ifRunning}');
     if v_unique ->> 'key' is null then
-      perform oncue.refuse('INVALID_INPUT', 'options.unique.key is missing', 'Send a text of 1 to 255 characters.');
+      perform oncue.refuse('INVALID_INPUT', 'options.unique.key is missing', 'Send a string of 1 to 255 characters.');
     end if;
     v_on_conflict := coalesce(
       oncue.text_option('options.unique.onConflict', v_unique -> 'onConflict', 0, '{existing,replace,reject}'), 'existing');
@@ -847,16 +847,16 @@ begin
   end if;
   if v_meta is not null then
     if jsonb_typeof(v -> 'meta') <> 'object' then
-      perform oncue.refuse('INVALID_INPUT', 'options.meta must be an object', 'Correct the field that the message names.');
+      perform oncue.refuse('INVALID_INPUT', 'options.meta must be an object', 'Correct the field named in the message.');
     end if;
     perform oncue.check_payload(v_meta, 'meta', 8192);
   end if;
   if v_after is not null then
     if jsonb_typeof(v_after) <> 'array' or jsonb_array_length(v_after) > 1000 then
-      perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most 1000 job ids', 'Correct the field that the message names.');
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most 1000 job ids', 'Correct the field named in the message.');
     end if;
     if v_after @> '[null]' then
-      perform oncue.refuse('INVALID_INPUT', 'options.after must be a job id, not null', 'Leave out ids that are null.');
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a job id, not null', 'Omit null ids.');
     end if;
     v_parents := array(select distinct oncue.job_id_option('options.after', a) from jsonb_array_elements(v_after) as a);
   end if;
@@ -1173,7 +1173,7 @@ begin
   end if;
   perform oncue.refuse('INVALID_INPUT',
     format('%s must be a whole number from %s to %s, not %s', p_path, p_min, p_max, left(p_value::text, 60)),
-    'Correct the field that the message names.');
+    'Correct the field named in the message.');
 end $$;
 
 create function oncue.is_untended() returns boolean
@@ -1224,7 +1224,7 @@ begin
     limit 1;
   if found then
     raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002', detail = 'UNKNOWN_PARENT',
-      hint = 'Enqueue the jobs that others wait for first, or in the same call.';
+      hint = 'Enqueue the parent first, or in the same call.';
   end if;
   with met as (
     delete from oncue.deps d
@@ -1545,7 +1545,7 @@ begin
       -- Another writer appended meanwhile.
     end;
   end loop;
-  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+  raise exception 'Too many concurrent appends to the events of job %', v_ids[1] using errcode = 'serialization_failure';
 end $$;
 
 create function oncue.refuse(p_code text, p_message text, p_hint text) returns void
@@ -1832,7 +1832,7 @@ begin
     perform oncue.integer_option('options.retry.' || v_delay, p_value -> v_delay, 0, 2592000000);
   end loop;
   if (p_value ->> 'minDelay')::numeric > (p_value ->> 'maxDelay')::numeric then
-    perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field that the message names.');
+    perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field named in the message.');
   end if;
   retry := jsonb_strip_nulls(p_value - 'max');
   retry := case when retry <> '{}' then '{"strategy": "quadratic"}' || retry end;
@@ -1979,7 +1979,7 @@ begin
       end;
     end loop;
     if v_done is null then
-      raise exception 'The jobs that were settled kept being enqueued again' using errcode = 'serialization_failure';
+      raise exception 'Too many concurrent requeues of the settled jobs' using errcode = 'serialization_failure';
     end if;
 
     if cardinality(p_big_ids) > 0 then
@@ -2207,7 +2207,7 @@ begin
       for update;
     if found then return v_key; end if;
   end loop;
-  raise exception 'The key % kept changing hands', p_key using errcode = 'serialization_failure';
+  raise exception 'Too many concurrent changes of the holder of key %', p_key using errcode = 'serialization_failure';
 end $$;
 
 create function oncue.take_slots(p_now timestamptz, p_until timestamptz, p_slot oncue.slots, p_rows tid[]) returns void
@@ -2364,9 +2364,9 @@ begin
     return v_text;
   end if;
   perform oncue.refuse('INVALID_INPUT', format('%s must be %s, not %s', p_path,
-      coalesce('one of ' || array_to_string(p_choices, ', '), format('a text of 1 to %s characters', p_max)),
+      coalesce('one of ' || array_to_string(p_choices, ', '), format('a string of 1 to %s characters', p_max)),
       left(p_value::text, 60)),
-    'Correct the field that the message names.');
+    'Correct the field named in the message.');
 end $$;
 
 -- The SQL API, by these names. It calls the newest set that is installed.

@@ -165,8 +165,8 @@ describe('oncue.enqueue', () => {
     ['two prefixes', 'a:b:c', {}, {}, 'INVALID_TOPIC', 'topic "a:b:c" is not a valid name'],
     ['a long topic', 'x'.repeat(129), {}, {}, 'INVALID_TOPIC', 'has 129 characters, at most 128 are allowed'],
     ['a queue with a prefix', 'a', {}, { queue: 'a:b' }, 'INVALID_QUEUE', 'queue "a:b" is not a valid name'],
-    ["a topic of Oncue's own", 'oncue:notify', {}, {}, 'TOPIC_NOT_ALLOWED', 'Only Oncue itself enqueues'],
-    ["Oncue's own queue", 'a', {}, { queue: 'oncue' }, 'INVALID_QUEUE', "where Oncue's own jobs wait"],
+    ["a topic of Oncue's own", 'oncue:notify', {}, {}, 'TOPIC_NOT_ALLOWED', 'is reserved for Oncue'],
+    ["Oncue's own queue", 'a', {}, { queue: 'oncue' }, 'INVALID_QUEUE', "reserved for Oncue's own jobs"],
     [
       'a large payload',
       'a',
@@ -209,7 +209,7 @@ describe('oncue.enqueue', () => {
       {},
       { idempotencyKey: 'x'.repeat(256) },
       'INVALID_INPUT',
-      'a text of 1 to 255 characters',
+      'a string of 1 to 255 characters',
     ],
     [
       'a unique rule without a key',
@@ -227,8 +227,8 @@ describe('oncue.enqueue', () => {
       'INVALID_INPUT',
       'must be one of wait, stop, go_on, cancel',
     ],
-    ['two times', 'a', {}, { runAt: '2030-01-01T00:00Z', delay: 1 }, 'INVALID_INPUT', 'exclude each other'],
-    ['two counts', 'a', {}, { retry: false, maxRetries: 1 }, 'INVALID_INPUT', 'exclude each other'],
+    ['two times', 'a', {}, { runAt: '2030-01-01T00:00Z', delay: 1 }, 'INVALID_INPUT', 'cannot be combined'],
+    ['two counts', 'a', {}, { retry: false, maxRetries: 1 }, 'INVALID_INPUT', 'cannot be combined'],
     ['a limit of no key', 'a', {}, { concurrencyLimit: 1 }, 'INVALID_INPUT', 'needs options.concurrencyKey'],
     [
       'delays upside down',

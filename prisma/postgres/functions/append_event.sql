@@ -23,6 +23,6 @@ begin
     from wanted w where w.id not in (select job_id from written);
   end loop;
   if cardinality(v_ids) > 0 then
-    raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+    raise exception 'Too many concurrent appends to the events of job %', v_ids[1] using errcode = 'serialization_failure';
   end if;
 end $$;

@@ -5,7 +5,7 @@ as $$
 begin
   if exists (select from oncue.jobs j where j.id = p_id and j.queue <> p_queue)
     or exists (select from oncue.history h where h.id = p_id and h.queue <> p_queue) then
-    raise exception 'A job in another queue has this key, and the caller may enqueue into some queues only'
+    raise exception 'A job in another queue has this key, and the caller may not enqueue into that queue'
       using errcode = 'OC004';
   end if;
 end $$;

@@ -8,7 +8,7 @@ declare
 begin
   if jsonb_typeof(p_value) <> 'object' then
     perform oncue.refuse('INVALID_INPUT', format('%s must be an object, not %s', p_path, jsonb_typeof(p_value)),
-      'Correct the field that the message names.');
+      'Correct the field named in the message.');
   end if;
   select k into v_unknown from jsonb_object_keys(p_value) as k where k <> all (p_known) limit 1;
   if found then

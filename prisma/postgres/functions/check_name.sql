@@ -15,10 +15,10 @@ declare
     else 'is not a valid name' end;
 begin
   if p_kind = 'topic' and p_name like 'oncue:%' then
-    perform oncue.refuse('TOPIC_NOT_ALLOWED', 'Only Oncue itself enqueues ' || left(p_name, 60),
+    perform oncue.refuse('TOPIC_NOT_ALLOWED', format('The topic %s is reserved for Oncue', left(p_name, 60)),
       'Use another name: topics with this prefix are Oncue''s own.');
   elsif p_kind = 'queue' and p_name || ':' = 'oncue:' then
-    perform oncue.refuse('INVALID_QUEUE', format('queue: "%s" is where Oncue''s own jobs wait', p_name), 'Use another name.');
+    perform oncue.refuse('INVALID_QUEUE', format('queue: "%s" is reserved for Oncue''s own jobs', p_name), 'Use another name.');
   end if;
   if v_fault is null then return; end if;
   perform oncue.refuse('INVALID_' || upper(p_kind), concat_ws(' ', p_kind, to_json(left(p_name, 60))::text, v_fault),

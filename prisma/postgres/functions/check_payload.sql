@@ -7,14 +7,14 @@ as $$
 declare
   c_code constant text := case p_what when 'payload' then 'INVALID_PAYLOAD' else 'INVALID_INPUT' end;
   c_hint constant text := case p_what when 'payload' then 'Send plain JSON that fits the input schema of the topic.'
-    else 'Correct the field that the message names.' end;
+    else 'Correct the field named in the message.' end;
   v_text text;
   v_number record;
 begin
   if octet_length(p_json) > p_bytes then
     perform oncue.refuse(upper(p_what) || '_TOO_LARGE',
       format('%s is %s bytes of JSON, at most %s are allowed', p_what, octet_length(p_json), p_bytes),
-      case p_what when 'meta' then 'Keep only what you filter by in meta; the rest belongs in the payload.'
+      case p_what when 'meta' then 'Put only what you filter by into meta, and the rest into the payload.'
         else 'Store the data elsewhere and send a reference to it.' end);
   end if;
   if length(p_json) - length(translate(p_json, '[{', '')) <= {{limits.jsonDepth}}

@@ -51,7 +51,7 @@ begin
         end if;
         if v."onConflict" = 'reject' then
           raise exception 'Job % holds this unique key', v_key.job_id using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
-            hint = 'Another job holds this unique key: wait for it, replace it, or take its id.';
+            hint = 'Another job holds this unique key: wait for it, replace it, or use its id.';
         end if;
         v_status := null;
         if v."onConflict" = 'replace' then

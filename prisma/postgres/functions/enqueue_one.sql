@@ -32,7 +32,7 @@ begin
     v := coalesce(p_options::jsonb, '{}');
   exception when data_exception then
     -- Such as 1e-20000.
-    perform oncue.refuse('INVALID_INPUT', 'options: ' || sqlerrm, 'Correct the value that the message names.');
+    perform oncue.refuse('INVALID_INPUT', 'options: ' || sqlerrm, 'Correct the value named in the message.');
   end;
   v_meta := p_options ->> 'meta';
   v_unique := nullif(v -> 'unique', 'null');
@@ -46,12 +46,12 @@ begin
   v_retry := oncue.retry_option(v -> 'retry');
   v_max_retries := oncue.integer_option('options.maxRetries', v -> 'maxRetries', 0, {{limits.maxRetries}});
   if v_max_retries is not null and v_retry.max_retries is not null then
-    perform oncue.refuse('INVALID_INPUT', 'options.maxRetries and options.retry.max exclude each other', 'Send one of them.');
+    perform oncue.refuse('INVALID_INPUT', 'options.maxRetries and options.retry.max cannot be combined', 'Send one of them.');
   end if;
   v_run_at := oncue.run_at_option(v -> 'runAt');
   v_delay := oncue.integer_option('options.delay', v -> 'delay', 0, {{limits.delayMs}});
   if v_run_at is not null and v_delay is not null then
-    perform oncue.refuse('INVALID_INPUT', 'options.runAt and options.delay exclude each other', 'Send one of them.');
+    perform oncue.refuse('INVALID_INPUT', 'options.runAt and options.delay cannot be combined', 'Send one of them.');
   end if;
   v_concurrency_key := oncue.text_option('options.concurrencyKey', v -> 'concurrencyKey', {{limits.keyLength}});
   v_concurrency_limit := oncue.integer_option('options.concurrencyLimit', v -> 'concurrencyLimit', 1, {{limits.concurrencyLimit}});
@@ -61,7 +61,7 @@ begin
   if v_unique is not null then
     perform oncue.check_fields('options.unique', v_unique, '{key,scope,within,onConflict,ifRunning}');
     if v_unique ->> 'key' is null then
-      perform oncue.refuse('INVALID_INPUT', 'options.unique.key is missing', 'Send a text of 1 to {{limits.keyLength}} characters.');
+      perform oncue.refuse('INVALID_INPUT', 'options.unique.key is missing', 'Send a string of 1 to {{limits.keyLength}} characters.');
     end if;
     v_on_conflict := coalesce(
       oncue.text_option('options.unique.onConflict', v_unique -> 'onConflict', 0, '{existing,replace,reject}'), 'existing');
@@ -76,16 +76,16 @@ begin
   end if;
   if v_meta is not null then
     if jsonb_typeof(v -> 'meta') <> 'object' then
-      perform oncue.refuse('INVALID_INPUT', 'options.meta must be an object', 'Correct the field that the message names.');
+      perform oncue.refuse('INVALID_INPUT', 'options.meta must be an object', 'Correct the field named in the message.');
     end if;
     perform oncue.check_payload(v_meta, 'meta', {{limits.metaBytes}});
   end if;
   if v_after is not null then
     if jsonb_typeof(v_after) <> 'array' or jsonb_array_length(v_after) > {{limits.parents}} then
-      perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most {{limits.parents}} job ids', 'Correct the field that the message names.');
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a list of at most {{limits.parents}} job ids', 'Correct the field named in the message.');
     end if;
     if v_after @> '[null]' then
-      perform oncue.refuse('INVALID_INPUT', 'options.after must be a job id, not null', 'Leave out ids that are null.');
+      perform oncue.refuse('INVALID_INPUT', 'options.after must be a job id, not null', 'Omit null ids.');
     end if;
     v_parents := array(select distinct oncue.job_id_option('options.after', a) from jsonb_array_elements(v_after) as a);
   end if;

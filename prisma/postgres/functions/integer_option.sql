@@ -13,5 +13,5 @@ begin
   end if;
   perform oncue.refuse('INVALID_INPUT',
     format('%s must be a whole number from %s to %s, not %s', p_path, p_min, p_max, left(p_value::text, 60)),
-    'Correct the field that the message names.');
+    'Correct the field named in the message.');
 end $$;

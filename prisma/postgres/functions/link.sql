@@ -18,7 +18,7 @@ begin
     limit 1;
   if found then
     raise exception 'There is no job % to wait for', v_unknown using errcode = 'OC002', detail = 'UNKNOWN_PARENT',
-      hint = 'Enqueue the jobs that others wait for first, or in the same call.';
+      hint = 'Enqueue the parent first, or in the same call.';
   end if;
   with met as (
     delete from oncue.deps d

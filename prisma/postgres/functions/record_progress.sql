@@ -52,5 +52,5 @@ begin
       -- Another writer appended meanwhile.
     end;
   end loop;
-  raise exception 'Others kept appending events to job %', v_ids[1] using errcode = 'serialization_failure';
+  raise exception 'Too many concurrent appends to the events of job %', v_ids[1] using errcode = 'serialization_failure';
 end $$;

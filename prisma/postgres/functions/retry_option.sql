@@ -18,7 +18,7 @@ begin
     perform oncue.integer_option('options.retry.' || v_delay, p_value -> v_delay, 0, {{limits.retryDelayMs}});
   end loop;
   if (p_value ->> 'minDelay')::numeric > (p_value ->> 'maxDelay')::numeric then
-    perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field that the message names.');
+    perform oncue.refuse('INVALID_INPUT', 'options.retry.minDelay is greater than maxDelay', 'Correct the field named in the message.');
   end if;
   retry := jsonb_strip_nulls(p_value - 'max');
   retry := case when retry <> '{}' then '{"strategy": "quadratic"}' || retry end;

@@ -68,7 +68,7 @@ begin
       end;
     end loop;
     if v_done is null then
-      raise exception 'The jobs that were settled kept being enqueued again' using errcode = 'serialization_failure';
+      raise exception 'Too many concurrent requeues of the settled jobs' using errcode = 'serialization_failure';
     end if;
 
     if cardinality(p_big_ids) > 0 then

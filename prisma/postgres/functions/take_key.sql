@@ -28,5 +28,5 @@ begin
       for update;
     if found then return v_key; end if;
   end loop;
-  raise exception 'The key % kept changing hands', p_key using errcode = 'serialization_failure';
+  raise exception 'Too many concurrent changes of the holder of key %', p_key using errcode = 'serialization_failure';
 end $$;

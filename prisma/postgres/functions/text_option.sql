@@ -11,7 +11,7 @@ begin
     return v_text;
   end if;
   perform oncue.refuse('INVALID_INPUT', format('%s must be %s, not %s', p_path,
-      coalesce('one of ' || array_to_string(p_choices, ', '), format('a text of 1 to %s characters', p_max)),
+      coalesce('one of ' || array_to_string(p_choices, ', '), format('a string of 1 to %s characters', p_max)),
       left(p_value::text, 60)),
-    'Correct the field that the message names.');
+    'Correct the field named in the message.');
 end $$;

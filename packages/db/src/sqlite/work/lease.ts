@@ -138,6 +138,6 @@ function idsOf(runs: readonly RunRef[]): JobId[] {
 
 const CRASHED = {
   class: 'WorkerCrashed',
-  message: 'The worker that ran this job died, or lost its lease',
+  message: 'The worker that ran this job crashed or lost its lease',
   code: 'WORKER_CRASHED',
 }
