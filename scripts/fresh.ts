@@ -75,7 +75,7 @@ async function start({ bin, env }: Machine, repository: string): Promise<Started
 async function stop(process: Launched, signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
   process.signal(signal)
   const { output } = await process.ends()
-  if (!/^Stopped\.$/m.test(output)) throw new Error(`it did not stop as it should:\n${output}`)
+  if (!/^Stopped\.$/m.test(output)) throw new Error(`it did not stop cleanly:\n${output}`)
   // What hands on the signal may end a moment after us.
   for (const until = Date.now() + END_MS; process.left().length > 0; await delay(100)) {
     if (Date.now() > until) throw new Error(`this still runs:\n${process.left().join('\n')}`)

@@ -9,7 +9,7 @@ if (major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])) {
 } else {
   process.stderr.write(
     `Oncue needs Node ${NEEDED.join('.')} or newer; this is ${process.version}.\n` +
-      'On Linux the repository brings its own: start it with `npx -y pnpm@12.18.0 start`. Elsewhere upgrade Node.\n',
+      'On Linux, `npx -y pnpm@12.18.0 start` uses the Node that the repository installs. Elsewhere, upgrade Node.\n',
   )
   process.exitCode = 1
 }

@@ -55,7 +55,7 @@ export async function tryTeam(
   const api = start('api')
   const worker = start('worker', '--import', './jobs.ts')
   try {
-    const { url } = await api.says('the API is up')
+    const { url } = await api.says('API started')
     await worker.says('worker started')
     const args = ['produce.ts', databaseUrl, String(url), TOKEN]
     const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 60_000 })

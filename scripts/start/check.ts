@@ -12,7 +12,7 @@ export async function assertPortIsFree({ host, port }: { host: string; port: num
     server.once('error', reject).listen({ host, port, exclusive: true }, resolve)
   }).catch((cause: NodeJS.ErrnoException) => {
     const used = cause.code === 'EADDRINUSE'
-    const reason = used ? 'something listens there already' : cause.message
+    const reason = used ? 'the address is already in use' : cause.message
     throw new OncueError('INVALID_INPUT', `Cannot listen on ${host}:${port}: ${reason}`, {
       cause,
       hint: used
@@ -46,7 +46,7 @@ export async function migrateDatabase(url: string, schema: string): Promise<void
   } catch (cause) {
     if (!isOncueError(cause)) throw cause
     const { code, message, hint } = cause
-    throw new OncueError(code, `${message}\nThis is about DATABASE_URL=${withoutPassword(url)}`, {
+    throw new OncueError(code, `${message}\nFrom DATABASE_URL=${withoutPassword(url)}`, {
       cause,
       hint,
     })

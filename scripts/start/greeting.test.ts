@@ -32,7 +32,7 @@ test('it says only what is so', () => {
 
 test.each([
   ['postgres://shop:secret@db.internal/shop', 'postgres://shop:…@db.internal/shop'],
-  [':memory:', 'a temporary file, deleted at the end'],
+  [':memory:', 'a temporary file, deleted on exit'],
   ['file:/srv/oncue.db', '/srv/oncue.db'],
 ])('%s is shown as %s', (databaseUrl, shown) => {
   const text = greeting({ ...FACTS, databaseUrl, logFile: null })

@@ -58,7 +58,7 @@ const POSTGRES = `On Postgres: DATABASE_URL=postgres://user:password@host/databa
 const isPostgres = (url: string) => url !== ':memory:' && dialectOf(url) === 'postgres'
 
 function placeOf(url: string): string {
-  if (url === ':memory:') return 'a temporary file, deleted at the end'
+  if (url === ':memory:') return 'a temporary file, deleted on exit'
   return isPostgres(url) ? withoutPassword(url) : shorten(sqliteFile(url))
 }
 

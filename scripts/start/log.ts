@@ -29,7 +29,7 @@ export function openLog(folder: string, level: string, isTerminal: boolean): Log
     const { code } = cause as NodeJS.ErrnoException
     throw new OncueError('INVALID_INPUT', `Cannot write ${file}: ${code}`, {
       cause,
-      hint: 'Make that folder writable, or let the log go to the terminal: --logs',
+      hint: 'Make that folder writable, or log to the terminal: --logs',
     })
   }
 }

@@ -7,21 +7,21 @@ export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
 export const HELP = `Usage: ${COMMAND} [options]
 
-Runs all of Oncue in one process, until Ctrl-C: the API, the app, and a worker with the example jobs.
+Runs all of Oncue in one process until Ctrl-C: the API, the app, and a worker with the example jobs.
 
-  --demo         lifelike traffic to look at, in a database of its own (.data/demo.db)
-  --port <port>  where to listen (ONCUE_PORT, 4400; 0 takes any that is free)
-  --new-token    replaces the admin's token, and shows the new one
-  --no-app       does not build the app
-  --logs         the log goes to the terminal, not to .data/start.log
-  -h, --help     shows this
+  --demo         run with demo traffic, in its own database (.data/demo.db)
+  --port <port>  port to listen on (default: ONCUE_PORT, or 4400; 0: any free port)
+  --new-token    replace the admin token and show the new one
+  --no-app       do not build the app
+  --logs         log to the terminal instead of .data/start.log
+  -h, --help     show this help
 
-Everything else is set by the environment:
+Environment variables:
 
   DATABASE_URL          postgres://…, file:./path.db or :memory: (file:./.data/oncue.db)
   ONCUE_SCHEMA          which of several installations in the database (oncue)
-  ONCUE_HOST            which address to listen on (127.0.0.1)
-  ONCUE_ADMIN_TOKEN     the admin's token (made and shown at the first start)
+  ONCUE_HOST            address to listen on (127.0.0.1)
+  ONCUE_ADMIN_TOKEN     the admin token (created and shown at the first start)
   ONCUE_APP_DIR         a web build of the app, instead of building it
   ONCUE_CONCURRENCY, ONCUE_QUEUES, ONCUE_GRACE and more: docs/guides/worker.md, docs/guides/api.md
 `
@@ -63,7 +63,7 @@ function parse(args: readonly string[]): Options {
     const { help, demo, port, logs } = values
     return { help, demo, port, logs, newToken: values['new-token'], app: !values['no-app'] }
   } catch (cause) {
-    const hint = `${COMMAND} --help shows what there is.`
+    const hint = `${COMMAND} --help lists the options.`
     throw new OncueError('INVALID_INPUT', (cause as Error).message, { cause, hint })
   }
 }

@@ -16,7 +16,7 @@ export async function generateClients(signal: AbortSignal): Promise<void> {
 
 /** The app's web build. */
 export async function buildApp(signal: AbortSignal): Promise<void> {
-  await step('Building the app (about a minute, when it has changed)', () =>
+  await step('Building the app (about 1 min if it has changed)', () =>
     runTask('export:web', '@oncue/mobile', signal, 'Or start without the app: --no-app'),
   )
 }
@@ -26,7 +26,7 @@ export async function assertWritableFolder(folder: string): Promise<void> {
   await access(folder, constants.W_OK).catch((cause: NodeJS.ErrnoException) => {
     throw new OncueError('INVALID_INPUT', `Cannot write in ${folder}: ${cause.code}`, {
       cause,
-      hint: 'Clone the repository into a folder that is yours, and start it there.',
+      hint: 'Clone the repository into a folder that you can write to, and start it there.',
     })
   })
 }
@@ -46,6 +46,6 @@ async function runTask(task: string, filter: string, signal: AbortSignal, advice
   if (code === 0) return
   const end = output.join('').trimEnd().split('\n').slice(-LAST_LINES).join('\n')
   throw new OncueError('INTERNAL', `${filter} could not ${task}:\n\n${end}\n`, {
-    hint: `See it alone: npx -y pnpm@12.18.0 --filter ${filter} ${task}\n${advice}`.trimEnd(),
+    hint: `To see only this step: npx -y pnpm@12.18.0 --filter ${filter} ${task}\n${advice}`.trimEnd(),
   })
 }

@@ -65,8 +65,8 @@ async function stop(oncue: Oncue, log: Log, end: End): Promise<number> {
   try {
     await Promise.race([oncue.stop(), insisted])
   } catch (error) {
-    log.error({ err: error }, 'it did not stop as it should')
-    say(`It did not stop cleanly: ${error}`)
+    log.error({ err: error }, 'did not stop cleanly')
+    say(`Oncue did not stop cleanly: ${error}`)
     return EXIT.failed
   }
   say('Stopped.')

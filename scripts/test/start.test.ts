@@ -194,7 +194,7 @@ describe('start says what is wrong, without a stack', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     expect(await complaint(start(['--port', String(port)]))).toMatch(
-      new RegExp(`Cannot listen on 127.0.0.1:${port}: something listens there already\n.*--port`),
+      new RegExp(`Cannot listen on 127.0.0.1:${port}: the address is already in use\n.*--port`),
     )
   })
 

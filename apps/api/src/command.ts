@@ -5,14 +5,14 @@ import type { Command } from 'commander'
 /** The command that serves the API, as `oncue api` and as `oncue-api`. Loads no server until it is called. */
 
 const SETTINGS = `
-Its settings are in the environment:
+Settings (environment variables):
   DATABASE_URL              postgres://…, file:./path.db or :memory:
                             (file:./.data/oncue.db; with NODE_ENV=production it must be set)
   ONCUE_SCHEMA              which of several installations in the database (oncue)
   ONCUE_HOST, ONCUE_PORT    where to listen (127.0.0.1, 4400)
-  ONCUE_ADMIN_TOKEN         the first admin's token (made and printed at the first start)
+  ONCUE_ADMIN_TOKEN         the first admin's token (created and printed at the first start)
   ONCUE_LOG_LEVEL           debug, info, warn, error, silent (info)
-All others are in docs/guides/api.md and docs/guides/access.md.
+docs/guides/api.md and docs/guides/access.md list all settings.
 
 Exit codes:
   0  stopped as asked
@@ -20,7 +20,7 @@ Exit codes:
   2  wrong usage or a wrong setting`
 
 export function declareApi(command: Command): Command {
-  command.summary('serve the API and the app').description('Serves the Oncue API, until SIGTERM or SIGINT.')
+  command.summary('serve the API and the app').description('Serves the Oncue API until SIGTERM or SIGINT.')
   return implement<object, CommonConfig>(command, {
     examples: ['', '--url postgres://app@db.internal/app', '--schema billing'],
     readConfig: readCommonConfig,

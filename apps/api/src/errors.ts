@@ -19,7 +19,7 @@ export function toPublicError(error: unknown, requestId: string): OncueError {
   if (!isOurFault(known)) return known
   const { code, hint } = known
   const { done, skipped } = known.details ?? {}
-  const message = `Internal error on the server; its log has the details under request ${requestId}`
+  const message = `Internal error; see the server log for request ${requestId}`
   const details = { requestId, ...(done !== undefined && { done, skipped }) }
   return new OncueError(code, message, { hint, details, cause: error })
 }
@@ -60,7 +60,7 @@ function fromFastify(error: unknown): OncueError | undefined {
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }
   const { message } = error
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || statusCode === 413) {
-    const hint = 'Send fewer jobs in one request, or smaller ones: a request may have 10 MB.'
+    const hint = 'Send fewer jobs in one request, or smaller ones: a request may be at most 10 MB.'
     return new OncueError('PAYLOAD_TOO_LARGE', message, { cause: error, hint })
   }
   if (statusCode === 415) return new OncueError('UNSUPPORTED_MEDIA_TYPE', message, { cause: error })

@@ -12,7 +12,7 @@ export async function runApi({ options, url, schema, database }: Call): Promise<
   const config = readConfig(undefined, undefined, { url, schema, shown: database })
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const api = await startApi(config, log)
-  log.info({ url: api.url, database: config.database }, 'the API is up')
+  log.info({ url: api.url, database: config.database }, 'API started')
   if (config.adminToken !== undefined && config.adminToken.length < SHORT_TOKEN)
     log.warn(
       {},
@@ -30,7 +30,7 @@ export async function runApi({ options, url, schema, database }: Call): Promise<
     await api.close()
     log.info({}, 'stopped')
   } catch (error) {
-    log.error({ err: error }, 'did not stop cleanly')
+    log.error({ err: error }, 'API did not stop cleanly')
     process.exitCode = EXIT.failed
   }
 }

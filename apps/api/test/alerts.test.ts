@@ -164,7 +164,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       {
         kind: 'stalled',
         forMs: 5 * MINUTE,
-        summary: 'mail: 2 jobs wait, none was done for 5 min',
+        summary: 'mail: 2 jobs wait, none finished for 5 min',
         async cause(scene) {
           await scene.enqueue()
           await scene.run('complete')

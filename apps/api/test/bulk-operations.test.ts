@@ -127,7 +127,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     { idPrefix: '' },
     { fingerprint: ' ' },
     { payloadText: '', createdFrom: new Date(0) },
-  ])('are refused for %j, which would mean every job', async (filter) => {
+  ])('are refused for %j, which would match every job', async (filter) => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 3)
     const code = 'INVALID_INPUT'
@@ -166,7 +166,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     for (const expectedCount of [0, 100, 181, 223, 1_000]) {
       expect(await errorOf(run(expectedCount))).toMatchObject({
         code: 'COUNT_MISMATCH',
-        message: `200 jobs match, and ${expectedCount} were expected`,
+        message: `200 jobs match, but ${expectedCount} were expected`,
         details: { count: 200, countIsExact: true, expectedCount },
       })
     }

@@ -80,9 +80,12 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     ])
 
     receiver.answer = () => ({ status: 503 })
-    expect(await channels.test.mutate({ id })).toEqual({ delivered: false, error: 'It answered 503' })
+    expect(await channels.test.mutate({ id })).toEqual({
+      delivered: false,
+      error: 'The receiver returned 503',
+    })
     expect(await channels.list.query()).toMatchObject([
-      { lastError: 'It answered 503', failingSince: expect.any(Date) },
+      { lastError: 'The receiver returned 503', failingSince: expect.any(Date) },
     ])
     // Nobody is bothered again with what was only tried.
     expect(await api.store.list({ queue: 'oncue' })).toMatchObject({ total: 0 })

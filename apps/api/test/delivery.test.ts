@@ -50,7 +50,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
           expect(await office.job()).toMatchObject({ status: 'pending', retries }),
         )
         expect(await office.channel(id)).toMatchObject({
-          ...{ lastDelivered: null, lastError: 'It answered 500', failingSince: began },
+          ...{ lastDelivered: null, lastError: 'The receiver returned 500', failingSince: began },
         })
         office.advance(20 * SECOND)
       }
@@ -89,8 +89,13 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     })
 
     it.each([
-      ['404', 404, {}, 'It answered 404'],
-      ['a redirect', 302, { location: '/elsewhere' }, 'It answered 302; redirects are not followed'],
+      ['404', 404, {}, 'The receiver returned 404'],
+      [
+        'a redirect',
+        302,
+        { location: '/elsewhere' },
+        'The receiver returned 302; redirects are not followed',
+      ],
     ])('believes %s after three more attempts', async (_, status, headers, error) => {
       const receiver = await Receiver.listen()
       const office = await Office.open(dialect)
@@ -113,7 +118,10 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       receiver.answer = () => ({ status: 410 })
       await office.delivery.notify(aNotification())
       await office.untilStatus('cancelled')
-      expect(await office.channel(id)).toMatchObject({ enabled: false, lastError: 'It answered 410' })
+      expect(await office.channel(id)).toMatchObject({
+        enabled: false,
+        lastError: 'The receiver returned 410',
+      })
       await office.delivery.notify(aNotification({ id: 'alert:x:2' }))
       expect(receiver.received).toHaveLength(1)
       expect((await office.store.list({ topic: 'oncue:notify' })).total).toBe(1)
@@ -125,7 +133,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       await office.delivery.notify(aNotification())
       await office.until(async () =>
         expect(await office.channel(id)).toMatchObject({
-          lastError: 'The URL leads to 127.0.0.1, which is not a public address (loopback)',
+          lastError: 'The URL resolves to 127.0.0.1, which is not a public address (loopback)',
         }),
       )
     }
@@ -162,7 +170,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     receiver.answer = (_, nth) => ({ status: nth === 0 ? 404 : 200, body: 'no_service' })
     await office.delivery.notify(aNotification({ summary: 'a <b> & c' }))
     await office.until(async () =>
-      expect(await office.channel(id)).toMatchObject({ lastError: 'It answered 404 (no_service)' }),
+      expect(await office.channel(id)).toMatchObject({ lastError: 'The receiver returned 404 (no_service)' }),
     )
     office.advance(MINUTE)
     await office.untilStatus('completed')

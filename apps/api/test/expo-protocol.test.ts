@@ -49,7 +49,7 @@ it("is the one of Expo's own client: the same requests, the same answers", async
     ...{ statusCode: 400, code: 'PUSH_TOO_MANY_EXPERIENCE_IDS' },
   })
   await expect(ours.send(messages, signal)).rejects.toThrow(
-    'Expo answered 400 (PUSH_TOO_MANY_EXPERIENCE_IDS)',
+    'Expo returned 400 (PUSH_TOO_MANY_EXPERIENCE_IDS)',
   )
 
   const [theirSend, ourSend, theirAsk, ourAsk] = expo.requests

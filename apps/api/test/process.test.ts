@@ -46,7 +46,7 @@ class ApiProcess {
 
   /** Where it answers. */
   async url(): Promise<string> {
-    await until(() => expect(this.out, this.err).toContain('the API is up'))
+    await until(() => expect(this.out, this.err).toContain('API started'))
     return /"url":"([^"]+)"/.exec(this.out)?.[1] ?? ''
   }
 

@@ -112,7 +112,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     await office.until(() => expect(expo.messages).toHaveLength(5))
     await office.until(async () =>
       expect(await channelOf(office, bad)).toMatchObject({
-        lastError: 'Expo answered 400 (PUSH_TOO_MANY_EXPERIENCE_IDS)',
+        lastError: 'Expo returned 400 (PUSH_TOO_MANY_EXPERIENCE_IDS)',
       }),
     )
   })
@@ -126,7 +126,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     await office.until(async () => {
       const channels = await office.control.channels.list()
       expect(new Set(channels.map(({ lastError }) => lastError))).toEqual(
-        new Set(['Expo answered 401 (UNAUTHORIZED)']),
+        new Set(['Expo returned 401 (UNAUTHORIZED)']),
       )
     })
     expect(expo.sends).toHaveLength(1)
@@ -182,7 +182,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     await office.untilStatus('completed')
     await laterOn(office)
     expect(await channelOf(office, device)).toMatchObject({
-      ...{ lastError: 'Expo answered InvalidCredentials', failingSince: office.clock.now() },
+      ...{ lastError: 'Expo returned InvalidCredentials', failingSince: office.clock.now() },
     })
   })
 
@@ -229,7 +229,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     await office.delivery.notify(aNotification())
     await office.until(async () => expect((await office.job()).retries).toBe(1))
     expect(await channelOf(office, device)).toMatchObject({
-      lastError: `Expo answered ${refusal.status} (${refusal.code})`,
+      lastError: `Expo returned ${refusal.status} (${refusal.code})`,
     })
     office.advance(2 * MINUTE)
     await office.untilStatus('completed')

@@ -114,7 +114,10 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
         body: { topic: 't', idempotencyKey: 'x' },
         headers,
       })
-      expect([both.status, both.error?.message]).toEqual([400, 'input.idempotencyKey: is given twice'])
+      expect([both.status, both.error?.message]).toEqual([
+        400,
+        'input.idempotencyKey: must not be given twice',
+      ])
     })
 
     test('says what is wrong with a payload that does not fit, without shared code', async () => {
@@ -290,12 +293,12 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
 
   describe('actions on one job', () => {
     test.each([
-      ['DELETE', '', 'processing', 'only pending and failed jobs can be'],
-      ['DELETE', '', 'completed', 'only pending and failed jobs can be'],
-      ['POST', '/requeue', 'pending', 'only failed, cancelled and completed jobs can be'],
-      ['POST', '/requeue', 'processing', 'only failed, cancelled and completed jobs can be'],
-      ['POST', '/cancel', 'completed', 'only jobs that are not finished can be'],
-      ['POST', '/cancel', 'failed', 'only jobs that are not finished can be'],
+      ['DELETE', '', 'processing', 'only pending and failed jobs can be deleted'],
+      ['DELETE', '', 'completed', 'only pending and failed jobs can be deleted'],
+      ['POST', '/requeue', 'pending', 'only failed, cancelled and completed jobs can be requeued'],
+      ['POST', '/requeue', 'processing', 'only failed, cancelled and completed jobs can be requeued'],
+      ['POST', '/cancel', 'completed', 'only unfinished jobs can be cancelled'],
+      ['POST', '/cancel', 'failed', 'only unfinished jobs can be cancelled'],
     ] as const)('%s …%s of a %s job is a conflict, and says why', async (method, path, state, reason) => {
       const id = await world.job(state)
       const { status, error } = await send(method, `/api/jobs/${id}${path}`)

@@ -165,7 +165,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     await store.announce([topicOf(schema)])
     await payloads.check('mail', { userId: 12 }, 'reject')
     await payloads.check('mail', { userId: 12 }, 'reject')
-    expect(warnings).toEqual(['announced schema does not compile; payloads of this topic are not checked'])
+    expect(warnings).toEqual(['announced schema does not compile; payloads of this topic are not validated'])
   })
 
   test('a schema that says nothing, or nothing that is known, takes anything', async () => {

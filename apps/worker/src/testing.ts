@@ -124,7 +124,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
           'INVALID_STATE',
           `after ${maxRuns} runs there is still a job to run: ${job.topic}`,
           {
-            hint: 'Does a handler snooze for 0 ms, or enqueue itself? Otherwise raise maxRuns.',
+            hint: 'Check for a handler that snoozes for 0 ms or enqueues its own topic; otherwise raise maxRuns.',
           },
         )
       }
@@ -169,7 +169,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     const job = claimed.find((candidate) => candidate.id === id)
     if (job) return job
     throw new OncueError('INVALID_STATE', `job ${id} cannot run now`, {
-      hint: 'Is its queue paused, its limit reached, or the job that holds its unique key finished?',
+      hint: 'Check whether its queue is paused, a limit is reached, or another job holds its unique key.',
     })
   }
 

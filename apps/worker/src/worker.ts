@@ -105,7 +105,7 @@ export class WorkerService implements RunningWorker {
       onLost: (positions) => this.#each(positions, (owned) => this.#dispatcher.slots.lost(owned)),
       onCancelled: (positions) => this.#each(positions, (owned) => this.#dispatcher.slots.cancelled(owned)),
       onRescued: (rescued) => {
-        log.warn({ rescued }, 'freed the runs of dead workers')
+        log.warn({ rescued }, 'released the runs of dead workers')
         this.#dispatcher.wake()
       },
     })
@@ -193,7 +193,8 @@ export class WorkerService implements RunningWorker {
   }
 
   #assertStarting(): void {
-    if (this.#stopping) throw new OncueError('WORKER_STOPPING', 'the worker was stopped while it started')
+    if (this.#stopping)
+      throw new OncueError('WORKER_STOPPING', 'the worker was stopped while it was starting')
   }
 
   /** Skips runs that are over. */

@@ -114,7 +114,7 @@ describeBoth('ctx.log', (bench) => {
     const rest = await execution.store.events.list(id, { afterVersion: 1_000 })
     expect(told(first, 'log')).toHaveLength(1_000)
     expect(told(rest, 'log')).toEqual([
-      { level: 'warn', message: 'further lines of this run are only in the log of its worker' },
+      { level: 'warn', message: "further lines of this run are only in the worker's log" },
     ])
     expect(execution.log.of('info')).toHaveLength(1_500)
   })

@@ -423,7 +423,7 @@ describePostgres('an end that the database refuses', (bench) => {
     expect(stored).toMatchObject({ status: 'failed', lastError: { class: 'DatabaseRefused' } })
     expect(ends).toEqual(['poisoned fail', 'works complete'])
     expect(failures).toEqual([{ topic: 'poisoned', error: stored?.lastError }])
-    expect(errors).toContain('database refused the result of a run; its job failed')
+    expect(errors).toContain('database rejected the result of a run; its job failed')
   })
 
   it('and of which not even the failure can be written is told to no hook: its job runs again', async () => {
@@ -432,7 +432,7 @@ describePostgres('an end that the database refuses', (bench) => {
     expect(ends).toEqual(['works complete'])
     expect(failures).toEqual([])
     expect(errors).toEqual([
-      'database refused the end of a run and the failure of its job; the job runs again when its lease expires',
+      'database rejected both the result of a run and its failure; the job runs again when its lease expires',
     ])
   })
 })

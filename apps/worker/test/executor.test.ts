@@ -176,7 +176,7 @@ describeBoth('a run that is asked to end', (bench) => {
     const settled = await execution.settled(run)
     expect(settled).toMatchObject({ status: 'pending', retries: 1, lastError: { code: 'JOB_TIMEOUT' } })
     expect(settled.lastError?.message).toContain('ignored ctx.signal for 50 ms')
-    expect(execution.log.of('warn')).toContain('handler ignored its signal and was abandoned')
+    expect(execution.log.of('warn')).toContain('handler ignored ctx.signal and was abandoned')
 
     gate.open()
     await until(() => refused)

@@ -13,8 +13,8 @@ const TERM = 45_000
 /** Everything is looked at all the time; only the term goes by the store's clock. */
 const HASTY = { term: TERM, try: 5, look: 5, rollUp: 5, prune: 5 }
 
-const LEADS = 'this worker leads maintenance'
-const LEADS_NO_LONGER = 'this worker no longer leads maintenance'
+const LEADS = 'this worker is now the leader for maintenance'
+const LEADS_NO_LONGER = 'this worker is no longer the leader for maintenance'
 
 function maintain(store: Store, options: MaintenanceOptions = {}) {
   const log = new TestLog()
@@ -105,7 +105,7 @@ describeBoth('the leader', (bench) => {
     const leader = maintain(store)
     await until(() => leader.log.of('info').includes(LEADS))
     await leader.stop()
-    expect(leader.log.of('error')).toEqual(['leading maintenance failed; trying again until it works'])
+    expect(leader.log.of('error')).toEqual(['leading maintenance failed; retrying until it succeeds'])
   })
 })
 

@@ -137,9 +137,14 @@ describe('a module that cannot be used is refused, saying', () => {
       'what it threw, and where',
       'a.mjs',
       'const a = 1\nthrow new Error("no licence")',
-      /^a\.mjs threw while it was loaded at .*a\.mjs:2: no licence$/,
+      /^a\.mjs threw an error while it was loaded at .*a\.mjs:2: no licence$/,
     ],
-    ['that it threw what is no error', 'a.mjs', 'throw null', /^a\.mjs threw while it was loaded: null$/],
+    [
+      'that it threw what is no error',
+      'a.mjs',
+      'throw null',
+      /^a\.mjs threw an error while it was loaded: null$/,
+    ],
     [
       'which package it misses',
       'a.mjs',
@@ -201,7 +206,7 @@ describe('a module that cannot be used is refused, saying', () => {
   test('to name one, when none is named', async () => {
     const { code, stderr } = await run([], { cwd: folder.path, env: { DATABASE_URL: ':memory:' } })
     expect(stderr).toBe(
-      'error INVALID_MODULE: no module to run was named\nName a module that exports `workers`: --import ./jobs.ts\n',
+      'error INVALID_MODULE: no module was given\nGive a module that exports `workers`: --import ./jobs.ts\n',
     )
     expect(code).toBe(2)
   })

@@ -63,7 +63,7 @@ describe('createTestWorker', () => {
     const worker = await open({ log })
     await worker.run('flaky', {})
     await worker.run('flaky', {}, { maxRetries: 0 })
-    expect(log.of('warn')).toEqual(['run failed; retrying'])
+    expect(log.of('warn')).toEqual(['run failed; will retry'])
     expect(log.of('error')).toEqual(['job failed for good'])
   })
 

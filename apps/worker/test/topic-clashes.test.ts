@@ -14,7 +14,7 @@ const byMonth = reporting(z.object({ month: z.string() }))
 
 describeBoth('two services with different schemas of one topic', (bench) => {
   const clash = (service: string) =>
-    `topic report has a different schema in service ${service}; jobs may fail in a worker whose schema they do not match`
+    `topic report has a different schema in service ${service}; its jobs may fail in either`
 
   it('are reported by the workers of both, once, and again when it comes again', async () => {
     const store = await bench.open()

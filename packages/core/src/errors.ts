@@ -35,7 +35,7 @@ const busy = (hint: string) => ({ http: 503, trpc: 'SERVICE_UNAVAILABLE', retrya
 /** Every error a user of Oncue can meet. `docs/errors.md` is tested against this table, both ways. */
 export const ERRORS = {
   // What the caller sent
-  INVALID_INPUT: badRequest('Correct the field that the message names.'),
+  INVALID_INPUT: badRequest('Correct the field named in the message.'),
   INVALID_TOPIC: badRequest(
     'Use letters, digits and _ . - /, at most 128 characters, with at most one "app:" prefix.',
   ),
@@ -46,7 +46,7 @@ export const ERRORS = {
   INVALID_PAYLOAD: badRequest('Send plain JSON that fits the input schema of the topic.'),
   UNSAFE_NUMBER: badRequest('Send it as a string: JSON readers lose digits of integers beyond 2^53 - 1.'),
   PAYLOAD_TOO_LARGE: tooLarge('Store the data elsewhere and send a reference to it.'),
-  META_TOO_LARGE: tooLarge('Keep only what you filter by in meta; the rest belongs in the payload.'),
+  META_TOO_LARGE: tooLarge('Put only what you filter by into meta, and the rest into the payload.'),
   BATCH_TOO_LARGE: tooLarge('Send fewer items in one request.'),
   DEPENDENCY_CYCLE: badRequest(
     'Remove one of these dependencies: a job cannot wait for itself, directly or indirectly.',
@@ -70,14 +70,16 @@ export const ERRORS = {
     hint: 'Send a valid token as "Authorization: Bearer oncue_…", or sign in.',
   },
   FORBIDDEN: forbidden('Use a token whose role may do this, or ask an admin for one.'),
-  TOPIC_NOT_ALLOWED: forbidden('Use a token that may enqueue this topic, or have an admin allow it.'),
-  QUEUE_NOT_ALLOWED: forbidden('Use a token that may enqueue into this queue, or have an admin allow it.'),
-  HTTP_DISABLED: forbidden('An admin has disabled the API for everyone else; ask an admin to enable it.'),
+  TOPIC_NOT_ALLOWED: forbidden('Use a token that may enqueue this topic, or ask an admin to allow it.'),
+  QUEUE_NOT_ALLOWED: forbidden('Use a token that may enqueue into this queue, or ask an admin to allow it.'),
+  HTTP_DISABLED: forbidden(
+    'Ask an admin to turn the API on (setting httpEnabled); until then it serves only admins.',
+  ),
   RATE_LIMITED: {
     http: 429,
     trpc: 'TOO_MANY_REQUESTS',
     retryable: true,
-    hint: 'Wait for the time in the retry-after header; send jobs in batches.',
+    hint: 'Wait as long as the retry-after header says; send jobs in batches.',
   },
   JWKS_UNAVAILABLE: busy('Check that the API can reach ONCUE_JWKS_URL, then repeat the call.'),
   TOKEN_NOT_FOUND: notFound('Check the id in the list of tokens.'),
@@ -86,7 +88,7 @@ export const ERRORS = {
     http: 405,
     trpc: 'METHOD_NOT_SUPPORTED',
     retryable: false,
-    hint: 'Use the HTTP method that /docs gives for this path.',
+    hint: 'Use the HTTP method listed for this path in /docs.',
   },
   INVALID_JSON: badRequest('Send a body that is valid JSON, in UTF-8.'),
   UNSUPPORTED_MEDIA_TYPE: {
@@ -103,14 +105,12 @@ export const ERRORS = {
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
   UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or use its id.'),
-  VERSION_MISMATCH: conflict('Another writer appended first: read the events, decide again, append again.'),
+  VERSION_MISMATCH: conflict('Another writer appended first: read the events again, then retry the append.'),
   STALE_RUN: conflict('Discard the result: the job was cancelled, or another run owns it.'),
   DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare a new job.'),
 
   // What people on call do
-  COUNT_MISMATCH: conflict(
-    'Preview the bulk operation again, and send the count and moment that it returns.',
-  ),
+  COUNT_MISMATCH: conflict('Preview the bulk operation again, and send the count and asOf that it returns.'),
   BULK_OPERATION_NOT_FOUND: notFound(
     'Check the id in operations.list; finished bulk operations are kept for 90 days.',
   ),
@@ -130,7 +130,7 @@ export const ERRORS = {
     retryable: true,
     hint: 'Raise timeoutMs, split the job, or pass ctx.signal on so that slow calls stop in time.',
   },
-  JOB_CANCELLED: conflict('Nothing to do: the job was asked to stop. Requeue it if it is wanted after all.'),
+  JOB_CANCELLED: conflict('Nothing to do: the job was cancelled. Requeue it if you need it after all.'),
   JOB_FAILED: broken("Fix the handler's error in details.error, then requeue the job."),
   WORKER_STOPPING: busy(
     'Nothing to do: the job was released without using a retry, and another worker runs it.',
@@ -140,15 +140,15 @@ export const ERRORS = {
     http: 500,
     trpc: 'INTERNAL_SERVER_ERROR',
     retryable: true,
-    hint: "Check the worker's exit code and memory at that time; the job is rerun automatically.",
+    hint: "Check the worker's exit code and memory at that time; the job runs again automatically.",
   },
 
   // The database
-  DATABASE_UNAVAILABLE: busy('Check that the database is up and reachable; the call may be repeated.'),
+  DATABASE_UNAVAILABLE: busy('Check that the database is up and reachable, then repeat the call.'),
   DATABASE_BUSY: busy('Repeat the call; if it persists, look for long transactions or a full pool.'),
   DATABASE_CONFLICT: busy('Repeat the transaction: another one won a serialization conflict or deadlock.'),
   DATABASE_FULL: {
-    ...busy('Free disk space on the database host; the call may then be repeated.'),
+    ...busy('Free disk space on the database host, then repeat the call.'),
     http: 507,
   },
   DATABASE_READ_ONLY: down('Connect to the primary: this is a replica, or a file without write permission.'),
@@ -164,7 +164,7 @@ export const ERRORS = {
   SCHEMA_TOO_NEW: down('Upgrade this process: a newer version of Oncue has migrated the database.'),
 
   // The way to the API
-  NETWORK_ERROR: busy('Check the url, and that the API is up and reachable.'),
+  NETWORK_ERROR: busy('Check the URL, and that the API is up and reachable.'),
   REQUEST_TIMEOUT: {
     http: 504,
     trpc: 'GATEWAY_TIMEOUT',
@@ -179,7 +179,7 @@ export const ERRORS = {
   },
 
   // The process
-  UNSUPPORTED_NODE: broken('Use the Node.js version that the message names.'),
+  UNSUPPORTED_NODE: broken('Use the Node.js version named in the message.'),
   INTERNAL: broken('This is a bug in Oncue: please report it with the message and the cause.'),
 } as const satisfies Record<string, ErrorSpec>
 

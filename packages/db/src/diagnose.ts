@@ -32,7 +32,7 @@ export async function diagnose(url: string, options: DiagnoseOptions = {}): Prom
   const migrations = migrationsOf(status)
   const isMigrated = migrations.status !== 'fail'
   return [
-    ok('database', `${withoutPassword(url)} answers (${ms} ms)`),
+    ok('database', `${withoutPassword(url)} responds (${ms} ms)`),
     migrations,
     ...(await look(url, isMigrated, toSchema(schema), runtime)),
   ]
@@ -45,7 +45,7 @@ function refuseMissing(url: string): void {
   const file = dialectOf(url) === 'sqlite' ? sqliteFile(url) : undefined
   if (file === undefined || existsSync(file)) return
   throw new OncueError('DATABASE_UNAVAILABLE', `There is no file ${file}`, {
-    hint: 'Check the path. `npx oncue migrate` makes a new one.',
+    hint: 'Check the path. `npx oncue migrate` creates a new file.',
   })
 }
 

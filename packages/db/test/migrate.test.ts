@@ -484,7 +484,7 @@ describe('on Postgres', () => {
     onTestFinished(() => void said.mockRestore())
     await expect(migrate(database.url, { lockTimeoutMs: 6_000 })).rejects.toMatchObject({
       code: 'DATABASE_BUSY',
-      message: 'Another migration of this database has not ended within 6 s',
+      message: 'Another migration of this database has not finished within 6 s',
       hint: expect.stringContaining("application_name = 'oncue-migrate'"),
     })
     expect(said.mock.calls).toEqual([[expect.stringMatching(/^waiting for another migration .*\n$/)]])

@@ -23,7 +23,7 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'requeue',
     done: 'requeued',
-    description: 'run finished jobs again, with all their retries',
+    description: 'requeue finished jobs, with all their retries',
     status: 'failed',
     examples: ['01a2b3c4-…', '--topic mail_digest --since 2h --yes'],
   },
@@ -37,7 +37,7 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'delete',
     done: 'deleted',
-    description: 'delete pending or failed jobs for good',
+    description: 'permanently delete pending or failed jobs',
     status: 'failed',
     examples: ['01a2b3c4-…', '--status failed --until 30d --yes'],
   },
@@ -55,7 +55,7 @@ function addAction(program: Command, { name, done, description, status, examples
     .argument('[ids...]', 'job ids; omit them with a filter')
   addFilters(command)
     .option('--yes', 'with a filter: do it; without --yes, only count the matching jobs')
-    .option('--by <name>', "who does it, for the job's events", whoami())
+    .option('--by <name>', "your name, for the job's events", whoami())
   implement<Options>(
     command,
     examples,
@@ -64,7 +64,7 @@ function addAction(program: Command, { name, done, description, status, examples
       const filter = toFilter(options)
       const isFilter = Object.values(filter).some((value) => value !== undefined)
       if (ids.length > 0 === isFilter) {
-        throw new OncueError('INVALID_INPUT', 'give job ids, or a filter', {
+        throw new OncueError('INVALID_INPUT', 'give either job ids or a filter', {
           hint: `See oncue ${name} --help.`,
         })
       }
@@ -88,7 +88,7 @@ function addAction(program: Command, { name, done, description, status, examples
 function readIds(given: readonly string[]): JobId[] {
   return given.map((id) => {
     if (isJobId(id)) return id
-    throw new OncueError('INVALID_INPUT', `${JSON.stringify(id)} is not the id of a job`)
+    throw new OncueError('INVALID_INPUT', `${JSON.stringify(id)} is not a job id`)
   })
 }
 

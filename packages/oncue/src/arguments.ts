@@ -23,7 +23,7 @@ function toPast(text: string): Date {
 
 export function toMoment(text: string): Date {
   const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? refuse('Write a time, such as 2026-01-31T09:00:00Z.') : date
+  return Number.isNaN(date.getTime()) ? refuse('Use a time, such as 2026-01-31T09:00:00Z.') : date
 }
 
 function toStatus(text: string): JobStatus {
@@ -36,7 +36,7 @@ export type Meta = Record<string, string | number | boolean>
 /** `agent_id=7`, more than once. A value that is a number or a boolean in JSON is one. */
 export function toMeta(text: string, before: Meta = {}): Meta {
   const at = text.indexOf('=')
-  if (at < 1) return refuse('Write name=value.')
+  if (at < 1) return refuse('Use name=value.')
   const value = text.slice(at + 1)
   const isTyped = /^(true|false|-?\d+(\.\d+)?)$/.test(value)
   return { ...before, [text.slice(0, at)]: isTyped ? (JSON.parse(value) as number | boolean) : value }

@@ -9,8 +9,8 @@ export function addDoctor(program: Command): void {
   implement<object>(
     program
       .command('doctor')
-      .summary('check database, workers and queues, and say what to do')
-      .description('check the database, the workers and the queues, and say what to do; changes nothing')
+      .summary('check database, workers and queues, and suggest fixes')
+      .description('check the database, the workers and the queues, and suggest fixes; changes nothing')
       .addHelpText('after', '\nExit codes: 0 nothing failed (there may be warnings), 1 something failed'),
     ['', '--json'],
     async ({ url, schema }) => {

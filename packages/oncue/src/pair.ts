@@ -23,7 +23,7 @@ export function addPair(program: Command): void {
   implement<PairOptions>(
     program
       .command('pair')
-      .description('show a code that pairs one phone with this server')
+      .description('show a one-time code that pairs a phone with this server')
       .option('--server <url>', 'where the phone reaches the API  (default: ONCUE_URL)')
       .addOption(
         new Option('--role <role>', 'what the device may do')
@@ -70,7 +70,7 @@ async function pair(
     const device = await store.pairings.deviceOf(id)
     if (device) return { text: `${plain(device.name)} is paired`, json: made }
     if ((await store.now()) >= expiresAt)
-      return { text: 'No device came: the code has expired.', json: made, exit: EXIT.failed }
+      return { text: 'No device was paired; the code has expired.', json: made, exit: EXIT.failed }
     await systemRuntime.sleep(LOOK_MS)
   }
 }
@@ -82,15 +82,15 @@ function readServer(url: string | undefined): string {
   if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
     throw new OncueError(
       'INVALID_INPUT',
-      'the API address contains a user name (…@…), which hides where it leads',
+      'the API address contains a user name (…@…), which hides the real host',
       {
-        hint: 'Name it without a user and a password: https://oncue.example.com.',
+        hint: 'Give it without user and password: https://oncue.example.com.',
       },
     )
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
   throw new OncueError(
     'INVALID_INPUT',
-    url === undefined ? 'the phone needs the address of the API' : `${url} is not the address of an API`,
-    { hint: 'Name it with --server https://oncue.example.com, or in ONCUE_URL.' },
+    url === undefined ? 'the address of the API is missing' : `${url} is not an address of an API`,
+    { hint: 'Give it with --server https://oncue.example.com, or in ONCUE_URL.' },
   )
 }

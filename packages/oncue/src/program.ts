@@ -18,10 +18,10 @@ import { VERSION } from './version.ts'
 const EXIT_CODES = `
 Exit codes:
   0         done
-  1         it failed: the database, a check of doctor, a job that was skipped
-  2         wrong usage, a wrong setting, a module that cannot be used
+  1         failed: the database, a check of doctor, a skipped job
+  2         wrong usage, wrong setting, invalid module
   3         worker --once: some runs failed; migrate --status: not up to date
-  130, 143  a second signal (Ctrl-C, SIGTERM) made a worker stop at once`
+  130, 143  a second signal (Ctrl-C, SIGTERM) stopped a worker at once`
 
 /** The commands, as --help groups them. */
 const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]>> = {
@@ -30,15 +30,15 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     (program) => declareApi(program.command('api')),
     addDev,
   ],
-  'Look:': [addList, addShow, addStats, addTop, addDoctor],
-  'Act:': [addEnqueue, addActions, addQueues, addSchedules],
+  'Inspect:': [addList, addShow, addStats, addTop, addDoctor],
+  'Manage:': [addEnqueue, addActions, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }
 
 /** Everything that can be typed. Commands that run processes import them only when they are called. */
 export function createOncue(): Command {
   const program = createProgram('oncue')
-    .description('Runs jobs, and looks after the queue.')
+    .description('Runs jobs and manages the queue.')
     .usage('<command> [options]')
     .helpCommand(false)
     .configureHelp({ subcommandTerm: termOf })

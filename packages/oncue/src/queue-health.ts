@@ -39,7 +39,7 @@ function isAlive(worker: WorkerRow, now: Date): boolean {
 function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow[], now: Date): Finding {
   const gone = workers.filter((worker) => !alive.includes(worker))
   if (workers.length === 0) {
-    return warn('workers', 'none', `Nothing runs: ${START_ONE}.`)
+    return warn('workers', 'none', `No jobs run: ${START_ONE}.`)
   }
   const slots = alive.reduce((sum, { concurrency }) => sum + concurrency, 0)
   const found = `${count(alive.length, 'worker')} with ${count(slots, 'slot')}`
@@ -49,19 +49,19 @@ function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow
   )
   const advice =
     alive.length === 0
-      ? `Nothing runs: ${START_ONE}. It takes over their jobs.`
-      : 'Their jobs are taken over by the other workers.'
+      ? `No jobs run: ${START_ONE}. It takes over the jobs of the missing workers.`
+      : 'The other workers take over their jobs.'
   return warn(
     'workers',
     `${found}; missing: ${names.join('; ')}`,
-    `${advice} If the process still runs, look at its connection to the database.`,
+    `${advice} If the process still runs, check its connection to the database.`,
   )
 }
 
 function unservedQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[]): Finding {
   const served = new Set(alive.flatMap((worker) => worker.queues))
   const unserved = queues.filter(({ queue, waiting }) => waiting > 0 && !served.has(queue))
-  if (unserved.length === 0) return ok('queues', 'every waiting job is in a queue that a worker serves')
+  if (unserved.length === 0) return ok('queues', 'every queue with waiting jobs has a worker')
   return warn(
     'queues',
     `no worker serves ${unserved.map(({ queue, waiting }) => `${plain(queue)} (${waiting} waiting)`).join(', ')}`,
@@ -73,7 +73,7 @@ function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRo
   const known = new Set(announced.map(({ topic }) => topic))
   const unknown = [...waiting].filter((topic) => !known.has(topic))
   if (unknown.length === 0)
-    return ok('topics', `${announced.length} announced; no job waits for an unknown one`)
+    return ok('topics', `${announced.length} announced; every waiting job has a known topic`)
   return warn(
     'topics',
     `no worker has ever announced ${unknown.map((topic) => plain(topic)).join(', ')}`,
@@ -82,18 +82,17 @@ function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRo
 }
 
 function clashingSchemas(clashes: readonly TopicClash[]): Finding {
-  if (clashes.length === 0)
-    return ok('schemas', 'workers that serve the same topic announce the same schemas')
+  if (clashes.length === 0) return ok('schemas', 'all workers of a topic announce the same schema')
   const names = clashes.map(({ topic, sides }) => {
     const who = sides.map(
       (side) => `${side.services.join(' and ')} (${count(side.workers.length, 'worker')})`,
     )
-    return `${plain(topic)}: ${plain(who.join(' against '))}`
+    return `${plain(topic)}: ${plain(who.join(' and '))}`
   })
   return warn(
     'schemas',
-    `announced differently: ${names.join('; ')}`,
-    'Either may run a job, and the job may fail. Rename the topic in one service, or finish the deployment that changes it.',
+    `different schemas: ${names.join('; ')}`,
+    'Either side may run a job, and the job may fail. Rename the topic in one service, or finish the deployment that changes it.',
   )
 }
 
@@ -102,9 +101,9 @@ function stoppedQueues(queues: readonly QueueOverview[]): Finding {
   const stopped = queues.filter(({ paused, limit }) => paused || limit?.maxRunning === 0)
   if (stopped.length === 0) return ok('paused', 'no queue is paused')
   const names = stopped.map(({ queue, waiting, paused }) => {
-    const why = paused ? `by ${plain(paused.by ?? 'unknown')}` : 'none may start'
+    const why = paused ? `by ${plain(paused.by ?? 'unknown')}` : 'limited to 0'
     const alerts =
-      queue === INTERNAL_QUEUE ? `; no alert is sent while it is ${paused ? 'paused' : 'limited to 0'}` : ''
+      queue === INTERNAL_QUEUE ? `; no alerts are sent while it is ${paused ? 'paused' : 'limited to 0'}` : ''
     return `${plain(queue)} (${why}, ${waiting} waiting${alerts})`
   })
   const advice = [
@@ -121,7 +120,7 @@ function lateQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[
     const age = oldestWaiting && !paused && served.has(queue) ? now.getTime() - oldestWaiting.getTime() : 0
     return age > LATE_MS ? [`${plain(queue)} by ${formatDuration(age)}`] : []
   })
-  if (late.length === 0) return ok('lateness', 'no job of a served queue has waited for more than 5 min')
+  if (late.length === 0) return ok('lateness', 'no served queue is more than 5 min late')
   return warn(
     'lateness',
     late.join(', '),

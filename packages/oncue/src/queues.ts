@@ -15,7 +15,7 @@ interface LimitOptions {
 }
 
 export function addQueues(program: Command): void {
-  const queues = program.command('queues').description('list queues; pause, resume, limit them')
+  const queues = program.command('queues').description('list, pause, resume and limit queues')
   addExamples(queues, ['', 'pause imports', 'limit mail --rate 100/min'])
 
   implement<object>(
@@ -55,8 +55,8 @@ export function addQueues(program: Command): void {
       .command('limit')
       .description('limit a queue across all workers, effective immediately')
       .argument('<queue>')
-      .option('--running <number>', 'maximum running jobs', toWhole(1, 32_767))
-      .option('--rate <count/time>', 'maximum starts per interval: 5/s, 100/min, 100/10s', toRate)
+      .option('--running <number>', 'max running at once', toWhole(1, 32_767))
+      .option('--rate <count/time>', 'max starts per interval: 5/s, 100/min, 100/10s', toRate)
       .option('--off', 'remove the limit'),
     ['mail --running 5', 'mail --rate 100/min', 'mail --off'],
     withStore('limiting', async (store, { args, options: { running, rate, off } }) => {
@@ -92,6 +92,7 @@ function toRow(row: QueueOverview, now: Date): string[] {
 function formatLimit(limit: Limit | null): string {
   if (limit?.maxRunning === 0) return 'limited to 0'
   const running = limit?.maxRunning && `at most ${limit.maxRunning} at once`
-  const rate = limit?.rate && `at most ${limit.rate.count} starts in ${formatDuration(limit.rate.intervalMs)}`
+  const rate =
+    limit?.rate && `at most ${limit.rate.count} starts per ${formatDuration(limit.rate.intervalMs)}`
   return [running, rate].filter(Boolean).join(', ') || 'no limit'
 }

@@ -16,11 +16,11 @@ interface AddOptions {
 export function addSchedules(program: Command): void {
   const schedules = program
     .command('schedules')
-    .description('list cron schedules; add, remove, pause, resume, run them')
+    .description('list, add, remove, pause, resume and run cron schedules')
   addExamples(schedules, ['', `add digest '0 9 * * 1-5' mail_digest`, 'pause digest'])
 
   implement<object>(
-    schedules.command('list', { isDefault: true }).description('list schedules, and when each ticks next'),
+    schedules.command('list', { isDefault: true }).description('list schedules with their next tick'),
     ['', '--json'],
     withStore('reading', async (store) => {
       const [rows, now] = await Promise.all([store.schedules.list(), store.now()])
@@ -42,7 +42,7 @@ export function addSchedules(program: Command): void {
       .argument('<cron>', 'five fields, or six with seconds')
       .argument('<topic>')
       .argument('[payload]', 'JSON  (default: {})', toJson)
-      .option('--timezone <zone>', 'IANA, such as Asia/Shanghai', 'UTC')
+      .option('--timezone <zone>', 'IANA time zone, such as Asia/Shanghai', 'UTC')
       .addOption(
         new Option('--missed <policy>', 'what to do with missed ticks: none, the last, or all')
           .choices(['skip', 'one', 'all'])
@@ -63,7 +63,7 @@ export function addSchedules(program: Command): void {
       const existing = (await store.schedules.list()).find((row) => row.name === name)
       if (existing?.source === 'code') {
         throw new OncueError('INVALID_STATE', `${name} is a schedule in code`, {
-          hint: 'Change it where the job is defined, or choose another name.',
+          hint: 'Change it in the code that defines the job, or choose another name.',
         })
       }
       const row = await store.schedules.save({
@@ -84,7 +84,7 @@ export function addSchedules(program: Command): void {
   for (const [verb, done] of [
     ['remove', 'removed'],
     ['pause', 'paused'],
-    ['resume', 'resumed; missed ticks are not made up'],
+    ['resume', 'resumed; ticks missed while it was paused are skipped'],
   ] as const) {
     implement<object>(
       schedules.command(verb).description(`${verb} a schedule`).argument('<name>'),
@@ -110,7 +110,7 @@ export function addSchedules(program: Command): void {
 const TITLES = ['NAME', 'CRON', 'ZONE', 'TOPIC', 'NEXT', 'LAST', 'MISSED', 'SOURCE']
 
 function toRow(row: ScheduleRow, now: Date): string[] {
-  const next = row.nextAt ? `${formatTime(row.nextAt)} (${fromNow(row.nextAt, now)})` : 'never again'
+  const next = row.nextAt ? `${formatTime(row.nextAt)} (${fromNow(row.nextAt, now)})` : 'no next tick'
   return [
     plain(row.name),
     row.cron,

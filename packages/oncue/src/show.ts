@@ -12,7 +12,7 @@ export function addShow(program: Command): void {
     program
       .command('show')
       .description('show one job: payload, result, error, events')
-      .argument('<id>', 'of the job, or the beginning of its id'),
+      .argument('<id>', 'job id, or the beginning of one'),
     ['01a2b3c4-…', '01a2b3c4 --json'],
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))

@@ -13,7 +13,7 @@ export function addStats(program: Command): void {
   implement<Options>(
     program
       .command('stats')
-      .description('count jobs by state; success rate, average run')
+      .description('job counts by status, success rate and average run')
       .option('--queue <queue>', 'of this queue')
       .option('--topic <topic>', 'of this topic'),
     ['', '--queue high --json'],

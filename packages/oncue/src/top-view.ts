@@ -98,7 +98,7 @@ function queuesPart({ queues, now }: Snapshot): Part {
 
 function stateOf({ paused, limit }: QueueOverview): string {
   if (paused) return styled('yellow', 'paused')
-  return limit?.maxRunning === 0 ? styled('yellow', 'none may start') : ''
+  return limit?.maxRunning === 0 ? styled('yellow', 'limited to 0') : ''
 }
 
 /** How long a job may wait before somebody should look. */

@@ -42,7 +42,7 @@ async function live(store: Store): Promise<void> {
   let snapshot: Snapshot | undefined
   let problem: string | undefined
   const draw = () => {
-    const lines = snapshot ? render(snapshot, screen.size(), problem) : [problem ?? 'looking …']
+    const lines = snapshot ? render(snapshot, screen.size(), problem) : [problem ?? 'loading …']
     screen.draw(lines)
   }
   screen.onResize(draw)

@@ -137,13 +137,13 @@ describe.each(DATABASES)('on %s', (_, create) => {
   })
 
   test.each([
-    ['5/s', 1_000, 'at most 5 starts in 1.0s'],
-    ['5/sec', 1_000, 'at most 5 starts in 1.0s'],
-    ['5/min', 60_000, 'at most 5 starts in 1m'],
-    ['5/1m', 60_000, 'at most 5 starts in 1m'],
-    ['5/10s', 10_000, 'at most 5 starts in 10s'],
-    ['5/1.5h', 5_400_000, 'at most 5 starts in 1h 30m'],
-    ['5/day', 86_400_000, 'at most 5 starts in 1d'],
+    ['5/s', 1_000, 'at most 5 starts per 1.0s'],
+    ['5/sec', 1_000, 'at most 5 starts per 1.0s'],
+    ['5/min', 60_000, 'at most 5 starts per 1m'],
+    ['5/1m', 60_000, 'at most 5 starts per 1m'],
+    ['5/10s', 10_000, 'at most 5 starts per 10s'],
+    ['5/1.5h', 5_400_000, 'at most 5 starts per 1h 30m'],
+    ['5/day', 86_400_000, 'at most 5 starts per 1d'],
   ])('a rate of %s is 5 in %i ms', async (rate, intervalMs, said) => {
     expect(await text('queues', 'limit', 'mail', '--rate', rate)).toBe(`mail: ${said}\n`)
     expect(await store.queues()).toMatchObject([{ limit: { rate: { count: 5, intervalMs } } }])
@@ -215,7 +215,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
     const id = await failOne()
     for (const yes of [[], ['--yes']]) {
       const { code, stderr } = await call('delete', ...filter, ...yes, '--url', database.url)
-      expect([code, stderr]).toEqual([2, expect.stringContaining('is empty, which would mean every job')])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('is empty, which would match every job')])
     }
     expect(await store.get(id)).toMatchObject({ status: 'failed' })
   })
@@ -246,27 +246,27 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(await json(['queues', 'limit', 'high'], 2)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
   })
 
-  test('a queue of which none may start is named as such by queues, doctor and top', async () => {
+  test('a queue that is limited to 0 is named as such by queues, doctor and top', async () => {
     await add('mail', { queue: 'high' })
     await store.limit({ queue: 'high' }, { maxRunning: 0, rate: null })
-    for (const command of ['queues', 'top']) expect(await text(command)).toMatch(/high .* none may start$/m)
+    for (const command of ['queues', 'top']) expect(await text(command)).toMatch(/high .* limited to 0$/m)
     expect((await diagnose())('paused')).toMatchObject({
       status: 'warn',
-      found: 'high (none may start, 1 waiting)',
+      found: 'high (limited to 0, 1 waiting)',
       advice: expect.stringContaining('queues limit <queue> --off'),
     })
   })
 
-  test("pausing Oncue's own queue says that no alert is sent, and doctor says it too", async () => {
-    expect(await text('queues', 'pause', 'oncue')).toContain('no alert is sent while it is paused')
+  test("pausing Oncue's own queue says that no alerts are sent, and doctor says it too", async () => {
+    expect(await text('queues', 'pause', 'oncue')).toContain('no alerts are sent while it is paused')
     expect(await text('queues', 'pause', 'high')).not.toContain('alert')
     const { found } = (await diagnose())('paused')
     expect(found).toMatch(/high \(by \S+, 0 waiting\)/)
-    expect(found).toMatch(/oncue \(by \S+, 0 waiting; no alert is sent while it is paused\)/)
+    expect(found).toMatch(/oncue \(by \S+, 0 waiting; no alerts are sent while it is paused\)/)
     await store.resume('oncue')
     await store.limit({ queue: 'oncue' }, { maxRunning: 0 })
     expect((await diagnose())('paused').found).toContain(
-      'oncue (none may start, 0 waiting; no alert is sent while it is limited to 0)',
+      'oncue (limited to 0, 0 waiting; no alerts are sent while it is limited to 0)',
     )
   })
 
@@ -311,7 +311,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
       check: 'workers',
       status: 'warn',
       found: expect.stringMatching(/^0 workers with 0 slots; missing: web-1 pid 4711, seen 1m 3\ds ago$/),
-      advice: expect.stringContaining('Nothing runs: start one'),
+      advice: expect.stringContaining('No jobs run: start one'),
     })
     expect(found('queues')).toMatchObject({ status: 'warn', found: 'no worker serves default (1 waiting)' })
     // Nobody is late who is not waited for.
@@ -321,7 +321,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(later('workers')).toMatchObject({
       status: 'warn',
       found: expect.stringContaining('1 worker with 10 slots; missing: web-1 pid 4711'),
-      advice: expect.stringContaining('taken over by the other workers'),
+      advice: expect.stringContaining('The other workers take over their jobs'),
     })
     expect(later('queues')).toMatchObject({ status: 'ok' })
   })
@@ -339,8 +339,8 @@ describe.each(DATABASES)('on %s', (_, create) => {
     }
     expect((await diagnose())('schemas')).toMatchObject({
       status: 'warn',
-      found: 'announced differently: report: billing (1 worker) against reports (1 worker)',
-      advice: expect.stringContaining('Name the topic differently'),
+      found: 'different schemas: report: billing (1 worker) and reports (1 worker)',
+      advice: expect.stringContaining('Rename the topic'),
     })
   })
 
@@ -364,7 +364,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
     expect(found('lateness')).toMatchObject({
       status: 'warn',
       found: expect.stringMatching(/^slow by 10m/),
-      advice: expect.stringContaining('do not keep up'),
+      advice: expect.stringContaining('cannot keep up'),
     })
   })
 
@@ -431,13 +431,13 @@ describe.each(DATABASES)('on %s', (_, create) => {
       })
       const code = link.replace('https://oncue.example/pair?code=', '')
       expect(shown).toContain(renderUnicodeCompact(link))
-      expect(shown).toContain(`type ${code} there. It makes one device a viewer, within 5m`)
+      expect(shown).toContain(`type ${code} there. The code pairs one device as a viewer and expires in 5m`)
       expect(await exchange(code)).toMatchObject({ kind: 'device', role: 'viewer' })
       expect(await paired).toMatchObject({ code: 0, stdout: 'my phone is paired\n' })
     })
 
     test('leaves at once if told so, or when it answers in JSON', async () => {
-      expect(await text('pair', '--no-wait', ...SERVER)).toContain('It makes one device an operator')
+      expect(await text('pair', '--no-wait', ...SERVER)).toContain('The code pairs one device as an operator')
       const { code, url, role } = await json(['pair', ...SERVER, '--valid', '15m'])
       expect({ url, role }).toEqual({ url: `https://oncue.example/pair?code=${code}`, role: 'operator' })
       expect(await exchange(code)).toMatchObject({ role: 'operator' })
@@ -445,7 +445,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
 
     test('gives up when the code is no longer valid', async () => {
       const outcome = await call('pair', ...SERVER, '--valid', '1ms', '--url', database.url)
-      expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('No device came') })
+      expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('No device was paired') })
     })
 
     test('needs to know where the phone finds the API', async () => {
@@ -461,7 +461,7 @@ describe.each(DATABASES)('on %s', (_, create) => {
       const { error } = await json(['pair', '--no-wait', '--server', server], 2)
       expect(error).toMatchObject({
         code: 'INVALID_INPUT',
-        message: expect.stringContaining('hides where it leads (…@…)'),
+        message: expect.stringContaining('contains a user name (…@…)'),
       })
       expect(JSON.stringify(error)).not.toContain('secret')
     })
@@ -563,7 +563,7 @@ describe('the command line', () => {
       const { code, stderr } = await run(['stats'], {
         env: { DATABASE_URL: database.url, ONCUE_LEASE: 'long' },
       })
-      expect(stderr).toMatch(/^error INVALID_INPUT: ONCUE_LEASE=long is no duration/)
+      expect(stderr).toMatch(/^error INVALID_INPUT: ONCUE_LEASE=long must be a duration/)
       expect(code).toBe(2)
     })
 

@@ -19,7 +19,7 @@ async function dev(env: Record<string, string>) {
     await process.exit
   })
   const { url, adminToken } = await process.said('Oncue is running')
-  await process.said('the worker runs')
+  await process.said('worker started')
   const stop = async () => {
     process.child.kill('SIGINT')
     return process.exit

@@ -49,7 +49,7 @@ const everything = { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_IN
 describe('the picture of top', () => {
   test('shows queues with their lateness, and workers with what they do', () => {
     const lines = render(snapshot(2), everything)
-    expect(lines[0]).toBe('Oncue  09:00:00Z  ·  1 worker, 10 slots  ·  0 running  ·  1,234 jobs a minute')
+    expect(lines[0]).toBe('Oncue  09:00:00Z  ·  1 worker, 10 slots  ·  0 running  ·  1,234 jobs per minute')
     expect(lines).toContain('queue-1        1  1m 30s        0          0       60  paused')
     expect(lines).toContain('web-1   42  3/10  high,default  2h 1m  500ms ago')
   })

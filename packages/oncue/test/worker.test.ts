@@ -201,7 +201,7 @@ describe.each(DATABASES)('a worker process on %s', (_, create) => {
   test('an error that nobody caught is reported with the jobs in hand, and stops the worker with 1', async () => {
     const id = await add('explodes')
     const process = worker(['--grace', '50ms'])
-    expect(await process.said('uncaught error')).toMatchObject({
+    expect(await process.said('uncaught exception')).toMatchObject({
       err: { message: 'nobody catches me' },
       jobs: [{ id, topic: 'explodes', run: 1 }],
     })

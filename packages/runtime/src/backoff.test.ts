@@ -51,7 +51,7 @@ describe('Outage', () => {
     expect(outage.isOn).toBe(false)
     expect(lines).toEqual([
       [
-        'polling failed; trying again until it works',
+        'polling failed; retrying until it succeeds',
         { err: error, code: 'DATABASE_UNAVAILABLE', hint: 'start it' },
       ],
       ['polling works again', { downMs: 1_234, failures: 2 }],

@@ -40,7 +40,7 @@ export class Term {
 }
 
 export interface LeaderOptions extends TermOptions {
-  /** For the log: `<who> leads <what>`; this process. */
+  /** For the log: `<who> is now the leader for <what>`; default: this process. */
   readonly who?: string | undefined
   /** How often to try, and to renew. */
   readonly tryMs: number
@@ -98,7 +98,10 @@ export class Leader implements Service {
     if (leader === this.#leads) return
     this.#leads = leader
     const { log, what, who = 'this process' } = this.#options
-    log.info({}, leader ? `${who} is now the leader for ${what}` : `${who} no longer leads ${what}`)
+    log.info(
+      {},
+      leader ? `${who} is now the leader for ${what}` : `${who} is no longer the leader for ${what}`,
+    )
     if (leader) this.#duties.start()
     else await this.#duties.stop()
   }

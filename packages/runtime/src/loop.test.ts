@@ -156,7 +156,7 @@ describe('Loop', () => {
     loop.start()
     await runtime.advance(500)
     expect(ran).toEqual([0, 10, 30, 70])
-    expect(lines).toEqual(['looking failed; trying again until it works', 'looking works again'])
+    expect(lines).toEqual(['looking failed; retrying until it succeeds', 'looking works again'])
     await loop.stop()
   })
 

@@ -93,6 +93,6 @@ function readUrl(url: unknown): string {
 
 function readCount(value: unknown, name: string, min: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min) return value
-  const message = `createClient: ${name} must be a whole number from ${min} on, got ${JSON.stringify(value)}`
+  const message = `createClient: ${name} must be a whole number of ${min} or more, got ${JSON.stringify(value)}`
   throw new OncueError('INVALID_INPUT', message)
 }

@@ -34,11 +34,11 @@ describe('trouble on the way', () => {
     const error = toOncueError(new TypeError('fetch failed', { cause: refused }), 'http://x')
     expect(error).toMatchObject({
       code: 'NETWORK_ERROR',
-      message: 'http://x cannot be reached: connect ECONNREFUSED 127.0.0.1:4400',
+      message: 'http://x is unreachable: connect ECONNREFUSED 127.0.0.1:4400',
     })
   })
 
   it.each([[undefined], [{}], ['text']])('has a name whatever was thrown: %j', (thrown) => {
-    expect(toOncueError(thrown, 'http://x').message).toBe('http://x cannot be reached: no reason given')
+    expect(toOncueError(thrown, 'http://x').message).toBe('http://x is unreachable: no reason given')
   })
 })

@@ -34,12 +34,15 @@ function onTheWay(error: unknown, url: string): OncueError {
     next = (next as WithCauses).cause
   }
   if (causes.some((cause) => cause instanceof SyntaxError)) {
-    const message = `${url} answers, but not as Oncue does`
-    return new OncueError('NETWORK_ERROR', message, { cause: error, hint: 'Is this the address of the API?' })
+    const message = `${url} is not an Oncue API`
+    return new OncueError('NETWORK_ERROR', message, {
+      cause: error,
+      hint: 'Check that this is the address of the API.',
+    })
   }
   // The innermost says most: "connect ECONNREFUSED 127.0.0.1:4400" and not "fetch failed".
   const reason = causes.findLast(({ message }) => typeof message === 'string' && message !== '')?.message
-  return new OncueError('NETWORK_ERROR', `cannot reach ${url}: ${reason ?? 'no reason given'}`, {
+  return new OncueError('NETWORK_ERROR', `${url} is unreachable: ${reason ?? 'no reason given'}`, {
     cause: error,
   })
 }

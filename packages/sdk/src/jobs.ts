@@ -161,7 +161,7 @@ export function createJobs<Jobs extends JobDefinitions>(
 
     async enqueueMany(jobs, { signal, atomic = false } = {}) {
       if (atomic && jobs.length > MAX_BATCH) {
-        const message = `There are ${jobs.length} jobs; ${MAX_BATCH} can be stored together`
+        const message = `There are ${jobs.length} jobs; at most ${MAX_BATCH} can be enqueued in one call`
         throw new OncueError('BATCH_TOO_LARGE', message)
       }
       const requests = jobs.map(({ topic, payload, ...options }, index) =>

@@ -13,13 +13,8 @@ export function toRequest(
   options: EnqueueOptions | undefined,
 ): { readonly request: EnqueueItem; readonly payloadBytes: number } {
   if (definitions && !Object.hasOwn(definitions, topic)) {
-    const hint = 'Define it with defineJobs, and give the definitions to createClient as jobs.'
-    throw unknownTopic(
-      topic,
-      'is none of the jobs that this client was given',
-      Object.keys(definitions),
-      hint,
-    )
+    const hint = 'Define it with defineJobs, and pass the definitions to createClient as jobs.'
+    throw unknownTopic(topic, 'is not defined in the jobs of this client', Object.keys(definitions), hint)
   }
   return checkRequest(topic, payload, options, definitions?.[topic])
 }

@@ -113,8 +113,8 @@ class Recorder implements Transport {
     if (!job) throw new OncueError('JOB_NOT_FOUND', `No job ${id} was enqueued with this client`)
     const toResult = this.#results[job.topic]
     if (!toResult)
-      throw new OncueError('INVALID_STATE', `This test has no result for ${job.topic}`, {
-        hint: `Give createTestClient results: { ${job.topic}: (payload) => … }.`,
+      throw new OncueError('INVALID_STATE', `The test client has no result for ${job.topic}`, {
+        hint: `Pass createTestClient results: { ${job.topic}: (payload) => … }.`,
       })
     const result = JSON.parse(JSON.stringify(toResult(job.payload as never) ?? null))
     return { finished: true, topic: job.topic, status: 'completed', result, error: null, masked: [] }
@@ -123,8 +123,8 @@ class Recorder implements Transport {
   #ask(path: string, input: unknown): unknown {
     const answer = this.#answers[path]
     if (answer) return answer(input as never)
-    throw new OncueError('INVALID_STATE', `This test has no answer to ${path}`, {
-      hint: `Give createTestClient answers: { '${path}': (input) => … }.`,
+    throw new OncueError('INVALID_STATE', `The test client has no response for ${path}`, {
+      hint: `Pass createTestClient answers: { '${path}': (input) => … }.`,
     })
   }
 }

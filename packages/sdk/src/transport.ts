@@ -144,9 +144,7 @@ export class HttpTransport implements Transport {
       })
       if (response.status === 204) return null
       if (response.ok) return response.json()
-      throw (
-        (await readRefusal(response)) ?? new Error(`${method} ${path} was answered with ${response.status}`)
-      )
+      throw (await readRefusal(response)) ?? new Error(`${method} ${path} returned ${response.status}`)
     }
     const late = () => this.#late(path, this.timeoutMs)
     try {

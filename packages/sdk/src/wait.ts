@@ -35,7 +35,7 @@ export async function waitForResult(
     signal,
   })
   if (topic !== undefined && topic !== finished.topic)
-    throw new OncueError('INVALID_INPUT', `The job ${id} has the topic ${finished.topic}, and not ${topic}`)
+    throw new OncueError('INVALID_INPUT', `The job ${id} has the topic ${finished.topic}, not ${topic}`)
   return toResult(id, finished, definitions)
 }
 
@@ -93,7 +93,7 @@ function toResult(
     throw new OncueError('JOB_CANCELLED', `The job ${id} was cancelled`, { details })
   // A mask would pass for the value behind it.
   if (masked.length > 0)
-    throw new OncueError('INVALID_RESULT', `The result of the job ${id} is hidden in part: ${masked[0]}`, {
+    throw new OncueError('INVALID_RESULT', `The result of the job ${id} is partly masked: ${masked[0]}`, {
       hint: 'The API masks these values for everyone except admins: use an admin token. jobs.get shows the rest.',
       details: { ...details, masked },
     })

@@ -159,7 +159,7 @@ describe('when there is no API', () => {
     const client = createClient({ url, retries: 0 })
     await expect(client.queues.list()).rejects.toMatchObject({
       code: 'NETWORK_ERROR',
-      message: `${url} answers, but not as Oncue does`,
+      message: `${url} is not an Oncue API`,
     })
   })
 

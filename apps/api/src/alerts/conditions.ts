@@ -109,7 +109,7 @@ const CONDITIONS: Readonly<
       waiting >= threshold,
       waiting,
       threshold,
-      () => `${name}${wait(waiting)}, none was done for ${formatDuration(STALL_WINDOW_MS)}`,
+      () => `${name}${wait(waiting)}, none finished for ${formatDuration(STALL_WINDOW_MS)}`,
     )
   },
 

@@ -82,7 +82,7 @@ export class AlertEvaluator implements Service {
       } catch (error) {
         log.warn(
           { err: error, alert: alert.id },
-          'could not hand over the notification of an alert; the next evaluation retries',
+          'could not enqueue the notification of an alert; retrying at the next evaluation',
         )
       }
     }

@@ -113,7 +113,7 @@ export function createAuth({
       allowsEvery(allowedQueues) && allowsEvery((await settings.get()).allowedQueues),
 
     async assertAllTopics({ allowedTopics, name }) {
-      const who = `a unique key with scope 'all' is for those who may enqueue every topic`
+      const who = `a unique key with scope 'all' needs permission to enqueue every topic`
       if (!allowsEvery(allowedTopics))
         throw new OncueError(
           'TOPIC_NOT_ALLOWED',

@@ -57,12 +57,12 @@ export function assertOrigin(
   if (publicUrl !== null && isLost(reached) && origin?.toLowerCase() === originOf(reached))
     throw new OncueError(
       'FORBIDDEN',
-      `A session cookie cannot be used by ${JSON.stringify(origin)}: ONCUE_PUBLIC_URL is https, and a browser keeps the cookie over https only`,
+      `A session cookie is not accepted from ${JSON.stringify(origin)}: ONCUE_PUBLIC_URL is https, and browsers send the cookie only over https`,
       { hint: `Open ${new URL(publicUrl).origin} instead, or call the API with a bearer token.` },
     )
   const from =
     origin === undefined ? 'a request without the header Origin' : `the origin ${JSON.stringify(origin)}`
-  throw new OncueError('FORBIDDEN', `A session cookie cannot be used by ${from}`, {
+  throw new OncueError('FORBIDDEN', `A session cookie is not accepted from ${from}`, {
     hint: 'Call the API from its own pages, or with a bearer token. Behind a proxy, set ONCUE_PUBLIC_URL to the address that people use.',
   })
 }

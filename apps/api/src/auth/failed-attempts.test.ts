@@ -27,7 +27,7 @@ it('records so many a minute, says once that there are more, and begins anew', a
   expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([300, 301])
   expect(warned).toHaveBeenLastCalledWith(
     expect.anything(),
-    'audit of failed attempts is capped at 300 a minute; dropping the rest',
+    'audit of failed attempts is capped at 300 per minute; dropping the rest',
   )
   now = 60_000
   await attempts.record(from('192.0.2.1'), 'pairings.refused', REFUSED)
@@ -42,7 +42,7 @@ it('gives each network a share, so that a flood of one does not hide what comes 
   expect([recorded.mock.calls.length, warned.mock.calls.length]).toEqual([10, 11])
   expect(warned).toHaveBeenLastCalledWith(
     expect.anything(),
-    'audit of failed attempts is capped at 10 a minute for each network; dropping the rest of this one',
+    'audit of failed attempts is capped at 10 per minute and network; dropping the rest from this network',
   )
   const other = from('192.0.2.1')
   await attempts.record(other, 'pairings.refused', REFUSED)

@@ -117,7 +117,7 @@ export class BulkRunner implements Service {
     const { store, control, log } = this.#options
     const error = toOncueError(cause)
     if (error.retryable) {
-      log.warn({ err: cause, operation: id }, 'bulk operation interrupted; it continues with the next poll')
+      log.warn({ err: cause, operation: id }, 'bulk operation interrupted; resuming at the next poll')
       return
     }
     log.error({ err: cause, operation: id }, 'bulk operation failed')

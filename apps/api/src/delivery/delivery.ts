@@ -67,7 +67,7 @@ export class Delivery implements Service {
 
   /** Sends a test now, also over a disabled channel. */
   async test(channel: ChannelRow): Promise<{ delivered: boolean; error: string | null }> {
-    const summary = 'This is a test: notifications arrive here'
+    const summary = 'Test: notifications arrive here'
     const at = await this.#store.now()
     const message = toAlertMessage({ id: 'test', kind: 'test', at, summary, alert: null, path: '/alerts' })
     const id = newJobId(at.getTime())

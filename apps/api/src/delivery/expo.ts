@@ -38,7 +38,7 @@ export class ExpoRefusal extends Error {
 
   /** `code` as in TOO_MANY_REQUESTS. */
   constructor(status: number, code: string | undefined, retryAfterMs: number | undefined) {
-    super(`Expo answered ${status}${code === undefined ? '' : ` (${code})`}`)
+    super(`Expo returned ${status}${code === undefined ? '' : ` (${code})`}`)
     this.status = status
     this.retryAfterMs = retryAfterMs
   }
@@ -66,7 +66,7 @@ export class ExpoService {
   async send(messages: readonly ExpoPushMessage[], signal: AbortSignal): Promise<Ticket[]> {
     const tickets = await this.#call('send', messages, z.array(ticketSchema), signal)
     if (tickets.length === messages.length) return tickets
-    throw new Unanswered(`Expo answered ${tickets.length} tickets for ${messages.length} messages`)
+    throw new Unanswered(`Expo returned ${tickets.length} tickets for ${messages.length} messages`)
   }
 
   /** By the ids of their tickets, without those that Expo does not have yet. */
@@ -89,7 +89,7 @@ export class ExpoService {
       throw new ExpoRefusal(status === 200 ? 400 : status, errors?.[0]?.code, retryAfterMs)
     const parsed = data.safeParse(answer.data?.data)
     if (parsed.success) return parsed.data
-    throw new Unanswered('Expo answered something that is not understood', { cause: parsed.error })
+    throw new Unanswered('Expo returned an unknown response', { cause: parsed.error })
   }
 }
 

@@ -75,7 +75,7 @@ export function createHandlers(
   const notify: Handler = async (job, signal) => {
     const { channelId, message } = notifyPayloadSchema.parse(job.payload)
     const channel = await control.channels.get(channelId)
-    if (!channel?.enabled) return cancelled(job, 'The channel was removed or switched off')
+    if (!channel?.enabled) return cancelled(job, 'The channel was removed or turned off')
     if (await isResolved(message)) return cancelled(job, 'The alert was resolved before it could be sent')
     const outcome = await sender.attempt(channel, job.id, message, signal)
     if (outcome.kind === 'delivered' && outcome.receiptId !== undefined)

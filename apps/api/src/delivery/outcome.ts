@@ -28,7 +28,7 @@ export function isLater(status: number): boolean {
 /** `code` is the one word that some services send beside the status. */
 export function outcomeOf({ status, retryAfterMs }: Omit<Answer, 'text'>, code = ''): Outcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' }
-  const error = `It answered ${status}${code && ` (${code})`}`
+  const error = `The receiver returned ${status}${code && ` (${code})`}`
   if (status === 410) return { kind: 'gone', error }
   if (isLater(status)) return { kind: 'failed', error, retryAfterMs }
   const isRedirect = status >= 300 && status < 400

@@ -35,7 +35,7 @@ it('follows no redirect', async () => {
 
 it('gives up on those who do not answer', async () => {
   const url = await serve(() => {})
-  await expect(post({ ...sent, url, timeoutMs: 100 })).rejects.toThrow('no answer within 0.1 s')
+  await expect(post({ ...sent, url, timeoutMs: 100 })).rejects.toThrow('no response within 0.1 s')
 })
 
 it('does not wait for the end of an answer that never ends', async () => {

@@ -44,7 +44,7 @@ export async function post({ timeoutMs = TIMEOUT_MS, runtime, ...sent }: Post): 
     return { status, text, retryAfterMs: toMs(headers['retry-after']) }
   } catch (cause) {
     if (sent.signal.aborted) throw sent.signal.reason
-    const why = deadline.aborted ? `no answer within ${timeoutMs / 1_000} s` : faultOf(cause)
+    const why = deadline.aborted ? `no response within ${timeoutMs / 1_000} s` : faultOf(cause)
     throw new Unanswered(why, { cause })
   }
 }

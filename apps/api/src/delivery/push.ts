@@ -92,7 +92,7 @@ const PASSING = ['MessageRateExceeded', 'ExpoError', 'ProviderError']
 /** Only the code: Expo's message contains the push token, which is a secret. */
 function outcomeOfFault({ details }: Fault): Outcome {
   const code = details?.error ?? 'an error'
-  const error = `Expo answered ${code}`
+  const error = `Expo returned ${code}`
   if (code === 'DeviceNotRegistered') return { kind: 'gone', error }
   return { kind: PASSING.includes(code) ? 'failed' : 'refused', error }
 }

@@ -64,7 +64,7 @@ export function createPayloadValidation({
     } catch (error) {
       log.warn(
         { topic, err: error },
-        'announced schema does not compile; payloads of this topic are not checked',
+        'announced schema does not compile; payloads of this topic are not validated',
       )
       return null
     } finally {

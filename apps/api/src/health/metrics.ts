@@ -23,8 +23,8 @@ export function serveMetrics(app: FastifyInstance, services: Services): void {
     const { wait, run } = await collect()
     const text = [
       await register.metrics(),
-      writeHistogram('oncue_job_wait_seconds', 'From due to start, of jobs that ended', wait.counts),
-      writeHistogram('oncue_job_run_seconds', 'From start to end, of jobs that ended', run.counts),
+      writeHistogram('oncue_job_wait_seconds', 'Time from due to start, of finished jobs', wait.counts),
+      writeHistogram('oncue_job_run_seconds', 'Time from start to end, of finished jobs', run.counts),
     ]
     return reply.type(register.contentType).send(text.join('\n'))
   })
@@ -33,7 +33,7 @@ export function serveMetrics(app: FastifyInstance, services: Services): void {
 function countRequests(app: FastifyInstance, register: Registry): void {
   const requests = new Histogram({
     name: 'oncue_http_request_seconds',
-    help: 'Requests to this process by route and status; the time until the answer was sent',
+    help: 'Duration of requests to this process until the response was sent, by route and status',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [register],
@@ -49,31 +49,31 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
   const registers = [register]
   const enqueued = new Counter({
     name: 'oncue_jobs_enqueued_total',
-    help: 'Jobs that this process stored',
+    help: 'Jobs stored by this process',
     labelNames: ['queue'],
     registers,
   })
   const settled = new Counter({
     name: 'oncue_jobs_settled_total',
-    help: 'Jobs that ended since this process started, wherever they ran',
+    help: 'Jobs finished on any worker since this process started',
     labelNames: ['outcome'],
     registers,
   })
   const jobs = new Gauge({
     name: 'oncue_jobs',
-    help: 'Jobs that are stored, by status',
+    help: 'Stored jobs by status',
     labelNames: ['status'],
     registers,
   })
   const backlog = new Gauge({
     name: 'oncue_queue_jobs',
-    help: 'Live jobs by queue and what they wait for',
+    help: 'Unfinished jobs by queue and reason for waiting',
     labelNames: ['queue', 'state'],
     registers,
   })
   const oldest = new Gauge({
     name: 'oncue_queue_oldest_waiting_seconds',
-    help: 'For how long the job that waits longest could have run',
+    help: 'How long the oldest waiting job has been due',
     labelNames: ['queue'],
     registers,
   })
@@ -85,19 +85,19 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
   })
   const watchers = new Gauge({
     name: 'oncue_watchers',
-    help: 'Open streams and waiting calls of this process',
+    help: 'Open streams and long polls of this process',
     labelNames: ['of'],
     registers,
   })
   const connections = new Gauge({
     name: 'oncue_pool_connections',
-    help: 'Connections of this process to the database',
+    help: 'Database connections of this process',
     labelNames: ['state'],
     registers,
   })
   const connectionsWanted = new Gauge({
     name: 'oncue_pool_waiting',
-    help: 'Queries of this process that wait for a connection',
+    help: 'Queries of this process waiting for a connection',
     registers,
   })
   const counter = new SettledCounter(store)

@@ -27,12 +27,12 @@ const CASES: [text: string, level: string, queues: Queue[], workersAlive?: numbe
   ['No workers are alive, 1,312 jobs wait', 'bad', [stalled('mail', 312, 0), stalled('media', 1_000, 0)], 0],
   ['No workers are alive, 312 jobs wait', 'bad', [stalled('mail', 312, 0), failing('sync', 0.5)], 0],
 
-  ['mail is stalled: 312 jobs wait, none is done', 'bad', [stalled('mail', 312)]],
-  ['mail is stalled: 1 job waits, none is done', 'bad', [stalled('mail', 1)]],
-  ['2 queues are stalled: 7 jobs wait, none is done', 'bad', [stalled('mail', 3), stalled('media', 4)]],
+  ['mail is stalled: 312 jobs wait, none finished', 'bad', [stalled('mail', 312)]],
+  ['mail is stalled: 1 job waits, none finished', 'bad', [stalled('mail', 1)]],
+  ['2 queues are stalled: 7 jobs wait, none finished', 'bad', [stalled('mail', 3), stalled('media', 4)]],
   ['mail has no worker, 3 jobs wait', 'bad', [stalled('mail', 3, 0)]],
   ['2 queues have no worker, 7 jobs wait', 'bad', [stalled('mail', 3, 0), stalled('media', 4, 0)]],
-  ['2 queues are stalled: 7 jobs wait, none is done', 'bad', [stalled('mail', 3), stalled('media', 4, 0)]],
+  ['2 queues are stalled: 7 jobs wait, none finished', 'bad', [stalled('mail', 3), stalled('media', 4, 0)]],
 
   ['mail is late: oldest waits 12 min', 'bad', [late('mail', 12)]],
   ['2 queues are late: oldest waits 3 h', 'bad', [late('mail', 12), late('media', 185)]],
@@ -45,7 +45,7 @@ const CASES: [text: string, level: string, queues: Queue[], workersAlive?: numbe
   ['2 queues late, mail failing 14%', 'bad', [late('a', 6), late('b', 9), failing('mail', 0.14)]],
   ['mail stalled, media late', 'bad', [late('media', 12), stalled('mail', 3)]],
   ['mail without a worker, media late', 'bad', [stalled('mail', 3, 0), late('media', 12)]],
-  ['mail late, 2 queues failing up to 40%', 'bad', [late('mail', 6), failing('a', 0.4), failing('b', 0.2)]],
+  ['mail late, 2 queues failing (worst 40%)', 'bad', [late('mail', 6), failing('a', 0.4), failing('b', 0.2)]],
   ['mail failing 14%, media paused', 'bad', [paused('media', 5, 'anna'), failing('mail', 0.14)]],
   [
     'mail stalled, media late',

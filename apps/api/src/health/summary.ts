@@ -77,10 +77,10 @@ const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
   failing(queues) {
     const who = subject(queues)
     const rate = formatPercent(Math.max(...queues.map(({ failureRate }) => failureRate ?? 0)))
-    const upTo = queues.length === 1 ? '' : 'up to '
+    const isOne = queues.length === 1
     return {
-      long: `${who} ${be(queues)} failing: ${upTo}${rate} of runs`,
-      short: `${who} failing ${upTo}${rate}`,
+      long: `${who} ${be(queues)} failing: ${isOne ? '' : 'up to '}${rate} of runs`,
+      short: `${who} failing ${isOne ? rate : `(worst ${rate})`}`,
     }
   },
   paused(queues, now) {

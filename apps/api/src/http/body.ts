@@ -102,6 +102,6 @@ function tooDeep(): OncueError {
 
 function tooLarge(limit: number): OncueError {
   return new OncueError('PAYLOAD_TOO_LARGE', `The body has more than ${limit} bytes`, {
-    hint: 'Send fewer jobs in one request, or smaller ones. Only a batch that is enqueued with a token may have 10 MB.',
+    hint: 'Send fewer jobs in one request, or smaller ones. Only a batch enqueued with a token may be up to 10 MB.',
   })
 }

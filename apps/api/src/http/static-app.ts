@@ -44,8 +44,8 @@ const NOT_BUILT = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Oncue</title>
-<h1>Oncue is running, its app is not built</h1>
-<p>The published package has it inside. In a clone, build it and start again; or name the folder of a build in <code>ONCUE_APP_DIR</code>.</p>
-<p>The API is here all the same: <a href="/docs">try it</a>.</p>
+<h1>Oncue is running, but its app is not built</h1>
+<p>The published package contains it. In a clone, build it and start again, or set <code>ONCUE_APP_DIR</code> to the folder of a build.</p>
+<p>The API works without it: <a href="/docs">try it</a>.</p>
 </html>
 `

@@ -65,7 +65,7 @@ export class StateHub<State = JobGlance> {
     })
     // However many newcomers there are, it runs once in `hurryMs`.
     this.#welcoming = new Loop({
-      what: 'reading the states of newcomers',
+      what: 'reading the states of newly watched jobs',
       gapMs: hurryMs,
       runtime,
       work: (signal) => this.#welcome(signal),

@@ -32,7 +32,7 @@ export const alerts = {
     rest: [
       {
         at: 'GET /api/alerts',
-        summary: 'List alerts, those that fired last first',
+        summary: 'List alerts, the latest first',
         query: alertQuery,
         responses: { 200: restAlertPageSchema },
         errors: ['INVALID_QUEUE', 'INVALID_CURSOR'],

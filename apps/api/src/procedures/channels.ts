@@ -43,8 +43,12 @@ export const channels = {
     output: channelSchema,
     async run({ control }, { id, ...change }) {
       if (change.name !== undefined && (await existing(control, id)).kind === 'push') {
-        const hint = 'Change the name of the device: devices.rename.'
-        throw new OncueError('INVALID_INPUT', 'input.name: the channel of a device has its name', { hint })
+        const hint = 'Rename the device: devices.rename.'
+        throw new OncueError(
+          'INVALID_INPUT',
+          'input.name: the channel of a device has the name of the device',
+          { hint },
+        )
       }
       return show(await control.channels.update(id, change))
     },

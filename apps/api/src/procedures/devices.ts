@@ -16,7 +16,7 @@ import type { Principal } from '../auth/principal.ts'
 import type { ApiContext } from '../context.ts'
 import { authorize, mutation, query } from './procedure.ts'
 
-const NO_DEVICE = 'Only a device that was paired can be sent notifications'
+const NO_DEVICE = 'Only a paired device can get notifications'
 
 export const devices = {
   list: query({
@@ -67,7 +67,7 @@ export const devices = {
         throw new OncueError('INVALID_INPUT', 'input.pushToken: is not an Expo push token')
       const deviceId = await deviceOf(control, principal)
       if (deviceId === null && pushToken !== null)
-        throw new OncueError('FORBIDDEN', NO_DEVICE, { hint: 'Pair this device, and call with its token.' })
+        throw new OncueError('FORBIDDEN', NO_DEVICE, { hint: 'Pair this device, and use its token.' })
       if (deviceId !== null) await store.channels.setPush(deviceId, pushToken)
       return null
     },
@@ -84,7 +84,7 @@ export const devices = {
       const channel = (await control.channels.list()).find(({ tokenId }) => tokenId === deviceId)
       return channel
         ? delivery.test(channel)
-        : { delivered: false, error: 'This device is sent no notifications' }
+        : { delivered: false, error: 'This device has no notifications turned on' }
     },
     audit: (_, { delivered }) => ({ target: { delivered }, count: 1 }),
   }),
@@ -95,7 +95,10 @@ async function assertMayChange({ control, principal }: ApiContext, id: string): 
   const device = await control.tokens.get(id)
   if (device?.kind !== 'device') throw new OncueError('TOKEN_NOT_FOUND', `There is no device ${id}`)
   if (!isAtMost(device.role, principal.role))
-    throw new OncueError('FORBIDDEN', `${JSON.stringify(device.name)} is ${device.role}, and you are not`)
+    throw new OncueError(
+      'FORBIDDEN',
+      `${JSON.stringify(device.name)} has the role ${device.role}, which you do not have`,
+    )
 }
 
 export async function toDevices(

@@ -112,7 +112,7 @@ export const enqueueMany = mutation({
   rest: [
     {
       at: 'POST /api/jobs/enqueue/batch',
-      summary: 'Enqueue up to 1000 jobs; those that are wrong are reported, the others are stored',
+      summary: 'Enqueue up to 1,000 jobs; invalid ones are reported, the others are stored',
       body: restBatchSchema,
       example: { jobs: [{ topic: 'mail_digest', payload: { userId: '123' } }, { topic: 'mail_digest' }] },
       responses: { 201: restBatchReportSchema, 207: restBatchReportSchema },
@@ -231,7 +231,7 @@ function checkParents(
   if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
   const unknown = afterItems.find((parent) => parent >= count)
   if (unknown === undefined) return item
-  throw new OncueError('INVALID_INPUT', `${at}: there is no item ${unknown}, only ${count} of them`)
+  throw new OncueError('INVALID_INPUT', `${at}: there is no item ${unknown}, only ${count} items`)
 }
 
 function attempt<Value>(work: () => Value): Value | OncueError {
@@ -261,7 +261,7 @@ function toResponse(
   const left = stored.values()
   const results = prepared.map((item, index): Enqueued | ErrorResponse => {
     const result = isOncueError(item) ? item : left.next().value
-    if (result === undefined) throw new OncueError('INTERNAL', 'The enqueue answered too few ids')
+    if (result === undefined) throw new OncueError('INTERNAL', 'The enqueue returned too few ids')
     if (!isOncueError(result)) return result
     return { error: withIndex(toPublicError(result, request.id), index).toJSON() }
   })

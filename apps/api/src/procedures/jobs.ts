@@ -131,7 +131,7 @@ export const jobs = {
     rest: [
       {
         at: 'GET /api/jobs/:id',
-        summary: 'Read a job, with its payload, its result and its first events',
+        summary: 'Read a job, with its payload, result and first events',
         params: byId,
         responses: { 200: restJobSchema },
         errors: ['JOB_NOT_FOUND'],
@@ -186,32 +186,32 @@ export const jobs = {
 
   delete: action('delete', {
     at: 'DELETE /api/jobs/:id',
-    summary: 'Delete a job that is pending or failed',
+    summary: 'Delete a pending or failed job',
     params: byId,
     toInput: asIds,
     responses: { 204: null },
     errors: ['JOB_NOT_FOUND', 'INVALID_STATE'],
-    refuse: refuseUndone('deleted', 'only pending and failed jobs can be'),
+    refuse: refuseUndone('deleted', 'only pending and failed jobs can be deleted'),
     respond: () => ({ status: 204 }),
   }),
   requeue: action('requeue', {
     at: 'POST /api/jobs/:id/requeue',
-    summary: 'Requeue a finished job: its attempts start again',
+    summary: 'Requeue a finished job, with all its retries',
     params: byId,
     toInput: asIds,
     responses: { 200: restTicketSchema },
     errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'UNIQUE_KEY_LIVE'],
-    refuse: refuseUndone('requeued', 'only failed, cancelled and completed jobs can be'),
+    refuse: refuseUndone('requeued', 'only failed, cancelled and completed jobs can be requeued'),
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
   cancel: action('cancel', {
     at: 'POST /api/jobs/:id/cancel',
-    summary: 'Cancel a job: end it if it waits, ask its run to stop if it runs',
+    summary: 'Cancel a waiting job, or ask a running one to stop',
     params: byId,
     toInput: asIds,
     responses: { 200: restTicketSchema },
     errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'DATABASE_BUSY'],
-    refuse: refuseUndone('cancelled', 'only jobs that are not finished can be'),
+    refuse: refuseUndone('cancelled', 'only unfinished jobs can be cancelled'),
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
 

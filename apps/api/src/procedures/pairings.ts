@@ -26,7 +26,7 @@ export const pairings = {
       const most = deviceRoleSchema.parse(principal.role)
       const role = asked ?? most
       if (!isAtMost(role, most))
-        throw new OncueError('FORBIDDEN', `Your devices can have the role ${most} at most, not ${role}`)
+        throw new OncueError('FORBIDDEN', `Your devices can have at most the role ${most}, not ${role}`)
       const { id, code, expiresAt } = await store.pairings.create({
         ...{ role, allowedTopics: principal.allowedTopics, allowedQueues: principal.allowedQueues },
         createdBy: actorOf(ctx),

@@ -50,14 +50,10 @@ export class SearchBudget {
     }
     const { last, count } = this.#open.get(caller) ?? { last: Promise.resolve(), count: 0 }
     if (count > MAX_WAITING)
-      throw new OncueError(
-        'RATE_LIMITED',
-        `More than ${MAX_WAITING} searches are waiting for a running one`,
-        {
-          details: { retryAfterSeconds: 1 },
-          hint: 'Wait for one search to return before the next.',
-        },
-      )
+      throw new OncueError('RATE_LIMITED', `More than ${MAX_WAITING} searches are waiting`, {
+        details: { retryAfterSeconds: 1 },
+        hint: 'Wait for a search to finish before you start the next.',
+      })
     this.#spent.set(caller, spent + 1)
     const begin = () => {
       if (isGone()) throw new OncueError('RATE_LIMITED', 'The caller disconnected before its search started')

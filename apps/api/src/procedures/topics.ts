@@ -23,7 +23,7 @@ export const topics = {
     rest: [
       {
         at: 'GET /api/commands/registry/debug',
-        summary: 'Which commands workers have announced',
+        summary: 'List the commands that workers have announced',
         toInput: () => undefined,
         responses: { 200: registrySchema },
         respond: (announced) => ({ status: 200, body: registryOf(announced.map(({ topic }) => topic)) }),

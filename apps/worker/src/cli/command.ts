@@ -33,23 +33,31 @@ const EXAMPLES = [
 const EXIT_CODES = `
 Exit codes:
   0         stopped as asked
-  1         it failed: the database, an error that nothing caught
-  2         wrong usage, a wrong setting, a module that cannot be used
+  1         failed: the database, an uncaught error
+  2         wrong usage, wrong setting, invalid module
   3         --once: some runs failed
-  130, 143  a second signal (Ctrl-C, SIGTERM) made it stop at once`
+  130, 143  a second signal (Ctrl-C, SIGTERM) stopped it at once`
 
 export function declareWorker(command: Command): Command {
   command
     .summary('run jobs')
-    .description('Runs jobs, until SIGTERM or SIGINT.')
-    .option('--import <module>', 'a module that exports `workers`; more than once  [ONCUE_IMPORT]', toList)
+    .description('Runs jobs until SIGTERM or SIGINT.')
+    .option('--import <module>', 'a module that exports `workers`; may be repeated  [ONCUE_IMPORT]', toList)
     .option(
       '--service <name>',
       'the service that owns the schedules in code; default: the name in package.json  [ONCUE_SERVICE]',
       toService,
     )
-    .option('--queues <names>', 'in order of preference: high,default  [ONCUE_QUEUES]', splitList)
-    .option('--concurrency <number>', 'jobs at once, 10  [ONCUE_CONCURRENCY]', toWhole(1, 1_000))
+    .option(
+      '--queues <names>',
+      'queues to serve, in order of preference: high,default  [ONCUE_QUEUES]',
+      splitList,
+    )
+    .option(
+      '--concurrency <number>',
+      'how many jobs to run at once, 10  [ONCUE_CONCURRENCY]',
+      toWhole(1, 1_000),
+    )
     .option('--once', 'run all due jobs, then stop; exit code 3 if a run failed')
     .option('--poll <time>', 'how often to poll without a wake-up, 1s  [ONCUE_POLL_INTERVAL]', toDuration)
     .option(

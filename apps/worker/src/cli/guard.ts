@@ -41,7 +41,7 @@ export function createGuard(log: Logger) {
     log.error({ err: toError(reason), jobs: jobsInHand() }, 'unhandled promise rejection')
   })
 
-  /** Resolves with the exit code once worker stopped. */
+  /** Resolves with the exit code once the worker has stopped. */
   function stopWhenAsked(worker: RunningWorker, graceMs: number): Promise<number> {
     return new Promise((resolve) => {
       let asked = 0
@@ -52,7 +52,7 @@ export function createGuard(log: Logger) {
         worker.stop(asked > 1 ? { graceMs: 0 } : {}).then(
           () => resolve(code),
           (err) => {
-            log.error({ err }, 'the worker did not stop cleanly')
+            log.error({ err }, 'worker did not stop cleanly')
             resolve(EXIT.failed)
           },
         )
@@ -72,7 +72,7 @@ export function createGuard(log: Logger) {
       for (const signal of SIGNALS) process.on(signal, onSignal)
 
       process.on('uncaughtException', (err) => {
-        log.error({ err, jobs: jobsInHand() }, 'uncaught error: stopping')
+        log.error({ err, jobs: jobsInHand() }, 'uncaught exception; stopping')
         code = EXIT.failed
         // What threw may be in any state, so a second one stops at once.
         stop()

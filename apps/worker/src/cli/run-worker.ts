@@ -100,7 +100,7 @@ async function startMetrics(
     const { url } = await serveMetrics({ metrics, port, host })
     log.info({ url: `${url}/metrics` }, 'serving metrics')
   } catch (cause) {
-    const message = `metrics cannot be served on port ${port}: ${(cause as Error).message}`
+    const message = `cannot serve metrics on port ${port}: ${(cause as Error).message}`
     throw new OncueError('INVALID_INPUT', message, { cause, hint: 'Choose another --metrics-port.' })
   }
   return metrics

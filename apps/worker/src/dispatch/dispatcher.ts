@@ -21,9 +21,9 @@ const NEXT_LOOK_MS = 100
 const IDLE_CLAIMS = 3
 /** How long stop() keeps trying to write ends. */
 const LAST_WRITES_MS = 10_000
-const RESULT_REFUSED = 'database refused the result of a run; its job failed'
+const RESULT_REFUSED = 'database rejected the result of a run; its job failed'
 const END_REFUSED =
-  'database refused the end of a run and the failure of its job; the job runs again when its lease expires'
+  'database rejected both the result of a run and its failure; the job runs again when its lease expires'
 
 export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChange'> {
   readonly queues: readonly string[]
@@ -415,7 +415,7 @@ export class Dispatcher {
       const { unsettled } = this.#settler
       this.#options.log.error(
         { unsettled },
-        'stopped before the ends of all runs were written; their jobs run again when their leases expire',
+        'stopped before all runs were settled; their jobs run again when their leases expire',
       )
     }
     this.#isOver = true

@@ -196,7 +196,7 @@ export class LeaseKeeper {
   #missed(run: KeptRun): void {
     run.missedBeats += 1
     if (run.missedBeats !== 2) return
-    const message = 'could not extend the lease of a run: another transaction has locked its job'
+    const message = 'could not extend the lease of a run: another transaction holds a lock on its job'
     this.#options.log.warn({ job: run.id, run: run.run }, message)
   }
 

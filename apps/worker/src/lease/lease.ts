@@ -87,7 +87,7 @@ class ThreadLease implements Lease {
   #startThread(): Promise<{ readonly visible: boolean }> {
     this.#thread = new LeaseThread(this.#options, () => {
       if (this.#isStopping) return
-      this.#options.log.error({}, 'lease thread ended unexpectedly; starting another')
+      this.#options.log.error({}, 'lease thread exited unexpectedly; restarting it')
       this.#restarts.wake()
     })
     return this.#thread.ready

@@ -85,7 +85,7 @@ export function toRules(retention: Retention = {}): Rule[] {
 
 function checked(status: Status, ms: number): number {
   if (ms >= 0) return ms
-  throw new OncueError('INVALID_INPUT', `retention.${status} must be milliseconds from 0, got ${ms}`)
+  throw new OncueError('INVALID_INPUT', `retention.${status} must be 0 ms or more, got ${ms}`)
 }
 
 /** Deletes jobs that finished longer ago than their status is kept. */

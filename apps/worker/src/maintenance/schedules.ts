@@ -28,7 +28,7 @@ export async function saveSchedules(
         const hint = `name each service (ONCUE_SERVICE); if none declares it, run: oncue schedules remove ${row.name}`
         log.warn(
           { schedule: row.name, service },
-          `schedule ${row.name} is not declared here and was kept: another unnamed service may declare it; ${hint}`,
+          `schedule ${row.name} is not declared in this code, but was kept: another unnamed service may declare it; ${hint}`,
         )
       }
     } else if (!row || !isSame(row, wanted)) {

@@ -45,5 +45,5 @@ const has = ({ workers }: Side, worker: string) => workers.some(({ id }) => id =
 function describeClash({ topic, sides }: TopicClash, worker: string): string {
   const others = sides.filter((side) => !has(side, worker)).flatMap(({ services }) => services)
   const names = [...new Set(others)].join(', ')
-  return `topic ${topic} has a different schema in service ${names}; jobs may fail in a worker whose schema they do not match`
+  return `topic ${topic} has a different schema in service ${names}; its jobs may fail in either`
 }

@@ -28,19 +28,19 @@ export function createMetrics({ runtime = systemRuntime }: { readonly runtime?: 
   const by = { labelNames: ['topic', 'queue'] as const, registers: [registry] }
   const settled = new Counter({
     name: 'oncue_jobs_settled_total',
-    help: 'Runs whose end was written, by what it was',
+    help: 'Settled runs by outcome',
     labelNames: ['topic', 'queue', 'outcome'],
     registers: [registry],
   })
   const run = new Histogram({
     name: 'oncue_job_run_seconds',
-    help: 'How long handlers take',
+    help: 'Duration of handlers',
     buckets: SECONDS,
     ...by,
   })
   const wait = new Histogram({
     name: 'oncue_job_wait_seconds',
-    help: 'From when a job was due to when its handler started, by the clock of this host',
+    help: "Time from a job's due time to the start of its handler, by this host's clock",
     buckets: SECONDS,
     ...by,
   })
@@ -84,38 +84,38 @@ type Reading = {
 }
 
 const READ: readonly Reading[] = [
-  { type: 'gauge', name: 'slots', help: 'How many jobs may run at once', of: (stats) => stats.slots },
-  { type: 'gauge', name: 'running', help: 'Handlers that run now', of: (stats) => stats.running },
+  { type: 'gauge', name: 'slots', help: 'Maximum number of running jobs', of: (stats) => stats.slots },
+  { type: 'gauge', name: 'running', help: 'Running handlers', of: (stats) => stats.running },
   {
     type: 'gauge',
     name: 'prefetched',
-    help: 'Claimed, and waiting for a slot',
+    help: 'Claimed jobs waiting for a slot',
     of: (stats) => stats.prefetched,
   },
-  { type: 'gauge', name: 'unsettled', help: 'Ended, and not written yet', of: (stats) => stats.unsettled },
+  { type: 'gauge', name: 'unsettled', help: 'Finished runs not yet settled', of: (stats) => stats.unsettled },
   {
     type: 'counter',
     name: 'claims_total',
-    help: 'Statements that asked for jobs',
+    help: 'Claim statements',
     of: (stats) => stats.claims,
   },
   {
     type: 'counter',
     name: 'claimed_jobs_total',
-    help: 'Jobs that they brought',
+    help: 'Claimed jobs',
     of: (stats) => stats.claimed,
   },
-  { type: 'counter', name: 'lost_runs_total', help: 'Runs that others took over', of: (stats) => stats.lost },
+  { type: 'counter', name: 'lost_runs_total', help: 'Runs that lost their lease', of: (stats) => stats.lost },
   {
     type: 'counter',
     name: 'stale_runs_total',
-    help: 'Ends that were refused for that',
+    help: 'Results discarded because the lease was lost',
     of: (stats) => stats.stale,
   },
   {
     type: 'counter',
     name: 'abandoned_runs_total',
-    help: 'Handlers that ignored their signal',
+    help: 'Handlers that ignored ctx.signal',
     of: (stats) => stats.abandoned,
   },
 ]

@@ -11,10 +11,10 @@ export function fieldsOf({ id, topic, run }: ClaimedJob): { job: string; topic: 
 export function reportEnd(log: Logger, job: ClaimedJob, settlement: Settlement): void {
   const fields = fieldsOf(job)
   if (settlement.kind === 'fail') {
-    log.error({ ...fields, error: settlement.error }, 'job failed for good')
+    log.error({ ...fields, error: settlement.error }, 'job failed permanently')
   } else if (settlement.kind === 'retry') {
     const { error, delayMs } = settlement
-    log.warn({ ...fields, error, delayMs }, 'run failed; retrying')
+    log.warn({ ...fields, error, delayMs }, 'run failed; will retry')
   } else {
     log.debug({ ...fields, outcome: settlement.kind }, 'run ended')
   }

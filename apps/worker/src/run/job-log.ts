@@ -25,7 +25,7 @@ export function createJobLog(log: Logger, keep: (event: NewEvent) => void): JobL
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
-const FULL = { level: 'warn', message: 'further lines of this run are only in the log of its worker' }
+const FULL = { level: 'warn', message: "further lines of this run are only in the worker's log" }
 
 /** A copy: later changes by the handler must not change the line. */
 function toPlainFields(fields: unknown): Record<string, unknown> | undefined {
@@ -54,6 +54,6 @@ function toText(message: unknown): string {
   try {
     return String(message)
   } catch {
-    return 'a message that cannot be shown'
+    return 'a message that cannot be displayed'
   }
 }

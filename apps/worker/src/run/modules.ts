@@ -41,8 +41,8 @@ export async function loadModules(specifiers: readonly string[], folder: string)
   }
   if (owners.size === 0) {
     throw broken(
-      specifiers.length ? `no handlers in ${specifiers.join(', ')}` : 'no module to run was named',
-      specifiers.length ? EXPORT_HINT : 'Name a module that exports `workers`: --import ./jobs.ts',
+      specifiers.length ? `no handlers in ${specifiers.join(', ')}` : 'no module was given',
+      specifiers.length ? EXPORT_HINT : 'Give a module that exports `workers`: --import ./jobs.ts',
     )
   }
   return loaded
@@ -60,8 +60,8 @@ function findModule(specifier: string, folder: string): string {
   } catch (cause) {
     if ((cause as { code?: unknown }).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
       throw broken(
-        `${specifier} is a package that exports itself to \`import\` alone`,
-        'Name its file.',
+        `${specifier} is a package that can only be loaded with \`import\``,
+        'Give the path of its file.',
         cause,
       )
     }
@@ -89,7 +89,11 @@ async function importModule(url: string, name: string): Promise<Record<string, u
         error,
       )
     }
-    throw broken(`${name} threw while it was loaded${throwPlace(stack, url)}: ${message}`, undefined, error)
+    throw broken(
+      `${name} threw an error while it was loaded${throwPlace(stack, url)}: ${message}`,
+      undefined,
+      error,
+    )
   }
 }
 

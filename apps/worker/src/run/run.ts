@@ -125,7 +125,7 @@ export class JobRun implements Run, RunView {
   #abandon(): void {
     const { log, abandonMs } = this.#around
     const what = this.#isolated ? 'killed' : 'abandoned'
-    log.warn({ ...fieldsOf(this.job), reason: this.#aborted }, `handler ignored its signal and was ${what}`)
+    log.warn({ ...fieldsOf(this.job), reason: this.#aborted }, `handler ignored ctx.signal and was ${what}`)
     this.#isolated?.kill()
     this.#end({
       how: 'ignored',

@@ -151,4 +151,4 @@ type Unstorable<Value, Left extends unknown[] = Deep> =
 /** Refuses at compile time a function whose result could not be stored. */
 type ReturnsStorable<Value> = [Unstorable<Value>] extends [never]
   ? unknown
-  : { readonly 'a step returns what JSON can hold, and this is none': Unstorable<Value> }
+  : { readonly 'a step must return a JSON value': Unstorable<Value> }

@@ -5,17 +5,17 @@ type Schema = z.core.$ZodType
 
 /** Types of zod whose values JSON does not have, and what to write instead. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  date: 'Use z.coerce.date<string>(), which takes a text and gives a Date, or z.iso.datetime().',
+  date: 'Use z.coerce.date<string>(), which parses a string into a Date, or z.iso.datetime().',
   bigint: 'Use z.string().transform(BigInt), or a number up to 2^53 - 1.',
   map: 'Use z.record(…), or an array of pairs.',
   set: 'Use z.array(…).',
   nan: 'Use z.null() where there is no number.',
   symbol: 'Use z.string() or z.literal(…).',
   file: 'Store the file elsewhere and send a reference to it.',
-  promise: 'Await it first, and describe what it gives.',
-  function: 'Send data; the code belongs into the handler.',
-  undefined: 'Leave the property out, or use .optional().',
-  void: 'Leave the property out, or use .optional().',
+  promise: 'Await it first, and describe its result.',
+  function: 'Send data; code belongs in the handler.',
+  undefined: 'Omit the property, or use .optional().',
+  void: 'Omit the property, or use .optional().',
 }
 
 interface Impossible {

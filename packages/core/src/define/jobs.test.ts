@@ -75,7 +75,7 @@ describe('a schema that no JSON can satisfy', () => {
   const Node: z.ZodType = z.object({ at: z.date(), next: z.lazy(() => Node).optional() })
 
   it.each<[z.ZodType, string]>([
-    [z.date(), 'job.input is z.date(): payloads and results are JSON, which cannot hold one'],
+    [z.date(), 'job.input is z.date(), which JSON cannot represent'],
     [z.bigint(), 'job.input is z.bigint()'],
     [z.map(z.string(), z.string()), 'job.input is z.map()'],
     [z.set(z.string()), 'job.input is z.set()'],

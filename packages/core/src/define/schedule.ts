@@ -36,7 +36,7 @@ const scheduleSchema = z
   })
   .refine(
     ({ cron, ...rest }) => cron !== undefined || Object.values(rest).every((value) => value === undefined),
-    { path: ['cron'], error: 'is missing, and timezone, cronPayload and missed mean nothing without it' },
+    { path: ['cron'], error: 'is missing; timezone, cronPayload and missed need it' },
   )
 
 /** A payload that does not fit would fail every night; it is refused when the module is loaded. */

@@ -65,7 +65,7 @@ export function defineWorkers<Jobs extends JobDefinitions>(
   const missing = options?.complete ? Object.keys(jobs).filter((topic) => !workers.has(topic)) : []
   if (missing.length > 0)
     throw new OncueError('INVALID_INPUT', `workers has no handler for ${listed(missing)}`, {
-      hint: 'Add the handlers, or leave out { complete: true } where other workers serve those topics.',
+      hint: 'Add the handlers, or omit { complete: true } if other workers serve these topics.',
     })
   return { [WORKERS]: workers }
 }

@@ -45,14 +45,17 @@ const uniqueSchema = z.strictObject({
   /** 1 to 255 characters. Jobs of other topics may have the same key, unless `scope` says otherwise. */
   key: keySchema,
   /** `topic` (default): the key belongs to the topic of the job. `all`: all topics share it; not with `replace`. */
-  scope: z.enum(UNIQUE_SCOPES).optional().describe('topic; all: one job of the key in all topics together'),
+  scope: z
+    .enum(UNIQUE_SCOPES)
+    .optional()
+    .describe('topic: one job of the key per topic; all: one across all topics'),
   /** Milliseconds from this call on, finished jobs included. Default: the key is taken while its job is live. */
   within: z
     .int()
     .min(1)
     .max(LIMITS.delayMs)
     .optional()
-    .describe('milliseconds, finished jobs included; without it: while the job is live'),
+    .describe('milliseconds, including after the job has finished; default: while the job is live'),
   /**
    * `existing` (default): return the id of the job that is there. `replace`: give it this payload, priority,
    * time, meta and trace while it waits; while it runs, a new job follows it. `reject`: fail with UNIQUE_KEY_LIVE.
@@ -65,7 +68,9 @@ const uniqueSchema = z.strictObject({
   ifRunning: z
     .enum(IF_RUNNING)
     .optional()
-    .describe('wait: replace starts the new job when the running one has ended; start: beside it'),
+    .describe(
+      'when replacing a running job; wait: start the new job after it has ended; start: start it at once',
+    ),
 })
 
 /** What a caller may say about one job, beside topic and payload. An unknown key is a typing error. */
@@ -77,13 +82,18 @@ export const enqueueOptionsSchema = z.strictObject({
     .min(new Date(LIMITS.dateMin), DATE_RULE)
     .max(new Date(LIMITS.dateMax), DATE_RULE)
     .optional()
-    .describe('not before this moment'),
+    .describe('earliest start'),
   /** Milliseconds from now, by the clock of the database. Excludes `runAt`. */
-  delay: z.int().min(0).max(LIMITS.delayMs).optional().describe('milliseconds from now; instead of runAt'),
+  delay: z
+    .int()
+    .min(0)
+    .max(LIMITS.delayMs)
+    .optional()
+    .describe('earliest start, in milliseconds from now; instead of runAt'),
   /** How often a failed run is repeated, 0 to 1 000. Default: 3. Excludes `retry.max`. */
   maxRetries: z.int().min(0).max(LIMITS.maxRetries).optional().describe('instead of retry.max'),
   /** At most one job of this key in its topic. */
-  unique: uniqueSchema.optional().describe('at most one such job of its topic'),
+  unique: uniqueSchema.optional().describe('at most one live job of the topic with this key'),
   /** A call of the same topic that is repeated with it within 24 hours returns the id of the first. */
   idempotencyKey: keySchema
     .optional()
@@ -96,19 +106,19 @@ export const enqueueOptionsSchema = z.strictObject({
     .min(1)
     .max(LIMITS.concurrencyLimit)
     .optional()
-    .describe('how many of them run at once; 1'),
+    .describe('how many of them may run at once; default: 1'),
   /** Ids of up to 1 000 jobs that must have completed first. */
   after: z.array(jobIdSchema).max(LIMITS.parents).optional().describe('waits until these have completed'),
   /** What to do when one of `after` fails or is cancelled. `wait` (default): stay blocked until it is requeued. */
   onParentFailure: z
     .enum(PARENT_FAILURE_POLICIES)
     .optional()
-    .describe('when one of them does not complete; wait'),
+    .describe('what to do when one of them does not complete; default: wait'),
   /** The job that made this one; for people who follow a trail. */
   parentId: jobIdSchema.optional(),
   /** W3C traceparent. */
   trace: z.string().max(LIMITS.traceLength).optional().describe('W3C traceparent'),
   /** What lists can be filtered by. */
-  meta: z.record(z.string(), z.unknown()).optional().describe('what lists can be filtered by'),
+  meta: z.record(z.string(), z.unknown()).optional().describe('values that lists can be filtered by'),
 })
 export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>

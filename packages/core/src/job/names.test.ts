@@ -43,7 +43,9 @@ describe('a queue', () => {
   })
 
   it('has no prefix', () => {
-    expect(() => assertQueue('app:high')).toThrow('queue "app:high" contains ":", which only topics may')
+    expect(() => assertQueue('app:high')).toThrow(
+      'queue "app:high" contains ":", which is allowed only in topics',
+    )
     expect(() => assertQueue('')).toThrow(expect.objectContaining({ code: 'INVALID_QUEUE' }))
     expect(queueSchema.safeParse('app:high').error?.issues[0]?.message).toBe(
       'contains ":", which is allowed only in topics',

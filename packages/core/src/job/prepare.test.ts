@@ -179,14 +179,14 @@ describe('prepareJob refuses with a named code', () => {
     [
       'INVALID_QUEUE',
       ['x', text, { queue: 'a:b' }],
-      'options.queue: contains ":", which only topics may, got "a:b"',
+      'options.queue: contains ":", which is allowed only in topics, got "a:b"',
     ],
-    ['TOPIC_NOT_ALLOWED', ['oncue:notify', text], 'Only Oncue itself enqueues oncue:notify'],
-    ['INVALID_QUEUE', ['x', text, { queue: 'oncue' }], 'queue: "oncue" is where Oncue\'s own jobs wait'],
+    ['TOPIC_NOT_ALLOWED', ['oncue:notify', text], 'The topic oncue:notify is reserved for Oncue'],
+    ['INVALID_QUEUE', ['x', text, { queue: 'oncue' }], 'queue: "oncue" is reserved for Oncue\'s own jobs'],
     [
       'INVALID_QUEUE',
       ['x', text, undefined, job({ input: z.unknown(), queue: 'oncue' })],
-      'queue: "oncue" is where',
+      'queue: "oncue" is reserved',
     ],
     ['INVALID_PRIORITY', ['x', text, { priority: Number.NaN }], 'options.priority'],
     ['INVALID_PRIORITY', ['x', text, { priority: 1.5 }], 'got 1.5'],
@@ -230,12 +230,12 @@ describe('prepareJob refuses with a named code', () => {
     [
       'INVALID_INPUT',
       ['x', text, { delay: 5, runAt: new Date() }],
-      'options.runAt and options.delay exclude',
+      'options.runAt and options.delay cannot be combined',
     ],
     [
       'INVALID_INPUT',
       ['x', text, { maxRetries: 5, retry: false }],
-      'options.maxRetries and options.retry.max exclude',
+      'options.maxRetries and options.retry.max cannot be combined',
     ],
     ['INVALID_INPUT', ['x', text, { runat: new Date() } as never], 'options: Unrecognized key: "runat"'],
     ['INVALID_INPUT', ['x', text, null as never], 'options: Invalid input: expected object'],

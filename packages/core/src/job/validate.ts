@@ -50,7 +50,7 @@ function parse<Schema extends z.core.$ZodType>(
     if (asUndefined?.success) parsed = asUndefined
   } catch (cause) {
     if (!(cause instanceof z.core.$ZodAsyncError)) throw cause
-    const message = `the ${what} schema of ${topic} is asynchronous; move what it awaits into the handler`
+    const message = `the ${what} schema of ${topic} is asynchronous; move the asynchronous part into the handler`
     throw new OncueError('INVALID_INPUT', message, { cause })
   }
   if (parsed.success) return parsed.data

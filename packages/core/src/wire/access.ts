@@ -97,12 +97,16 @@ export function allowsName(patterns: readonly string[] | null, name: string): bo
 export const settingsSchema = z.strictObject({
   httpEnabled: z.boolean().describe('false: the API serves admins only'),
   enqueueRule: ruleSchema.describe('who may enqueue'),
-  manageRule: ruleSchema.describe('who may see and, as far as the role permits, act'),
-  allowedTopics: allowedTopicsSchema.describe('what may be enqueued over the API; null: every topic'),
-  allowedQueues: allowedQueuesSchema.describe('where jobs may be enqueued over the API; null: every queue'),
+  manageRule: ruleSchema.describe('who may read and, if the role permits it, act'),
+  allowedTopics: allowedTopicsSchema.describe(
+    'topics that may be enqueued through the API; null: every topic',
+  ),
+  allowedQueues: allowedQueuesSchema.describe(
+    'queues into which jobs may be enqueued through the API; null: every queue',
+  ),
   payloadValidation: z
     .enum(['reject', 'warn', 'off'])
-    .describe('what to do with a payload that does not fit the schema a worker announced'),
+    .describe('what to do with a payload that does not fit the announced schema'),
   maskedKeys: z
     .array(
       z
@@ -113,7 +117,7 @@ export const settingsSchema = z.strictObject({
     )
     .max(200)
     .describe('keys whose values only admins see'),
-  deviceIdleDays: z.int().min(1).max(3_650).describe('after so many days without use a device ends'),
+  deviceIdleDays: z.int().min(1).max(3_650).describe('days without use after which a device is signed out'),
 })
 export type Settings = z.output<typeof settingsSchema>
 export type SettingName = keyof Settings
@@ -164,7 +168,10 @@ export const settingsResponseSchema = z.object({
 export const settingsRequestSchema = z
   .strictObject({
     ...settingsSchema.partial().shape,
-    reset: z.array(z.enum(SETTING_NAMES)).default([]).describe('back to what the environment says'),
+    reset: z
+      .array(z.enum(SETTING_NAMES))
+      .default([])
+      .describe('settings to reset to the value from the environment'),
   })
   .refine(
     ({ reset, ...set }) => reset.length > 0 || Object.values(set).some((value) => value !== undefined),
@@ -174,5 +181,5 @@ export const settingsRequestSchema = z
   )
   .refine(({ reset, ...set }) => reset.every((name) => set[name] === undefined), {
     path: ['reset'],
-    error: 'names a setting that is set at the same time',
+    error: 'contains a setting that is also being set',
   })

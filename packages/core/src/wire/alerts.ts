@@ -10,18 +10,18 @@ export type AlertKind = z.output<typeof alertKindSchema>
 const ruleFields = {
   name: nameSchema,
   kind: alertKindSchema.describe(
-    'oldest_waiting: seconds that the longest-waiting job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: workers alive, at most; stalled: jobs waiting while none is done; paused: seconds that a queue is paused',
+    'oldest_waiting: seconds that the oldest job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: at most this many workers alive; stalled: jobs that wait while none finishes; paused: seconds that a queue is paused',
   ),
-  queue: queueSchema.nullable().describe('null: every queue, of which the alert names the worst'),
+  queue: queueSchema.nullable().describe('null: all queues; the alert names the worst one'),
   threshold: z.number().min(0).max(1e12),
-  forSeconds: z.int().min(0).max(86_400).describe('for how long it must hold before it fires'),
+  forSeconds: z.int().min(0).max(86_400).describe('how long the condition must last before it fires'),
   enabled: z.boolean(),
 }
 
 export const alertRuleSchema = z.object({
   id: z.string(),
   ...ruleFields,
-  builtIn: z.string().nullable().describe('its name, if it was there from the start'),
+  builtIn: z.string().nullable().describe('the name of a built-in rule; null: created by a user'),
   created: z.date(),
   updated: z.date(),
   updatedBy: z.string().nullable(),
@@ -52,7 +52,7 @@ export const alertSchema = z.object({
   queue: z
     .string()
     .nullable()
-    .describe('the worst one now, if the rule is about every queue; null: it is about the whole'),
+    .describe('the worst queue, if the rule is about all queues; null: about the whole installation'),
   state: z.enum(ALERT_STATES),
   summary: z.string().describe('one sentence: "mail: oldest job waits 12 min (limit 5 min)"'),
   value: z.number().describe('in the unit of its kind'),
@@ -85,7 +85,7 @@ export const snoozeRequestSchema = idRequestSchema.extend({
 export const FAILURE_WINDOW_MS = 15 * 60_000
 export const FAILURE_MIN_RUNS = 20
 
-/** Jobs wait, and none was done for this long: stalled. */
+/** Jobs wait, and none finished for this long: stalled. */
 export const STALL_WINDOW_MS = 5 * 60_000
 
 /** The rules that every installation begins with; thresholds in the units of their kinds. */
@@ -94,7 +94,7 @@ export const DEFAULT_ALERT_RULES = {
   failure_rate: { name: 'Too many jobs fail', threshold: 0.1, forSeconds: 120 },
   no_workers: { name: 'No workers are alive', threshold: 0, forSeconds: 60 },
   // Together with the window, as long as a run may take by default: one long run does not alert.
-  stalled: { name: 'Queue stalled', threshold: 1, forSeconds: 300 },
+  stalled: { name: 'Queue is stalled', threshold: 1, forSeconds: 300 },
   paused: { name: 'Queue paused too long', threshold: 3_600, forSeconds: 0 },
 } as const satisfies Readonly<
   Record<AlertKind, { readonly name: string; readonly threshold: number; readonly forSeconds: number }>

@@ -15,42 +15,42 @@ export const previewRequestSchema = z.strictObject({
 
 /** What the matching jobs are: of those looked at, which are the newest. */
 const foundJobsSchema = z.object({
-  byStatus: z.record(z.string(), z.int()).describe('of those looked at'),
+  byStatus: z.record(z.string(), z.int()).describe('of the inspected jobs'),
   byError: z
     .array(z.object({ class: z.string(), message: z.string(), count: z.int() }))
-    .describe('of those looked at, the most frequent first'),
+    .describe('of the inspected jobs, the most frequent first'),
   sample: z
     .array(jobSummarySchema.pick({ id: true, topic: true, queue: true }).extend({ status: z.string() }))
-    .describe('of those looked at, the newest'),
+    .describe('the newest of the inspected jobs'),
 })
 export type FoundJobs = Readonly<z.output<typeof foundJobsSchema>>
 
 /** What a bulk operation would touch, so that "all" means what was seen. */
 export const previewSchema = z.object({
-  asOf: z.date().describe('to be sent with the operation'),
-  count: z.int().describe('how many match; to be sent as expectedCount'),
-  countIsExact: z.boolean().describe('false: there are at least so many'),
+  asOf: z.date().describe('send it with the bulk operation'),
+  count: z.int().describe('how many match; send it as expectedCount'),
+  countIsExact: z.boolean().describe('false: there are at least this many'),
   ...foundJobsSchema.shape,
 })
 
 export const bulkOperationRequestSchema = z.strictObject({
   action: bulkActionSchema,
   filter: actedFilterSchema,
-  asOf: timeSchema.describe('jobs that match only later are left alone'),
+  asOf: timeSchema.describe('jobs that match later are left alone'),
   expectedCount: z
     .int()
     .min(0)
     .max(2_147_483_647)
-    .describe('what the preview said; far from the truth: refused'),
+    .describe('the count of the preview; rejected if it differs by much'),
   idempotencyKey: plainText(LIMITS.keyLength)
     .min(1)
-    .describe('the same key again returns the operation it began'),
+    .describe('a repeated key returns the bulk operation it started'),
   spreadSeconds: z
     .int()
     .min(0)
     .max(86_400)
     .default(0)
-    .describe('over how long to spread it, so that what comes back does not come at once'),
+    .describe('seconds over which to spread the jobs, so that they do not all run at once'),
 })
 export type BulkOperationRequest = Readonly<z.output<typeof bulkOperationRequestSchema>>
 
@@ -64,8 +64,8 @@ export const bulkOperationSchema = z.object({
   asOf: z.date(),
   spreadSeconds: z.int(),
   status: bulkOperationStatusSchema,
-  total: z.int().describe('how many matched when it was asked for'),
-  totalIsExact: z.boolean().describe('false: there are at least so many'),
+  total: z.int().describe('how many matched at the start'),
+  totalIsExact: z.boolean().describe('false: there are at least this many'),
   ...actionReportSchema.shape,
   error: z.object({ code: z.string(), message: z.string() }).nullable().describe('why it failed'),
   by: z.object({ id: z.string(), name: z.string() }),

@@ -5,7 +5,7 @@ export const channelSchema = z.object({
   id: z.string(),
   kind: z.enum(['webhook', 'slack', 'push']),
   name: z.string(),
-  address: z.string().describe('where to: only its beginning, since the rest is a secret'),
+  address: z.string().describe('only the beginning: the rest is secret'),
   deviceId: z.string().nullable().describe('the device that a push channel belongs to'),
   enabled: z.boolean(),
   created: z.date(),
@@ -13,7 +13,7 @@ export const channelSchema = z.object({
   lastAttempt: z.date().nullable(),
   lastDelivered: z.date().nullable(),
   lastError: z.string().nullable(),
-  failingSince: z.date().nullable().describe('null: the last one arrived, or none was sent'),
+  failingSince: z.date().nullable().describe('null: the last delivery succeeded, or there was none'),
 })
 export type Channel = Readonly<z.output<typeof channelSchema>>
 
@@ -28,7 +28,7 @@ export const createChannelRequestSchema = z.strictObject({
 export type CreateChannelRequest = Readonly<z.output<typeof createChannelRequestSchema>>
 
 export const createdChannelSchema = channelSchema.extend({
-  secret: z.string().nullable().describe('signs what is sent; shown this once; null for Slack'),
+  secret: z.string().nullable().describe('signs deliveries; shown only once; null for Slack'),
 })
 
 export const updateChannelRequestSchema = idRequestSchema.extend({

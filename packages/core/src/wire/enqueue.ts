@@ -17,8 +17,11 @@ export const enqueueRequestSchema = z.strictObject({
 })
 
 /** As the client sends it: a request that is sent again, because its response was lost, makes no second job. */
-const requestIdSchema = jobIdSchema.optional().describe('of this request; the same when it is repeated')
-const isRepeatSchema = z.boolean().optional().describe('true: sent before, and its response was lost')
+const requestIdSchema = jobIdSchema.optional().describe('id of this request; the same when it is repeated')
+const isRepeatSchema = z
+  .boolean()
+  .optional()
+  .describe('true: this request was sent before, and its response was lost')
 
 export const enqueueCallSchema = enqueueRequestSchema.extend({
   requestId: requestIdSchema,
@@ -28,9 +31,9 @@ export const enqueueCallSchema = enqueueRequestSchema.extend({
 export const enqueuedSchema = z.object({
   id: jobIdSchema,
   /** False: a job with the same key was there already, and this is its id. */
-  created: z.boolean().describe('false: a job with the same key was there already, and this is its id'),
+  created: z.boolean().describe('false: a job with the same key already existed, and this is its id'),
   /** True: that job was waiting, and has the payload of this request now. */
-  replaced: z.boolean().describe('true: that job waited, and has the payload of this request now'),
+  replaced: z.boolean().describe('true: that job was waiting, and now has the payload of this request'),
 })
 export type Enqueued = z.output<typeof enqueuedSchema>
 
@@ -40,7 +43,7 @@ export const enqueueItemSchema = enqueueRequestSchema.extend({
     .array(z.int().min(0))
     .max(LIMITS.parents)
     .optional()
-    .describe('waits until these jobs of the same request have completed, counted from 0; needs atomic'),
+    .describe('waits until these jobs of the same request have completed: indexes from 0; needs atomic'),
 })
 const clientItemSchema = enqueueItemSchema.extend({ requestId: requestIdSchema })
 export type EnqueueItem = z.input<typeof clientItemSchema>
@@ -66,7 +69,7 @@ export const enqueueManyRequestSchema = z.strictObject({
     .array(z.custom<EnqueueItem>(() => true))
     .min(1)
     .transform((items) => readItems(items, clientItemSchema)),
-  atomic: z.boolean().default(false).describe('true: all of them or none'),
+  atomic: z.boolean().default(false).describe('true: all or none'),
   isRepeat: isRepeatSchema,
 })
 
@@ -75,5 +78,5 @@ export const enqueueManyResponseSchema = z.object({
   refused: z.int(),
   results: z
     .array(z.union([enqueuedSchema, errorResponseSchema]))
-    .describe('in the order of the request: the id, or what was wrong'),
+    .describe('in the order of the request: the id, or the error'),
 })

@@ -26,7 +26,7 @@ export const resumeRequestSchema = z.strictObject({ lastEventId: lastEventIdSche
 /** Which page of a list, the newest entries first. */
 export const pageRequest = (maxLimit: number) => ({
   limit: z.int().min(1).max(maxLimit).default(50),
-  cursor: z.string().max(1_000).optional().describe('nextCursor of the page before'),
+  cursor: z.string().max(1_000).optional().describe('nextCursor of the previous page'),
 })
 
 export const pageOf = <Item extends z.ZodType>(item: Item) =>

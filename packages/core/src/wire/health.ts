@@ -18,17 +18,17 @@ export type QueueState = z.output<typeof queueStateSchema>
 
 const queueHealthSchema = queueOverviewSchema.extend({
   state: queueStateSchema.describe(
-    'stalled: jobs wait and none is done; late: the oldest waits too long; failing: too many runs fail; idle: nothing to do',
+    'stalled: jobs wait and none finishes; late: the oldest waits too long; failing: too many runs fail; idle: nothing to do',
   ),
   capacity: z.int().describe('slots of the workers that serve it'),
-  throughput: z.number().describe('jobs finished a minute, over the last five'),
+  throughput: z.number().describe('finished jobs per minute, over the last 5 min'),
   failureRate: z
     .number()
     .nullable()
     .describe(
-      'share of the runs that failed, retried ones too, 0 to 1, over the last 15 minutes; null: nothing ran',
+      'share of runs that failed, including retried ones, 0 to 1, over the last 15 min; null: nothing ran',
     ),
-  failedLastHour: z.int().describe('jobs that failed for good'),
+  failedLastHour: z.int().describe('jobs that failed permanently'),
   spark: z.object({ completed: sparkSchema, failed: sparkSchema, waiting: sparkSchema }),
 })
 export type QueueHealth = z.output<typeof queueHealthSchema>
@@ -41,15 +41,18 @@ export const healthSchema = z.object({
   now: z.date().describe("the store's clock"),
   dialect: z.enum(['postgres', 'sqlite']),
   version: z.string().describe('of the API'),
-  environment: z.string().nullable().describe('its name, such as production (ONCUE_ENVIRONMENT)'),
+  environment: z
+    .string()
+    .nullable()
+    .describe('name of the environment, such as production (ONCUE_ENVIRONMENT)'),
   summary: z.object({
     level: z.enum(['good', 'warn', 'bad']),
     text: z.string().describe('one sentence: "2 queues late, mail failing 14%"'),
   }),
-  oldestWaiting: tile(z.date().nullable()).describe('since when; the spark in seconds'),
+  oldestWaiting: tile(z.date().nullable()).describe('since when; the spark is in seconds'),
   backlog: tile(z.int()),
-  throughput: tile(z.number()).describe('jobs finished a minute, over the last five'),
-  failureRate: tile(z.number().nullable()).describe('0 to 1, over the last 15 minutes; null: nothing ran'),
+  throughput: tile(z.number()).describe('finished jobs per minute, over the last 5 min'),
+  failureRate: tile(z.number().nullable()).describe('0 to 1, over the last 15 min; null: nothing ran'),
   workers: z.object({
     alive: z.int(),
     missing: z.int(),
@@ -59,8 +62,8 @@ export const healthSchema = z.object({
   }),
   thresholds: z
     .object({ oldestWaitingSeconds: z.number(), failureRate: z.number() })
-    .describe('from which on a queue counts as late or failing: the strictest enabled rule'),
-  queues: z.array(queueHealthSchema).describe(`trouble first, at most ${MAX_HEALTH_QUEUES}`),
+    .describe('limits above which a queue counts as late or failing: the strictest enabled rule'),
+  queues: z.array(queueHealthSchema).describe(`those with problems first, at most ${MAX_HEALTH_QUEUES}`),
   others: queueOverviewSchema
     .pick({
       waiting: true,
@@ -71,17 +74,17 @@ export const healthSchema = z.object({
       oldestWaiting: true,
     })
     .extend({ queues: z.int().describe('how many') })
-    .describe('the queues that are not listed, together'),
+    .describe('all queues that are not listed, together'),
   delivery: queueOverviewSchema
     .pick({ waiting: true, oldestWaiting: true, paused: true, limit: true })
-    .describe('the queue `oncue`, from which alerts are sent'),
+    .describe('the queue `oncue`, which sends alerts'),
   failures: z
     .array(
       failureGroupSchema
         .omit({ firstSeen: true, trend: true, sample: true })
         .extend({ class: z.string(), message: z.string() }),
     )
-    .describe('the largest groups of the last hour, at most five'),
+    .describe('the largest groups of the last hour, at most 5'),
   alerts: alertCountsSchema,
 })
 export type Health = z.output<typeof healthSchema>

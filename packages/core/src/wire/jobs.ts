@@ -44,7 +44,7 @@ const pageRequestSchema = z.strictObject({
   /** Instead of a cursor, for callers that count pages. */
   offset: z.int().min(0).optional(),
   /** Of the page before. Nothing is skipped or shown twice while jobs come, finish and go. */
-  cursor: z.string().max(1_000).optional().describe('nextCursor of the page before; instead of offset'),
+  cursor: z.string().max(1_000).optional().describe('nextCursor of the previous page; instead of offset'),
 })
 export type PageRequest = Readonly<z.input<typeof pageRequestSchema>>
 
@@ -59,7 +59,7 @@ const jobPageSchema = z.object({
   items: z.array(jobSummarySchema),
   total: z.int(),
   /** False: there are at least `total`. */
-  totalIsExact: z.boolean().describe('false: there are at least so many'),
+  totalIsExact: z.boolean().describe('false: there are at least this many'),
   /** Null: this is the last page. */
   nextCursor: z.string().nullable(),
 })
@@ -95,14 +95,15 @@ export const jobEventsSchema = z.object({ events: z.array(jobEventSchema), maske
 /** A non-empty filter. An empty one is almost certainly an unset variable, and would match every job. */
 export const actedFilterSchema = jobFilterSchema
   .refine((filter) => Object.values(filter).some((value) => value !== undefined), {
-    error: 'must name at least one condition: an empty filter would mean every job there is',
+    error: 'must have at least one condition: an empty filter would match every job',
   })
   .superRefine((filter, { addIssue }) => {
     for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText'] as const) {
       const { [name]: value } = filter
       const isEmpty =
         typeof value === 'string' ? value.trim() === '' : value && Object.keys(value).length === 0
-      if (isEmpty) addIssue({ code: 'custom', path: [name], message: 'is empty, which would mean every job' })
+      if (isEmpty)
+        addIssue({ code: 'custom', path: [name], message: 'is empty, which would match every job' })
     }
   })
 
@@ -111,7 +112,7 @@ export const jobTargetSchema = z.union([
   z.strictObject({ ids: z.array(jobIdSchema).min(1) }),
   z.strictObject({
     filter: actedFilterSchema,
-    asOf: timeSchema.optional().describe('leave alone what matches only later; default: now'),
+    asOf: timeSchema.optional().describe('jobs that match later are left alone; default: now'),
   }),
 ])
 export type JobTarget = z.output<typeof jobTargetSchema>
@@ -134,8 +135,8 @@ const jobStateSchema = jobSchema.pick({
 
 export const watchRequestSchema = z.strictObject({
   id: jobIdSchema,
-  lastEventId: lastEventIdSchema.describe('id of the last message; set when a client comes back'),
-  events: z.boolean().default(true).describe('false: its states alone'),
+  lastEventId: lastEventIdSchema.describe('id of the last message; sent by a client that reconnects'),
+  events: z.boolean().default(true).describe('false: only its states'),
 })
 
 export const watchMessageSchema = z.discriminatedUnion('type', [
@@ -146,7 +147,7 @@ export type WatchMessage = z.output<typeof watchMessageSchema>
 
 export const waitRequestSchema = z.strictObject({
   id: jobIdSchema,
-  timeoutMs: z.int().min(0).max(30_000).default(30_000).describe('how long this call may take'),
+  timeoutMs: z.int().min(0).max(30_000).default(30_000).describe('how long to wait'),
 })
 
 export const waitResponseSchema = z.discriminatedUnion('finished', [

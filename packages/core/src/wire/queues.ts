@@ -4,12 +4,12 @@ import { pausedSchema, plainText } from './fields.ts'
 
 export const limitSchema = z.strictObject({
   /** How many run at once; 0 stops them. Null: any number. */
-  maxRunning: z.int().min(0).max(1_000_000).nullish().describe('how many run at once; 0 stops them'),
+  maxRunning: z.int().min(0).max(1_000_000).nullish().describe('how many may run at once; 0: none start'),
   /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */
   rate: z
     .strictObject({ count: z.int().min(1).max(10_000), intervalMs: z.int().min(1).max(86_400_000) })
     .nullish()
-    .describe('how many start within any interval'),
+    .describe('how many may start within any interval'),
 })
 export type Limit = Readonly<z.output<typeof limitSchema>>
 
@@ -72,7 +72,7 @@ export type WorkerInfo = Readonly<z.output<typeof workerInfoSchema>>
 export const workerSchema = workerInfoSchema.extend({
   startedAt: z.date(),
   lastBeat: z.date(),
-  missingSince: z.date().nullable().describe('since when its presence cannot be seen'),
+  missingSince: z.date().nullable().describe('since when the worker is missing'),
   running: z.int(),
 })
 export type WorkerRow = Readonly<z.output<typeof workerSchema>>
@@ -93,7 +93,5 @@ export const announcedTopicSchema = topicRowSchema.extend({
   clash: z
     .array(z.object({ services: z.array(z.string()), workers: z.int() }))
     .nullable()
-    .describe(
-      'workers that run now announced different schemas: one entry for each; null: all have the same',
-    ),
+    .describe('running workers announced different schemas: one entry each; null: all announced the same'),
 })

@@ -36,7 +36,7 @@ function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
         const alias = snakeCase(name)
         if (alias === name || values[alias] === undefined) continue
         if (values[name] !== undefined) {
-          ctx.addIssue({ code: 'custom', path: [alias], message: `is given twice, as ${name} too` })
+          ctx.addIssue({ code: 'custom', path: [alias], message: `is also given as ${name}` })
         }
         values[name] = values[alias]
         delete values[alias]
@@ -53,7 +53,9 @@ export const statsResponseSchema = z.object({
   processing: z.int(),
   completed: z.int(),
   failed: z.int(),
-  success_rate: z.number().describe('completed / (completed + failed), from 0 to 1; 1 before the first end'),
+  success_rate: z
+    .number()
+    .describe('completed / (completed + failed), from 0 to 1; 1 before the first job has finished'),
   avg_execution_time: z.number().describe('milliseconds'),
 })
 

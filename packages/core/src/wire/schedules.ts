@@ -28,10 +28,10 @@ export const scheduleSchema = z.object({
   missed: missedSchema,
   source: z.enum(['code', 'database']),
   /** The service that declared it in code. Other services leave it alone. */
-  service: z.string().nullable().describe('of one in code: whose code'),
+  service: z.string().nullable().describe('for schedules in code: the service that declares it'),
   /** Null: never again, or paused. */
   nextAt: z.date().nullable(),
-  nextRuns: z.array(z.date()).describe('the next three, the first of them nextAt; none while it is paused'),
+  nextRuns: z.array(z.date()).describe('the next three ticks, starting with nextAt; empty while paused'),
   lastAt: z.date().nullable(),
   paused: pausedSchema,
 })

@@ -21,17 +21,19 @@ export const jobStatsSchema = z.object({
   failed: countSchema,
   cancelled: countSchema,
   /** completed / (completed + failed), from 0 to 1; 1 before the first end. */
-  successRate: z.number().describe('completed / (completed + failed), from 0 to 1; 1 before the first end'),
+  successRate: z
+    .number()
+    .describe('completed / (completed + failed), from 0 to 1; 1 before the first job has finished'),
   averageRunMs: z.number(),
 })
 export type JobStats = Readonly<z.output<typeof jobStatsSchema>>
 
 export const failuresRequestSchema = jobStatsRequestSchema.extend({
   /** Failed since. Default: the last 24 hours. */
-  since: timeSchema.optional().describe('the last 24 hours'),
+  since: timeSchema.optional().describe('default: 24 hours ago'),
   /** From when on a group counts as new. Default: the last hour. */
-  newSince: timeSchema.optional().describe('from when on a group counts as new; the last hour'),
-  fingerprint: plainText(255).optional().describe('this group alone'),
+  newSince: timeSchema.optional().describe('a group first seen after this is new; default: an hour ago'),
+  fingerprint: plainText(255).optional().describe('only this group'),
   /** 1 to 1 000. Default: 50. */
   limit: z.int().min(1).max(1_000).default(50),
 })
@@ -49,14 +51,16 @@ export const failureGroupSchema = z.object({
   topics: z.array(z.string()),
   queues: z.array(z.string()),
   /** No job that is kept failed like this before `newSince`, in whatever queue. */
-  isNew: z.boolean().describe('nothing kept failed like this before `newSince`'),
+  isNew: z.boolean().describe('no stored job failed like this before `newSince`'),
   /** How many failed in each of TREND_PARTS equal parts of the time from `since` to now. */
   trend: z
     .array(z.int())
     .length(TREND_PARTS)
-    .describe('how many failed in each equal part of the time from `since` to now'),
+    .describe('failures in each of the equal parts of the time from `since` to now'),
   /** The latest of them. */
-  sample: z.object({ jobId: jobIdSchema, error: jobErrorSchema.nullable() }).describe('the latest'),
+  sample: z
+    .object({ jobId: jobIdSchema, error: jobErrorSchema.nullable() })
+    .describe('the latest failed job'),
 })
 export type FailureGroup = Readonly<z.output<typeof failureGroupSchema>>
 
@@ -66,7 +70,7 @@ const stepMinutesSchema = z
   .min(1)
   .max(1_440)
   .default(1)
-  .describe('how many minutes make a point; each begins at a multiple of it')
+  .describe('minutes per point; each point begins at a multiple of it')
 
 export const seriesRequestSchema = z
   .strictObject({
@@ -78,7 +82,7 @@ export const seriesRequestSchema = z
   })
   .refine(({ from, to }) => to.getTime() - from.getTime() <= 90 * DAY_MS, {
     path: ['from'],
-    error: 'lies more than 90 days before `to`',
+    error: 'must be at most 90 days before `to`',
   })
 export type SeriesRequest = Readonly<z.input<typeof seriesRequestSchema>>
 
@@ -92,12 +96,12 @@ export type Percentiles = Readonly<z.output<typeof percentilesSchema>>
 
 export const seriesPointSchema = z.object({
   /** The first of the step. */
-  minute: z.date().describe('the first of the step'),
+  minute: z.date().describe('the first minute of the step'),
   completed: countSchema,
   failed: countSchema,
   cancelled: countSchema,
   /** Failed runs of jobs that will be run again. */
-  retried: countSchema.describe('runs that failed while their jobs go on'),
+  retried: countSchema.describe('failed runs whose jobs were retried'),
   /** Milliseconds from due to start. */
   wait: percentilesSchema.describe('milliseconds from due to start'),
   /** Milliseconds from start to end. */
@@ -106,7 +110,7 @@ export const seriesPointSchema = z.object({
 export type SeriesPoint = Readonly<z.output<typeof seriesPointSchema>>
 
 export const gaugesRequestSchema = z.strictObject({
-  queue: queueSchema.optional().describe('all of them together when absent'),
+  queue: queueSchema.optional().describe('default: all queues together'),
   from: timeSchema,
   to: timeSchema,
   stepMinutes: stepMinutesSchema,
@@ -117,7 +121,7 @@ const gaugeSchema = z.object({
   waiting: z.int(),
   running: z.int(),
   /** How long the job that waited longest could have run. */
-  oldestMs: z.int().describe('for how long the job that waited longest could have run'),
+  oldestMs: z.int().describe('how long the oldest waiting job had been due'),
   /** Workers that serve it. */
   workers: z.int(),
   /** How many jobs these can run at once. */
@@ -131,7 +135,7 @@ export const gaugePointSchema = z.object({
   ...gaugeSchema.shape,
   workers: gaugeSchema.shape.workers
     .nullable()
-    .describe('alive, and serving the queue if one is named; null: not known, the queue was empty'),
+    .describe('workers alive that serve the queue, if one is given; null: unknown, the queue was empty'),
   slots: gaugeSchema.shape.slots.nullable().describe('how many jobs they could run at once'),
 })
 export type GaugePoint = Readonly<z.output<typeof gaugePointSchema>>

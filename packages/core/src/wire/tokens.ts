@@ -11,18 +11,18 @@ export const tokenSchema = z.object({
   kind: kindSchema,
   name: z.string(),
   role: roleSchema,
-  allowedTopics: z.array(z.string()).nullable().describe('what it may enqueue; null: every topic'),
-  allowedQueues: z.array(z.string()).nullable().describe('where it may enqueue; null: every queue'),
+  allowedTopics: z.array(z.string()).nullable().describe('topics it may enqueue; null: every topic'),
+  allowedQueues: z.array(z.string()).nullable().describe('queues it may enqueue into; null: every queue'),
   /** The token that a session or a device was made by: it ends with it. */
   parentId: z
     .string()
     .nullable()
-    .describe('the token that a session or a device was made by: it ends with it'),
+    .describe('the token that created a session or a device, which ends with that token'),
   created: z.date(),
   createdBy: z.string().nullable(),
   expiresAt: z.date().nullable(),
   /** A device ends then, unless it is used before. */
-  idleUntil: z.date().nullable().describe('a device ends then, unless it is used before'),
+  idleUntil: z.date().nullable().describe('a device expires then, unless it is used before'),
   /** To the minute. */
   lastUsed: z.date().nullable().describe('to the minute'),
   revokedAt: z.date().nullable(),
@@ -31,24 +31,24 @@ export type Token = Readonly<z.output<typeof tokenSchema>>
 
 export const listTokensRequestSchema = z.strictObject({
   kind: kindSchema.optional(),
-  ended: z.boolean().default(false).describe('true: also those that expired or were revoked'),
+  ended: z.boolean().default(false).describe('true: include expired and revoked tokens'),
 })
 export type ListTokensRequest = Readonly<z.input<typeof listTokensRequestSchema>>
 
 export const createTokenRequestSchema = z.strictObject({
   name: nameSchema.describe('who or what uses it'),
   role: roleSchema,
-  allowedTopics: allowedTopicsSchema.default(null).describe('what it may enqueue; null: every topic'),
-  allowedQueues: allowedQueuesSchema.default(null).describe('where it may enqueue; null: every queue'),
+  allowedTopics: allowedTopicsSchema.default(null).describe('topics it may enqueue; null: every topic'),
+  allowedQueues: allowedQueuesSchema.default(null).describe('queues it may enqueue into; null: every queue'),
   expiresAt: z.date().max(new Date(LIMITS.dateMax)).nullable().default(null),
 })
 
 export const createdTokenSchema = tokenSchema.extend({
-  secret: z.string().describe('shown this once: only its hash is stored'),
+  secret: z.string().describe('shown only once: only its hash is stored'),
 })
 
 export const revokedTokenSchema = z.object({
-  devices: z.int().describe('how many devices ended with it'),
+  devices: z.int().describe('how many devices were revoked with it'),
 })
 
 const principalKindSchema = z.enum(['anonymous', ...kindSchema.options, 'jwt'])
@@ -76,14 +76,14 @@ export const deviceRoleSchema = roleSchema.exclude(['producer'])
 export type DeviceRole = z.output<typeof deviceRoleSchema>
 
 export const createPairingRequestSchema = z.strictObject({
-  role: deviceRoleSchema.optional().describe("at most the maker's, which is the default"),
+  role: deviceRoleSchema.optional().describe("at most the creator's, which is the default"),
   validSeconds: z.int().min(30).max(900).default(300),
 })
 
 export const pairingSchema = z.object({
   id: z.string(),
-  code: z.string().describe('shown this once; good for one device'),
-  url: z.string().describe('what a QR code carries: the address of this server, and the code'),
+  code: z.string().describe('shown only once; valid for one device'),
+  url: z.string().describe('content of the QR code: the address of this server, and the code'),
   role: deviceRoleSchema,
   expiresAt: z.date(),
 })
@@ -92,7 +92,7 @@ export type Pairing = Readonly<z.output<typeof pairingSchema>>
 /** By the device, which has nothing yet but the code. */
 export const exchangePairingRequestSchema = z.strictObject({
   code: z.string().min(1).max(100),
-  name: nameSchema.describe('what the device is called'),
+  name: nameSchema.describe('name of the device'),
 })
 
 export const deviceSchema = tokenSchema
@@ -101,29 +101,29 @@ export const deviceSchema = tokenSchema
     maker: z
       .object({ id: z.string(), kind: z.enum(['token', 'device']), name: z.string() })
       .nullable()
-      .describe('what paired it, and what it ends with; null: the command line, or a JWT'),
+      .describe('the token or device that paired it, with which it ends; null: the command line, or a JWT'),
     expiresAt: z.date().nullable(),
-    idleUntil: z.date().nullable().describe('it ends then, unless it is used before'),
+    idleUntil: z.date().nullable().describe('the device expires then, unless it is used before'),
     lastUsed: z.date().nullable().describe('to the minute'),
     revokedAt: z.date().nullable(),
-    isThis: z.boolean().describe('true: the device that asks'),
+    isThis: z.boolean().describe('true: the calling device'),
     push: channelSchema
       .pick({ lastDelivered: true, failingSince: true, lastError: true })
       .nullable()
-      .describe('null: it is sent no notifications'),
+      .describe('null: no notifications'),
   })
 export type Device = z.output<typeof deviceSchema>
 
 export const pairedSchema = z.object({
   device: deviceSchema,
-  secret: z.string().describe('the token of the device; shown this once'),
+  secret: z.string().describe('the token of the device; shown only once'),
 })
 
 export const renameDeviceRequestSchema = idRequestSchema.extend({ name: nameSchema })
 
 /** Of the device that asks. */
 export const registerPushRequestSchema = z.strictObject({
-  pushToken: z.string().min(1).max(255).nullable().describe('of Expo; null: no notifications any more'),
+  pushToken: z.string().min(1).max(255).nullable().describe('Expo push token; null: turn notifications off'),
 })
 
 export const auditRequestSchema = z.strictObject({
@@ -132,7 +132,7 @@ export const auditRequestSchema = z.strictObject({
   /** An action, or the beginning of actions with `*` at its end. */
   action: plainText(LIMITS.keyLength)
     .optional()
-    .describe('such as jobs.requeue; the beginning of actions with * at its end'),
+    .describe('such as jobs.requeue; ends with * to match a prefix'),
   from: z.date().optional(),
   to: z.date().optional(),
   ...pageRequest(1_000),

@@ -34,7 +34,11 @@ describe('an enqueue request', () => {
     [{ topic: 'x', run_at: 'tomorrow' }, 'INVALID_DATE', 'request.run_at: must be an ISO 8601 time'],
     [{ topic: 'x', runAt: '2026-01-08T12:00:00' }, 'INVALID_DATE', 'request.runAt: must be an ISO 8601 time'],
     [{ topic: 'x', run_at: '1969-01-08T12:00:00Z' }, 'INVALID_DATE', 'between 1970-01-01 and 9999-12-31'],
-    [{ topic: 'x', max_retries: 1, maxRetries: 2 }, 'INVALID_INPUT', 'request.max_retries: is given twice'],
+    [
+      { topic: 'x', max_retries: 1, maxRetries: 2 },
+      'INVALID_INPUT',
+      'request.max_retries: is also given as maxRetries',
+    ],
     [{ topic: 'x', max_tries: 1 }, 'INVALID_INPUT', 'request: Unrecognized key: "max_tries"'],
   ])('by REST is refused with a named error: %j', (request, code, message) => {
     const { error } = restEnqueueRequestSchema.safeParse(request)

@@ -78,7 +78,7 @@ export function addCommonOptions(command: Command, defaultUrl?: string): Command
       '--schema <name>',
       'which of several installations in the database: a schema on Postgres, a prefix on SQLite  (default: ONCUE_SCHEMA, or oncue)',
     )
-    .option('--json', 'print JSON, errors too')
+    .option('--json', 'print JSON, including errors')
 }
 
 /** Shows how a command is typed, by the name of the program that it is part of. */

@@ -14,9 +14,9 @@ import { type Call, EXIT, implement, type Output } from './command.ts'
 
 const EXAMPLES = [
   '                                     apply what is pending',
-  '--status                             see what is applied and what is pending',
-  '--rollback                           see what taking back the newest migration would lose',
-  '--rollback --yes                     take it back',
+  '--status                             show what is applied and what is pending',
+  '--rollback                           show what rolling back the newest migration would lose',
+  '--rollback --yes                     roll it back',
   '--remove-functions 1a2b3c4d          remove the functions of a version that is no longer in use',
   '--url postgres://app@db.internal/app',
   '--url file:./.data/oncue.db --json',
@@ -26,7 +26,7 @@ const EXAMPLES = [
 const EXIT_CODES = `
 Exit codes:
   0  done, or nothing to do
-  1  it failed; nothing of the failed migration was kept
+  1  failed; the failed migration was rolled back
   2  wrong usage or a wrong setting; --rollback without --yes: nothing was changed
   3  --status: the database is not up to date`
 
@@ -42,10 +42,8 @@ type Installation = Pick<Call, 'url' | 'schema'>
 
 export function declareMigrate(command: Command): Command {
   command
-    .summary('bring the database to the tables that this version needs')
-    .description(
-      "Brings a database to the tables that this version of Oncue needs. Touches nothing but Oncue's own.",
-    )
+    .summary('create or update the tables of Oncue')
+    .description("Creates or updates the tables that this version of Oncue needs. Changes only Oncue's own.")
     .option(
       '--rollback',
       'count the rows that rolling back the newest migration would lose; with --yes roll it back',
@@ -71,13 +69,13 @@ function checkUsage(command: Command): void {
   if ([options.rollback, options.status, options.removeFunctions].filter(Boolean).length > 1)
     command.error('error: choose one of --rollback, --status and --remove-functions')
   if ((options.yes || options.force) && !options.rollback)
-    command.error('error: --yes and --force belong to --rollback')
+    command.error('error: --yes and --force need --rollback')
 }
 
 async function run({ options, url, schema }: Call<Options>): Promise<Output> {
   if (url === ':memory:') {
     throw new OncueError('INVALID_DATABASE_URL', 'There is nothing to migrate in :memory:', {
-      hint: 'A database in memory is migrated by the process that opens it. Use postgres://… or file:….',
+      hint: 'A :memory: database is migrated by the process that opens it. Use postgres://… or file:….',
     })
   }
   if (options.status) return showStatus({ url, schema })

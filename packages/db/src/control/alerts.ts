@@ -32,7 +32,7 @@ const ruleSchema = z
   })
   .refine(({ kind, threshold }) => kind !== 'failure_rate' || threshold <= 1, {
     path: ['threshold'],
-    error: 'is a share of runs, from 0 to 1',
+    error: 'must be a share of runs, from 0 to 1',
   })
 
 /** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
@@ -151,7 +151,7 @@ export function createAlerts({ client, now }: Context) {
       })
     const alert = await get(id)
     if (alert.status === 'resolved') {
-      const hint = 'Nothing is left to do: read the list of alerts again.'
+      const hint = 'Nothing to do: read the list of alerts again.'
       throw new OncueError('INVALID_STATE', `Alert ${id} is resolved`, { hint })
     }
     return alert
@@ -212,7 +212,7 @@ export function createAlerts({ client, now }: Context) {
       assertBy(by)
       const time = (await now()).getTime()
       if (!(until.getTime() > time && until.getTime() <= time + MAX_SNOOZE_MS))
-        throw new OncueError('INVALID_INPUT', 'until must lie ahead, at most a week from now')
+        throw new OncueError('INVALID_INPUT', 'until must be in the future, at most a week from now')
       return mark(id, { snoozedUntil: until, snoozedBy: by, ...UNACKED })
     },
 

@@ -107,5 +107,5 @@ function send(connection: Connection, { sql, args, argTypes }: SqlQuery): Promis
 
 /** Prisma keeps an error as it is only if it has no `code`. */
 function throwForPrisma(cause: unknown): never {
-  throw new Error('The database refused a statement of Control', { cause })
+  throw new Error('The database rejected a statement of Control', { cause })
 }

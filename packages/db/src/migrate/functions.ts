@@ -29,7 +29,7 @@ export async function readFunctions(): Promise<FunctionSet> {
   const sql = await readFile(file, 'utf8').catch((cause) => {
     throw new OncueError('MIGRATION_FAILED', `The functions are missing: ${file}`, {
       cause,
-      hint: 'Install @oncue/db again; if your code is bundled, leave @oncue/db out of the bundle.',
+      hint: 'Reinstall @oncue/db; if your code is bundled, exclude @oncue/db from the bundle.',
     })
   })
   return functionSetOf(sql.replaceAll('\r\n', '\n'))

@@ -162,7 +162,7 @@ export async function removeFunctions(
     throw new OncueError('INVALID_STATE', message, { hint, details: { hash } })
   }
   if (hash === ours?.hash)
-    refuse(`This version of Oncue uses the functions ${hash}`, 'Remove the sets of others.')
+    refuse(`This version of Oncue uses the functions ${hash}`, 'Remove only the functions of other versions.')
   await using(openExisting(url, options), async (database) => {
     if (!database) throw unknownFunctions(hash)
     await database.alone(async (ledger) => {
@@ -332,7 +332,7 @@ function verify(known: readonly Migration[], applied: readonly AppliedMigration[
   refuseUnknown(named('breaking').map(({ name }) => name))
   const [changed] = named('changed')
   if (changed) {
-    throw new OncueError('MIGRATION_CHANGED', `${changed.name} was changed after it had been applied`, {
+    throw new OncueError('MIGRATION_CHANGED', `${changed.name} was changed after it was applied`, {
       details: { migration: changed.name },
     })
   }

@@ -127,14 +127,14 @@ function assertTarget(target: Target): void {
     return
   }
   for (const [name, value] of Object.entries(conditions)) {
-    if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is no condition of a filter`)
+    if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is not a filter condition`)
     if (value === undefined || value === null)
-      throw refused(`target.${name} is ${value}, which would mean every job`)
+      throw refused(`target.${name} is ${value}, which would match every job`)
     const isEmpty = typeof value === 'string' ? value.trim() === '' : isPlainAndEmpty(value)
-    if (isEmpty) throw refused(`target.${name} is empty, which would mean every job`)
+    if (isEmpty) throw refused(`target.${name} is empty, which would match every job`)
   }
   if (Object.keys(conditions).length === 0)
-    throw refused('target has no condition, which would mean every job')
+    throw refused('target has no condition, which would match every job')
 }
 
 function isPlainAndEmpty(value: unknown): boolean {
@@ -168,9 +168,9 @@ type PruneOne = (queue: string, topic: string, limit: number) => Promise<number>
  */
 export async function prune(sql: Sql, rule: PruneRule, pruneOne: PruneOne): Promise<number> {
   const { status, finishedBefore, limit = 1_000 } = rule
-  if (!FINISHED_STATUSES.includes(status)) throw invalid('status', 'must be that of a finished job')
-  if (!Number.isInteger(limit) || limit < 1) throw invalid('limit', 'must be a whole number from 1')
-  if (Number.isNaN(finishedBefore.getTime())) throw invalid('finishedBefore', 'is no valid date')
+  if (!FINISHED_STATUSES.includes(status)) throw invalid('status', 'must be completed, failed or cancelled')
+  if (!Number.isInteger(limit) || limit < 1) throw invalid('limit', 'must be a whole number of 1 or more')
+  if (Number.isNaN(finishedBefore.getTime())) throw invalid('finishedBefore', 'must be a valid date')
   const pairs = await sql.all<{ queue: string; topic: string }>(
     q`select queue, topic from ${counted(raw('1 = 1'))} c
       group by queue, topic having sum(${raw(status)}) > 0 order by queue, topic`,

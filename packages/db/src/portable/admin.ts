@@ -207,7 +207,7 @@ function readTarget(
     concurrencyKey === '' ||
     concurrencyKey.length > LIMITS.keyLength
   ) {
-    const message = `A limit is for either a queue or a concurrencyKey of 1 to ${LIMITS.keyLength} characters`
+    const message = `A limit needs either a queue or a concurrencyKey of 1 to ${LIMITS.keyLength} characters`
     throw new OncueError('INVALID_INPUT', message)
   }
   assertText(concurrencyKey, 'concurrencyKey')

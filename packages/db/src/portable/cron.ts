@@ -58,7 +58,7 @@ function assertTimezone(timezone: string): void {
     // Intl does not know it.
   }
   const given = JSON.stringify(String(timezone).slice(0, 60))
-  throw new OncueError('INVALID_CRON', `timezone ${given} is not the name of a time zone`)
+  throw new OncueError('INVALID_CRON', `timezone ${given} is not a known time zone`)
 }
 
 const MANY = 3

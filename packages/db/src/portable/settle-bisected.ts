@@ -70,7 +70,7 @@ async function settledAfterAll(
 async function refuse({ id, run }: Settlement, reason: OncueError, settle: Settle): Promise<Settled> {
   const error: JobError = {
     class: 'DatabaseRefused',
-    message: `What this run gave back cannot be stored: ${reason.message}`,
+    message: `The result of this run cannot be stored: ${reason.message}`,
     fingerprint: reason.code,
   }
   const { stale } = await settle([{ id, run, kind: 'fail', error }])

@@ -111,13 +111,13 @@ async function isolation(pool: pg.Pool, url: string): Promise<Finding> {
     return fail(
       'isolation',
       `${found}, behind a transaction pooler`,
-      "It cannot be set through the pooler, and workers refuse it: `alter role … set default_transaction_isolation = 'read committed'`.",
+      "It cannot be set through the pooler, and workers reject it: `alter role … set default_transaction_isolation = 'read committed'`.",
     )
   }
   return warn(
     'isolation',
     found,
-    'Workers and the API ask for read committed on their own connections. Your transactions that enqueue with keys can fail with a serialization conflict (40001): repeat them.',
+    'Workers and the API set read committed on their own connections. Your transactions that enqueue with keys can fail with a serialization conflict (40001): repeat them.',
   )
 }
 
@@ -150,10 +150,10 @@ async function oldestTransaction(pool: pg.Pool): Promise<Finding> {
     pool,
     `select count(*)::int as hidden from pg_stat_activity where query = '<insufficient privilege>'`,
   )
-  const unseen = hidden ? `; ${hidden} sessions of other roles cannot be seen (grant pg_read_all_stats)` : ''
+  const unseen = hidden ? `; ${hidden} sessions of other roles are not visible (grant pg_read_all_stats)` : ''
   const [oldest] = rows
   if (!oldest || oldest.seconds < LONG_TRANSACTION_S) {
-    return ok(check, (oldest ? `${oldest.what}, ${oldest.seconds.toFixed(1)} s` : 'none is open') + unseen)
+    return ok(check, (oldest ? `${oldest.what}, ${oldest.seconds.toFixed(1)} s` : 'none open') + unseen)
   }
   const found = `${oldest.what} has been open for ${Math.round(oldest.seconds / 60)} min${unseen}`
   const advice =
@@ -204,7 +204,7 @@ async function claimPlan(pool: pg.Pool, schema: string): Promise<Finding> {
       )
     }
     const pages = plan ? plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] : 0
-    const found = `by the index jobs_ready; ${pages} pages read for ten jobs of ${queue}`
+    const found = `uses the index jobs_ready; ${pages} pages read for 10 jobs of ${queue}`
     if (pages <= MANY_PAGES) return ok(check, found)
     return warn(
       check,

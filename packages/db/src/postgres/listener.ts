@@ -160,7 +160,7 @@ export class PostgresListener {
       for (const channel of CHANNELS) {
         if (this.#hearers[channel].size > 0) await this.#listen(connection, channel)
       }
-      if (socket.destroyed || this.#closed) throw new Error('The connection ended while it was made')
+      if (socket.destroyed || this.#closed) throw new Error('The connection closed while it was being opened')
     } catch (error) {
       this.#connection = undefined
       socket.destroy()

@@ -161,7 +161,7 @@ async function takeLock(client: pg.Client, runtime: Runtime, timeoutMs: number):
   await client.query(`set local lock_timeout = ${Number(timeoutMs)}`)
   const limit = `${timeoutMs / 1_000} s`
   const notice = runtime.after(NOTICE_AFTER_MS, () => {
-    process.stderr.write(`waiting for another migration of this database to end, for at most ${limit}\n`)
+    process.stderr.write(`waiting up to ${limit} for another migration of this database\n`)
   })
   try {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`)
@@ -169,9 +169,9 @@ async function takeLock(client: pg.Client, runtime: Runtime, timeoutMs: number):
     if ((error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error
     throw new OncueError(
       'DATABASE_BUSY',
-      `Another migration of this database has not ended within ${limit}`,
+      `Another migration of this database has not finished within ${limit}`,
       {
-        hint: "Look at it: select * from pg_stat_activity where application_name = 'oncue-migrate'. End it with pg_terminate_backend if it hangs: nothing of it is kept. Then migrate again.",
+        hint: "Inspect it: select * from pg_stat_activity where application_name = 'oncue-migrate'. If it hangs, end it with pg_terminate_backend (it is rolled back), then migrate again.",
       },
     )
   } finally {

@@ -110,7 +110,7 @@ function onStore(store: Store, schema = store.schema): Home {
   if (store.schema !== schema)
     throw new OncueError(
       'INVALID_INPUT',
-      `createQueue: the store is of the schema ${store.schema}, not ${schema}`,
+      `createQueue: the store has the schema ${store.schema}, not ${schema}`,
       {
         hint: 'Omit schema: a store has its own.',
       },

@@ -60,7 +60,7 @@ function resultOf(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('then' in result)) return result
   throw new OncueError(
     'UNSUPPORTED_TRANSACTION',
-    'The `tx` given to fromDrizzle has an asynchronous driver of SQLite: only better-sqlite3 is supported',
+    'The `tx` given to fromDrizzle uses an asynchronous SQLite driver: only better-sqlite3 is supported',
   )
 }
 
@@ -88,6 +88,6 @@ function partsOf<Part>(text: string, values: unknown[], sql: DrizzleSql<unknown,
 function notInside(library: string): OncueError {
   return new OncueError(
     'UNSUPPORTED_TRANSACTION',
-    `This is the ${library} database, so the jobs would not be part of your transaction: pass the transaction object instead`,
+    `The \`tx\` given to enqueue is the ${library} database itself, so the jobs would not be part of your transaction: pass the transaction instead`,
   )
 }

@@ -109,13 +109,13 @@ export function isSqlite(tx: object): tx is SqliteTransaction {
 function isQuery(tx: Transaction): tx is QueryTransaction {
   if (!('query' in tx && typeof tx.query === 'function')) return false
   // Each query of a pool may run on another connection, and outlives the caller's rollback.
-  if ('totalCount' in tx && 'idleCount' in tx) throw notInside('a pool', 'a client that it gave out')
+  if ('totalCount' in tx && 'idleCount' in tx) throw notInside('a pool', 'a client checked out from it')
   return true
 }
 
 function notInside(what: string, instead: string): OncueError {
   return new OncueError(
     'UNSUPPORTED_TRANSACTION',
-    `The \`tx\` given to enqueue is ${what}, so the jobs would not belong to your transaction: pass ${instead}`,
+    `The \`tx\` given to enqueue is ${what}, so the jobs would not be part of your transaction: pass ${instead}`,
   )
 }

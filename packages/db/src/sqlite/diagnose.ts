@@ -42,11 +42,7 @@ function journal(db: Database, file: string): Finding {
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
   const found = `WAL of ${megabytes(size)}`
   if (size < LARGE_WAL) return ok('journal', found)
-  return warn(
-    'journal',
-    found,
-    'A long-running reader prevents the checkpoint: find the process with a long read.',
-  )
+  return warn('journal', found, 'A long read prevents the checkpoint: find the process that is reading.')
 }
 
 function permissions(file: string): Finding {
@@ -67,7 +63,7 @@ function permissions(file: string): Finding {
       `If they should not: chmod 600 ${file}*; chmod 700 ${folder}`,
     )
   }
-  return ok('permissions', 'file and folder can be written, and are closed to other users')
+  return ok('permissions', 'file and folder are writable, and closed to other users')
 }
 
 /** Windows keeps its rights elsewhere. */
@@ -93,14 +89,14 @@ function diskSpace(file: string): Finding {
   return warn(
     'disk space',
     found,
-    'Free some, or move the file: on a full disk nothing can be enqueued or settled.',
+    'Free disk space, or move the file: on a full disk no job can be enqueued or settled.',
   )
 }
 
 function freePages(db: Database, file: string): Finding {
   const pages = Number(db.pragma('page_count', { simple: true }))
   const free = Number(db.pragma('freelist_count', { simple: true }))
-  const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))} % free (no space before %)`
+  const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))}% free`
   const wasted = free * Number(db.pragma('page_size', { simple: true }))
   if (wasted < LITTLE_SPACE || free < pages / 2) return ok('free pages', found)
   return warn(
@@ -113,12 +109,12 @@ function freePages(db: Database, file: string): Finding {
 function claimPlan(db: Database, index: string): Finding {
   const plan = explain(db)
   if (plan.includes(`USING INDEX ${index}`) && !plan.includes('TEMP B-TREE')) {
-    return ok('claim plan', `by the index ${index}`)
+    return ok('claim plan', `uses the index ${index}`)
   }
   return fail(
     'claim plan',
     plan,
-    `The index ${index} is not what it should be: restore it from the migrations, then \`REINDEX\`.`,
+    `The index ${index} is missing or wrong: restore it from the migrations, then \`REINDEX\`.`,
   )
 }
 

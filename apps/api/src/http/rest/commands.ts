@@ -38,7 +38,7 @@ const { result, created, updated, progress } = jobSchema.shape
 
 export const commandStatusSchema = z.object({
   job_id: jobIdSchema,
-  status: z.enum(['queued', 'running', 'completed', 'failed']).describe('a cancelled job has failed'),
+  status: z.enum(['queued', 'running', 'completed', 'failed']).describe('a cancelled job counts as failed'),
   result,
   error_message: z.string().nullable(),
   created,

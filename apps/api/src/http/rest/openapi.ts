@@ -52,14 +52,20 @@ export function openApiDocument(): Json {
     security: [{ token: [] }, { session: [] }],
     tags: [
       { name: 'jobs', description: 'Jobs of any topic' },
-      { name: 'commands', description: 'Jobs whose topic is `app:command`, by the words of command queues' },
-      { name: 'session', description: 'For browsers: a token becomes a cookie that no script can read' },
+      {
+        name: 'commands',
+        description: 'Jobs whose topic is `app:command`, in the vocabulary of command queues',
+      },
+      {
+        name: 'session',
+        description: 'For browsers: exchanges a token for a cookie that no script can read',
+      },
     ],
     paths,
     components: {
       schemas: { Error: toJsonSchema(errorResponseSchema, 'output') },
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A token of Oncue, or a JWT' },
+        token: { type: 'http', scheme: 'bearer', description: 'An Oncue token, or a JWT' },
         session: {
           ...{ type: 'apiKey', in: 'cookie', name: '__Host-oncue_session' },
           description: 'Over http its name is oncue_session',
@@ -73,7 +79,7 @@ const RIGHTS: Readonly<Record<Access, string>> = {
   enqueue: 'Needs the right to enqueue.',
   read: 'Needs the right to read.',
   act: 'Needs the right to act.',
-  admin: 'Needs the right to admin.',
+  admin: 'Needs the right to administer.',
   own: 'Needs the right to read; or to enqueue, for a job of a topic and in a queue that the token may enqueue.',
   anyone: 'Needs no right.',
 }
@@ -154,7 +160,7 @@ const META: Json = {
   name: 'meta',
   in: 'query',
   description:
-    'Fields of the meta of a job, as `meta.<name>=<value>`. 5 and true are a number and a boolean; "5" is a text.',
+    'Filters by meta, as `meta.<name>=<value>`. 5 and true are a number and a boolean; "5" is a string.',
   style: 'form',
   explode: true,
   schema: {
@@ -192,7 +198,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   201: 'Stored',
   202: 'Accepted',
   204: 'Done, without a body',
-  207: 'Some of them were refused',
+  207: 'Some were rejected',
 }
 
 /** One response for each status; it names the codes that it may have. */

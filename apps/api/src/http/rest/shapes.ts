@@ -26,9 +26,9 @@ const { id, topic, status, runAt, created } = jobSchema.shape
 
 export const restTicketSchema = z
   .object({ id, topic, status, run_at: runAt, created })
-  .describe('a job in short')
+  .describe('a summary of a job')
 
-/** A job in short, as it is now. */
+/** The current summary of a job. */
 export async function ticketOf(id: JobId | undefined, glance: ResponseTools['glance']) {
   const job = id === undefined ? undefined : await glance(id)
   if (!id || !job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
@@ -37,18 +37,18 @@ export async function ticketOf(id: JobId | undefined, glance: ResponseTools['gla
 }
 
 export const restEnqueuedSchema = restTicketSchema.extend({
-  is_new: z.boolean().describe('false: a job with the same key was there already, and this is it'),
-  replaced: z.boolean().describe('true: that job waited, and has the payload of this request now'),
+  is_new: z.boolean().describe('false: a job with the same key already existed, and this is it'),
+  replaced: z.boolean().describe('true: that job was waiting, and now has the payload of this request'),
 })
 
 export const restJobSchema = restObject(getJobResponseSchema).extend({
-  events: z.array(restObject(jobEventSchema)).describe('the first of them'),
+  events: z.array(restObject(jobEventSchema)).describe('the first events'),
 })
 
 export const restJobPageSchema = z.object({
   items: z.array(restObject(jobSummarySchema)),
   total: z.int(),
-  total_is_exact: z.boolean().describe('false: there are at least so many'),
+  total_is_exact: z.boolean().describe('false: there are at least this many'),
   limit: z.int(),
   offset: z.int(),
   next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
@@ -77,7 +77,7 @@ export function refuseUndone(done: string, allowed: string) {
 /** What else can keep an action from being done; the rest is the status. */
 const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why: string } | undefined>> = {
   UNIQUE_KEY_LIVE: { code: 'UNIQUE_KEY_LIVE', why: 'another job holds its unique key' },
-  FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may take away Oncue's own jobs" },
+  FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may cancel or delete Oncue's own jobs" },
   HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
   CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
@@ -90,10 +90,10 @@ export const restBatchSchema = z
       .array(z.unknown())
       .min(1)
       .describe(
-        'each as in POST /api/jobs/enqueue; at most 1000. With atomic, `afterItems` of one names others of them by ' +
-          'their places, counted from 0, and it waits until those have completed',
+        'each as in POST /api/jobs/enqueue; at most 1,000. With atomic, `afterItems` lists other jobs of this ' +
+          'request by index, from 0: the job waits until they have completed',
       ),
-    atomic: z.boolean().default(false).describe('true: all of them or none'),
+    atomic: z.boolean().default(false).describe('true: all or none'),
   })
   .transform(({ jobs, atomic }) => ({ jobs: readItems(jobs, restEnqueueItemSchema), atomic }))
 
@@ -104,7 +104,7 @@ export const restBatchReportSchema = z.object({
     .array(
       z.union([restEnqueuedSchema.pick({ id: true, is_new: true, replaced: true }), errorResponseSchema]),
     )
-    .describe('in the order of the request: the id, or what was wrong'),
+    .describe('in the order of the request: the id, or the error'),
 })
 
 export function toBatchReport({
@@ -142,9 +142,9 @@ export const listQuery = {
   id_prefix: listFields.idPrefix,
   payload_text: listFields.payloadText.describe('text within the payload; needs created_from'),
   meta: listFields.meta,
-  limit: wholeNumber(listFields.limit.unwrap()).describe('how many; 50'),
+  limit: wholeNumber(listFields.limit.unwrap()).describe('default: 50'),
   offset: wholeNumber(listFields.offset.unwrap()),
-  cursor: listFields.cursor.describe('next_cursor of the page before; instead of offset'),
+  cursor: listFields.cursor.describe('next_cursor of the previous page; instead of offset'),
 }
 
 export function toListInput(fields: Record<string, unknown>): Record<string, unknown> {
@@ -170,8 +170,8 @@ const { state, queue: alertQueue, limit: alertLimit, cursor: alertCursor } = lis
 export const alertQuery = {
   state,
   queue: alertQueue,
-  limit: wholeNumber(alertLimit.unwrap()).describe('how many; 50'),
-  cursor: alertCursor.describe('next_cursor of the page before'),
+  limit: wholeNumber(alertLimit.unwrap()).describe('default: 50'),
+  cursor: alertCursor.describe('next_cursor of the previous page'),
 }
 
 export const restSignedInSchema = restObject(signedInSchema)

@@ -38,7 +38,7 @@ export type EncodedEvent = { readonly type: string; readonly data: string | null
 /** What is written of them, or why it cannot be. */
 export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
   if (events.length > LIMITS.events) {
-    const message = `${events.length} events in one append, at most ${LIMITS.events} are allowed`
+    const message = `${events.length} events in one append; at most ${LIMITS.events} are allowed`
     throw new OncueError('BATCH_TOO_LARGE', message)
   }
   return events.map(({ type, data }) => {

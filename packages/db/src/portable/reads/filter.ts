@@ -5,9 +5,9 @@ import { type Fragment, q, raw, type Sql } from '../sql.ts'
 /** Refuses filters that no list supports, before the database does. */
 export function checkFilter(filter: JobFilter): void {
   const { status, createdFrom, createdTo, payloadText } = filter
-  if (status !== undefined && !JOB_STATUSES.includes(status)) throw invalid('status', 'is no status of a job')
+  if (status !== undefined && !JOB_STATUSES.includes(status)) throw invalid('status', 'must be a job status')
   if (payloadText !== undefined && !createdFrom)
-    throw invalid('payloadText', 'needs createdFrom: it reads every payload of that time')
+    throw invalid('payloadText', 'needs createdFrom: it reads every payload since then')
   for (const [name, date] of Object.entries({ createdFrom, createdTo })) {
     if (date) assertDate(date, name)
   }

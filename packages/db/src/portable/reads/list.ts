@@ -34,7 +34,8 @@ export async function list(
   checkFilter(filter)
   const { limit = 50, offset = 0, cursor } = page
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000')
-  if (!Number.isSafeInteger(offset) || offset < 0) throw invalid('offset', 'must be a whole number from 0')
+  if (!Number.isSafeInteger(offset) || offset < 0)
+    throw invalid('offset', 'must be a whole number of 0 or more')
   if (cursor !== undefined && offset > 0) throw invalid('offset', 'cannot be combined with a cursor')
   const after = cursor === undefined ? undefined : decodeCursor(cursor, filter)
 
