@@ -58,7 +58,7 @@ describe('without a network', () => {
     await page.clock.fastForward(30_000)
     await page.getByText(/^Offline, data from/).waitFor()
     await pause.click({ force: true })
-    await page.getByText('You are offline. Nothing is sent until you are back.').waitFor()
+    await page.getByText('You are offline. Actions are disabled until you reconnect.').waitFor()
 
     const sent: string[] = []
     page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))

@@ -24,7 +24,7 @@ it('a job is watched from waiting to its result, and retried', async () => {
   })
   await page.getByText('Run 1 is running').waitFor()
   await page.getByText('12 pages to write').waitFor()
-  await page.getByText('25 %').waitFor()
+  await page.getByText('25%').waitFor()
   begun.resolve()
   await page.getByText('Step draw finished').waitFor()
   rest.resolve()

@@ -57,7 +57,7 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     expect(new URL(page.url()).pathname).toMatch(/^\/bulk-operations\//)
 
     await page.getByRole('button', { name: 'Now', exact: true }).click()
-    await page.getByText(/No failed jobs from the last hour/).waitFor()
+    await page.getByText(/No failed jobs in the last hour/).waitFor()
     await page.getByRole('heading', { name: 'All good' }).waitFor()
     const { failed, completed } = await client.jobs.stats({})
     expect({ failed, completed }).toEqual({ failed: 0, completed: 8 })

@@ -25,14 +25,14 @@ describe('signing in', () => {
     },
   )
 
-  it('says that a token was refused', async () => {
+  it('says that a token was rejected', async () => {
     const world = await openWorld()
     const { page, expectTrouble } = await visit(world)
     expectTrouble(/401/)
     await page.goto('/')
     await page.getByLabel('Token').fill(`oncue_${'wrong'.padEnd(43, '0')}`)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('The token was refused').waitFor()
+    await page.getByText('The token was rejected').waitFor()
   })
 
   it('tests a connection without signing in', async () => {
@@ -54,7 +54,7 @@ describe('signing in', () => {
     await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor()
     for (const { id, name } of await world.client.tokens.list({}))
       if (name === 'short-lived') await world.client.tokens.revoke({ id })
-    await page.getByText('Your session has ended').waitFor()
+    await page.getByText('Your session has expired').waitFor()
     await page.getByLabel('Token').fill(ADMIN_TOKEN)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor()

@@ -101,7 +101,7 @@ export function useAct<Input, Output>(
 export function useLock(access: 'act' | 'admin' = 'act'): string | null {
   const { me } = useSignedIn()
   const { phase } = useConnectionState()
-  if (phase === 'offline') return 'You are offline. Nothing is sent until you are back.'
+  if (phase === 'offline') return 'You are offline. Actions are disabled until you reconnect.'
   if (me && !me.may.includes(access)) {
     const needed = access === 'admin' ? 'an admin' : 'an operator'
     return `${me.role ? `Your role is ${me.role}` : 'You are not signed in'}: only ${needed} can do this.`

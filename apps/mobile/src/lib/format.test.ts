@@ -8,10 +8,10 @@ describe('numbers', () => {
   it.each([
     [0, '0'],
     [999, '999'],
-    [1_000, '1 000'],
-    [1_204_311, '1 204 311'],
-    [9_007_199_254_740_991, '9 007 199 254 740 991'],
-    [-12_500.5, '−12 500.5'],
+    [1_000, '1,000'],
+    [1_204_311, '1,204,311'],
+    [9_007_199_254_740_991, '9,007,199,254,740,991'],
+    [-12_500.5, '−12,500.5'],
   ])('%d keeps every digit: %s', (value, text) => expect(plain(format.number(value))).toBe(text))
 
   it.each([
@@ -19,21 +19,21 @@ describe('numbers', () => {
     [0.44, '0.4'],
     [12.46, '12.5'],
     [340.6, '341'],
-    [12_340.6, '12 341'],
+    [12_340.6, '12,341'],
   ])('a rate of %d is %s', (value, text) => expect(plain(format.rate(value))).toBe(text))
 
   it.each([
-    [0, '0 %'],
-    [0.0004, '< 0.1 %'],
-    [0.014, '1.4 %'],
-    [0.149, '14 %'],
-    [0.9999, '> 99.9 %'],
-    [1, '100 %'],
+    [0, '0%'],
+    [0.0004, '<0.1%'],
+    [0.014, '1.4%'],
+    [0.149, '14%'],
+    [0.9999, '>99.9%'],
+    [1, '100%'],
   ])('a share of %d is %s', (share, text) => expect(plain(format.percent(share))).toBe(text))
 
   it('counts with its noun', () => {
     expect(plain(format.count(1, 'job'))).toBe('1 job')
-    expect(plain(format.count(4_210, 'job'))).toBe('4 210 jobs')
+    expect(plain(format.count(4_210, 'job'))).toBe('4,210 jobs')
     expect(plain(format.count(0, 'retry', 'retries'))).toBe('0 retries')
   })
 })
@@ -44,7 +44,6 @@ it('has each number with its own unit, for those who set them in two sizes', () 
     { value: '7', unit: 'min' },
     { value: '18', unit: 's' },
   ])
-  expect(format.percentParts(0.14)).toEqual([{ value: '14', unit: '%' }])
 })
 
 describe('durations', () => {

@@ -6,10 +6,10 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Every digit: `1 204 311`. */
+/** Every digit: `1,204,311`. */
 export function number(value: number): string {
   const [whole = '', part] = String(Math.abs(value)).split('.')
-  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, THIN)
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',')
   return `${value < 0 ? '−' : ''}${grouped}${part === undefined ? '' : `.${part}`}`
 }
 
@@ -27,17 +27,12 @@ export interface Quantity {
 const joined = (parts: readonly Quantity[]) =>
   parts.map(({ value, unit }) => `${value}${THIN}${unit}`).join(' ')
 
-/** A share from 0 to 1: `14 %`; what is there is never 0 %, what is missing never 100 %. */
+/** A share from 0 to 1: `14%`. A share above 0 is never shown as 0%, one below 1 never as 100%. */
 export function percent(share: number): string {
-  return joined(percentParts(share))
-}
-
-export function percentParts(share: number): readonly Quantity[] {
   const exact = share * 100
-  const of = (value: string) => [{ value, unit: '%' }]
-  if (exact > 0 && exact < 0.1) return of(`<${THIN}0.1`)
-  if (exact < 100 && exact > 99.9) return of(`>${THIN}99.9`)
-  return of(String(exact < 10 ? Math.round(exact * 10) / 10 : Math.floor(exact)))
+  if (exact > 0 && exact < 0.1) return '<0.1%'
+  if (exact < 100 && exact > 99.9) return '>99.9%'
+  return `${exact < 10 ? Math.round(exact * 10) / 10 : Math.floor(exact)}%`
 }
 
 /** Two units at most: `340 ms`, `12 s`, `4 min 10 s`, `1 h 4 min`, `36 h`, `9 d 3 h`. */

@@ -31,7 +31,7 @@ export async function probe(url: string, token: string | undefined): Promise<Pro
 }
 
 function refuseReading(me: Me): Probed {
-  const detail = me.kind === 'anonymous' ? '' : `Its role, ${me.role ?? 'none'}, may not read.`
+  const detail = me.kind === 'anonymous' ? '' : `Its role is ${me.role ?? 'none'}.`
   return { ok: false, trouble: me.kind === 'anonymous' ? 'token-refused' : 'not-allowed', detail }
 }
 
@@ -41,7 +41,7 @@ async function reach(url: string): Promise<'oncue' | { trouble: Trouble; detail:
     const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
     const body = (await response.json().catch(() => undefined)) as { status?: unknown } | undefined
     if (response.ok && body?.status === 'ok') return 'oncue'
-    return { trouble: 'not-oncue', detail: `It answered ${response.status}.` }
+    return { trouble: 'not-oncue', detail: `It responded with status ${response.status}.` }
   } catch (error) {
     return { trouble: 'no-network', detail: error instanceof Error ? error.message : '' }
   }
@@ -61,27 +61,27 @@ export function troubleOf(error: unknown): Probed {
 /** What to tell, and what to do. */
 export const TROUBLES: Readonly<Record<Trouble, { readonly title: string; readonly remedy: string }>> = {
   'no-network': {
-    title: 'No answer',
-    remedy: 'Check the address and the network; behind a VPN, switch it on.',
+    title: 'No response',
+    remedy: 'Check the address and the network. If the server needs a VPN, turn it on.',
   },
   'not-oncue': {
-    title: 'Something answers, but it is not Oncue',
+    title: 'This is not an Oncue server',
     remedy: 'Use the address that `start` printed, without a path.',
   },
   'token-refused': {
-    title: 'The token was refused',
-    remedy: 'It may have been revoked or have expired. Ask an admin for a new one.',
+    title: 'The token was rejected',
+    remedy: 'It is wrong, expired or revoked. Ask an admin for a new one.',
   },
   'too-old': {
     title: 'The server is older than this app',
-    remedy: 'Update the server, or use the app that it serves at its own address.',
+    remedy: 'Update the server, or use the app that the server itself serves.',
   },
   'not-allowed': {
-    title: 'This token may not look at anything',
+    title: 'This token has no access',
     remedy: 'Use a token whose role is viewer, operator or admin.',
   },
   refused: {
-    title: 'The server refused',
-    remedy: 'It says why:',
+    title: 'The server rejected the request',
+    remedy: 'Reason:',
   },
 }

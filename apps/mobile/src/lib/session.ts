@@ -101,7 +101,7 @@ export class Session {
     if (this.state.get().status === 'signed-in' && !this.#isLeaving)
       this.state.set({
         status: 'signed-out',
-        why: 'Your session has ended. Sign in to go on where you were.',
+        why: 'Your session has expired. Sign in to continue where you left off.',
       })
   }
 

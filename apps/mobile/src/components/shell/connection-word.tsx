@@ -22,7 +22,7 @@ export function ConnectionWord() {
   const connection = useConnection()
   const state = useConnectionState()
   const words = describeConnection(state, timeOfDay)
-  const next = { paused: 'resume', offline: 'try again', reconnecting: 'try again' } as const
+  const next = { paused: 'resume', offline: 'retry', reconnecting: 'retry' } as const
   const verb = state.phase in next ? next[state.phase as keyof typeof next] : 'pause'
   const onPress = () => {
     if (verb === 'resume') connection?.resume()

@@ -49,7 +49,7 @@ describe('what a screen shows', () => {
   it('with an error over old data: both, and a way to try again', () => {
     show({ data: ['mail'], error: new OncueError('DATABASE_UNAVAILABLE', 'gone') })
     expect(screen.getByText('mail')).toBeVisible()
-    expect(screen.getByText(/what you see may be old/)).toBeVisible()
+    expect(screen.getByText(/data may be out of date/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Retry'))
     expect(refetch).toHaveBeenCalledTimes(1)
   })

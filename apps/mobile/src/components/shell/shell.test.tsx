@@ -51,6 +51,6 @@ describe('the gate', () => {
         },
       },
     })
-    expect(await screen.findByText(/Your session has ended/)).toBeVisible()
+    expect(await screen.findByText(/Your session has expired/)).toBeVisible()
   })
 })

@@ -15,30 +15,22 @@ it.each([
 })
 
 it.each([
+  ['NETWORK_ERROR', ' is unreachable: Failed to fetch', /^The server is unreachable\. The app/],
+  ['NETWORK_ERROR', 'https://oncue.test/api is unreachable: x', /^oncue\.test is unreachable\./],
   [
     'NETWORK_ERROR',
-    ' cannot be reached: Failed to fetch',
-    /^The server cannot be reached from here\. The app/,
-  ],
-  [
-    'NETWORK_ERROR',
-    'https://oncue.test/api cannot be reached: x',
-    /^oncue\.test cannot be reached from here\./,
-  ],
-  [
-    'NETWORK_ERROR',
-    'https://oncue.test answers, but not as Oncue does',
-    /^Something else answers in place of oncue/,
+    'https://oncue.test is not an Oncue API',
+    /^Something other than Oncue responded at oncue/,
   ],
   [
     'REQUEST_TIMEOUT',
-    'https://oncue.test has not answered jobs.get',
-    /^oncue\.test took too long to answer\./,
+    'https://oncue.test did not respond to jobs.get',
+    /^oncue\.test took too long to respond\./,
   ],
 ] as const)('%s "%s" is told to somebody who was just woken', (code, message, told) => {
   const { text } = describeProblem(new OncueError(code, message))
   expect(text).toMatch(told)
-  expect(text).toMatch(/keeps trying to connect by itself, but sends no action a second time\.$/)
+  expect(text).toMatch(/keeps reconnecting, but never resends an action\.$/)
 })
 
 it.each([
@@ -64,7 +56,7 @@ it('tells of a job that is gone when it was enqueued', () => {
   const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7c3a-9d2e-5b8a4f1e6d70`
   const { text } = describeProblem(new OncueError('JOB_NOT_FOUND', `There is no job "${id}"`))
   expect(text).toBe(
-    `No job ${id}: it was enqueued on 3 Oct 2026, 14:05, and finished jobs are removed after a while.`,
+    `No job ${id}: it was enqueued on 3 Oct 2026, 14:05, and finished jobs are kept for a limited time.`,
   )
 })
 

@@ -42,7 +42,7 @@ export function describeProblem(error: unknown): Problem {
     case 'ALERT_NOT_FOUND':
       return {
         title: 'This alert is gone',
-        text: 'There is no alert with this id, or it was removed by retention: resolved alerts are kept for 30 days.',
+        text: 'There is no alert with this id, or it was pruned: resolved alerts are kept for 30 days.',
         icon: 'remove',
         canRetry: false,
       }
@@ -77,9 +77,9 @@ function whyUnanswered({ code, message }: OncueError): string {
   // On the web the url of the server is a mere path.
   const server = HOME_SERVER?.name ?? (hostOf(/^https?:\/\/\S+/.exec(message)?.[0] ?? '') || 'The server')
   if (code === 'REQUEST_TIMEOUT') return `${server} took too long to respond.`
-  if (message.includes('answers, but not as Oncue'))
-    return `Another server responded instead of ${server}, such as a proxy or a Wi-Fi sign-in page.`
-  return `${server} cannot be reached from here.`
+  if (message.includes('is not an Oncue API'))
+    return `Something other than Oncue responded at ${server}, such as a proxy or a Wi-Fi sign-in page.`
+  return `${server} is unreachable.`
 }
 
 /** The app takes ids from the API, and from links, which people type and mail programs cut. */
@@ -96,7 +96,7 @@ const NOTHING_HERE: Problem = {
 function whyGone(message: string): string {
   const job = jobNamedIn(message)
   return job
-    ? `No job ${job.id}: it was enqueued on ${date(job.at)}, and finished jobs are removed after a while.`
+    ? `No job ${job.id}: it was enqueued on ${date(job.at)}, and finished jobs are kept for a limited time.`
     : 'There is no job with this id, or it was pruned: finished jobs are kept for a limited time.'
 }
 

@@ -46,20 +46,18 @@ describe('Activity', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^ada paused mail/))
     expect(await screen.findByText('10.0.0.7')).toBeVisible()
-    fireEvent.press(screen.getByLabelText('Only what ada did'))
+    fireEvent.press(screen.getByLabelText('Show only activity by ada'))
     expect(await screen.findByLabelText('Remove filter By ada')).toBeVisible()
     expect(asked.at(-1)).toBe('u1')
   })
 
-  it('says from which address a sign-in was refused, and why', async () => {
+  it('says from which address a sign-in was rejected, and why', async () => {
     const entry = entryOf('1', {
       ...{ action: 'session.refused', actor: { id: '', name: 'anonymous', kind: 'anonymous' } },
       ...{ target: { reason: 'UNAUTHORIZED' }, count: 0 },
     })
     const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
-    const row = await screen.findByLabelText(
-      /^anonymous tried to sign in and was refused, from 10\.0\.0\.7, /,
-    )
+    const row = await screen.findByLabelText(/^anonymous failed to sign in, from 10\.0\.0\.7, /)
     expect(screen.getByText('by anonymous · 10.0.0.7')).toBeVisible()
     fireEvent.press(row)
     expect(await screen.findByText('The token is wrong, expired or revoked')).toBeVisible()

@@ -28,7 +28,7 @@ export function ActivityScreen() {
       ) : (
         <EmptyState
           icon="lock"
-          title="You may not see this"
+          title="No access"
           text={`Activity is visible to operators and admins. Your role is ${me?.role ?? 'none'}.`}
         />
       )}

@@ -9,11 +9,11 @@ import { deedOf, deviceOf, reasonOf } from './words.ts'
 export interface EntrySheetProps {
   readonly entry: Entry
   readonly onClose: () => void
-  /** Only what the same person did. */
+  /** Filters by this actor. */
   readonly onFilter: () => void
 }
 
-/** All that was written down. */
+/** All fields of an audit entry. */
 export function EntrySheet({ entry, onClose, onFilter }: EntrySheetProps) {
   const { actor, at, action, target, count, ip, userAgent, requestId } = entry
   const who = actor.name || actor.id
@@ -24,7 +24,7 @@ export function EntrySheet({ entry, onClose, onFilter }: EntrySheetProps) {
       isOpen
       title={`${who} ${deedOf(entry)}`}
       onClose={onClose}
-      footer={<Button wide label={`Only what ${who} did`} icon="filter" onPress={onFilter} />}
+      footer={<Button wide label={`Show only activity by ${who}`} icon="filter" onPress={onFilter} />}
     >
       <Fact name="When" value={moment(at)} />
       {reason !== null && <Fact name="Reason" value={reason} />}

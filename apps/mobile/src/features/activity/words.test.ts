@@ -14,8 +14,8 @@ describe('what somebody did', () => {
     ['alerts.ack', { id: 'a' }, 1, 'acknowledged an alert'],
     ['alerts.updateRule', { id: 'a' }, 1, 'changed a rule'],
     ['session.create', { id: 'a' }, 1, 'signed in'],
-    ['session.refused', { reason: 'UNAUTHORIZED' }, 0, 'tried to sign in and was refused'],
-    ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 0, 'sent a pairing code that was refused'],
+    ['session.refused', { reason: 'UNAUTHORIZED' }, 0, 'failed to sign in'],
+    ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 0, 'entered a wrong pairing code'],
     [
       'tokens.revoke',
       { id: 't', name: 'laptop', devices: 2 },
@@ -56,7 +56,7 @@ describe('to what', () => {
 
 it.each([
   ['session.refused', { reason: 'UNAUTHORIZED' }, 'The token is wrong, expired or revoked'],
-  ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 'The code is wrong, was used or has expired'],
+  ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 'The code is wrong, used or expired'],
   ['session.refused', { reason: 'MOON' }, 'MOON'],
   ['queues.pause', { queue: 'mail' }, null],
 ])('%s of %j has a reason in words', (action, target, words) => {

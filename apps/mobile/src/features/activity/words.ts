@@ -23,8 +23,8 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'alerts.createRule': ['added the rule', 'name'],
   'alerts.deleteRule': ['deleted a rule'],
   'alerts.snooze': ['snoozed an alert'],
-  'alerts.unack': ['took back the ack of an alert'],
-  'alerts.unsnooze': ['ended the snooze of an alert'],
+  'alerts.unack': ['unacknowledged an alert'],
+  'alerts.unsnooze': ['unsnoozed an alert'],
   'alerts.updateRule': ['changed a rule', 'name'],
   'channels.create': ['added the channel', 'name'],
   'channels.delete': ['removed a channel'],
@@ -33,10 +33,10 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'devices.registerPush': ['changed its own notifications'],
   'devices.rename': ['renamed a device to', 'name'],
   'devices.revoke': ['revoked a device'],
-  'devices.testPush': ['sent itself a test'],
-  'pairings.create': ['made a pairing code for', 'role'],
+  'devices.testPush': ['sent itself a test notification'],
+  'pairings.create': ['created a pairing code for', 'role'],
   'pairings.exchange': ['paired the device', 'name'],
-  'pairings.refused': ['sent a pairing code that was refused'],
+  'pairings.refused': ['entered a wrong pairing code'],
   'queues.configure': ['configured', 'queue'],
   'queues.limit': ['changed the limit of', 'queue'],
   'queues.pause': ['paused', 'queue'],
@@ -48,9 +48,9 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'schedules.save': ['saved the schedule', 'name'],
   'session.create': ['signed in'],
   'session.end': ['signed out'],
-  'session.refused': ['tried to sign in and was refused'],
+  'session.refused': ['failed to sign in'],
   'settings.set': ['changed settings'],
-  'tokens.create': ['made the token', 'name'],
+  'tokens.create': ['created the token', 'name'],
   'tokens.revoke': ['revoked the token', 'name'],
 }
 
@@ -147,7 +147,7 @@ function part(target: unknown, name: string): string | undefined {
 
 const REASONS: Readonly<Record<string, string>> = {
   UNAUTHORIZED: 'The token is wrong, expired or revoked',
-  PAIRING_REFUSED: 'The code is wrong, was used or has expired',
+  PAIRING_REFUSED: 'The code is wrong, used or expired',
 }
 
 /** Why an attempt was refused; null: it is none. */

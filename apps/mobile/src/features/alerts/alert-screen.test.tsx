@@ -31,11 +31,11 @@ function answersFor(alert = alertOf(1)) {
 }
 
 describe('An alert', () => {
-  it('says how far over its limit it is, by which rule, and that nobody has seen to it', async () => {
+  it('says how far over its limit it is, by which rule, and that it is not acknowledged', async () => {
     const { screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor().answers })
-    expect(await screen.findByLabelText(/^12.min the oldest job waits, the limit is 5.min/)).toBeVisible()
-    expect(screen.getByText('nobody yet')).toBeVisible()
-    expect(await screen.findByText(/Jobs wait too long: the oldest job waits over/)).toBeVisible()
+    expect(await screen.findByLabelText(/^12.min wait of the oldest job, the limit is 5.min/)).toBeVisible()
+    expect(screen.getByText('no one')).toBeVisible()
+    expect(await screen.findByText(/Jobs wait too long: the oldest job waits longer than/)).toBeVisible()
   })
 
   it('leads to its queue', async () => {
@@ -48,7 +48,7 @@ describe('An alert', () => {
     const { answers, said } = answersFor()
     const { screen } = await renderApp(`/alerts/${ID}`, { answers })
     fireEvent.press(await screen.findByLabelText('Acknowledge'))
-    expect(await screen.findByText(/^by somebody/)).toBeVisible()
+    expect(await screen.findByText(/^somebody, /)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))
     expect(await screen.findByLabelText('Acknowledge')).toBeVisible()
     expect(said).toEqual(['ack', 'unack'])

@@ -48,7 +48,7 @@ function Actions({ alert }: { readonly alert: Alert }) {
     <ActionBar>
       {alert.acked ? (
         <Button
-          label="Undo acknowledge"
+          label="Unacknowledge"
           icon="requeue"
           lock={lock}
           isBusy={acts.isRunning}
@@ -68,7 +68,7 @@ function Actions({ alert }: { readonly alert: Alert }) {
       <Button label="Snooze" icon="snooze" lock={lock} onPress={() => setChoosing(true)} />
       {alert.state === 'snoozed' && (
         <Button
-          label="End the snooze"
+          label="Unsnooze"
           icon="alerts"
           lock={lock}
           isBusy={acts.isRunning}
@@ -103,7 +103,7 @@ function Shown({ alert }: { readonly alert: Alert }) {
             {measure(value)}
           </Text>
           <Text variant="label" color="textMuted">
-            {isOver ? what : `${what}, when it was last looked at`}
+            {isOver ? what : `${what}, at the last check`}
           </Text>
           <Text variant="label">{`The limit is ${measure(threshold)}`}</Text>
         </View>
@@ -130,7 +130,7 @@ function Shown({ alert }: { readonly alert: Alert }) {
           >
             <Text variant="heading">Workers</Text>
             <Text variant="small" color="textMuted">
-              Who is alive, and who is missing
+              Which are alive, and which are missing
             </Text>
           </Row>
         )}
@@ -153,15 +153,15 @@ function Facts({ alert }: { readonly alert: Alert }) {
   const lasted = resolvedAt && duration(resolvedAt.getTime() - firedAt.getTime())
   return (
     <>
-      <Fact name="Fires since" value={since} />
+      <Fact name="Firing since" value={since} />
       {resolvedAt && <Fact name="Resolved" value={`${moment(resolvedAt)}, after ${lasted}`} />}
-      {acked && <Fact name="Acknowledged" value={`by ${acked.by}, ${moment(acked.at)}`} />}
-      {snoozed && <Fact name="Snoozed" value={`by ${snoozed.by}, until ${moment(snoozed.until)}`} />}
-      {!acked && !snoozed && !resolvedAt && <Fact name="Seen to by" value="nobody yet" />}
+      {acked && <Fact name="Acknowledged by" value={`${acked.by}, ${moment(acked.at)}`} />}
+      {snoozed && <Fact name="Snoozed by" value={`${snoozed.by}, until ${moment(snoozed.until)}`} />}
+      {!acked && !snoozed && !resolvedAt && <Fact name="Acknowledged by" value="no one" />}
       {rules.data && (
         <Fact
           name="Rule"
-          value={rule ? `${rule.name}: ${conditionOf(rule)} (${placeOf(rule)})` : 'no longer there'}
+          value={rule ? `${rule.name}: ${conditionOf(rule)} (${placeOf(rule)})` : 'deleted'}
         />
       )}
     </>

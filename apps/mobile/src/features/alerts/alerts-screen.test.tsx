@@ -31,7 +31,7 @@ describe('Alerts', () => {
 
   it('says that none is sent, and lets them be resumed', async () => {
     const health = healthOf({
-      summary: { level: 'bad', text: 'No alert is sent: oncue is paused by anna' },
+      summary: { level: 'bad', text: 'No alerts are sent: oncue is paused by anna' },
       delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna' }, limit: null },
     })
     const { screen } = await renderApp('/alerts', {
@@ -39,7 +39,7 @@ describe('Alerts', () => {
         ...{ 'alerts.list': () => page(), 'health.get': () => health, 'queues.resume': () => null },
       },
     })
-    expect(await screen.findByText('No alert is sent: oncue is paused by anna')).toBeVisible()
+    expect(await screen.findByText('No alerts are sent: oncue is paused by anna')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Resume alerts'))
     expect(await screen.findByText('oncue resumed')).toBeVisible()
   })
@@ -82,7 +82,7 @@ describe('Rules', () => {
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: { 'alerts.rules': () => [ruleOf(RULE, { enabled: false })] },
     })
-    expect(await screen.findByText(/When the oldest job waits over 5.min, for 1.min/)).toBeVisible()
+    expect(await screen.findByText(/When the oldest job waits longer than 5.min, for 1.min/)).toBeVisible()
     expect(screen.getByText('Off')).toBeVisible()
   })
 
@@ -99,7 +99,7 @@ describe('Rules', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^Rule Jobs wait too long/))
     fireEvent.changeText(await screen.findByLabelText('Limit, in minutes'), '10')
-    fireEvent.press(screen.getByLabelText('This rule counts'))
+    fireEvent.press(screen.getByLabelText('Enabled'))
     fireEvent.press(screen.getByLabelText('Save'))
     expect(await screen.findByText('The rule is changed')).toBeVisible()
     expect(changed).toEqual([
@@ -159,6 +159,6 @@ describe('Channels', () => {
 
   it('say plainly that nobody is told', async () => {
     const { screen } = await renderApp('/alerts?view=channels', { answers: { 'channels.list': () => [] } })
-    expect(await screen.findByText('Nobody is told')).toBeVisible()
+    expect(await screen.findByText('No channels yet')).toBeVisible()
   })
 })

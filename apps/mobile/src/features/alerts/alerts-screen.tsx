@@ -91,7 +91,7 @@ function Open({ openId }: ListProps) {
       <ReadState
         read={read}
         isEmpty={({ items }) => items.length === 0}
-        empty={{ title: 'No alerts', text: 'No rule is firing. Alerts appear here automatically.' }}
+        empty={{ title: 'No alerts', text: 'Nothing is firing.' }}
       >
         {() => (
           <Rows view="open" openId={openId} alerts={held.items.flatMap(({ id }) => newest.get(id) ?? [])} />
@@ -107,7 +107,7 @@ function Resolved({ openId }: ListProps) {
     <ReadState
       read={read}
       isEmpty={({ pages }) => pages.every(({ items }) => items.length === 0)}
-      empty={{ title: 'Nothing was resolved', text: 'Resolved alerts are kept for 30 days.' }}
+      empty={{ title: 'No resolved alerts', text: 'Resolved alerts are kept for 30 days.' }}
     >
       {({ pages }) => (
         <>

@@ -34,7 +34,7 @@ export function ChannelList() {
         isEmpty={(channels) => channels.length === 0}
         empty={{
           icon: 'snooze',
-          title: 'No channels',
+          title: 'No channels yet',
           text: 'Alerts appear only in the app. Add a webhook or Slack, or turn on notifications on a paired phone.',
         }}
       >
@@ -85,7 +85,7 @@ function ChannelRow({ channel, onPress }: { readonly channel: Channel; readonly 
 /** "Last delivered 4 min ago", "Failing for 2 h: …". */
 function deliveryOf({ lastDelivered, failingSince, lastError }: Channel): string {
   const now = serverNow()
-  const last = lastDelivered ? `last delivered ${ago(lastDelivered, now)}` : 'nothing was delivered yet'
+  const last = lastDelivered ? `last delivered ${ago(lastDelivered, now)}` : 'nothing delivered yet'
   if (!failingSince) return last.charAt(0).toUpperCase() + last.slice(1)
   return `Failing since ${ago(failingSince, now)}${lastError ? `: ${lastError}` : ''}; ${last}`
 }

@@ -78,7 +78,7 @@ export function ChannelSheet({ channel, onClose }: ChannelSheetProps) {
           {...(tested.error !== null && { detail: tested.error })}
         />
       )}
-      <Fact name="Leads to" value={`${kind === 'push' ? 'a phone' : kind}, ${address}`} />
+      <Fact name="Sends to" value={`${kind === 'push' ? 'a phone' : kind}, ${address}`} />
       <Fact name="Last delivered" value={lastDelivered ? moment(lastDelivered) : 'never'} />
       {failingSince && (
         <Fact name="Failing since" value={`${moment(failingSince)}${lastError ? `: ${lastError}` : ''}`} />

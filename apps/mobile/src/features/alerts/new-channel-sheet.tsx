@@ -48,7 +48,7 @@ export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
     return (
       <Sheet
         isOpen
-        title={`${name.trim()} is added`}
+        title={`${name.trim()} added`}
         onClose={onClose}
         footer={<Button wide variant="primary" label="I saved it" onPress={onClose} />}
       >
@@ -69,14 +69,14 @@ export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
       }
     >
       {problem !== null && <Banner tone="bad" icon="bad" text="Could not add the channel" detail={problem} />}
-      <Segmented label="What it is" options={KINDS} value={kind} onChange={setKind} />
+      <Segmented label="Kind of channel" options={KINDS} value={kind} onChange={setKind} />
       <Field
         label="Name"
         placeholder="pager"
         value={name}
         onChangeText={setName}
         maxLength={100}
-        error={isAsked && name.trim() === '' ? 'Give it a name' : null}
+        error={isAsked && name.trim() === '' ? 'Enter a name' : null}
       />
       <Field
         label="Address"

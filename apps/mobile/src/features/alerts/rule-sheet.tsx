@@ -68,7 +68,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
 
   function submit() {
     setAsked(true)
-    if (read) void done(() => save.run(read), rule ? 'The rule is changed' : 'The rule is there')
+    if (read) void done(() => save.run(read), rule ? 'Rule saved' : 'Rule added')
   }
 
   return (
@@ -88,28 +88,26 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
             <HoldButton
               label="Hold to delete this rule"
               variant="danger"
-              onConfirm={() => void done(() => remove.run(rule.id), `${rule.name} is deleted`)}
+              onConfirm={() => void done(() => remove.run(rule.id), `${rule.name} deleted`)}
             />
           )}
         </>
       }
     >
       {!rule && <KindChoice kind={entered.kind} onChange={(kind) => change({ kind })} />}
-      {read && (
-        <Text color="textMuted">{`Somebody is told when ${conditionOf(read)} (${placeOf(read)}).`}</Text>
-      )}
+      {read && <Text color="textMuted">{`Fires when ${conditionOf(read)} (${placeOf(read)}).`}</Text>}
       <Field
         label="Name"
         value={entered.name}
         onChangeText={(name) => change({ name })}
         maxLength={100}
         editable={lock === null}
-        error={isAsked && entered.name.trim() === '' ? 'Give it a name' : null}
+        error={isAsked && entered.name.trim() === '' ? 'Enter a name' : null}
       />
       {!rule && !isOfAll && (
         <Field
           label="Queue"
-          placeholder="every queue"
+          placeholder="all queues"
           value={entered.queue}
           onChangeText={(queue) => change({ queue })}
         />
@@ -123,16 +121,16 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
         error={limitOf(entered) === null ? 'Enter a number, such as 5' : null}
       />
       <Field
-        label="How long it must hold, in minutes"
+        label="Must last, in minutes"
         value={entered.minutes}
         onChangeText={(minutes) => change({ minutes })}
         inputMode="decimal"
         editable={lock === null}
-        error={fromEntered(entered.minutes, MINUTE) === null ? 'Enter a number; 0 tells at once' : null}
+        error={fromEntered(entered.minutes, MINUTE) === null ? 'Enter a number; 0 fires at once' : null}
       />
       <Toggle
-        label="Rule enabled"
-        help="Off: it is not looked at, and what it fired is resolved."
+        label="Enabled"
+        help="Off: the rule is not evaluated, and its alerts are resolved."
         isOn={entered.enabled}
         lock={lock}
         onChange={(enabled) => change({ enabled })}

@@ -10,7 +10,7 @@ interface Words {
   readonly measure: (value: number) => string
   /** What was measured, under the number. */
   readonly what: string
-  /** "the oldest job waits over 5 min". */
+  /** "the oldest job waits longer than 5 min". */
   readonly condition: (limit: string) => string
   /** What a person enters for the limit, and how much of the wire's unit that is. */
   readonly unit: string
@@ -24,30 +24,30 @@ const seconds = (value: number) => (value < 1 ? '0 s' : duration(Math.floor(valu
 
 export const KINDS: Readonly<Record<Kind, Words>> = {
   oldest_waiting: {
-    ...{ title: 'Jobs wait too long', what: 'the oldest job waits', unit: 'minutes', scale: 60 },
-    ...{ measure: seconds, condition: (limit) => `the oldest job waits over ${limit}` },
+    ...{ title: 'Jobs wait too long', what: 'wait of the oldest job', unit: 'minutes', scale: 60 },
+    ...{ measure: seconds, condition: (limit) => `the oldest job waits longer than ${limit}` },
   },
   failure_rate: {
-    ...{ title: 'Too many jobs fail', what: 'failed in 15 minutes', unit: 'percent', scale: 0.01 },
-    ...{ measure: percent, condition: (limit) => `${limit} or more failed in 15 minutes` },
+    ...{ title: 'Too many jobs fail', what: 'of runs failed in 15 min', unit: 'percent', scale: 0.01 },
+    ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15 min` },
   },
   no_workers: {
     ...{ title: 'Too few workers', what: 'alive', unit: 'workers', scale: 1, isOfAll: true },
     measure: (value) => count(value, 'worker'),
-    condition: (limit) => `${limit} or fewer are alive`,
+    condition: (limit) => `at most ${limit} alive`,
   },
   stalled: {
-    ...{ title: 'Queue stalled', what: 'waiting, none is done', unit: 'jobs', scale: 1 },
+    ...{ title: 'Queue is stalled', what: 'waiting, none finished', unit: 'jobs', scale: 1 },
     measure: (value) => count(value, 'job'),
-    condition: (limit) => `${limit} or more wait and none is done`,
+    condition: (limit) => `${limit} or more wait and none finishes`,
   },
   paused: {
     ...{ title: 'Queue paused too long', what: 'paused', unit: 'minutes', scale: 60 },
-    ...{ measure: seconds, condition: (limit) => `paused for over ${limit}` },
+    ...{ measure: seconds, condition: (limit) => `paused for more than ${limit}` },
   },
 }
 
-/** "the oldest job waits over 5 min, for 1 min". */
+/** "the oldest job waits longer than 5 min, for 1 min". */
 export function conditionOf({
   kind,
   threshold,

@@ -81,9 +81,9 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
       {error && <Banner tone="bad" icon="bad" text={error.message} detail={`Error ${error.code}`} />}
 
       <View style={styles.facts}>
-        <Fact name="Asked for by">{by.name}</Fact>
-        <Fact name="Begun">{moment(created)}</Fact>
-        <Fact name="As of">{moment(operation.asOf)}</Fact>
+        <Fact name="Started by">{by.name}</Fact>
+        <Fact name="Started">{moment(created)}</Fact>
+        <Fact name="Matched at">{moment(operation.asOf)}</Fact>
         <Fact name="Pace">{paceOf(operation)}</Fact>
         {stoppedBy !== null && <Fact name="Stopped by">{stoppedBy}</Fact>}
         <Fact name={finishedAt ? 'Took' : 'Running for'}>

@@ -115,7 +115,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
                 />
                 <Text variant="small" color="textMuted">
                   {spread === 'once'
-                    ? 'All of them are due now.'
+                    ? 'All of them are due at once.'
                     : 'A few at a time, so that the recovering service is not overloaded.'}
                 </Text>
               </View>
@@ -154,7 +154,7 @@ function Facts({
       <Fact name="Where">
         <EnvironmentBadge />
       </Fact>
-      <Fact name="As of">
+      <Fact name="Matched at">
         <Text>{moment(seen.asOf)}</Text>
         <Text variant="small" color="textMuted">
           {count !== undefined && count !== seen.count && `You saw ${number(count)}. `}
@@ -182,7 +182,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 }
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
-  requeue: 'They run again from the start, with all their retries. You can stop it on the next page.',
+  requeue: 'They run again from the start, with all their retries. You can stop this on the next page.',
   cancel: 'They will not run unless they are retried. You can stop this on the next page.',
   delete: 'They are permanently deleted, with their payloads and errors.',
 }
@@ -241,9 +241,9 @@ function Refused({ problem, onLookAgain }: { readonly problem: unknown; readonly
         <Banner
           tone="warn"
           icon="warn"
-          text={`${capital(many(Number(count), countIsExact !== false))} match now, ${number(Number(expectedCount))} were shown here`}
+          text={`${capital(many(Number(count), countIsExact !== false))} match now, ${number(Number(expectedCount))} when you looked`}
           detail="Nothing was changed. Check again before you decide."
-          action={<Button label="Look again" icon="refresh" onPress={onLookAgain} />}
+          action={<Button label="Check again" icon="refresh" onPress={onLookAgain} />}
         />
       ) : (
         <Banner tone="bad" icon={icon} text={title} detail={`${text} ${SAFE}`} />

@@ -17,13 +17,13 @@ describe('how a bulk operation went, in words', () => {
     ['running', 'Requeueing 312 jobs'],
     ['completed', 'Requeued 309'],
     ['stopped', 'Stopped: requeued 309 of 312'],
-    ['failed', 'Broke off: requeued 309 of 312'],
+    ['failed', 'Failed: requeued 309 of 312'],
   ] as const)('%s: %s', (status, words) => {
     expect(headlineOf({ ...base, status })).toBe(words)
   })
 
   it('never claims to have counted what it did not', () => {
-    expect(many(100_000, false)).toBe('at least 100\u202f000')
+    expect(many(100_000, false)).toBe('at least 100,000')
   })
 
   it('has a word for a reason that it does not know', () => {

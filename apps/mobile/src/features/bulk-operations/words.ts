@@ -14,13 +14,13 @@ export const VERBS = {
 
 /** Why a job was left alone, after "skipped 3". */
 const REASONS: Readonly<Record<string, string>> = {
-  BUSY: 'being taken by a worker',
-  CHANGED: 'changed meanwhile',
-  FORBIDDEN: 'only an admin may',
-  HAS_DEPENDANTS: 'others wait for them',
-  INVALID_STATE: 'running, or finished otherwise',
+  BUSY: 'being claimed by a worker',
+  CHANGED: 'changed in the meantime',
+  FORBIDDEN: 'only an admin may do this',
+  HAS_DEPENDANTS: 'other jobs wait for them',
+  INVALID_STATE: 'only waiting and failed jobs can be deleted',
   JOB_NOT_FOUND: 'no longer there',
-  UNIQUE_KEY_LIVE: 'another with the same key is on its way',
+  UNIQUE_KEY_LIVE: 'another job holds the same unique key',
 }
 
 /** What came back runs or waits already: the other states cannot be requeued from. */
@@ -46,7 +46,7 @@ export function outcomeInWords({ action, done, skipped }: Outcome): string {
   return parts.join(', ')
 }
 
-/** "312", or "at least 100 000" where nobody counted to the end. */
+/** "312", or "at least 100,000" where the count was cut short. */
 export function many(total: number, isExact: boolean): string {
   return `${isExact ? '' : 'at least '}${number(total)}`
 }

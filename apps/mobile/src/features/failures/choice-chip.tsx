@@ -22,7 +22,7 @@ export function ChoiceChip({ label, options, value, onChange }: ChoiceChipProps)
     <>
       <Chip label={label} icon="filter" onPress={() => setOpen(true)} />
       <Sheet isOpen={isOpen} title={label} onClose={() => setOpen(false)}>
-        {options.length === 0 && <Text color="textMuted">There is none to choose from.</Text>}
+        {options.length === 0 && <Text color="textMuted">Nothing to choose from.</Text>}
         {options.map((option) => (
           <Row
             key={option}

@@ -76,7 +76,7 @@ function Stack({ stack }: { readonly stack: string | undefined }) {
   if (runs.length === 0)
     return (
       <Text variant="small" color="textMuted">
-        No stack was kept.
+        No stack trace was stored.
       </Text>
     )
   return (

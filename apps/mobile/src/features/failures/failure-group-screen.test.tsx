@@ -57,7 +57,7 @@ describe('a group of failures', () => {
   it('says when none is left', async () => {
     const { screen } = await open({ 'jobs.failures': () => [], 'bulkOperations.preview': () => previewOf(0) })
     expect(await screen.findByText('None left')).toBeVisible()
-    fireEvent.press(screen.getByLabelText('Look at the last 7 days'))
+    fireEvent.press(screen.getByLabelText('Show the last 7 days'))
     expect(await screen.findByText(/in the last 7 days/)).toBeVisible()
   })
 
@@ -121,7 +121,7 @@ describe('retrying a group', () => {
       'bulkOperations.run': ({ expectedCount, idempotencyKey }) => {
         keys.push(idempotencyKey)
         if (expectedCount === matching) return bulkOperationOf({ status: 'completed', done: matching })
-        throw new OncueError('COUNT_MISMATCH', `${matching} jobs match, and ${expectedCount} were expected`, {
+        throw new OncueError('COUNT_MISMATCH', `${matching} jobs match, but ${expectedCount} were expected`, {
           details: { count: matching, countIsExact: true, expectedCount },
         })
       },
@@ -130,8 +130,8 @@ describe('retrying a group', () => {
     const button = await screen.findByLabelText(/^Retry 12.jobs$/)
     matching = 64
     fireEvent.press(button)
-    expect(await screen.findByText('64 match now, 12 were shown here')).toBeVisible()
-    fireEvent.press(screen.getByLabelText('Look again'))
+    expect(await screen.findByText('64 match now, 12 when you looked')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Check again'))
     fireEvent.press(await screen.findByLabelText(/^Retry 64.jobs$/))
     expect(await screen.findByText('Requeued 64')).toBeVisible()
     expect(new Set(keys).size).toBe(2)
@@ -144,7 +144,7 @@ describe('retrying a group', () => {
       'bulkOperations.run': (input) => {
         sent.push(input)
         if (sent.length > 1) return bulkOperationOf({ status: 'completed', done: 12 })
-        throw new OncueError('REQUEST_TIMEOUT', 'No answer within 30 s')
+        throw new OncueError('REQUEST_TIMEOUT', 'No response within 30 s')
       },
     })
     fireEvent.press(await screen.findByLabelText('Retry these 12'))
@@ -171,7 +171,7 @@ describe('retrying a group', () => {
     isAway = true
     await act(() => jest.advanceTimersByTimeAsync(40_000))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
-    expect(screen.getAllByText(/You are offline. Nothing is sent/)[0]).toBeVisible()
+    expect(screen.getAllByText(/You are offline/)[0]).toBeVisible()
     isAway = false
     await act(() => jest.advanceTimersByTimeAsync(40_000))
     expect(screen.queryByText(/You are offline/)).toBeNull()

@@ -77,7 +77,7 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
                 label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
                 icon="cancel"
                 lock={lock}
-                hint="Jobs that failed like this and will be tried again by themselves"
+                hint="Jobs that failed like this and will be retried automatically"
                 onPress={() => setAsked('cancel')}
               />
             )}
@@ -109,7 +109,7 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
 }
 
 function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
-  const what = action === 'cancel' ? 'jobs that wait to be tried again after' : 'failed jobs with'
+  const what = action === 'cancel' ? 'jobs that will be retried after' : 'failed jobs with'
   return group ? `${what} ${errorOf(group).class}, ${group.topics.join(', ')}` : `${what} this error`
 }
 
@@ -137,10 +137,10 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
       {sample.error ? (
         <ErrorView error={sample.error} />
       ) : (
-        <Text color="textMuted">No error was kept with its jobs.</Text>
+        <Text color="textMuted">No error was stored with these jobs.</Text>
       )}
       <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
-        <Segmented label="Since when" options={WINDOW_OPTIONS} value={window} onChange={onWindow} />
+        <Segmented label="Time range" options={WINDOW_OPTIONS} value={window} onChange={onWindow} />
         <Chart
           title="Failed"
           series={[{ name: 'jobs', values: trend, color: 'bad', isArea: true }]}
@@ -164,9 +164,9 @@ function NoneLeft({ window, onWindow }: WindowProps) {
   return (
     <EmptyState
       title="None left"
-      text={`No job that failed like this in ${WINDOWS[window].words} is still failed: they were retried, deleted, or removed by retention.`}
+      text={`All jobs that failed like this in ${WINDOWS[window].words} were retried, deleted or pruned.`}
       {...(window !== '7d' && {
-        action: { label: 'Look at the last 7 days', onPress: () => onWindow('7d') },
+        action: { label: 'Show the last 7 days', onPress: () => onWindow('7d') },
       })}
     />
   )

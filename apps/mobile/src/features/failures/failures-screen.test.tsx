@@ -32,9 +32,9 @@ describe('Failures', () => {
         },
       },
     })
-    expect(await screen.findByText(/None that gave up in the last 24 hours/)).toBeVisible()
+    expect(await screen.findByText(/No job ran out of retries in the last 24 hours/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('7 d'))
-    expect(await screen.findByText(/None that gave up in the last 7 days/)).toBeVisible()
+    expect(await screen.findByText(/No job ran out of retries in the last 7 days/)).toBeVisible()
     expect(asked).toEqual([24, 7 * 24])
   })
 

@@ -42,7 +42,7 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
       <View style={styles.filters}>
         <View style={styles.window}>
           <Segmented
-            label="Since when"
+            label="Time range"
             options={WINDOW_OPTIONS}
             value={filter.window}
             onChange={(window) => change({ window })}
@@ -71,7 +71,7 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
         isEmpty={() => waiting === 0 && rows.every(({ isGone }) => isGone)}
         empty={{
           title: 'No failed jobs',
-          text: `None that gave up in ${WINDOWS[filter.window].words} is left. Those that will be tried again are not counted.`,
+          text: `No job ran out of retries in ${WINDOWS[filter.window].words}. Jobs that will be retried are not counted.`,
         }}
         onClearFilter={isFiltered ? clear : undefined}
       >
@@ -88,7 +88,7 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
             ))}
             {groups.length === MAX_GROUPS && (
               <Text variant="small" color="textMuted" center style={styles.rest}>
-                These are the {MAX_GROUPS} that failed last; there may be more.
+                These are the {MAX_GROUPS} errors seen last; there may be more.
               </Text>
             )}
           </>

@@ -8,7 +8,7 @@ export type FailedJobs = Outputs['bulkOperations']['preview']
 
 /** What was thrown last. */
 export function errorOf({ sample }: FailureGroup): { class: string; message: string } {
-  const { class: name = 'Unknown error', message = 'No error was kept.' } = sample.error ?? {}
+  const { class: name = 'Unknown error', message = 'No error was stored.' } = sample.error ?? {}
   return { class: name, message }
 }
 

@@ -97,5 +97,5 @@ function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string
 
 export function changeInWords(seen: JobStatus, now: JobStatus): string | undefined {
   if (seen === now) return undefined
-  return `It has changed: ${STATES[seen].word.toLowerCase()} when you looked, ${STATES[now].word.toLowerCase()} now.`
+  return `The job has changed: ${STATES[seen].word.toLowerCase()} when you looked, ${STATES[now].word.toLowerCase()} now.`
 }

@@ -147,7 +147,7 @@ describe('a job', () => {
   it('says why an action makes no sense', async () => {
     const { screen } = await open()
     fireEvent.press(await screen.findByLabelText('Cancel'))
-    expect(await screen.findByText('There is nothing left to cancel: this job is failed.')).toBeVisible()
+    expect(await screen.findByText('Nothing to cancel: this job is failed.')).toBeVisible()
   })
 
   it('appends what happens while one looks', async () => {
@@ -187,12 +187,14 @@ describe('a job', () => {
         state: { id: JOB_ID, status: 'processing', run: 1, progress: null, updated: NOW },
       }),
     )
-    expect(await screen.findByText('It has changed: waiting when you looked, running now.')).toBeVisible()
+    expect(
+      await screen.findByText('The job has changed: waiting when you looked, running now.'),
+    ).toBeVisible()
   })
 
   it('shows how far it is', async () => {
     const { screen } = await open(jobOf({ status: 'processing', run: 1, progress: { done: 4, total: 10 } }))
-    expect(await screen.findByText(/^40.%$/)).toBeVisible()
+    expect(await screen.findByText('40%')).toBeVisible()
   })
 
   it('says that it is gone', async () => {
@@ -202,7 +204,7 @@ describe('a job', () => {
       },
     })
     expect(await screen.findByText('This job is gone')).toBeVisible()
-    expect(screen.getByText(/removed by retention/)).toBeVisible()
+    expect(screen.getByText(/kept for a limited time/)).toBeVisible()
   })
 
   it('leaves when it was deleted', async () => {

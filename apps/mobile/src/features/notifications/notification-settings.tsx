@@ -44,7 +44,7 @@ export function NotificationSettings() {
         label="Notify me of alerts"
         help={WHAT_IT_IS}
         isOn={isOn}
-        lock={busy === 'turn' ? 'One moment.' : null}
+        lock={busy === 'turn' ? 'One moment…' : null}
         onChange={(next) => void turn(next)}
       />
       {problem !== null && (
@@ -54,7 +54,7 @@ export function NotificationSettings() {
         <Button label="Send a test" icon="alerts" isBusy={busy === 'test'} onPress={() => void test()} />
       )}
       <Text variant="small" color="textMuted">
-        The app shows firing alerts without them, as long as it is open.
+        Without notifications, alerts appear only in the app.
       </Text>
     </>
   )

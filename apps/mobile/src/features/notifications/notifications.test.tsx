@@ -120,7 +120,7 @@ describe('Turned on', () => {
   it('says what is missing where the build has no project of Expo', async () => {
     const { screen } = await renderApp('/settings', { answers: { 'devices.list': () => [] } })
     fireEvent.press(await screen.findByLabelText('Notify me of alerts'))
-    expect(await screen.findByText(/built without a project of Expo/)).toBeVisible()
+    expect(await screen.findByText(/built without an Expo project/)).toBeVisible()
     expect(screen.getByRole('switch', { name: 'Notify me of alerts' })).not.toBeChecked()
   })
 
@@ -128,7 +128,7 @@ describe('Turned on', () => {
     jest.mocked(Native.requestPermissionsAsync).mockResolvedValueOnce({ granted: false } as never)
     const { screen } = await renderApp('/settings', { answers: { 'devices.list': () => [] } })
     fireEvent.press(await screen.findByLabelText('Notify me of alerts'))
-    expect(await screen.findByText(/Allow them in the settings of your phone/)).toBeVisible()
+    expect(await screen.findByText(/Allow them in your phone's settings/)).toBeVisible()
   })
 
   it('says so when the phone was told to forbid it later', async () => {

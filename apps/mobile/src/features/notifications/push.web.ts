@@ -12,10 +12,10 @@ export async function prepare(): Promise<void> {}
 
 /** Why none can come although they were turned on: whoever forbids it later forgets that they did. */
 export async function whyBlocked(): Promise<string | null> {
-  if (!('Notification' in globalThis)) return 'This browser has no notifications.'
-  if (!globalThis.isSecureContext) return 'Browsers notify only over https.'
+  if (!('Notification' in globalThis)) return 'This browser does not support notifications.'
+  if (!globalThis.isSecureContext) return 'Notifications need https.'
   if (Notification.permission === 'granted') return null
-  return 'Notifications are blocked for this page. Allow them in the settings of your browser.'
+  return "Notifications are blocked for this page. Allow them in your browser's settings."
 }
 
 /** Why not; null: they are on. */

@@ -25,8 +25,8 @@ describe('Now', () => {
   it('is calm when all is well', async () => {
     const { screen } = await shown(healthOf())
     expect(await screen.findByRole('heading', { name: 'All good' })).toBeVisible()
-    expect(screen.getByText(/All 2.queues are fine. No failed jobs from the last hour/)).toBeVisible()
-    expect(screen.queryByText('Queues in trouble')).toBeNull()
+    expect(screen.getByText(/All 2.queues are fine. No failed jobs in the last hour/)).toBeVisible()
+    expect(screen.queryByText('Queues with problems')).toBeNull()
     expect(screen.getByLabelText(/^Workers alive: 2, 1 of 20.slots busy/)).toBeVisible()
   })
 
@@ -56,7 +56,7 @@ describe('Now', () => {
   it.each(['admin', 'operator'] as const)('lets %s resume the alerts', async (role) => {
     const resumed: string[] = []
     const silent = healthOf({
-      summary: { level: 'bad', text: 'No alert is sent: oncue is paused by anna' },
+      summary: { level: 'bad', text: 'No alerts are sent: oncue is paused by anna' },
       delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna' }, limit: null },
     })
     const { screen } = await renderApp('/', {
@@ -79,18 +79,18 @@ describe('Now', () => {
   it('leads to the limit that lets no alert out', async () => {
     const { app, screen } = await shown(
       healthOf({
-        summary: { level: 'bad', text: 'No alert is sent: oncue is limited to 0 jobs' },
+        summary: { level: 'bad', text: 'No alerts are sent: oncue is limited to 0 jobs' },
         delivery: { waiting: 2, oldestWaiting: NOW, paused: null, limit: { maxRunning: 0, rate: null } },
       }),
     )
     fireEvent.press(await screen.findByLabelText('Show the limit'))
     expect(app.getPathname()).toBe('/queues/oncue')
-    expect(await screen.findByText('None may start')).toBeVisible()
+    expect(await screen.findByText('Limited to 0')).toBeVisible()
   })
 
   it('says what to expect before the first job', async () => {
     const { screen } = await shown(healthOf({ queues: [] }))
-    expect(await screen.findByText(/No job has come in yet/)).toBeVisible()
+    expect(await screen.findByText(/No jobs yet/)).toBeVisible()
   })
 
   it('has places for its numbers while they are loaded', async () => {

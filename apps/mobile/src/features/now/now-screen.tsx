@@ -95,7 +95,7 @@ function Below({ health }: { readonly health: Health }) {
     )
   return (
     <View style={[styles.sections, isWide && styles.columns]}>
-      <Section title="Queues in trouble" fine={troubled.length === 0 && 'Every queue is fine.'}>
+      <Section title="Queues with problems" fine={troubled.length === 0 && 'Every queue is fine.'}>
         {troubled.map((queue) => (
           <TroubleRow key={queue.queue} queue={queue} />
         ))}

@@ -4,7 +4,7 @@ import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { Tile } from '../../components/ui/tile.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { ageParts, count, duration, number, percent, percentParts, rate } from '../../lib/format.ts'
+import { ageParts, count, duration, number, percent, rate } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsLargeText, useIsWide } from '../../theme/use-theme.ts'
 import { trendOf } from './trend.ts'
@@ -33,7 +33,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
         <Tile
           label="Throughput/min"
           value={rate(throughput.value)}
-          trend={isStill ? 'nothing is done' : trendOf(throughput.spark)}
+          trend={isStill ? 'no jobs finish' : trendOf(throughput.spark)}
           isBad={isStill}
           spark={throughput.spark}
           onPress={() => router.push('/jobs')}
@@ -42,7 +42,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
       <Place>
         <Tile
           label="Failure rate"
-          value={failureRate.value === null ? '–' : percentParts(failureRate.value)}
+          value={failureRate.value === null ? '–' : percent(failureRate.value)}
           trend={failureTrend(health)}
           isBad={isFailing}
           spark={failureRate.spark}
@@ -72,7 +72,7 @@ function OldestWaiting({ health, onPress }: { readonly health: Health; readonly 
   const tile = { label: 'Oldest waiting', spark: oldestWaiting.spark, onPress }
   const threshold = thresholds.oldestWaitingSeconds
   if (oldestWaiting.value === null)
-    return <Tile {...tile} threshold={threshold} value="–" trend="nothing waits" />
+    return <Tile {...tile} threshold={threshold} value="–" trend="nothing waiting" />
   const isLate = now - oldestWaiting.value.getTime() > threshold * 1_000
   const trend = trendOf(oldestWaiting.spark)
   return (
@@ -95,7 +95,7 @@ function failureTrend({ failureRate, thresholds }: Health): string {
 
 function workersTrend({ alive, missing, running, slots }: Health['workers']): string {
   if (missing > 0) return `${number(missing)} missing`
-  if (alive === 0) return 'nobody works'
+  if (alive === 0) return 'no workers'
   return `${number(running)} of ${count(slots, 'slot')} busy`
 }
 

@@ -38,10 +38,10 @@ describe('readLimit', () => {
 
 it.each([
   { limit: null, words: 'no limit' },
-  { limit: { maxRunning: 0 }, words: 'none may start' },
+  { limit: { maxRunning: 0 }, words: 'limited to 0' },
   {
     limit: { maxRunning: 10, rate: { count: 100, intervalMs: 60_000 } },
-    words: 'at most 10 at once, 100 every 1\u202fmin',
+    words: 'at most 10 at once, at most 100\u202fstarts per 1\u202fmin',
   },
 ])('$words', ({ limit, words }) => {
   expect(limitInWords(limit)).toBe(words)

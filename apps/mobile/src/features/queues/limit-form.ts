@@ -1,5 +1,5 @@
 import type { Outputs } from '@oncue/sdk'
-import { duration, number } from '../../lib/format.ts'
+import { count, duration, number } from '../../lib/format.ts'
 
 export type Limit = Outputs['queues']['list'][number]['limit']
 
@@ -43,13 +43,13 @@ export function readLimit(text: LimitText): Checked {
   return { ok: true, limit: { maxRunning, rate: rate || null } }
 }
 
-/** "at most 10 at once, 100 every 60 s". */
+/** "at most 10 at once, at most 100 starts per 1 min". */
 export function limitInWords(limit: Limit): string {
   const { maxRunning, rate } = limit ?? {}
   const parts = [
-    maxRunning === 0 && 'none may start',
+    maxRunning === 0 && 'limited to 0',
     !!maxRunning && `at most ${number(maxRunning)} at once`,
-    rate && `${number(rate.count)} every ${duration(rate.intervalMs)}`,
+    rate && `at most ${count(rate.count, 'start')} per ${duration(rate.intervalMs)}`,
   ].filter(Boolean)
   return parts.join(', ') || 'no limit'
 }

@@ -79,20 +79,16 @@ export function LimitSheet({ queue, limit, onClose }: LimitSheetProps) {
       <View style={styles.where}>
         <EnvironmentBadge />
         <Text variant="small" color="textMuted" style={styles.now}>
-          Now: {limitInWords(limit)}. It holds for all workers together.
+          Now: {limitInWords(limit)}. Applies to all workers together.
         </Text>
       </View>
-      <Field
-        label="Maximum running jobs"
-        help="Empty: no limit. 0: none may start."
-        {...field('maxRunning')}
-      />
+      <Field label="Max running at once" help="Empty: no limit. 0: no jobs start." {...field('maxRunning')} />
       <View style={styles.rate}>
         <View style={styles.part}>
-          <Field label="Maximum starts" {...field('count')} />
+          <Field label="Max starts" {...field('count')} />
         </View>
         <View style={styles.part}>
-          <Field label="per how many seconds" {...field('seconds')} />
+          <Field label="per … seconds" {...field('seconds')} />
         </View>
       </View>
       {problem !== null && (

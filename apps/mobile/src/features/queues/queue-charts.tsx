@@ -29,7 +29,7 @@ export function QueueCharts({ queue, lateAfterMs }: QueueChartsProps) {
         <Text variant="heading" level={2}>
           Over time
         </Text>
-        <Segmented label="Time span" options={OPTIONS} value={span} onChange={setSpan} />
+        <Segmented label="Time range" options={OPTIONS} value={span} onChange={setSpan} />
       </View>
       <ReadState read={read} skeleton={<Skeleton height={220} />}>
         {(series) => <Charts series={series} lateAfterMs={lateAfterMs} />}
@@ -77,8 +77,8 @@ function Charts({
 }
 
 const percentiles = ({ p50, p95 }: Series['wait']) => [
-  { name: 'half within', values: p50, color: 'accent' as const },
-  { name: '95\u202f% within', values: p95, color: 'warn' as const, isDashed: true },
+  { name: 'p50', values: p50, color: 'accent' as const },
+  { name: 'p95', values: p95, color: 'warn' as const, isDashed: true },
 ]
 
 function Card({ children }: { readonly children: React.ReactNode }) {

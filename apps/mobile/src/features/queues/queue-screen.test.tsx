@@ -26,9 +26,9 @@ describe('a queue', () => {
       answers: { ...ANSWERS, ...healthWith({ state: 'failing', ...trouble }) },
     })
     expect(await screen.findByLabelText(/^Waiting: 1.204, ready to run/)).toBeVisible()
-    expect(screen.getByLabelText(/^Failure rate: 14.%, over 10.%/)).toBeVisible()
+    expect(screen.getByLabelText(/^Failure rate: 14%, over 10%/)).toBeVisible()
     expect(screen.getByLabelText('Running: 3 of 10, slots free')).toBeVisible()
-    expect(screen.getByLabelText('Oldest waiting: –, nothing waits')).toBeVisible()
+    expect(screen.getByLabelText('Oldest waiting: –, nothing waiting')).toBeVisible()
   })
 
   it('draws throughput and latency, in words too, and looks back further', async () => {
@@ -42,8 +42,8 @@ describe('a queue', () => {
         },
       },
     })
-    expect(await screen.findByLabelText(/^Chart of Runs a minute\. completed: now 0/)).toBeVisible()
-    expect(screen.getByLabelText(/^Chart of Wait to start\. half within: nothing yet/)).toBeVisible()
+    expect(await screen.findByLabelText(/^Chart of Runs per minute\. completed: now 0/)).toBeVisible()
+    expect(screen.getByLabelText(/^Chart of Wait to start\. p50: nothing yet/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('24 h'))
     expect(await screen.findByLabelText(/^Chart of Run time/)).toBeVisible()
     expect(steps).toEqual([1, 10])
@@ -100,12 +100,12 @@ describe('a queue', () => {
     })
     expect(await screen.findByText('At most 5 at once')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Change'))
-    fireEvent.changeText(await screen.findByLabelText('Maximum running jobs'), 'ten')
+    fireEvent.changeText(await screen.findByLabelText('Max running at once'), 'ten')
     fireEvent.press(screen.getByLabelText('Save these limits'))
     expect(await screen.findByText(/A whole number from 0/)).toBeVisible()
-    fireEvent.changeText(screen.getByLabelText('Maximum running jobs'), '')
-    fireEvent.changeText(screen.getByLabelText('Maximum starts'), '100')
-    fireEvent.changeText(screen.getByLabelText('per how many seconds'), '60')
+    fireEvent.changeText(screen.getByLabelText('Max running at once'), '')
+    fireEvent.changeText(screen.getByLabelText('Max starts'), '100')
+    fireEvent.changeText(screen.getByLabelText('per … seconds'), '60')
     fireEvent.press(screen.getByLabelText('Save these limits'))
     fireEvent.press(await screen.findByLabelText('Undo'))
     await screen.findByText('At most 5 at once')
@@ -135,7 +135,7 @@ describe('a queue', () => {
     expect(screen.queryByLabelText('Pause')).toBeNull()
   })
 
-  it('tells of the queue of the alerts, which an operator resumes and does not pause', async () => {
+  it('tells of the alert queue, which an operator resumes and does not pause', async () => {
     const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
     let isPaused = true
     const delivery = () => ({
@@ -154,7 +154,7 @@ describe('a queue', () => {
       },
     })
     expect(await screen.findByText(/^Paused by anna, 2.h/)).toBeVisible()
-    expect(screen.getByText(/None is sent until it is resumed. 4.jobs waiting/)).toBeVisible()
+    expect(screen.getByText(/None are sent until it is resumed. 4.jobs waiting/)).toBeVisible()
     expect(screen.queryByText('Nothing here now')).toBeNull()
     expect(screen.getByLabelText('Change')).toBeDisabled()
     fireEvent.press(screen.getByLabelText('Resume'))

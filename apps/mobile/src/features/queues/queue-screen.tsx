@@ -67,7 +67,7 @@ function AlertQueue({ delivery }: { readonly delivery: Health['delivery'] }) {
     <>
       {paused && <PausedBanner paused={paused} />}
       <View style={styles.content}>
-        <Text>{`This queue sends all alerts. ${paused ? 'None is sent until it is resumed. ' : ''}${count(waiting, 'job')} waiting${oldest ?? ''}.`}</Text>
+        <Text>{`This queue sends all alerts. ${paused ? 'None are sent until it is resumed. ' : ''}${count(waiting, 'job')} waiting${oldest ?? ''}.`}</Text>
         <Section title="Jobs">
           <StateChips queue={ALERT_QUEUE} />
         </Section>

@@ -2,7 +2,7 @@ import { StyleSheet, View } from 'react-native'
 import { Tile } from '../../components/ui/tile.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { ageParts, number, percent, percentParts, rate } from '../../lib/format.ts'
+import { ageParts, number, percent, rate } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsLargeText } from '../../theme/use-theme.ts'
 import type { QueueHealth } from './queue-row.tsx'
@@ -43,7 +43,7 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
       <Place>
         <Tile
           label="Failure rate"
-          value={failureRate === null ? '–' : percentParts(failureRate)}
+          value={failureRate === null ? '–' : percent(failureRate)}
           trend={failureTrend(queue, isFailing, thresholds.failureRate)}
           isBad={isFailing}
           spark={spark.failed}
@@ -55,9 +55,7 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
           label="Running"
           value={number(running)}
           unit={`of ${number(capacity)}`}
-          trend={
-            capacity === 0 ? 'no worker serves it' : running >= capacity ? 'all slots busy' : 'slots free'
-          }
+          trend={capacity === 0 ? 'no worker' : running >= capacity ? 'all slots busy' : 'slots free'}
           isBad={capacity === 0 && waiting > 0}
           size="small"
         />
@@ -79,7 +77,7 @@ function OldestTile({
     <Tile
       label="Oldest waiting"
       value={since === null ? '–' : ageParts(since, now)}
-      trend={since === null ? 'nothing waits' : isLate ? 'late' : 'in time'}
+      trend={since === null ? 'nothing waiting' : isLate ? 'late' : 'on time'}
       isBad={isLate}
       size="small"
     />

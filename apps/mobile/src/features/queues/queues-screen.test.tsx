@@ -23,7 +23,7 @@ describe('Queues', () => {
       answers: { 'health.get': () => healthOf({ queues: [] }) },
     })
     expect(await screen.findByText('No queues yet')).toBeVisible()
-    expect(screen.getByText(/from its first job on, or once it is paused or limited/)).toBeVisible()
+    expect(screen.getByText(/with its first job, or once it is paused or limited/)).toBeVisible()
   })
 
   it('says what is wrong when the API does not answer, and tries again', async () => {
@@ -92,7 +92,7 @@ describe('Queues', () => {
     fireEvent.press(screen.getByLabelText('Pause default'))
     await screen.findByLabelText(/^mail, Late/)
     expect(order()[1]).toMatch(/^mail/)
-    fireEvent.press(screen.getByLabelText('Trouble below – tap to sort'))
+    fireEvent.press(screen.getByLabelText('Problems below – tap to sort'))
     expect(order()[0]).toMatch(/^mail/)
   })
 

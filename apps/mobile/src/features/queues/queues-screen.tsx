@@ -25,7 +25,7 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
   const current = useCursor(queues.map(nameOf), { onOpen: open, openId })
   useOnReturn(show)
   const others = read.data?.others.queues ?? 0
-  const hint = waiting > 0 ? `${number(waiting)} new – tap to show` : 'Trouble below – tap to sort'
+  const hint = waiting > 0 ? `${number(waiting)} new – tap to show` : 'Problems below – tap to sort'
   const refresh = () => {
     show()
     void read.refetch()

@@ -3,7 +3,7 @@ import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
 import { felt } from '../../lib/haptics.ts'
 
-/** From this queue all alerts are sent. Health tells of it apart from the others, as `delivery`. */
+/** Sends all alerts. Health reports it apart from the other queues, as `delivery`. */
 export const ALERT_QUEUE = 'oncue'
 
 const TOUCHES = { touches: ['health.get'] }
@@ -30,7 +30,7 @@ export function usePausing() {
 
   return {
     pause: (queue: string) => change(queue, true, true),
-    // Others may resume the queue of the alerts, and not pause it again.
+    // Operators may resume the alert queue, but only admins may pause it again.
     resume: (queue: string) => change(queue, false, queue !== ALERT_QUEUE || adminLock === null),
     isRunning: pausing.isRunning || resuming.isRunning,
   }

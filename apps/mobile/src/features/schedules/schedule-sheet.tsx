@@ -20,9 +20,9 @@ import type { Schedule } from './queries.ts'
 import { useScheduleActs } from './use-schedule-acts.ts'
 
 const MISSED = {
-  skip: 'ticks that nobody saw are skipped',
-  one: 'of ticks that nobody saw the last is made up for',
-  all: 'all ticks that nobody saw are made up for',
+  skip: 'missed ticks are skipped',
+  one: 'only the last missed tick runs',
+  all: 'every missed tick runs',
 } as const
 
 export interface ScheduleSheetProps {
@@ -61,7 +61,7 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
       }
     >
       <Fact name="When" value={`${cronInWords(cron) ?? cron}, ${timezone}`} />
-      <Fact name="Pattern" value={<Text variant="code">{cron}</Text>} />
+      <Fact name="Cron" value={<Text variant="code">{cron}</Text>} />
       {paused && <Fact name="Paused" value={`${moment(paused.at)}${paused.by ? ` by ${paused.by}` : ''}`} />}
       <Fact
         name="Next runs"
@@ -70,7 +70,7 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
       <Fact name="Last run" value={lastAt ? moment(lastAt) : 'none yet'} />
       <Fact name="Enqueues" value={topic} />
       <Fact name="If missed" value={MISSED[missed]} />
-      <Fact name="Defined in" value={source === 'code' ? 'the code of a worker' : 'the database'} />
+      <Fact name="Defined in" value={source === 'code' ? 'code' : 'the database'} />
       {payload !== null && <JsonTree value={payload} />}
     </Sheet>
   )

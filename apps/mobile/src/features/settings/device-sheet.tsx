@@ -104,7 +104,7 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
         onChangeText={setName}
         maxLength={100}
         editable={lock === null}
-        error={name.trim() === '' ? 'Give it a name' : null}
+        error={name.trim() === '' ? 'Enter a name' : null}
         {...(lock !== null && { help: lock })}
       />
       <Fact name="Role" value={role} />
@@ -125,11 +125,13 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
 /** What revoking a token does to those who revoke it; null: nothing. */
 function ownEndInWords(me: Me | null, tokenId: string, devices: readonly Device[]): string | null {
   const ended = devicesOf(tokenId, devices)
-  const ends = `you will be signed out. Ends ${count(ended.length, 'device')}.`
+  const ends = `you will be signed out. Revokes ${count(ended.length, 'device')}.`
   // A JWT may say anything of whom it is about.
   if (!me || me.kind === 'jwt') return null
   if (me.id === tokenId) return `You are signed in with this token: ${ends}`
-  return ended.some(({ id }) => id === me.id) ? `You are signed in by a device of this token: ${ends}` : null
+  return ended.some(({ id }) => id === me.id)
+    ? `You are signed in with a device of this token: ${ends}`
+    : null
 }
 
 /** Those that a token or device has paired, and those that were paired by these. */
@@ -141,12 +143,12 @@ function devicesOf(makerId: string, devices: readonly Device[]): readonly Device
 /** By itself, whichever comes first. */
 function endInWords({ expiresAt, idleUntil }: Device): string {
   if (expiresAt && (!idleUntil || expiresAt <= idleUntil)) return moment(expiresAt)
-  return idleUntil ? `${moment(idleUntil)}, unless it is used before` : 'when it is revoked'
+  return idleUntil ? `${moment(idleUntil)}, unless it is used before then` : 'when it is revoked'
 }
 
 function pushInWords(push: Device['push']): string {
   if (!push) return 'off'
   if (push.failingSince)
-    return `fail since ${moment(push.failingSince)}${push.lastError ? `: ${push.lastError}` : ''}`
-  return push.lastDelivered ? `on, last delivered ${moment(push.lastDelivered)}` : 'on, none was sent yet'
+    return `failing since ${moment(push.failingSince)}${push.lastError ? `: ${push.lastError}` : ''}`
+  return push.lastDelivered ? `on, last delivered ${moment(push.lastDelivered)}` : 'on, none sent yet'
 }

@@ -73,7 +73,11 @@ function DeviceList() {
 function DeviceRow({ device, onPress }: { readonly device: Device; readonly onPress: () => void }) {
   const { name, role, lastUsed, isThis, push } = device
   const used = lastUsed ? `used ${ago(lastUsed, serverNow())}` : 'never used'
-  const told = push ? (push.failingSince ? 'notifications fail' : 'gets notifications') : 'no notifications'
+  const told = push
+    ? push.failingSince
+      ? 'notifications failing'
+      : 'gets notifications'
+    : 'no notifications'
   return (
     <Row
       label={`${name}${isThis ? ', this device' : ''}, ${role}, ${used}, ${told}`}

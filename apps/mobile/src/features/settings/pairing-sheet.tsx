@@ -25,7 +25,7 @@ type Role = (typeof ROLES)[number]['value']
 
 const MAY: Readonly<Record<Role, string>> = {
   viewer: 'Can view everything and change nothing.',
-  operator: 'It may retry, cancel, pause and acknowledge.',
+  operator: 'Can retry, cancel, pause and acknowledge.',
   admin: 'Can do everything, including rules, tokens and settings.',
 }
 
@@ -70,14 +70,14 @@ export function PairingSheet({ onClose }: { readonly onClose: () => void }) {
           wide
           variant="primary"
           icon="qr"
-          label="Make a code"
+          label="Create a code"
           isBusy={make.isRunning}
           onPress={() => void begin()}
         />
       }
     >
       {problem !== null && <Banner tone="bad" icon="bad" text="Could not create a code" detail={problem} />}
-      <Text>What may the device do? Never more than you.</Text>
+      <Text>What may the device do? Never more than you may.</Text>
       <Segmented label="Role" options={roles} value={role} onChange={setRole} />
       <Text variant="small" color="textMuted">
         {MAY[role]}
@@ -99,7 +99,7 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
     )
   return (
     <>
-      <QrCode text={url} label="Pairing code, to be scanned with the other device" />
+      <QrCode text={url} label="Pairing code to scan with the other device" />
       <View style={styles.code}>
         <Text variant="title" selectable style={styles.letters}>
           {code}
@@ -107,7 +107,7 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
         <CopyButton label="Copy the link" text={url} />
       </View>
       <Text color="textMuted" center>
-        {`For one device, as ${role}. Good for ${duration(Math.floor(left / 1_000) * 1_000)}.`}
+        {`For one device, as ${role}. Valid for ${duration(Math.floor(left / 1_000) * 1_000)}.`}
       </Text>
       <Text variant="small" color="textMuted" center>
         In the app: Connect, then Scan. In a browser: open the copied link.

@@ -20,7 +20,7 @@ describe('Settings', () => {
     const { screen } = await renderApp('/settings', { answers: nobody })
     fireEvent.press(await screen.findByLabelText('Dark'))
     expect(await screen.findByRole('radio', { name: 'Dark', checked: true })).toBeVisible()
-    fireEvent.press(screen.getByLabelText('As the system'))
+    fireEvent.press(screen.getByLabelText('System'))
   })
 
   it('say who one is, and which versions talk', async () => {
@@ -33,7 +33,7 @@ describe('Settings', () => {
 
 describe('Devices', () => {
   it('say which is this one, and which is not reached', async () => {
-    const failing = { lastDelivered: null, failingSince: minutesAgo(30), lastError: 'Expo answered 500' }
+    const failing = { lastDelivered: null, failingSince: minutesAgo(30), lastError: 'Expo returned 500' }
     const { screen } = await renderApp('/settings', {
       answers: {
         'devices.list': () => [
@@ -43,7 +43,7 @@ describe('Devices', () => {
       },
     })
     expect(await screen.findByLabelText(/^Tablet, this device, operator/)).toBeVisible()
-    expect(screen.getByLabelText(/^Pixel, operator, .*, notifications fail$/)).toBeVisible()
+    expect(screen.getByLabelText(/^Pixel, operator, .*, notifications failing$/)).toBeVisible()
   })
 
   it('are renamed', async () => {
@@ -82,7 +82,7 @@ describe('Devices', () => {
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)
     await waitFor(() => expect(revoked).toEqual([{ id: 't1' }]))
-    expect(await screen.findByText(/^The token laptop of ada and 3.devices are shut out/)).toBeVisible()
+    expect(await screen.findByText(/^The token laptop of ada and 3.devices revoked/)).toBeVisible()
   })
 
   it.each([
@@ -90,7 +90,7 @@ describe('Devices', () => {
       'with this token',
       [deviceOf('d2'), deviceOf('d3', { maker: { id: 'd2', kind: 'device', name: 'Pixel' } })],
     ],
-    ['by a device of this token', [deviceOf('token', { maker: { id: 't1', kind: 'token', name: 'ada' } })]],
+    ['with a device of this token', [deviceOf('token', { maker: { id: 't1', kind: 'token', name: 'ada' } })]],
   ])('warn those who are signed in %s', async (how, others) => {
     const maker = { id: how === 'with this token' ? 'token' : 't1', kind: 'token', name: 'ada' } as const
     const { screen } = await renderApp('/settings', {
@@ -99,7 +99,7 @@ describe('Devices', () => {
     fireEvent.press(await screen.findByLabelText(/^Tablet/))
     const warning = await screen.findByText(/you will be signed out/)
     expect(warning.props.children.replaceAll('\u202f', ' ')).toBe(
-      `You are signed in ${how}: you will be signed out. Ends ${others.length + 1} devices.`,
+      `You are signed in ${how}: you will be signed out. Revokes ${others.length + 1} devices.`,
     )
   })
 
@@ -129,7 +129,7 @@ describe('Devices', () => {
 
   it('are not shown to a viewer, with the reason', async () => {
     const { screen } = await renderApp('/settings', { role: 'viewer' })
-    expect(await screen.findByText(/The list of devices is for those who may act/)).toBeVisible()
+    expect(await screen.findByText(/Only operators and admins see the list of devices/)).toBeVisible()
     expect(screen.getByLabelText('Pair a device')).toBeDisabled()
   })
 
@@ -152,11 +152,11 @@ describe('Devices', () => {
     fireEvent.press(await screen.findByLabelText('Viewer'))
     // An operator makes no admins.
     expect(screen.queryByLabelText('Admin')).toBeNull()
-    fireEvent.press(screen.getByLabelText('Make a code'))
+    fireEvent.press(screen.getByLabelText('Create a code'))
     expect(await screen.findByText('YM4-TJS-94K')).toBeVisible()
-    expect(screen.getByLabelText(/^Pairing code, to be scanned/)).toBeVisible()
+    expect(screen.getByLabelText(/^Pairing code to scan/)).toBeVisible()
     expect(asked).toEqual([{ role: 'viewer' }])
     await act(() => jest.advanceTimersByTimeAsync(301_000))
-    expect(screen.getByText('This code is over')).toBeVisible()
+    expect(screen.getByText('This code has expired')).toBeVisible()
   })
 })

@@ -71,7 +71,7 @@ function Appearance() {
       {Platform.OS !== 'web' && (
         <Toggle
           label="Haptics"
-          help="Felt when something was done, or could not be."
+          help="Vibrates when an action succeeds or fails."
           isOn={haptics}
           onChange={(isOn) => {
             setHaptics(isOn)

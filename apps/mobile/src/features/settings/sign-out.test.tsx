@@ -80,7 +80,7 @@ async function renderSettings(...servers: readonly (typeof DAY)[]) {
 }
 
 const STILL_LISTED =
-  'Signed out here. night.example could not be told: a paired device is still listed there, until it is revoked.'
+  'Signed out here. night.example is unreachable, so a paired device stays listed there until it is revoked.'
 
 describe('Signing out', () => {
   it('revokes this device at its server, before the token is forgotten', async () => {

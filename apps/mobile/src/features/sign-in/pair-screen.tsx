@@ -72,7 +72,7 @@ export function PairScreen() {
           variant="primary"
           label="Pair"
           isBusy={isBusy}
-          lock={refused ?? (name.trim() === '' ? 'Give the device a name.' : null)}
+          lock={refused ?? (name.trim() === '' ? 'Enter a name for the device.' : null)}
           onPress={() => void pair()}
         />
         {isHiding && <Banner tone="bad" icon="bad" text={HIDDEN_SERVER} />}

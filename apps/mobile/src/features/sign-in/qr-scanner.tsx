@@ -34,7 +34,7 @@ export function QrScanner({ isOpen, problem, onRead, onClose }: QrScannerProps) 
         <>
           <Text color="textMuted">
             {permission?.canAskAgain === false
-              ? 'The camera is switched off for Oncue. Allow it in the settings of your phone, or type the address and token.'
+              ? "The camera is turned off for Oncue. Allow it in your phone's settings, or type the address and token."
               : 'Oncue uses the camera only to scan pairing codes.'}
           </Text>
           {permission?.canAskAgain !== false && (

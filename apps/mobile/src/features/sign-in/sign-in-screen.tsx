@@ -82,7 +82,7 @@ export function SignInScreen({ why }: { readonly why: string | null }) {
               secureTextEntry
               isCode
               error={isAsked && token.trim() === '' ? 'Enter the token' : null}
-              help="Printed at the first start of the server; afterwards an admin makes more."
+              help="Printed when the server starts for the first time. An admin can create more."
             />
             <Button
               wide

@@ -25,7 +25,7 @@ export function WorkersScreen() {
         empty={{
           icon: 'workers',
           title: 'No workers',
-          text: 'Nobody runs jobs. Start one: oncue worker --import ./jobs.ts',
+          text: 'Jobs wait until a worker runs. Start one: oncue worker --import ./jobs.ts',
         }}
       >
         {(workers) => (
@@ -78,7 +78,7 @@ function WorkerRow({ worker }: { readonly worker: Worker }) {
       <View style={styles.head}>
         <StateWord state={gone ? 'missing' : 'alive'} />
         <Text variant="small" color={gone ? 'bad' : 'textMuted'}>
-          {gone ? 'for ' : 'last beat '}
+          {gone ? 'for ' : 'last heartbeat '}
           {gone ? <Age from={gone} /> : <Ago from={lastBeat} />}
         </Text>
       </View>
