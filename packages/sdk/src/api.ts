@@ -3,25 +3,25 @@ import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 
 type RouterOutputs = inferRouterOutputs<AppRouter>
 
-// What is published has these two written out (scripts/declare.ts): nobody needs the types of the server.
+// In the published package these two are written out (scripts/declare.ts), so users do not need the server's types.
 export type Inputs = inferRouterInputs<AppRouter>
 export type Outputs = {
   [N in keyof RouterOutputs]: { [V in keyof RouterOutputs[N]]: WithoutIds<RouterOutputs[N][V]> }
 }
 
-/** A message of a stream comes with its id, which nobody but us needs. */
+/** Stream messages carry an id, which only the transport needs. */
 type WithoutIds<Output> =
   Output extends AsyncIterable<infer Message>
     ? AsyncIterable<Message extends { readonly id: string; readonly data: infer Data } ? Data : Message>
     : Output
 
-/** What one call may be told, beside its input. */
+/** Options of a single call. */
 export interface CallOptions {
-  /** Ends the call, or the waiting; what the API has begun it goes on with. */
+  /** Aborts the call or the wait. It does not undo what the API has already started. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** How each procedure is called. The list in `procedures.ts` is generated, and has to fit. */
+/** The kind of each procedure. The generated list in `procedures.ts` must match it. */
 export type Procedures = KindOf<AppRouter['_def']['record']>
 
 type KindOf<Part> = Part extends { _def: { type: infer Kind } }
@@ -37,7 +37,7 @@ export type Calls = {
 }
 
 type CallOf<Input, Output> = undefined extends Input
-  ? (input?: Input, options?: CallOptions) => Answer<Output>
-  : (input: Input, options?: CallOptions) => Answer<Output>
+  ? (input?: Input, options?: CallOptions) => Returned<Output>
+  : (input: Input, options?: CallOptions) => Returned<Output>
 
-type Answer<Output> = Output extends AsyncIterable<unknown> ? Output : Promise<Output>
+type Returned<Output> = Output extends AsyncIterable<unknown> ? Output : Promise<Output>

@@ -5,26 +5,26 @@ import { PROCEDURES } from './procedures.ts'
 import { createSession, type Session } from './session.ts'
 import { HttpTransport, type Transport } from './transport.ts'
 
-type MaybeAsked<Value> = Value | (() => Value | Promise<Value>)
+type ValueOrFunction<Value> = Value | (() => Value | Promise<Value>)
 
 export interface ClientOptions<Jobs extends JobDefinitions> {
-  /** Where the API is: `https://oncue.example.com`. A path, where it serves the page that this runs in. */
+  /** The API's address, such as `https://oncue.example.com`; or a path, if the API serves the page that this runs in. */
   readonly url: string
-  /** A function is asked before each request. None: the cookie of a signed-in browser. */
-  readonly token?: MaybeAsked<string> | undefined
-  /** Your definitions: topics, payloads and results get their types, and are checked before any request. */
+  /** A function is called before each request. Omit it to use the cookie of a signed-in browser. */
+  readonly token?: ValueOrFunction<string> | undefined
+  /** Your job definitions. They type topics, payloads and results, and payloads are checked before a request is sent. */
   readonly jobs?: Jobs | undefined
-  /** Sent with each request; a function is asked before each. */
-  readonly headers?: MaybeAsked<Record<string, string>> | undefined
-  /** Milliseconds that a request may take. Default: 30 000. */
+  /** Sent with each request. A function is called before each one. */
+  readonly headers?: ValueOrFunction<Record<string, string>> | undefined
+  /** Timeout of a request, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number | undefined
-  /** How often queries and enqueues are repeated when the API cannot be reached or is busy. Default: 3. */
+  /** How often queries and enqueues are retried when the API is unreachable or busy. Default: 3. */
   readonly retries?: number | undefined
-  /** What sends the requests. Default: the global `fetch`. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Everything that the API can do. */
+/** Every procedure of the API. */
 export interface Client<Jobs extends JobDefinitions = JobDefinitions> extends Omit<Calls, 'jobs'> {
   readonly jobs: JobsClient<Jobs>
   readonly session: Session
@@ -39,7 +39,7 @@ export function createClient<const Jobs extends JobDefinitions = JobDefinitions>
   const { token, headers, jobs, timeoutMs = TIMEOUT_MS, retries = RETRIES } = options
   const transport = new HttpTransport({
     url: readUrl(options.url),
-    // Looked up for each request: whoever replaces the global one later means us too.
+    // Looked up for each request, so that a replaced global fetch is used.
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
     timeoutMs: readCount(timeoutMs, 'timeoutMs', 1),
     retries: readCount(retries, 'retries', 0),
@@ -51,7 +51,7 @@ export function createClient<const Jobs extends JobDefinitions = JobDefinitions>
   return createClientOver(transport, jobs)
 }
 
-/** The same client, whichever way its calls go. */
+/** A client over any transport. */
 export function createClientOver<Jobs extends JobDefinitions>(
   transport: Transport,
   jobs: Jobs | undefined,
@@ -67,7 +67,7 @@ function toCalls(transport: Transport): Calls {
       Object.entries(verbs).map(([verb, kind]) => [verb, toCall(transport, `${noun}.${verb}`, kind)]),
     ),
   ])
-  // The table has every procedure of the type, and the way it is called.
+  // The compiler checks that the list has every procedure, with its kind.
   return Object.fromEntries(nouns) as Calls
 }
 
@@ -80,7 +80,7 @@ function toCall(transport: Transport, path: string, kind: Kind) {
       : transport.call(kind, path, input, options)
 }
 
-async function ask<Value>(value: MaybeAsked<Value> | undefined): Promise<Value | undefined> {
+async function ask<Value>(value: ValueOrFunction<Value> | undefined): Promise<Value | undefined> {
   return typeof value === 'function' ? (value as () => Value | Promise<Value>)() : value
 }
 

@@ -1,7 +1,7 @@
-/** As far as a timer reaches: 24 days. What is farther away would be over at once. */
+/** The longest delay of a timer: 24 days. A longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1
 
-/** `act` after any time; never, after Infinity. Answers how to keep it from happening. */
+/** Calls `act` after any delay; never, after Infinity. Returns a function that cancels it. */
 export function after(ms: number, act: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>
   const arm = (left: number) => {
@@ -13,8 +13,8 @@ export function after(ms: number, act: () => void): () => void {
 }
 
 /**
- * Work that ends in time, or when the caller loses interest: it is told by its signal, and whoever waits is told
- * at once. Timers and listeners are gone afterwards. By hand, because not every platform has AbortSignal.any.
+ * Rejects when the time is up or the caller's signal aborts, and aborts the signal of the work. Removes its timers and
+ * listeners. By hand, because not every platform has AbortSignal.any.
  */
 export function withDeadline<Value>(
   work: (signal: AbortSignal) => Promise<Value>,
@@ -40,7 +40,7 @@ export function withDeadline<Value>(
 }
 
 interface Deadline {
-  /** None: it may take for ever. */
+  /** Omitted: no limit. */
   readonly ms?: number | undefined
   readonly late?: (() => Error) | undefined
   readonly signal?: AbortSignal | undefined

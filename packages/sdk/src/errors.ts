@@ -1,19 +1,19 @@
 import { ERRORS, type ErrorCode, isOncueError, OncueError } from '@oncue/core'
 import { TRPCClientError } from '@trpc/client'
 
-/** Whatever a request ended with, as the error that the API named, or as trouble on the way to it. */
+/** The error that the API returned; otherwise a network error. */
 export function toOncueError(error: unknown, url: string): OncueError {
   if (isOncueError(error)) return error
   const named = error instanceof TRPCClientError ? fromTrpc(error) : undefined
-  return named ?? onTheWay(error, url)
+  return named ?? toNetworkError(error, url)
 }
 
-/** An error as the API writes it, to tRPC and to REST alike; undefined: somebody else wrote it. */
+/** Decodes an error of the API, from tRPC and REST. Undefined if it is not the API's. */
 export function fromWire(value: unknown): OncueError | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { code, message, hint, details } = value as Partial<OncueError>
   if (typeof code !== 'string' || typeof message !== 'string') return undefined
-  // An API that is newer than this client may have more codes.
+  // A newer API may have more codes.
   if (!isCode(code)) return new OncueError('INTERNAL', `${code}: ${message}`, { hint, details })
   return new OncueError(code, message, { hint, details })
 }
@@ -23,11 +23,11 @@ const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
 type WithCauses = { readonly message?: unknown; readonly cause?: unknown; readonly code?: unknown }
 
 function fromTrpc({ data, meta }: TRPCClientError<never>): OncueError | undefined {
-  const answer = meta?.responseJSON as { error?: unknown } | undefined
-  return fromWire((data as { oncue?: unknown } | undefined)?.oncue) ?? fromWire(answer?.error)
+  const response = meta?.responseJSON as { error?: unknown } | undefined
+  return fromWire((data as { oncue?: unknown } | undefined)?.oncue) ?? fromWire(response?.error)
 }
 
-function onTheWay(error: unknown, url: string): OncueError {
+function toNetworkError(error: unknown, url: string): OncueError {
   const causes: WithCauses[] = []
   for (let next = error; typeof next === 'object' && next !== null && causes.length < 5; ) {
     causes.push(next)
@@ -40,7 +40,7 @@ function onTheWay(error: unknown, url: string): OncueError {
       hint: 'Check that this is the address of the API.',
     })
   }
-  // The innermost says most: "connect ECONNREFUSED 127.0.0.1:4400" and not "fetch failed".
+  // The innermost cause says most: "connect ECONNREFUSED 127.0.0.1:4400" and not "fetch failed".
   const reason = causes.findLast(({ message }) => typeof message === 'string' && message !== '')?.message
   return new OncueError('NETWORK_ERROR', `${url} is unreachable: ${reason ?? 'no reason given'}`, {
     cause: error,

@@ -17,10 +17,10 @@ import type { Transport } from './transport.ts'
 import { type WaitOptions, waitForResult } from './wait.ts'
 
 declare const RESULT: unique symbol
-/** The id of a job, which remembers the type of its result. It is a plain string. */
+/** The id of a job: a plain string whose type carries the type of its result. */
 export type JobRef<Result> = JobId & { readonly [RESULT]?: Result }
 
-/** A topic, its payload and what else there is to say. */
+/** A job of a chain: topic, payload, options. */
 export type Step<Jobs extends JobDefinitions> = {
   [Topic in TopicOf<Jobs>]: readonly [
     topic: Topic,
@@ -29,7 +29,7 @@ export type Step<Jobs extends JobDefinitions> = {
   ]
 }[TopicOf<Jobs>]
 
-/** The same as one object. */
+/** A job of `enqueueMany`: topic, payload and options in one object. */
 export type JobToEnqueue<Jobs extends JobDefinitions> = {
   [Topic in TopicOf<Jobs>]: EnqueueOptions & {
     readonly topic: Topic
@@ -43,7 +43,7 @@ type RefsOf<Jobs extends JobDefinitions, Items extends readonly unknown[]> = {
     : never
 }
 
-/** What became of each job, in their order. */
+/** The outcome of each job, in the order given. */
 export interface EnqueueManyReport {
   readonly stored: number
   readonly refused: number
@@ -59,10 +59,10 @@ export type TargetOfAction =
   | readonly JobId[]
   | Extract<Inputs['jobs']['requeue'], { filter: unknown }>
 
-type AsTheyAre = Pick<Calls['jobs'], 'stats' | 'failures' | 'series' | 'gauges'>
+type SameCalls = Pick<Calls['jobs'], 'stats' | 'failures' | 'series' | 'gauges'>
 
-export interface JobsClient<Jobs extends JobDefinitions> extends AsTheyAre {
-  /** Answers the id. Repeated by itself when the connection fails, and stored once. */
+export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
+  /** Returns the id. Retried if the connection fails; the job is stored once. */
   enqueue<Topic extends TopicOf<Jobs>>(
     topic: Topic,
     payload: InputOf<Jobs, Topic>,
@@ -70,15 +70,15 @@ export interface JobsClient<Jobs extends JobDefinitions> extends AsTheyAre {
   ): Promise<JobRef<OutputOf<Jobs, Topic>>>
 
   /**
-   * Any number of jobs, in requests of up to 1 000. One that the API refuses does not keep out the others;
-   * with `atomic` it does, and there may be 1 000 of them.
+   * Takes any number of jobs, in requests of up to 1,000. Jobs that the API rejects are reported, the others are
+   * stored. With `atomic`, all are stored or none, and 1,000 is the limit.
    */
   enqueueMany(
     jobs: readonly JobToEnqueue<Jobs>[],
     options?: CallOptions & { readonly atomic?: boolean | undefined },
   ): Promise<EnqueueManyReport>
 
-  /** Jobs of which each waits until the one before has completed: all of them are stored, or none. */
+  /** Jobs that run one after the other: each waits until the previous one has completed. All are stored, or none. */
   chain<const Steps extends readonly Step<Jobs>[]>(...steps: Steps): Promise<RefsOf<Jobs, Steps>>
 
   list(filter?: Inputs['jobs']['list'], options?: CallOptions): Promise<Outputs['jobs']['list']>
@@ -91,22 +91,22 @@ export interface JobsClient<Jobs extends JobDefinitions> extends AsTheyAre {
   cancel(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['cancel']>
   delete(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['delete']>
 
-  /** The result, once the job has completed. Throws JOB_FAILED, JOB_CANCELLED or WAIT_TIMEOUT otherwise. */
+  /** Waits for the job's result. Throws JOB_FAILED, JOB_CANCELLED or WAIT_TIMEOUT. */
   wait<Topic extends TopicOf<Jobs>>(
     id: JobId,
     options: WaitOptions & { readonly topic: Topic },
   ): Promise<OutputOf<Jobs, Topic>>
   wait<Result = unknown>(id: JobRef<Result> | JobId, options?: WaitOptions): Promise<Result>
 
-  /** Every event of the job, and its state whenever it changes; ends with the final state. */
+  /** Yields every event of the job, and its state whenever that changes. Ends with the final state. */
   watch(id: JobId, options?: CallOptions): ReturnType<Calls['jobs']['watch']>
 }
 
 type Prepared = ReturnType<typeof toRequest>
 
-/** A larger one goes in a request of its own. */
+/** Larger payloads get a request of their own. */
 const SMALL_BYTES = 50_000
-/** The API takes 10 MB in one request. */
+/** The API accepts 10 MB per request. */
 const REQUEST_BYTES = 8_000_000
 
 export function createJobs<Jobs extends JobDefinitions>(
@@ -114,7 +114,7 @@ export function createJobs<Jobs extends JobDefinitions>(
   calls: Calls['jobs'],
   definitions: Jobs | undefined,
 ): JobsClient<Jobs> {
-  /** By its id a repeated request finds the job of the first one. A key of the caller's own does the same. */
+  /** Adds a request id, by which a retry finds the job that the first attempt stored. The caller's own key does the same. */
   const prepare = (topic: string, payload: unknown, options: EnqueueOptions | undefined): Prepared => {
     const { request, payloadBytes } = toRequest(definitions, topic, payload, options)
     if (transport.retries === 0 || request.idempotencyKey !== undefined) return { request, payloadBytes }
@@ -123,8 +123,8 @@ export function createJobs<Jobs extends JobDefinitions>(
 
   const sendMany = async (jobs: readonly EnqueueItem[], atomic: boolean, signal: AbortSignal | undefined) => {
     const rules = { signal, isSafe: true, isMarked: true, alone: true }
-    const answer = await transport.call('mutation', 'jobs.enqueueMany', { jobs, atomic }, rules)
-    return answer as Outputs['jobs']['enqueueMany']
+    const report = await transport.call('mutation', 'jobs.enqueueMany', { jobs, atomic }, rules)
+    return report as Outputs['jobs']['enqueueMany']
   }
 
   const act =
@@ -185,7 +185,7 @@ export function createJobs<Jobs extends JobDefinitions>(
       })
       if (requests.length === 0) throw new OncueError('INVALID_INPUT', 'A chain needs at least one job')
       const { results } = await sendMany(requests, true, undefined)
-      // All or none: whatever was refused has been thrown.
+      // All or none: a rejected job has thrown.
       return results.map((result) => ('id' in result ? result.id : '')) as RefsOf<Jobs, typeof steps>
     },
 
@@ -198,7 +198,7 @@ const isIds = (target: Exclude<TargetOfAction, string>): target is readonly JobI
 
 const isEmpty = (options: object) => Object.keys(options).length === 0
 
-/** Says which one it was. */
+/** Adds the index of the job to an error. */
 function atIndex<Value>(index: number, work: () => Value): Value {
   try {
     return work()

@@ -3,8 +3,8 @@ import { checkRequest, unknownTopic } from '@oncue/core/internal'
 import type { EnqueueItem } from '@oncue/core/wire'
 
 /**
- * A job as the API takes it. Everything that can be known to be wrong is refused here, before any request; what
- * its definition says goes along, because the API does not know it.
+ * A job as the API takes it. Throws whatever can be found wrong before a request is sent. The options of the definition
+ * are sent too, because the API does not know it.
  */
 export function toRequest(
   definitions: JobDefinitions | undefined,

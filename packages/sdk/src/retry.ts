@@ -2,10 +2,10 @@ import type { OncueError } from '@oncue/core'
 
 const FIRST_MS = 100
 const LONGEST_MS = 5_000
-/** Whoever is told to wait for longer should know, rather than hang. */
+/** If the API asks for a longer pause, the caller gets the error instead of hanging. */
 const PATIENCE_MS = 10_000
 
-/** How long to wait before a call is repeated; null: it is not. `attempt` counts from 0. */
+/** How long to wait before a retry; null: do not retry. `attempt` counts from 0. */
 export function pauseBefore(
   error: OncueError,
   attempt: number,
@@ -13,7 +13,7 @@ export function pauseBefore(
 ): number | null {
   if (attempt >= retries || !error.retryable) return null
   if (error.code === 'RATE_LIMITED') {
-    // Refused before anything was done, so this is safe for every call.
+    // Rejected before it had any effect, so a retry is safe for every call.
     const told = Number(error.details?.retryAfterSeconds ?? 1) * 1_000
     return told > PATIENCE_MS ? null : told
   }

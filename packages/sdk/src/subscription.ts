@@ -12,16 +12,13 @@ export interface SubscriptionOptions {
   readonly path: string
   readonly input: unknown
   readonly context: Record<string, unknown>
-  /** How long it may take until the stream is open; with `speaksAtOnce`, until its first message. */
+  /** Timeout for opening the stream; with `speaksAtOnce`, for its first message. */
   readonly timeoutMs: number
   readonly speaksAtOnce: boolean
   readonly signal: AbortSignal | undefined
 }
 
-/**
- * One connection to a stream, until the stream ends, the connection is lost or the caller leaves. Messages wait
- * here for a slow reader.
- */
+/** One connection to a stream, until the stream ends, the connection is lost or the caller aborts. Buffers for slow readers. */
 export async function* subscribe(
   client: TRPCUntypedClient<AnyRouter>,
   { path, input, context, timeoutMs, speaksAtOnce, signal }: SubscriptionOptions,
@@ -50,7 +47,7 @@ export async function* subscribe(
     onComplete: () => finish({}),
     onConnectionStateChange({ state, error }) {
       if (state === 'pending' && !speaksAtOnce) stopTimer()
-      // It would go on trying by itself, for ever and without a word.
+      // Otherwise the client would retry silently, for ever.
       else if (error) finish({ error })
     },
   })

@@ -12,7 +12,7 @@ import type { Inputs, Noun, Outputs, VerbOf } from './api.ts'
 import { type Client, createClientOver } from './client.ts'
 import type { Transport } from './transport.ts'
 
-/** A job that was enqueued: what was said, without what goes without saying. */
+/** An enqueued job, with the options that were given. */
 export type RecordedJob<Jobs extends JobDefinitions> = {
   [Topic in TopicOf<Jobs>]: Omit<EnqueueItem, 'topic' | 'payload' | 'afterItems' | 'requestId'> & {
     readonly id: JobId
@@ -21,12 +21,12 @@ export type RecordedJob<Jobs extends JobDefinitions> = {
   }
 }[TopicOf<Jobs>]
 
-/** What the handlers of some topics would return, for `wait`. */
+/** Results of handlers by topic, for `wait`. */
 export type TestResults<Jobs extends JobDefinitions> = {
   readonly [Topic in TopicOf<Jobs>]?: (payload: InputOf<Jobs, Topic>) => ResultOf<Jobs, Topic>
 }
 
-/** What the API would answer to other calls, by their name: `{ 'queues.list': () => [] }`. */
+/** Responses of the API by procedure: `{ 'queues.list': () => [] }`. */
 export type TestAnswers = {
   readonly [Name in {
     [N in Noun]: `${N}.${VerbOf<N> & string}`
@@ -38,15 +38,15 @@ export type TestAnswers = {
 }
 
 export interface TestClient<Jobs extends JobDefinitions = JobDefinitions> extends Client<Jobs> {
-  /** In the order in which they were enqueued. */
+  /** In the order of the calls. */
   readonly enqueued: readonly RecordedJob<Jobs>[]
-  /** Forgets them. */
+  /** Empties `enqueued`. */
   clear(): void
 }
 
 /**
- * A client for tests, which checks jobs as the real one does and writes down what was enqueued; nothing is sent.
- * It knows nothing of keys: a job that is enqueued twice is written down twice.
+ * A client for tests. It checks jobs as the real one does, and records what was enqueued; nothing is sent. It ignores
+ * keys: a job that is enqueued twice is recorded twice.
  */
 export function createTestClient<const Jobs extends JobDefinitions = JobDefinitions>(
   options: {
@@ -58,7 +58,7 @@ export function createTestClient<const Jobs extends JobDefinitions = JobDefiniti
   const recorder = new Recorder(options.results ?? {}, options.answers ?? {})
   return {
     ...createClientOver(recorder, options.jobs),
-    // They fitted the definitions when they were enqueued.
+    // They matched the definitions when they were enqueued.
     enqueued: recorder.enqueued as unknown as readonly RecordedJob<Jobs>[],
     clear: () => void recorder.enqueued.splice(0),
   }
@@ -129,7 +129,7 @@ class Recorder implements Transport {
   }
 }
 
-/** Without what is undefined, as it would be sent. */
+/** Without undefined values, as it would be sent. */
 function present(item: EnqueueItem): EnqueueItem {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as EnqueueItem
 }

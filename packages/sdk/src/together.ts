@@ -3,8 +3,8 @@ import type { AnyRouter } from '@trpc/server'
 import { observable, type Unsubscribable } from '@trpc/server/observable'
 
 /**
- * Calls of one moment share a request. One that is alone, as most are, goes as a single call, which the API
- * answers faster; so does whatever is marked `alone` because it is large, or slow.
+ * Calls made at the same moment share a request. A single call, as most are, is sent without a batch, which is faster;
+ * so are calls marked `alone` because they are large or slow.
  */
 export function togetherLink<Router extends AnyRouter>(
   single: TRPCLink<Router>,

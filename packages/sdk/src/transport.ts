@@ -16,36 +16,36 @@ import { pauseBefore } from './retry.ts'
 import { subscribe } from './subscription.ts'
 import { togetherLink } from './together.ts'
 
-/** As the API takes them: calls in a request, letters in an address. */
+/** The API's limits: calls per request, characters per URL. */
 const MAX_CALLS = 50
 const MAX_URL = 8_000
-/** How many times as often those who wait are repeated: with 3 retries that is for about 15 seconds. */
+/** `wait` and `watch` make this many times as many retries: with 3 retries, about 15 s. */
 const PATIENCE = 3
-/** A stream that was open for so long was all right; what ends it then is a new trouble. */
+/** A stream that was open this long was healthy: its failure counts as the first one. */
 const STEADY_MS = 30_000
 
 export interface CallRules {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
-  /** Made twice it does the same as once. */
+  /** Idempotent: may be retried. */
   readonly isSafe?: boolean | undefined
-  /** Not together with others in one request. */
+  /** Sent in a request of its own. */
   readonly alone?: boolean | undefined
-  /** The API tells a repeated request by this: attempts after the first are marked. */
+  /** Retries are marked, so that the API recognizes them. */
   readonly isMarked?: boolean | undefined
-  /** Repeated more often: whoever waits anyway would rather wait out a restart of the API. */
+  /** Retried more often: a caller that waits anyway should survive a restart of the API. */
   readonly isPatient?: boolean | undefined
 }
 
-/** How calls reach the API. */
+/** Sends calls to the API. */
 export interface Transport {
-  /** How often a call is repeated. */
+  /** How often a call is retried. */
   readonly retries: number
   readonly timeoutMs: number
   call(kind: 'query' | 'mutation', path: string, input: unknown, rules?: CallRules): Promise<unknown>
   /**
-   * `firstWithinMs`: for a stream that speaks at once, and a caller who knows another way. Without a message
-   * within that time it throws, and until the first one nothing is repeated.
+   * `firstWithinMs`: for streams that send a message at once, and callers with an alternative. It throws if no
+   * message arrives within that time, and does not retry before the first one.
    */
   watch(
     path: string,
@@ -53,14 +53,14 @@ export interface Transport {
     signal: AbortSignal | undefined,
     firstWithinMs?: number,
   ): AsyncIterable<unknown>
-  /** Until then whoever knows another way does without streams, because one did not get through. */
+  /** Until then, callers with an alternative avoid streams, because one did not get through. */
   noStreamsUntil?: number
-  /** What is no procedure, because tRPC sets no cookies. */
+  /** For requests that are no procedures, because tRPC sets no cookies. */
   rest(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown>
 }
 
 export interface HttpOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly headers: () => Promise<Record<string, string>>
   readonly fetch: typeof fetch
@@ -102,7 +102,7 @@ export class HttpTransport implements Transport {
     }
   }
 
-  /** Goes on where it was when a connection is lost, so nothing is missed and nothing comes twice. */
+  /** Resumes after a lost connection: no message is missed or repeated. */
   async *watch(
     path: string,
     input: object | undefined,
@@ -175,7 +175,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** What superjson writes and reads, as far as the API uses it. */
+/** The part of superjson that the API uses. */
 const transformer = {
   serialize: (value: unknown) => (value === undefined ? undefined : encodeDates(value)),
   deserialize: decodeDates,
@@ -197,7 +197,7 @@ function createTrpc({ url, headers, fetch }: HttpOptions): TRPCUntypedClient<Any
           url: http.url,
           transformer,
           EventSource,
-          // The one of the platform sends no headers; and nobody would learn why a stream was refused.
+          // The platform's EventSource sends no headers, and hides why a stream was refused.
           eventSourceOptions: ({ op }) => ({
             async fetch(address, init) {
               const response = await fetch(address, {

@@ -5,22 +5,22 @@ import { withDeadline } from './deadline.ts'
 import type { Transport } from './transport.ts'
 
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds, after which it fails with WAIT_TIMEOUT. Default: Infinity, as long as it takes. */
+  /** In milliseconds; then it throws WAIT_TIMEOUT. Default: Infinity. */
   readonly timeoutMs?: number | undefined
 }
 
 type Finished = Extract<Outputs['jobs']['wait'], { finished: true }>
 
-/** Most jobs end soon. So long a request waits before a stream is worth being opened. */
+/** Most jobs finish quickly, so long-poll this long before opening a stream. */
 const SOON_MS = 2_000
-/** How long each request waits where there is no stream: shorter than proxies keep one that says nothing. */
+/** Where streams are blocked, each long poll takes this long: less than the idle timeout of proxies. */
 const POLL_MS = 25_000
-/** A stream says at once how the job is. One that is silent for so long does not get through. */
+/** A stream starts with the job's state. If nothing arrives within this time, streams are blocked. */
 const SILENCE_MS = 3_000
-/** For so long no other is tried then. */
+/** How long no other stream is tried then. */
 const NO_STREAMS_MS = 5 * 60_000
 
-/** The result of a job, once there is one; what else became of it is thrown. */
+/** Waits for a job and returns its result. Throws if it failed or was cancelled. */
 export async function waitForResult(
   transport: Transport,
   definitions: JobDefinitions | undefined,
@@ -50,26 +50,26 @@ async function untilFinished(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Finished> {
-  const ask = async (atMostMs: number) => {
+  const poll = async (atMostMs: number) => {
     const waitMs = Math.min(atMostMs, timeoutMs)
     const rules = { signal, alone: true, isPatient: true, timeoutMs: waitMs + transport.timeoutMs }
-    const answer = await transport.call('query', 'jobs.wait', { id, timeoutMs: waitMs }, rules)
-    return answer as Outputs['jobs']['wait']
+    const response = await transport.call('query', 'jobs.wait', { id, timeoutMs: waitMs }, rules)
+    return response as Outputs['jobs']['wait']
   }
   for (;;) {
-    // A wait that one request covers needs no stream.
+    // One long poll covers a short wait.
     const byStream = timeoutMs > POLL_MS && Date.now() >= (transport.noStreamsUntil ?? 0)
-    const answer = await ask(byStream ? SOON_MS : POLL_MS)
-    if (answer.finished) return answer
-    if (byStream) await hearOfTheEnd(transport, id, signal)
+    const job = await poll(byStream ? SOON_MS : POLL_MS)
+    if (job.finished) return job
+    if (byStream) await watchUntilFinished(transport, id, signal)
   }
 }
 
 /**
- * By the stream of its states. Comes back early where streams do not get through, such as behind a proxy that
- * holds them back: what was wrong, if it matters, the next request says too.
+ * Follows the job's states until it has finished. Returns early where streams are blocked, such as behind a buffering
+ * proxy; the next request reports what was wrong, if anything.
  */
-async function hearOfTheEnd(transport: Transport, id: JobId, signal: AbortSignal): Promise<void> {
+async function watchUntilFinished(transport: Transport, id: JobId, signal: AbortSignal): Promise<void> {
   const states = transport.watch('jobs.watch', { id, events: false }, signal, SILENCE_MS)
   try {
     for await (const _ of states);
@@ -91,7 +91,7 @@ function toResult(
     })
   if (status === 'cancelled')
     throw new OncueError('JOB_CANCELLED', `The job ${id} was cancelled`, { details })
-  // A mask would pass for the value behind it.
+  // A mask could be taken for the value.
   if (masked.length > 0)
     throw new OncueError('INVALID_RESULT', `The result of the job ${id} is partly masked: ${masked[0]}`, {
       hint: 'The API masks these values for everyone except admins: use an admin token. jobs.get shows the rest.',
