@@ -145,7 +145,7 @@ describe('when there is no API', () => {
     const client = createClient({ url: 'http://127.0.0.1:1', retries: 1 })
     const refused = {
       code: 'NETWORK_ERROR',
-      message: expect.stringContaining('http://127.0.0.1:1 cannot be reached'),
+      message: expect.stringContaining('http://127.0.0.1:1 is unreachable'),
     }
     await expect(client.queues.list()).rejects.toMatchObject(refused)
     await expect(client.health.watch()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused)
