@@ -22,7 +22,7 @@ import type { Middleware } from './run/middleware.ts'
 import { defaultService, serviceSchema } from './service.ts'
 
 /**
- * Called when a job has failed for good: no retries were left, or no retry would help. `job.payload` is the stored one.
+ * Called when a job has failed permanently: no retries were left, or no retry would help. `job.payload` is the stored one.
  * Errors that it throws are logged. It is called only for runs of this worker: not for a job that failed because its
  * worker died, and not if this worker dies before the call.
  */
@@ -58,7 +58,7 @@ export interface WorkerOptions {
    * snooze is a `cancel` if the job was cancelled or replaced meanwhile.
    */
   readonly onSettled?: ((job: ClaimedJob, settlement: Settlement) => void) | undefined
-  /** Called for every job that failed for good, after that was written. */
+  /** Called for every job that failed permanently, after that was written. */
   readonly onFailed?: OnFailed | undefined
   /** Default: warnings and errors on standard output. */
   readonly log?: Logger | undefined

@@ -245,7 +245,7 @@ describe('the hooks of modules', () => {
     expect(said(stdout)).toEqual(['first is set up', 'first is closed'])
   })
 
-  test('hear of jobs that failed for good', async () => {
+  test('hear of jobs that failed permanently', async () => {
     const database = `file:${join(folder.path, 'test.db')}`
     await migrate(database)
     const store = await openStore(database)

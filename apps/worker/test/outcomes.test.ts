@@ -254,7 +254,7 @@ describe.each(DIALECTS)('how a handler ends decides what becomes of its job, on 
 })
 
 describeBoth('a payload that no longer fits its schema', (bench) => {
-  it.each([3, 0])('fails for good and names the field (%i retries left)', async (maxRetries) => {
+  it.each([3, 0])('fails permanently and names the field (%i retries left)', async (maxRetries) => {
     const execution = await Execution.on(bench, workers)
     const ended = await execution.run('plain', { how: 5 }, { maxRetries })
     expect(ended).toMatchObject({ status: 'failed', retries: 0, lastError: { code: 'INVALID_PAYLOAD' } })

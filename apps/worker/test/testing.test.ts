@@ -64,7 +64,7 @@ describe('createTestWorker', () => {
     await worker.run('flaky', {})
     await worker.run('flaky', {}, { maxRetries: 0 })
     expect(log.of('warn')).toEqual(['run failed; will retry'])
-    expect(log.of('error')).toEqual(['job failed for good'])
+    expect(log.of('error')).toEqual(['job failed permanently'])
   })
 
   it('gives the result as those who wait for it get it', async () => {

@@ -112,7 +112,7 @@ export const ERRORS = {
   // What people on call do
   COUNT_MISMATCH: conflict('Preview the bulk operation again, and send the count and asOf that it returns.'),
   BULK_OPERATION_NOT_FOUND: notFound(
-    'Check the id in operations.list; finished bulk operations are kept for 90 days.',
+    'Check the id in bulkOperations.list; finished bulk operations are kept for 90 days.',
   ),
   ALERT_NOT_FOUND: notFound('Check the id; resolved alerts are removed after the retention time.'),
   ALERT_RULE_NOT_FOUND: notFound('Check the id in alerts.rules.'),

@@ -242,7 +242,7 @@ export type Claimed = {
 export type Settlement = RunRef &
   (
     | { readonly kind: 'complete' /** JSON text */; readonly result?: string | null | undefined }
-    /** Charged. Fails the job for good when no retries are left: the store decides, in the same statement. */
+    /** Charged. Fails the job permanently when no retries are left: the store decides, in the same statement. */
     | { readonly kind: 'retry'; readonly delayMs: number; readonly error: JobError }
     | { readonly kind: 'fail'; readonly error: JobError }
     /** Later, uncharged. */

@@ -76,7 +76,7 @@ export function describeSettle(dialect: Dialect): void {
       if (inMs !== undefined) expect(job.visibleAt).toEqual(new Date(bench.clock.now().getTime() + inMs))
     })
 
-    it('retries at most max_retries times, then fails the job for good', async () => {
+    it('retries at most max_retries times, then fails the job permanently', async () => {
       const store = await bench.openWithClock()
       const [id = ''] = await store.enqueue([aJob({ maxRetries: 3 })])
       const waits: number[] = []

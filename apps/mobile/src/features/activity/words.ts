@@ -4,7 +4,7 @@ import type { Entry } from './queries.ts'
 
 /** What the actions are about, as the filter names it. */
 export const GROUPS = {
-  bulkOperations: 'Bulk actions',
+  bulkOperations: 'Bulk operations',
   jobs: 'Jobs',
   queues: 'Queues',
   schedules: 'Schedules',
@@ -79,7 +79,9 @@ function bulkDeed(action: string, target: unknown, many: number): string {
   const jobs = count(many, 'job')
   if (action === 'bulkOperations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
   const what = `to ${verb === 'requeue' ? 'retry' : (verb ?? 'act on')}`
-  return action === 'bulkOperations.stop' ? `stopped, after ${jobs}, a bulk action` : `began ${what} ${jobs}`
+  return action === 'bulkOperations.stop'
+    ? `stopped a bulk operation after ${jobs}`
+    : `started ${what} ${jobs}`
 }
 
 function revokeDeed(target: unknown): string {

@@ -101,7 +101,7 @@ describe('Rules', () => {
     fireEvent.changeText(await screen.findByLabelText('Limit, in minutes'), '10')
     fireEvent.press(screen.getByLabelText('Enabled'))
     fireEvent.press(screen.getByLabelText('Save'))
-    expect(await screen.findByText('The rule is changed')).toBeVisible()
+    expect(await screen.findByText('Rule saved')).toBeVisible()
     expect(changed).toEqual([
       { id: RULE, name: 'Jobs wait too long', threshold: 600, forSeconds: 60, enabled: false },
     ])

@@ -6,7 +6,7 @@ describe('A pairing link', () => {
   it('shows the whole address that it leads to, before anything is asked there', async () => {
     const { screen } = await renderApp(at('https://Oncue.example.com:8443/jobs/'), { isSignedOut: true })
     expect(await screen.findByText('https://oncue.example.com:8443/jobs')).toBeVisible()
-    expect(screen.getByText(/^Go on only if you know this address/)).toBeVisible()
+    expect(screen.getByText(/^Continue only if you recognise this address/)).toBeVisible()
     expect(screen.getByLabelText('Pair')).toBeEnabled()
   })
 
