@@ -22,7 +22,7 @@ const shared = {
 } as const
 
 const NOT_OURS = ['**/node_modules/**', '**/dist/**']
-const NEEDS_A_DATABASE = ['packages/db/src/cli/*.test.ts', 'scripts/test/**/*.test.ts']
+const SCRIPTS = 'scripts/test/**/*.test.ts'
 const TYPES = ['{packages,apps}/*/test/*types.test.ts']
 const SQLITE = 'packages/db/test/sqlite.test.ts'
 
@@ -38,7 +38,7 @@ export default defineConfig({
           ...shared,
           name: 'units',
           include: ['{packages,apps}/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
-          exclude: [...NOT_OURS, ...NEEDS_A_DATABASE],
+          exclude: [...NOT_OURS, SCRIPTS],
         },
       },
       {
@@ -75,7 +75,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'database',
-          include: [...NEEDS_A_DATABASE, '{packages,apps}/*/test/**/*.test.ts', 'examples/**/*.test.ts'],
+          include: [SCRIPTS, '{packages,apps}/*/test/**/*.test.ts', 'examples/**/*.test.ts'],
           exclude: [...NOT_OURS, ...TYPES, SQLITE],
           globalSetup: ['packages/db/test/support/global-setup.ts'],
         },

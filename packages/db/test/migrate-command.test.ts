@@ -4,20 +4,20 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { openControl } from '../src/control/index.ts'
+import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
+import { functionSetOf, readFunctions } from '../src/migrate/functions.ts'
+import { migrate } from '../src/migrate/migrate.ts'
+import { openStore } from '../src/open.ts'
+import { FUNCTION_SET } from '../src/postgres/function-set.ts'
 import {
   createEmptySqliteDatabase,
   createPostgresDatabase,
   runProgramFile,
   type TestDatabase,
-} from '../../test/support/index.ts'
-import { openControl } from '../control/index.ts'
-import { migrationsFolder, readMigrations } from '../migrate/files.ts'
-import { functionSetOf, readFunctions } from '../migrate/functions.ts'
-import { migrate } from '../migrate/migrate.ts'
-import { openStore } from '../open.ts'
-import { FUNCTION_SET } from '../postgres/function-set.ts'
+} from './support/index.ts'
 
-const program = fileURLToPath(new URL('./main.ts', import.meta.url))
+const program = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const names = (await readMigrations(migrationsFolder('sqlite'))).map(({ name }) => name)
 
 let database: TestDatabase
