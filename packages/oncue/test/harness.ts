@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { prepareJob } from '@oncue/core'
+import { openStore, type Store } from '@oncue/db'
 import { exitCodeOf } from '@oncue/db/cli'
 import {
-  borrowPostgresDatabase,
-  createSqliteDatabase,
+  createDatabase,
+  DIALECTS,
+  type Dialect,
   type Outcome,
   type RunOptions,
   runProgramFile,
@@ -11,7 +15,7 @@ import {
   type TestDatabase,
 } from '@oncue/db/testing'
 import type { Command } from 'commander'
-import { inject, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { createOncue } from '../src/program.ts'
 
 // Whatever runs the tests may have asked for colours.
@@ -19,10 +23,88 @@ vi.stubEnv('FORCE_COLOR', '0')
 
 export const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-export const DATABASES: readonly (readonly [name: string, create: () => Promise<TestDatabase>])[] = [
-  ['Postgres', () => borrowPostgresDatabase(inject('postgresUrl'))],
-  ['SQLite', createSqliteDatabase],
-]
+export const WORKER = '3b7d4e0e-6a53-4c7f-9d39-0f6f1d1f7a01'
+export const ERROR = { class: 'TypeError', message: 'no such user', fingerprint: 'aaaaaaaaaaaaaaaa' }
+
+/** The same specification on both databases. */
+export function describeBoth(title: string, body: (bench: Bench) => void): void {
+  for (const dialect of DIALECTS) {
+    describe(`${title}, on ${dialect}`, () => body(new Bench(dialect)))
+  }
+}
+
+/** A database for each test of a `describe`, a store on it, and `oncue` called on it. */
+export class Bench {
+  #database: TestDatabase | undefined
+  #stores: Store[] = []
+
+  constructor(dialect: Dialect) {
+    beforeEach(async () => {
+      this.#database = await createDatabase(dialect)
+      this.#stores = [await openStore(this.url)]
+    })
+    afterEach(async () => {
+      for (const store of this.#stores) await store.close()
+      await this.#database?.drop()
+    })
+  }
+
+  get url(): string {
+    return this.#database?.url ?? ''
+  }
+
+  get store(): Store {
+    const [store] = this.#stores
+    if (!store) throw new Error('there is a store only while a test runs')
+    return store
+  }
+
+  /** What a command prints for people. */
+  async text(...args: string[]): Promise<string> {
+    return (await call(...args, '--url', this.url)).stdout
+  }
+
+  async json(args: readonly string[], code = 0) {
+    const outcome = await call(...args, '--url', this.url, '--json')
+    expect(outcome).toMatchObject({ code })
+    return JSON.parse(outcome.stdout)
+  }
+
+  async add(topic = 'mail', options = {}): Promise<string> {
+    const [id = ''] = await this.store.enqueue([prepareJob(topic, { user: 7 }, options)])
+    return id
+  }
+
+  async failOne(): Promise<string> {
+    const id = await this.add('mail', { maxRetries: 0 })
+    const { jobs } = await this.store.claim({
+      queues: ['default'],
+      limit: 1,
+      worker: WORKER,
+      leaseMs: 30_000,
+    })
+    await this.store.settle(jobs.map((job) => ({ id: job.id, run: job.run, kind: 'fail', error: ERROR })))
+    return id
+  }
+
+  /** A store on which it is that much earlier. */
+  async storeOf(agoMs: number): Promise<Store> {
+    const past = await openStore(this.url, { clock: () => new Date(Date.now() - agoMs) })
+    this.#stores.push(past)
+    return past
+  }
+
+  async attend(info: { pid: number; queues: string[] }, agoMs: number): Promise<void> {
+    const past = await this.storeOf(agoMs)
+    await past.attend({ id: randomUUID(), host: 'web-1', concurrency: 10, version: '0', ...info })
+  }
+
+  /** What doctor finds, by the name of its check. */
+  async diagnose() {
+    const { findings } = await this.json(['doctor'])
+    return (check: string) => findings.find((finding: { check: string }) => finding.check === check)
+  }
+}
 
 /** The same in this process, which takes a tenth of the time: for what reads no environment and no input. */
 export const call = (...args: string[]): Promise<Outcome> => callAloud(args, () => {})

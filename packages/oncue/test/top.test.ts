@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import { openScreen } from '../src/screen.ts'
 import { render, type Snapshot, share } from '../src/top-view.ts'
+import { describeBoth, ERROR, WORKER } from './harness.ts'
 
 // Whatever runs the tests may have asked for colours.
 vi.stubEnv('FORCE_COLOR', '0')
@@ -141,5 +142,23 @@ describe('the screen of top', () => {
     screen.close()
     stdout.emit('resize')
     expect(sizes).toEqual([{ width: 40, height: 10 }])
+  })
+})
+
+describeBoth('top', (bench) => {
+  test('top takes one picture where there is no terminal', async () => {
+    await bench.failOne()
+    await bench.add('slow')
+    await bench.store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 })
+    expect(await bench.json(['top'])).toMatchObject({
+      queues: [{ queue: 'default', running: 1, perMinute: 1 }],
+      running: [{ topic: 'slow' }],
+      failures: [{ count: 1, sample: { error: ERROR } }],
+    })
+    const stdout = await bench.text('top')
+    for (const title of ['Queues', 'Workers', 'Running longest', 'Failures in the last hour']) {
+      expect(stdout).toContain(`\n${title}\n`)
+    }
+    expect(stdout).not.toContain('\u001b')
   })
 })

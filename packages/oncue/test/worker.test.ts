@@ -1,9 +1,16 @@
 import { join } from 'node:path'
 import { type EnqueueOptions, prepareJob } from '@oncue/core'
 import { openStore, rollback, type Store } from '@oncue/db'
-import { createFolder, type Folder, type Started, type TestDatabase } from '@oncue/db/testing'
+import {
+  createDatabase,
+  createFolder,
+  DIALECTS,
+  type Folder,
+  type Started,
+  type TestDatabase,
+} from '@oncue/db/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DATABASES, run, start } from './harness.ts'
+import { run, start } from './harness.ts'
 
 /** `hold` waits for a file, or for its signal; `forever` for its signal alone. */
 const JOBS = `
@@ -52,14 +59,14 @@ function startOne(args: string[], env: Record<string, string>): Started {
   return process
 }
 
-describe.each(DATABASES)('a worker process on %s', (_, create) => {
+describe.each(DIALECTS)('a worker process on %s', (dialect) => {
   let database: TestDatabase
   let folder: Folder
   let store: Store
   let module: string
 
   beforeEach(async () => {
-    ;[database, folder] = await Promise.all([create(), createFolder()])
+    ;[database, folder] = await Promise.all([createDatabase(dialect), createFolder()])
     module = await folder.write('jobs.mjs', JOBS)
     store = await openStore(database.url)
   })

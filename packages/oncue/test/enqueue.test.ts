@@ -1,0 +1,60 @@
+import { showDatabase } from '@oncue/db'
+import { expect, test } from 'vitest'
+import { describeBoth, run } from './harness.ts'
+
+describeBoth('enqueue', (bench) => {
+  test('enqueue adds a job with all that is said about it, and answers its id', async () => {
+    const flags = [
+      '--queue',
+      'high',
+      '--priority',
+      '5',
+      '--delay',
+      '1h',
+      '--max-retries',
+      '7',
+      '--timeout',
+      '2m',
+    ]
+    const keys = ['--unique', 'only-one', '--meta', 'agent_id=7', '--meta', 'kind=daily']
+    const { id } = await bench.json(['enqueue', 'mail', '{"user":7}', ...flags, ...keys])
+    expect(await bench.store.get(id)).toMatchObject({
+      topic: 'mail',
+      payload: { user: 7 },
+      queue: 'high',
+      priority: 5,
+      maxRetries: 7,
+      timeoutMs: 120_000,
+      uniqueKey: 'only-one',
+      meta: { agent_id: 7, kind: 'daily' },
+    })
+    expect(await bench.json(['enqueue', 'mail', '{}', '--unique', 'only-one'])).toEqual({ id })
+  })
+
+  test('enqueue follows what a worker announced for the topic, and else the environment', async () => {
+    const policy = { queue: 'high', priority: 3, maxRetries: 9, timeoutMs: 5_000 }
+    await bench.store.announce([{ topic: 'mail', input: {}, output: {}, policy }])
+    const env = { DATABASE_URL: bench.url, ONCUE_RETRY_MAX: '1' }
+    const known = await run(['enqueue', 'mail'], { env })
+    expect(await bench.store.get(known.stdout.trim())).toMatchObject(policy)
+    expect(known.stderr).toBe(`database: ${showDatabase(bench.url)}\n`)
+    const unknown = await run(['enqueue', 'other'], { env })
+    expect(await bench.store.get(unknown.stdout.trim())).toMatchObject({ queue: 'default', maxRetries: 1 })
+    expect(unknown.stderr).toBe(
+      `database: ${showDatabase(bench.url)}\nnote: no worker has announced the topic other yet\n`,
+    )
+  })
+
+  test('enqueue reads standard input: one payload, or one on every line', async () => {
+    const env = { DATABASE_URL: bench.url }
+    const one = await run(['enqueue', 'mail', '-'], { env, input: '{"from":"a pipe"}' })
+    expect(await bench.store.get(one.stdout.trim())).toMatchObject({ payload: { from: 'a pipe' } })
+    const many = await run(['enqueue', 'row', '--lines', '--json'], {
+      env,
+      input: '{"n":1}\n\n{"n":2}\n{"n":3}',
+    })
+    const { ids } = JSON.parse(many.stdout)
+    expect(ids).toHaveLength(3)
+    expect(await bench.store.get(ids[2])).toMatchObject({ payload: { n: 3 } })
+  })
+})

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { call, describeBoth, ERROR } from './harness.ts'
+
+describeBoth('commands on jobs', (bench) => {
+  test('list filters and pages', async () => {
+    const failed = await bench.failOne()
+    await bench.add('other', { meta: { agent_id: 7 } })
+    expect((await bench.json(['list'])).items).toHaveLength(2)
+    expect(
+      await bench.json(['list', '--status', 'failed', '--topic', 'mail', '--since', '1h']),
+    ).toMatchObject({
+      items: [{ id: failed }],
+      total: 1,
+    })
+    expect((await bench.json(['list', '--meta', 'agent_id=7'])).items).toMatchObject([{ topic: 'other' }])
+    const first = await bench.json(['list', '--limit', '1'])
+    const second = await bench.json(['list', '--limit', '1', '--cursor', first.nextCursor])
+    expect([first, second].map(({ items }) => items[0].topic)).toEqual(['other', 'mail'])
+    const stdout = await bench.text('list')
+    expect(stdout).toMatch(/^ID +STATUS +TOPIC/)
+    expect(stdout).toContain('TypeError: no such user')
+  })
+
+  test('show tells everything about a job, also by the beginning of its id', async () => {
+    const id = await bench.failOne()
+    expect(await bench.json(['show', id])).toMatchObject({
+      id,
+      status: 'failed',
+      payload: { user: 7 },
+      lastError: ERROR,
+    })
+    const stdout = await bench.text('show', id.slice(0, 13))
+    for (const part of [id, 'TypeError: no such user', '"user": 7', 'fingerprint aaaaaaaaaaaaaaaa']) {
+      expect(stdout).toContain(part)
+    }
+  })
+
+  test('show leaves out what an event does not have', async () => {
+    const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
+    const id = await bench.add('mail', nightly)
+    expect(await bench.add('mail', nightly)).toBe(id)
+    expect(await bench.text('show', id)).toMatch(/ replaced$/m)
+  })
+
+  test('requeue, cancel and delete act on ids, and say what they skipped', async () => {
+    const [failed, waiting] = [await bench.failOne(), await bench.add()]
+    expect(await bench.json(['requeue', failed])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['cancel', waiting])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['delete', failed])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['delete', failed], 1)).toEqual({ done: 0, skipped: { JOB_NOT_FOUND: 1 } })
+    expect(await bench.json(['cancel', waiting], 1)).toEqual({ done: 0, skipped: { INVALID_STATE: 1 } })
+    const events = await bench.store.events.list(waiting)
+    expect(events).toMatchObject([{ data: { by: expect.stringContaining('@') } }])
+  })
+
+  test('by a filter they only say how many match, until --yes', async () => {
+    const id = await bench.failOne()
+    await bench.add()
+    expect(await bench.json(['requeue', '--topic', 'mail'], 2)).toMatchObject({ matching: 1, done: 0 })
+    expect(await bench.store.get(id)).toMatchObject({ status: 'failed' })
+    expect(await bench.json(['requeue', '--topic', 'mail', '--yes'])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.store.get(id)).toMatchObject({ status: 'pending' })
+  })
+
+  test.each([
+    ['--topic', ''],
+    ['--id-prefix', ''],
+    ['--text', ' ', '--since', '2h'],
+  ])('a variable that was not set reaches no job: %s "%s"', async (...filter) => {
+    const id = await bench.failOne()
+    for (const yes of [[], ['--yes']]) {
+      const { code, stderr } = await call('delete', ...filter, ...yes, '--url', bench.url)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('is empty, which would match every job')])
+    }
+    expect(await bench.store.get(id)).toMatchObject({ status: 'failed' })
+  })
+
+  test('stats counts', async () => {
+    await bench.failOne()
+    await bench.add('other')
+    expect(await bench.json(['stats'])).toMatchObject({ failed: 1, pending: 1, completed: 0, successRate: 0 })
+    expect(await bench.json(['stats', '--topic', 'other'])).toMatchObject({ failed: 0, pending: 1 })
+    expect(await bench.text('stats')).toMatch(/^failed +1$/m)
+  })
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { describeBoth } from './harness.ts'
+
+describeBoth('queues', (bench) => {
+  test.each([
+    ['5/s', 1_000, 'at most 5 starts per 1.0s'],
+    ['5/sec', 1_000, 'at most 5 starts per 1.0s'],
+    ['5/min', 60_000, 'at most 5 starts per 1m'],
+    ['5/1m', 60_000, 'at most 5 starts per 1m'],
+    ['5/10s', 10_000, 'at most 5 starts per 10s'],
+    ['5/1.5h', 5_400_000, 'at most 5 starts per 1h 30m'],
+    ['5/day', 86_400_000, 'at most 5 starts per 1d'],
+  ])('a rate of %s is 5 in %i ms', async (rate, intervalMs, said) => {
+    expect(await bench.text('queues', 'limit', 'mail', '--rate', rate)).toBe(`mail: ${said}\n`)
+    expect(await bench.store.queues()).toMatchObject([{ limit: { rate: { count: 5, intervalMs } } }])
+  })
+
+  test('queues are listed, paused, resumed and limited', async () => {
+    await bench.add('mail', { queue: 'high' })
+    expect(await bench.json(['queues'])).toMatchObject([
+      { queue: 'high', waiting: 1, paused: null, limit: null },
+    ])
+    await bench.json(['queues', 'pause', 'high'])
+    await bench.json(['queues', 'limit', 'high', '--running', '5', '--rate', '100/1m'])
+    expect(await bench.json(['queues', 'list'])).toMatchObject([
+      {
+        queue: 'high',
+        paused: { by: expect.stringContaining('@') },
+        limit: { maxRunning: 5, rate: { count: 100, intervalMs: 60_000 } },
+      },
+    ])
+    await bench.json(['queues', 'resume', 'high'])
+    await bench.json(['queues', 'limit', 'high', '--off'])
+    expect(await bench.store.queues()).toMatchObject([{ paused: null, limit: null }])
+    expect(await bench.json(['queues', 'limit', 'high'], 2)).toMatchObject({
+      error: { code: 'INVALID_INPUT' },
+    })
+  })
+
+  test('a queue that is limited to 0 is named as such by queues, doctor and top', async () => {
+    await bench.add('mail', { queue: 'high' })
+    await bench.store.limit({ queue: 'high' }, { maxRunning: 0, rate: null })
+    for (const command of ['queues', 'top'])
+      expect(await bench.text(command)).toMatch(/high .* limited to 0$/m)
+    expect((await bench.diagnose())('paused')).toMatchObject({
+      status: 'warn',
+      found: 'high (limited to 0, 1 waiting)',
+      advice: expect.stringContaining('queues limit <queue> --off'),
+    })
+  })
+
+  test("pausing Oncue's own queue says that no alerts are sent, and doctor says it too", async () => {
+    expect(await bench.text('queues', 'pause', 'oncue')).toContain('no alerts are sent while it is paused')
+    expect(await bench.text('queues', 'pause', 'high')).not.toContain('alert')
+    const { found } = (await bench.diagnose())('paused')
+    expect(found).toMatch(/high \(by \S+, 0 waiting\)/)
+    expect(found).toMatch(/oncue \(by \S+, 0 waiting; no alerts are sent while it is paused\)/)
+    await bench.store.resume('oncue')
+    await bench.store.limit({ queue: 'oncue' }, { maxRunning: 0 })
+    expect((await bench.diagnose())('paused').found).toContain(
+      'oncue (limited to 0, 0 waiting; no alerts are sent while it is limited to 0)',
+    )
+  })
+})
