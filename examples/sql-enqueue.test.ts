@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { defineJobs, defineWorkers, job } from '@oncue/core'
 import { openStore } from '@oncue/db'
 import { createPostgresDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { silentLogger, startWorker } from '@oncue/worker'
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
@@ -39,11 +40,11 @@ test('the trigger of docs/guides/transactions.md wakes a worker that sleeps, at 
   expect(sent).toEqual([])
   await client.query('commit')
   const committed = performance.now()
-  await expect.poll(() => sent, { timeout: 30_000 }).toMatchObject([{ orderId: id }])
+  await eventually(() => expect(sent).toMatchObject([{ orderId: id }]))
   expect((sent[0]?.atMs ?? 0) - committed).toBeLessThan(pollMs / 4)
 
   await client.query(`select oncue.enqueue('send_receipt', json_build_object('orderId', $1::uuid))`, [id])
-  await expect.poll(() => sent, { timeout: 30_000 }).toHaveLength(2)
+  await eventually(() => expect(sent).toHaveLength(2))
   await expect.poll(() => store.stats()).toMatchObject({ completed: 2 })
   const { rows } = await client.query('select distinct queue, priority from oncue.history')
   expect(rows).toEqual([{ queue: 'receipts', priority: 5 }])

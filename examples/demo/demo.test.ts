@@ -1,7 +1,8 @@
 import { openStore, type Store } from '@oncue/db'
 import type { TestDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { silentLogger } from '@oncue/worker'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASES } from '../programs.ts'
 import { playThePast, startDemo } from './demo.ts'
 
@@ -49,9 +50,7 @@ describe.each(DATABASES)('the demo, on $dialect', ({ create }) => {
 
   test('goes on until it is stopped, and leaves nothing running', async () => {
     const demo = await startDemo(store, silentLogger)
-    await vi.waitFor(async () => expect((await store.stats()).completed).toBeGreaterThan(2), {
-      timeout: 30_000,
-    })
+    await eventually(async () => expect((await store.stats()).completed).toBeGreaterThan(2))
     expect((await store.schedules.list()).map(({ topic }) => topic)).toContain('sync_exchange_rates')
     await demo.stop()
     const { processing, completed } = await store.stats()

@@ -1,7 +1,8 @@
 import { createQueue, openStore, type Store } from '@oncue/db'
 import type { TestDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { silentLogger, startWorker } from '@oncue/worker'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASES, run } from '../programs.ts'
 import { jobs } from './jobs.ts'
 import { createWorkers, type Mail } from './workers.ts'
@@ -39,7 +40,7 @@ describe.each(DATABASES)('the mail digest, on $dialect', ({ create }) => {
     })
     const worker = await startWorker({ store, workers, pollMs: 50, log: silentLogger })
     const id = await createQueue({ store, jobs }).enqueue('mail_digest', { userId: 'ada' })
-    await vi.waitFor(async () => expect((await store.get(id))?.status).toBe('completed'), { timeout: 20_000 })
+    await eventually(async () => expect((await store.get(id))?.status).toBe('completed'))
     expect(await store.get(id)).toMatchObject({ result: { sent: 1 }, retries: 1 })
     expect(sent).toEqual([{ to: 'ada', subject: '1 new', text: '- hello' }])
     await worker.stop()

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { createQueue, openStore, type Store } from '@oncue/db'
 import { connectPostgres, createPostgresDatabase, type TestDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { type RunningWorker, silentLogger, startWorker } from '@oncue/worker'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { pathOf, run } from '../programs.ts'
 import { PrismaClient } from './generated/client.ts'
 import { jobs } from './jobs.ts'
@@ -64,18 +65,15 @@ describe('a payment check in a Prisma transaction', () => {
   test('a worker decides by what it finds in the order', async () => {
     await work()
     const { id } = await shop.placeOrder(7, 0)
-    await vi.waitFor(
-      async () => expect(await shop.look(id, store)).toEqual({ order: 'expired', job: 'completed' }),
-      { timeout: 20_000 },
+    await eventually(async () =>
+      expect(await shop.look(id, store)).toEqual({ order: 'expired', job: 'completed' }),
     )
   })
 
   test('a job that was pruned leaves an order that still can be looked at', async () => {
     await work()
     const { id, jobId } = await shop.placeOrder(7, 0)
-    await vi.waitFor(async () => expect((await store.get(jobId ?? ''))?.status).toBe('completed'), {
-      timeout: 20_000,
-    })
+    await eventually(async () => expect((await store.get(jobId ?? ''))?.status).toBe('completed'))
     await store.prune({ status: 'completed', finishedBefore: new Date(Date.now() + 60_000) })
     expect(await shop.look(id, store)).toEqual({ order: 'expired', job: 'pruned' })
   })

@@ -1,7 +1,8 @@
 import { createQueue, openStore, type Store } from '@oncue/db'
 import type { TestDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { type RunningWorker, silentLogger, startWorker } from '@oncue/worker'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASES, run } from '../programs.ts'
 import { jobs } from './jobs.ts'
 import { embed, Library } from './library.ts'
@@ -47,7 +48,7 @@ describe.each(DATABASES)('indexing a source, on $dialect', ({ create }) => {
   test('one job for each chunk, all of them children, and one when all are done', async () => {
     const queue = await start(embed)
     const id = await queue.enqueue('vectorize_source', { sourceId: 'cats' })
-    await vi.waitFor(() => expect(library.isReady('cats')).toBe(true), { timeout: 20_000 })
+    await eventually(() => expect(library.isReady('cats')).toBe(true))
     const chunks = await jobsOf('embed_chunk')
     expect(chunks.map(({ parentId }) => parentId)).toEqual([id, id, id])
     expect(await store.get(id)).toMatchObject({ status: 'completed', result: { chunks: 3 } })
@@ -61,7 +62,7 @@ describe.each(DATABASES)('indexing a source, on $dialect', ({ create }) => {
       throw new Error('503')
     })
     await queue.enqueue('vectorize_source', { sourceId: 'cats' })
-    await vi.waitFor(() => expect(library.isReady('cats')).toBe(true), { timeout: 20_000 })
+    await eventually(() => expect(library.isReady('cats')).toBe(true))
     const retries = (await jobsOf('embed_chunk')).map((chunk) => chunk.retries)
     expect(retries.sort()).toEqual([0, 0, 1])
     expect(library.search('milk for kittens')).toBe('Kittens drink milk.')
@@ -70,10 +71,10 @@ describe.each(DATABASES)('indexing a source, on $dialect', ({ create }) => {
   test('an orchestrator that fails is not run again by itself, but by a person', async () => {
     const queue = await start(embed)
     const id = await queue.enqueue('vectorize_source', { sourceId: 'dogs' })
-    await vi.waitFor(async () => expect(await status(id)).toBe('failed'), { timeout: 20_000 })
+    await eventually(async () => expect(await status(id)).toBe('failed'))
     expect(await store.get(id)).toMatchObject({ run: 1, lastError: { message: 'there is no source dogs' } })
     library.add('dogs', 'Dogs bark.')
     await store.requeue([id])
-    await vi.waitFor(() => expect(library.isReady('dogs')).toBe(true), { timeout: 20_000 })
+    await eventually(() => expect(library.isReady('dogs')).toBe(true))
   })
 })

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const RULES = ['scripts/lint/time-and-chance.grit', 'scripts/lint/tests-beside-sources.grit']
+const RULES = ['time-and-chance', 'tests-beside-sources', 'waiting'].map(
+  (rule) => `scripts/lint/${rule}.grit`,
+)
 
 type Diagnostic = { category: string; location: { path: string; start: { line: number } } }
 
@@ -146,4 +148,44 @@ describe('tests beside their source', () => {
 
   test.each(BESIDE)('%s is one', (path) => expect(found.get(path)).toEqual([1]))
   test.each(APART)('%s is none', (path) => expect(found.get(path)).toBeUndefined())
+})
+
+describe('tests that wait', () => {
+  const BARE = [
+    "import { setTimeout as delay } from 'node:timers/promises'",
+    'export const a = new Promise((resolve) => setTimeout(resolve, 20))',
+    'export const b = setInterval(() => delay, 5)',
+    'export const c = (vi: { waitFor(x: unknown): void }) => vi.waitFor(b)',
+    'export const d = (vi: { waitUntil(x: unknown): void }) => vi.waitUntil(b)',
+  ]
+  const FINE = [
+    "import { eventually, nap, observeFor, until } from '@oncue/testing'",
+    'export const a = [eventually, nap, observeFor, until]',
+    'export const b = new Promise(setImmediate)',
+    "export const c = 'setTimeout(() => {}, 5)'",
+  ]
+  const TESTS = [
+    'apps/api/test/made-up.test.ts',
+    'apps/worker/src/run/made-up.test.ts',
+    'apps/mobile/e2e/web/made-up.e2e.ts',
+    'packages/db/test/support/made-up.ts',
+    'examples/demo/made-up.test.ts',
+  ]
+  const OTHERS = ['packages/testing/src/wait.ts', 'examples/demo/demo.ts', 'bench/src/made-up.ts']
+  let found: Map<string, number[]>
+  beforeAll(() => {
+    found = lint({
+      'packages/db/test/forbidden.test.ts': BARE,
+      'packages/db/test/allowed.test.ts': FINE,
+      ...Object.fromEntries([...TESTS, ...OTHERS].map((path) => [path, BARE.slice(1, 2)])),
+    })
+  })
+
+  test('do so by a signal or a helper, not by a bare timer', () => {
+    expect(found.get('packages/db/test/forbidden.test.ts')).toEqual(BARE.map((_, n) => n + 1))
+    expect(found.get('packages/db/test/allowed.test.ts')).toBeUndefined()
+  })
+
+  test.each(TESTS)('%s is one', (path) => expect(found.get(path)).toEqual([1]))
+  test.each(OTHERS)('%s is none', (path) => expect(found.get(path)).toBeUndefined())
 })

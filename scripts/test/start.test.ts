@@ -5,14 +5,14 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createEmptyPostgresDatabase } from '@oncue/db/testing'
-import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { Launched } from '../launched.ts'
 import { bareEnvironment } from '../start/config.ts'
 import { ROOT } from '../start/root.ts'
 
 const SCRIPT = join(ROOT, 'scripts/start.js')
 const TOKEN = /oncue_[\w-]{43}/
-const WAIT = { timeout: 20_000 }
 
 let folder: string
 beforeEach(async () => {
@@ -119,13 +119,13 @@ test('node --watch, as `dev` has it, disturbs nothing: the log is in the termina
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const job = JSON.stringify({ topic: 'mail_digest', payload: { userId: '123' } })
   await fetch(`${url}/api/jobs/enqueue`, { method: 'POST', headers, body: job })
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const stats = await fetch(`${url}/api/jobs/stats`, { headers })
     expect(await stats.json()).toMatchObject({ completed: 1 })
-  }, WAIT)
+  })
   launched.signal('SIGINT')
   expect((await launched.ends()).output).toMatch(/worker started[\s\S]+Stopped\./)
-  await vi.waitFor(() => expect(launched.left()).toEqual([]), WAIT)
+  await eventually(() => expect(launched.left()).toEqual([]))
 })
 
 describe('start ends', () => {
@@ -136,7 +136,7 @@ describe('start ends', () => {
     const launched = start([], {}, ['-e', npx, 'npx'])
     await facts(launched)
     launched.process.kill('SIGKILL')
-    await vi.waitFor(() => expect(launched.left()).toEqual([]), WAIT)
+    await eventually(() => expect(launched.left()).toEqual([]))
     expect((await launched.ends()).output).toContain('Stopped.')
   })
 

@@ -1,7 +1,8 @@
 import type { Alert } from '@oncue/core/wire'
 import { type AlertEpisode, type AlertRow, openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
-import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it } from 'vitest'
 import { startProcess, stop } from './api-process.ts'
 import {
   createClient,
@@ -99,18 +100,15 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     const subscription = api
       .client()
       .alerts.watch.subscribe(undefined, { onData: ({ data }) => void seen.push(data) })
-    const until = (states: string[][]) =>
-      vi.waitFor(() => expect(seen.map((alerts) => alerts.map(({ state }) => state))).toEqual(states), {
-        timeout: 10_000,
-        interval: 20,
-      })
-    await until([[]])
+    const seenAs = (states: string[][]) =>
+      eventually(() => expect(seen.map((alerts) => alerts.map(({ state }) => state))).toEqual(states))
+    await seenAs([[]])
     const alert = await anAlert(api)
-    await until([[], ['firing']])
+    await seenAs([[], ['firing']])
     await api.control.alerts.ack(alert.id, 'ada')
-    await until([[], ['firing'], ['acked']])
+    await seenAs([[], ['firing'], ['acked']])
     await resolve(api, alert)
-    await until([[], ['firing'], ['acked'], []])
+    await seenAs([[], ['firing'], ['acked'], []])
     subscription.unsubscribe()
   })
 

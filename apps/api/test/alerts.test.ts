@@ -5,6 +5,7 @@ import { prepareOwnJob } from '@oncue/core/internal'
 import type { AlertKind } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
+import { eventually, Gate } from '@oncue/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AlertEvaluator } from '../src/alerts/evaluator.ts'
 import type { Notification } from '../src/alerts/notification.ts'
@@ -380,11 +381,11 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
 
     // It finds that all has been calm for long enough, and falls asleep before it can write so.
     const sleeping = scene.evaluator(late.asStore()).tick()
-    await late.isAsleep
+    await late.asleep.opened
     await scene.store.pause('mail', 'Ada')
     scene.advance(TERM)
     await awake.tick()
-    late.wakeUp()
+    late.awake.open()
     await sleeping
     expect(scene.kinds()).toEqual(['firing'])
     expect(await scene.alerts()).toMatchObject([{ status: 'firing', transitions: 1 }])
@@ -419,7 +420,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     const notify = () => new Promise<void>(() => {})
     await scene.pauseWithRule()
     void new AlertEvaluator({ ...scene, notify, log: silentLogger }).tick()
-    await vi.waitFor(async () => expect(await scene.control.alerts.untold()).toHaveLength(1))
+    await eventually(async () => expect(await scene.control.alerts.untold()).toHaveLength(1))
     scene.advance(TERM)
     await scene.evaluator(await scene.openStore()).tick()
     expect(scene.kinds()).toEqual(['firing'])
@@ -468,13 +469,10 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(told).toEqual([])
     worker.kill('SIGKILL')
     await once(worker, 'exit')
-    await vi.waitFor(
-      async () => {
-        await evaluator.tick()
-        expect(told).toEqual(['No workers are alive, 1 job waits'])
-      },
-      { timeout: 15_000, interval: 50 },
-    )
+    await eventually(async () => {
+      await evaluator.tick()
+      expect(told).toEqual(['No workers are alive, 1 job waits'])
+    })
     await evaluator.stop()
     await store.close()
     await database.drop()
@@ -484,24 +482,18 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
 /** A store whose owner falls asleep when it wants to write what it found. */
 class LateStore {
   readonly #store: Store
-  readonly isAsleep: Promise<void>
-  #fallAsleep = () => {}
-  wakeUp = () => {}
+  readonly asleep = new Gate()
+  readonly awake = new Gate()
 
   constructor(store: Store) {
     this.#store = store
-    this.isAsleep = new Promise((resolve) => {
-      this.#fallAsleep = resolve
-    })
   }
 
   asStore(): Store {
     const { alerts } = this.#store
     const record: Store['alerts']['record'] = async (...args) => {
-      this.#fallAsleep()
-      await new Promise<void>((resolve) => {
-        this.wakeUp = resolve
-      })
+      this.asleep.open()
+      await this.awake.opened
       return alerts.record(...args)
     }
     return new Proxy(this.#store, {

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { onTestFinished } from 'vitest'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -32,14 +33,11 @@ export async function startProcess(
     child.kill('SIGKILL')
     await once(child, 'exit')
   })
-  const url = await vi.waitFor(
-    () => {
-      const found = /"url":"([^"]+)"/.exec(output)?.[1]
-      if (found === undefined) throw new Error(`it did not start: ${output}`)
-      return found
-    },
-    { timeout: 30_000, interval: 50 },
-  )
+  const url = await eventually(() => {
+    const found = /"url":"([^"]+)"/.exec(output)?.[1]
+    if (found === undefined) throw new Error(`it did not start: ${output}`)
+    return found
+  })
   return { url, child, output: () => output }
 }
 

@@ -2,6 +2,7 @@ import type { Role } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, type NewToken, openControl } from '@oncue/db/control'
 import { borrowPostgresDatabase, createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { createAuth } from '../src/auth/auth.ts'
 import { ANONYMOUS, type Auth, type Principal } from '../src/auth/principal.ts'
@@ -21,7 +22,7 @@ type Process = {
   readonly auth: Auth
 }
 
-const soon = { timeout: 10_000, interval: 50 }
+const SOON_MS = 10_000
 
 describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => {
   let database: TestDatabase
@@ -166,9 +167,9 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await here.store.tokens.revoke(id)
       await here.auth.changed()
       await expect(here.auth.identify({ authorization })).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
-      await vi.waitFor(
+      await eventually(
         () => expect(there.auth.identify({ authorization })).rejects.toMatchObject({ code: 'UNAUTHORIZED' }),
-        soon,
+        SOON_MS,
       )
     })
   })
@@ -254,7 +255,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await here.settings.change({ set: { httpEnabled: false, allowedTopics: [] }, reset: [], by: 'Ada' })
       const changed = { httpEnabled: false, allowedTopics: [] }
       expect(await here.settings.get()).toMatchObject(changed)
-      await vi.waitFor(async () => expect(await there.settings.get()).toMatchObject(changed), soon)
+      await eventually(async () => expect(await there.settings.get()).toMatchObject(changed), SOON_MS)
       expect(await (await start()).settings.get()).toMatchObject(changed)
     })
 
@@ -312,7 +313,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       const principal = await auth.identify({ authorization: token.authorization })
       return { ...token, principal, ...auth.whileValid(principal) }
     }
-    const aborted = (signal: AbortSignal) => vi.waitFor(() => expect(signal.aborted).toBe(true), soon)
+    const aborted = (signal: AbortSignal) => eventually(() => expect(signal.aborted).toBe(true), SOON_MS)
 
     it('ends when its token is revoked by another process, and the others go on', async () => {
       const [here, there] = [await start(), await start()]

@@ -16,8 +16,6 @@ import { startProxy } from './proxy.ts'
 
 const FAILED = { status: 'failed' } as const
 
-const until = (assertions: () => void | Promise<void>) => eventually(assertions, 30_000)
-
 /** Requeues all that failed, unless told otherwise, as somebody does who has just looked. */
 async function request(api: TestApi, changes: object = {}) {
   const { asOf, count } = await api
@@ -214,7 +212,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     const { id } = await api.client().bulkOperations.run.mutate(asked)
     const told: BulkOperation[] = []
     const ended = watch(api.client(), id, null, told)
-    await until(() => expect(told.length).toBeGreaterThan(1))
+    await eventually(() => expect(told.length).toBeGreaterThan(1))
     const operator = api.client(await api.tokenFor('operator'))
     const stopped = await operator.bulkOperations.stop.mutate({ id })
     expect(stopped).toMatchObject({ status: 'stopped', stoppedBy: 'operator', skipped: {} })
@@ -249,7 +247,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     const first = await startTestApi(dialect, { databaseUrl: database.url })
     const ids = await failJobs(first.store, 1_200)
     const { id } = await first.client().bulkOperations.run.mutate(await request(first))
-    await until(async () => {
+    await eventually(async () => {
       expect((await first.control.bulkOperations.get(id))?.done).toBeGreaterThan(0)
     })
     await first.close()
@@ -364,17 +362,17 @@ describe('bulk operations on a Postgres that fails', () => {
     const api = await startTestApi('postgres', { databaseUrl: proxy.url })
     const ids = await failJobs(api.store, 1_200)
     const { id } = await api.client().bulkOperations.run.mutate(await request(api))
-    await until(async () => {
+    await eventually(async () => {
       expect((await api.control.bulkOperations.get(id))?.done).toBeGreaterThan(0)
     })
     // Nobody answers there.
     proxy.redirect('postgres://127.0.0.1:1')
     proxy.cut()
-    await until(async () => {
+    await eventually(async () => {
       await expect(api.store.now()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
     })
     proxy.redirect(database.url)
-    await until(async () => {
+    await eventually(async () => {
       expect(await api.control.bulkOperations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
     })
     expect(await requeuesOf(api, ids)).toEqual(ids.map(() => 1))

@@ -2,7 +2,8 @@ import type { Alert } from '@oncue/core/wire'
 import { type ChannelRow, openStore, type Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
 import { type Control, openControl } from '@oncue/db/control'
-import { expect, onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { expect, onTestFinished } from 'vitest'
 import type { Notification } from '../src/alerts/notification.ts'
 import { Delivery, type DeliveryOptions } from '../src/delivery/delivery.ts'
 import { silentLogger } from '../src/log.ts'
@@ -99,7 +100,7 @@ export class Office {
   }
 
   async until(check: () => void | Promise<void>): Promise<void> {
-    await vi.waitFor(check, { timeout: 30_000, interval: 10 })
+    await eventually(check)
   }
 
   untilStatus(status: string): Promise<void> {

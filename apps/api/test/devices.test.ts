@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { eventually } from '@oncue/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { createClient, DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
@@ -128,10 +129,10 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     const { device, client } = await paired(api)
     const ended = vi.fn()
     const subscription = client.health.watch.subscribe(undefined, { onError: ended })
-    await vi.waitFor(() => expect(api.services.live.health.size).toBe(1))
+    await eventually(() => expect(api.services.live.health.size).toBe(1))
     await api.client(await api.tokenFor('admin')).devices.revoke.mutate({ id: device.id })
-    await vi.waitFor(() => expect(api.services.live.health.size).toBe(0), 5_000)
-    await vi.waitFor(() => expect(ended).toHaveBeenCalled(), 5_000)
+    await eventually(() => expect(api.services.live.health.size).toBe(0), 5_000)
+    await eventually(() => expect(ended).toHaveBeenCalled(), 5_000)
     subscription.unsubscribe()
     expect(await errorOf(client.jobs.list.query({}))).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(await api.client().devices.list.query()).toEqual([])

@@ -3,6 +3,7 @@ import { INTERNAL_QUEUE, prepareOwnJob } from '@oncue/core/internal'
 import { DEFAULT_ALERT_RULES, type Health, SPARK_MINUTES } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
+import { eventually } from '@oncue/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FactReader } from '../src/health/facts.ts'
 import { GaugeRecorder } from '../src/health/gauge-recorder.ts'
@@ -307,21 +308,20 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const watching = (async () => {
       for await (const { backlog } of health.watch(leaving.signal)) told.push(backlog.value)
     })()
-    const until = (condition: () => void) => vi.waitFor(condition, { timeout: 20_000, interval: 10 })
     const looks = vi.spyOn(here.store, 'queues')
     const afterAFewLooks = async () => {
       const target = looks.mock.calls.length + 5
-      await until(() => expect(looks.mock.calls.length).toBeGreaterThan(target))
+      await eventually(() => expect(looks.mock.calls.length).toBeGreaterThan(target))
     }
-    await until(() => expect(told).toEqual([1]))
+    await eventually(() => expect(told).toEqual([1]))
     await here.advance(SECOND)
     await afterAFewLooks()
     expect(told).toEqual([1])
     await here.enqueue('mail')
-    await until(() => expect(told).toEqual([1, 2]))
+    await eventually(() => expect(told).toEqual([1, 2]))
     // What only time changes is told with the next minute.
     await here.advance(MINUTE)
-    await until(() => expect(told).toEqual([1, 2, 2]))
+    await eventually(() => expect(told).toEqual([1, 2, 2]))
     leaving.abort()
     await expect(watching).rejects.toThrow('aborted')
   })
@@ -347,7 +347,7 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
     const database = await createDatabase(dialect)
     const api = await startTestApi(dialect, { databaseUrl: database.url })
     const looks = () => api.store.gauges.list({ from: new Date(0), to: new Date(Date.now() + DAY) })
-    await expect.poll(async () => (await looks()).length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await eventually(async () => expect((await looks()).length).toBeGreaterThan(0))
     await api.close()
     await database.drop()
   })

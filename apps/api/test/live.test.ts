@@ -1,5 +1,6 @@
 import type { WatchMessage } from '@oncue/core/wire'
-import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it } from 'vitest'
 import { appRouter } from '../src/http/trpc.ts'
 import {
   ADMIN_TOKEN,
@@ -52,9 +53,6 @@ class Notebook {
   }
 }
 
-const until = (condition: () => void | Promise<void>) =>
-  vi.waitFor(condition, { timeout: 20_000, interval: 20 })
-
 const emit = (api: TestApi, id: string, type: string) => api.store.events.append(id, null, [{ type }])
 
 describe.each(DIALECTS)('watching on %s', (dialect) => {
@@ -62,13 +60,13 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const notebook = new Notebook().watch(api.client(), id)
-    await until(() => expect(notebook.statuses).toEqual(['pending']))
+    await eventually(() => expect(notebook.statuses).toEqual(['pending']))
     const job = await api.claim()
-    await until(() => expect(notebook.statuses).toEqual(['pending', 'processing']))
+    await eventually(() => expect(notebook.statuses).toEqual(['pending', 'processing']))
     await emit(api, id, 'node_started')
     await emit(api, id, 'node_finished')
     await api.complete(job)
-    await until(() => expect(notebook.outcome).toBe('complete'))
+    await eventually(() => expect(notebook.outcome).toBe('complete'))
     expect(notebook.statuses).toEqual(['pending', 'processing', 'completed'])
     expect(notebook.events).toEqual(['node_started', 'node_finished'])
     expect(notebook.messages.at(-1)).toMatchObject({ type: 'state', state: { id, status: 'completed' } })
@@ -80,13 +78,13 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     for (let n = 0; n < 3; n++) await emit(api, id, `tool_called_${n}`)
     await api.complete(await api.claim())
     const notebook = new Notebook().watch(api.client(), id)
-    await until(() => expect(notebook.outcome).toBe('complete'))
+    await eventually(() => expect(notebook.outcome).toBe('complete'))
     expect(notebook.messages.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'state'])
 
     // From any message on, the rest comes, and nothing of what came before.
     for (const [n, from] of notebook.ids.entries()) {
       const rest = new Notebook().watch(api.client(), id, from)
-      await until(() => expect(rest.outcome).toBe('complete'))
+      await eventually(() => expect(rest.outcome).toBe('complete'))
       expect(rest.messages).toEqual(notebook.messages.slice(n + 1))
     }
   })
@@ -96,22 +94,22 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const proxy = await startProxy(api.url)
     const id = await api.enqueue()
     const notebook = new Notebook().watch(createClient(proxy.url), id)
-    await until(() => expect(notebook.statuses).toEqual(['pending']))
+    await eventually(() => expect(notebook.statuses).toEqual(['pending']))
     const job = await api.claim()
     const types = Array.from({ length: 40 }, (_, n) => `event_${n}`)
     for (const [n, type] of types.entries()) {
       await emit(api, id, type)
       if (n === 10 || n === 25) {
         // In the middle of a stream that runs, and while more is written.
-        await until(() => expect(notebook.events.length).toBeGreaterThan(n - 5))
+        await eventually(() => expect(notebook.events.length).toBeGreaterThan(n - 5))
         proxy.cut()
       }
     }
-    await until(() => expect(notebook.events).toHaveLength(types.length))
-    await until(() => expect(notebook.statuses).toEqual(['pending', 'processing']))
+    await eventually(() => expect(notebook.events).toHaveLength(types.length))
+    await eventually(() => expect(notebook.statuses).toEqual(['pending', 'processing']))
     proxy.cut()
     await api.complete(job)
-    await until(() => expect(notebook.outcome).toBe('complete'))
+    await eventually(() => expect(notebook.outcome).toBe('complete'))
     expect(notebook.events).toEqual(types)
     expect(notebook.statuses).toEqual(['pending', 'processing', 'completed'])
     expect(new Set(notebook.ids).size).toBe(notebook.ids.length)
@@ -123,10 +121,10 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const notebook = new Notebook().watch(api.client(), id)
     const subscription = api.client().health.watch.subscribe(undefined, {})
     const watchers = () => [api.services.live.states.size, api.services.live.health.size]
-    await until(() => expect(watchers()).toEqual([1, 1]))
+    await eventually(() => expect(watchers()).toEqual([1, 1]))
     notebook.stop()
     subscription.unsubscribe()
-    await until(() => expect(watchers()).toEqual([0, 0]))
+    await eventually(() => expect(watchers()).toEqual([0, 0]))
   })
 
   it('ends without harm while nobody looks at its next message', async () => {
@@ -152,10 +150,10 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const lost = new Notebook().watch(api.client(), id, 'somewhere')
     const stranger = new Notebook().watch(api.client(null), id)
     const other = new Notebook().watch(api.client(producer), id)
-    await until(() => expect(missing.outcome).toBe('JOB_NOT_FOUND'))
-    await until(() => expect(lost.outcome).toBe('INVALID_INPUT'))
-    await until(() => expect(stranger.outcome).toBe('UNAUTHORIZED'))
-    await until(() => expect(other.outcome).toBe('JOB_NOT_FOUND'))
+    await eventually(() => expect(missing.outcome).toBe('JOB_NOT_FOUND'))
+    await eventually(() => expect(lost.outcome).toBe('INVALID_INPUT'))
+    await eventually(() => expect(stranger.outcome).toBe('UNAUTHORIZED'))
+    await eventually(() => expect(other.outcome).toBe('JOB_NOT_FOUND'))
   })
 
   it('ends when the token is revoked', async () => {
@@ -164,9 +162,9 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const admin = api.client()
     const { id: tokenId, secret } = await admin.tokens.create.mutate({ name: 'phone', role: 'viewer' })
     const notebook = new Notebook().watch(api.client(secret), id)
-    await until(() => expect(notebook.statuses).toEqual(['pending']))
+    await eventually(() => expect(notebook.statuses).toEqual(['pending']))
     await admin.tokens.revoke.mutate({ id: tokenId })
-    await until(() => expect(notebook.outcome).toBe('UNAUTHORIZED'))
+    await eventually(() => expect(notebook.outcome).toBe('UNAUTHORIZED'))
   })
 
   it('masks what only admins may see', async () => {
@@ -177,7 +175,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     await api.complete(await api.claim())
     const dataFor = async (token: string) => {
       const notebook = new Notebook().watch(api.client(token), id)
-      await until(() => expect(notebook.outcome).toBe('complete'))
+      await eventually(() => expect(notebook.outcome).toBe('complete'))
       const [first] = notebook.messages
       return first?.type === 'event' ? first.event.data : undefined
     }
@@ -194,11 +192,11 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
         if (seen.at(-1) !== backlog.value) seen.push(backlog.value)
       },
     })
-    await until(() => expect(seen).toEqual([0]))
+    await eventually(() => expect(seen).toEqual([0]))
     await api.enqueue()
-    await until(() => expect(seen).toEqual([0, 1]))
+    await eventually(() => expect(seen).toEqual([0, 1]))
     await api.complete(await api.claim())
-    await until(() => expect(seen).toEqual([0, 1, 0]))
+    await eventually(() => expect(seen).toEqual([0, 1, 0]))
     subscription.unsubscribe()
   })
 
@@ -212,14 +210,14 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     await emit(first, id, 'before')
     const proxy = await startProxy(first.url)
     const notebook = new Notebook().watch(createClient(proxy.url), id)
-    await until(() => expect(notebook.events).toEqual(['before']))
-    await until(() => expect(notebook.statuses).toEqual(['pending']))
+    await eventually(() => expect(notebook.events).toEqual(['before']))
+    await eventually(() => expect(notebook.statuses).toEqual(['pending']))
     proxy.redirect(second.url)
     await first.close()
     expect(notebook.outcome).toBe('open')
     await emit(second, id, 'after')
     await second.complete(await second.claim())
-    await until(() => expect(notebook.outcome).toBe('complete'))
+    await eventually(() => expect(notebook.outcome).toBe('complete'))
     expect(notebook.events).toEqual(['before', 'after'])
     await second.close()
     await database.drop()
@@ -234,20 +232,20 @@ describe('500 subscribers', () => {
     const api = await startTestApi('postgres', { databaseUrl: proxy.url, background: false })
     const ids = await Promise.all(Array.from({ length: 500 }, () => api.enqueue()))
     const notebooks = ids.map((id) => new Notebook().watch(api.client(), id))
-    await until(() => {
+    await eventually(() => {
       for (const notebook of notebooks) expect(notebook.statuses).toEqual(['pending'])
     })
 
     // States twice a second, events and tokens once, each with the clock: the next 30 take more than two seconds.
     const start = performance.now()
     const target = counter.count + 30
-    await until(() => expect(counter.count).toBeGreaterThanOrEqual(target))
+    await eventually(() => expect(counter.count).toBeGreaterThanOrEqual(target))
     expect(performance.now() - start).toBeGreaterThan(2_000)
 
     await emit(api, ids[0] ?? '', 'tick')
-    await until(() => expect(notebooks[0]?.events).toEqual(['tick']))
+    await eventually(() => expect(notebooks[0]?.events).toEqual(['tick']))
     await api.client().jobs.cancel.mutate({ ids })
-    await until(() => {
+    await eventually(() => {
       for (const notebook of notebooks) expect(notebook.outcome).toBe('complete')
     })
     await api.close()

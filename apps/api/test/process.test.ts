@@ -10,15 +10,14 @@ import {
   createEmptySqliteDatabase,
   type TestDatabase,
 } from '@oncue/db/testing'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect } from './harness.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const MINUTE_MS = 60_000
 /** Databases of tests are called oncue_…, too; no name of theirs is as long. */
 const TOKEN = /oncue_[\w-]{43}/
-const until = (condition: () => void | Promise<void>) =>
-  vi.waitFor(condition, { timeout: 20_000, interval: 20 })
 
 /** The process itself, as whoever installs it runs it. */
 class ApiProcess {
@@ -46,7 +45,7 @@ class ApiProcess {
 
   /** Where it answers. */
   async url(): Promise<string> {
-    await until(() => expect(this.out, this.err).toContain('API started'))
+    await eventually(() => expect(this.out, this.err).toContain('API started'))
     return /"url":"([^"]+)"/.exec(this.out)?.[1] ?? ''
   }
 
@@ -145,7 +144,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const database = await given(dialect)
     const first = new ApiProcess({ DATABASE_URL: database.url })
     const url = await first.url()
-    await until(() => expect(first.out).toMatch(TOKEN))
+    await eventually(() => expect(first.out).toMatch(TOKEN))
     const [token = ''] = TOKEN.exec(first.out) ?? []
     const answer = await fetch(`${url}/trpc/tokens.list`, { headers: { authorization: `Bearer ${token}` } })
     expect(answer.status).toBe(200)
@@ -180,7 +179,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
       const closed = new Promise((resolve) => slow.once('close', resolve).once('error', resolve))
       slow.write(`POST /api/jobs/enqueue HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`)
       slow.write(`authorization: Bearer ${ADMIN_TOKEN}\r\ncontent-length: 100\r\n\r\n{"topic":`)
-      await until(async () => {
+      await eventually(async () => {
         const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
         expect(await metrics.text()).toContain('oncue_watchers{of="job"} 2')
       })

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { onTestFinished } from 'vitest'
 
 export interface Received {
   readonly path: string
@@ -52,11 +53,8 @@ export class Receiver {
   }
 
   async until(count: number): Promise<void> {
-    await vi.waitFor(
-      () => {
-        if (this.received.length < count) throw new Error(`${this.received.length} of ${count} came`)
-      },
-      { timeout: 30_000, interval: 10 },
-    )
+    await eventually(() => {
+      if (this.received.length < count) throw new Error(`${this.received.length} of ${count} came`)
+    })
   }
 }

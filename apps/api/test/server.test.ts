@@ -6,12 +6,10 @@ import { brotliCompressSync } from 'node:zlib'
 import { isOncueError } from '@oncue/core'
 import { migrate, rollback } from '@oncue/db'
 import { createEmptySqliteDatabase } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig, silentLogger, startApi } from '../src/index.ts'
 import { createDatabase, DIALECTS, errorOf, startTestApi } from './harness.ts'
-
-const until = (condition: () => void | Promise<void>) =>
-  vi.waitFor(condition, { timeout: 20_000, interval: 20 })
 
 describe.each(DIALECTS)('the server on %s', (dialect) => {
   it('is up, and ready while the database is what it was written for', async () => {
@@ -22,7 +20,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }])
 
     while (await rollback(database.url)) {}
-    await until(async () => expect((await api.fetch('/readyz', { token: null })).status).toBe(503))
+    await eventually(async () => expect((await api.fetch('/readyz', { token: null })).status).toBe(503))
     expect((await api.fetch('/healthz', { token: null })).status).toBe(200)
     await api.close()
     await database.drop()
@@ -41,7 +39,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     expect((await other.client().settings.get.query()).values.deviceIdleDays).not.toBe(9)
 
     while (await rollback(database.url, { schema: 'billing' })) {}
-    await until(async () => expect((await api.fetch('/readyz', { token: null })).status).toBe(503))
+    await eventually(async () => expect((await api.fetch('/readyz', { token: null })).status).toBe(503))
     expect((await other.fetch('/readyz', { token: null })).status).toBe(200)
     await Promise.all([api.close(), other.close()])
     await database.drop()
@@ -144,7 +142,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
       for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
         text += next.value
     })()
-    await until(() => expect(text).toContain('pending'))
+    await eventually(() => expect(text).toContain('pending'))
 
     const start = performance.now()
     await api.close()

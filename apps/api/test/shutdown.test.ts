@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { prepareJob } from '@oncue/core'
 import type { SlowService } from '@oncue/runtime'
+import { eventually } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AlertEvaluator } from '../src/alerts/evaluator.ts'
 import { Audit } from '../src/audit.ts'
@@ -89,8 +90,6 @@ const connectionTo = (url: string) =>
     socket.once('error', () => resolve('refused'))
   })
 
-const until = (condition: () => void) => vi.waitFor(condition, { timeout: 20_000, interval: 10 })
-
 describe.each(DIALECTS)('the API on %s stops', (dialect) => {
   it('accepting first, then streams, requests, loops, the audit, and the store last', async () => {
     const api = await start(dialect)
@@ -110,7 +109,7 @@ describe.each(DIALECTS)('the API on %s stops', (dialect) => {
       fetch(`${api.url}/trpc/${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
     const stream = await call(`jobs.watch?input=${encodeURIComponent(JSON.stringify({ json: { id } }))}`)
     const request = call('tokens.list')
-    await until(() => expect(listing).toHaveBeenCalled())
+    await eventually(() => expect(listing).toHaveBeenCalled())
 
     log.length = 0
     onStop = async (name) => {
@@ -118,7 +117,7 @@ describe.each(DIALECTS)('the API on %s stops', (dialect) => {
     }
     const closed = Promise.all([api.close(), api.close()])
     expect(await stream.text()).not.toContain('event: return')
-    await until(() => expect(log).toContain('streams stopped'))
+    await eventually(() => expect(log).toContain('streams stopped'))
     release()
     expect((await request).status).toBe(200)
     await closed

@@ -1,6 +1,7 @@
 import { openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
 import { simulate } from '@oncue/runtime'
+import { eventually } from '@oncue/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig, silentLogger, startApi } from '../src/index.ts'
 import { Retention } from '../src/retention.ts'
@@ -32,7 +33,7 @@ it('the whole API runs on a simulated clock', async () => {
       await runtime.advance(SECOND)
       await check()
     }
-    await vi.waitFor(step, { timeout: 30_000, interval: 1 })
+    await eventually(step)
   }
   await passed(async () => {
     const { items } = await control.alerts.list({ state: 'open' })

@@ -1,4 +1,5 @@
 import { newJobId } from '@oncue/core'
+import { eventually } from '@oncue/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
@@ -25,7 +26,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
         },
       )
     })
-    await vi.waitFor(() => expect(states).toEqual(['pending']), 10_000)
+    await eventually(() => expect(states).toEqual(['pending']))
     const waited = shop.jobs.wait.query({ id, timeoutMs: 25_000 })
     await api.complete(await api.claim(), { sent: 3, token: 't' })
     expect(await waited).toMatchObject({
@@ -87,7 +88,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
     const shop = api.client(await api.tokenFor('producer'))
     const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail' })
     const error = errorOf(shop.jobs.wait.query({ id, timeoutMs: 25_000 }))
-    await vi.waitFor(() => expect(api.services.live.states.size).toBe(1))
+    await eventually(() => expect(api.services.live.states.size).toBe(1))
     await api.client().settings.set.mutate({ enqueueRule: 'admin' })
     expect(await error).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(await errorOf(shop.jobs.get.query({ id }))).toMatchObject({ code: 'FORBIDDEN' })
@@ -106,7 +107,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
       )
       const waited = errorOf(shop.jobs.wait.query({ id, timeoutMs: 25_000 }))
       const seen = api.client().jobs.wait.query({ id, timeoutMs: 25_000 })
-      await vi.waitFor(() => expect(api.services.live.states.size).toBe(3), 10_000)
+      await eventually(() => expect(api.services.live.states.size).toBe(3))
       await api.client().settings.set.mutate(lists)
       await api.complete(await api.claim(), { sent: 3 })
       expect(await Promise.all([watched, waited])).toMatchObject([NOT_FOUND, NOT_FOUND])
@@ -117,7 +118,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
 })
 
 describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
-  const isOpen = (api: TestApi) => vi.waitFor(() => expect(api.services.live.states.size).toBe(1))
+  const isOpen = (api: TestApi) => eventually(() => expect(api.services.live.states.size).toBe(1))
 
   it('ends when the token is revoked: the result is not for it any more', async () => {
     const api = await startTestApi(dialect)

@@ -1,7 +1,8 @@
 import { prepareJob } from '@oncue/core'
 import { openStore } from '@oncue/db'
 import { createSqliteDatabase } from '@oncue/db/testing'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { START } from '../src/live/position.ts'
 import { StateHub } from '../src/live/states.ts'
 import { watchJob } from '../src/live/watch-job.ts'
@@ -28,7 +29,7 @@ async function aWatchedJob() {
   /** Until everybody had the chance to see what is there now. */
   const looked = () => {
     const before = looks
-    return vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2), { interval: 5 })
+    return eventually(() => expect(looks).toBeGreaterThan(before + 2))
   }
   return { store, states, id, looked }
 }

@@ -1,5 +1,6 @@
 import { defineJobs, defineWorkers, type JobContext, job, OncueError, prepareJob, Snooze } from '@oncue/core'
 import type { JobEvent, Store } from '@oncue/db'
+import { eventually } from '@oncue/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { Logger } from '../src/observability/log.ts'
@@ -130,7 +131,7 @@ describeBoth('ctx.progress', (bench) => {
       },
     })
     const run = await execution.start('counts')
-    await expect.poll(() => progressOf(run.job.id), { timeout: 20_000 }).toEqual({ done: 5 })
+    await eventually(async () => expect(await progressOf(run.job.id)).toEqual({ done: 5 }))
     gate.open()
     expect(await execution.settled(run)).toMatchObject({ status: 'completed', progress: { done: 5 } })
 

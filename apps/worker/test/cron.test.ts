@@ -2,6 +2,7 @@ import { defineJobs, defineWorkers, type JobConfig, job, type RunningJob } from 
 import type { Schedule, Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
 import { systemRuntime } from '@oncue/runtime'
+import { eventually } from '@oncue/testing'
 import { beforeEach, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createTicker } from '../src/maintenance/schedules.ts'
@@ -227,7 +228,7 @@ describeBoth('ticking', (bench) => {
     for (let minute = 1; minute <= 10; minute++) {
       clock.advance(MINUTE)
       expected.push(clock.now().toISOString().slice(0, 16))
-      await expect.poll(() => runAts(store), { timeout: 10_000 }).toEqual(expected)
+      await eventually(async () => expect(await runAts(store)).toEqual(expected))
       if (minute % 3 === 0) {
         clock.advance(-5 * MINUTE)
         await store.schedules.next()

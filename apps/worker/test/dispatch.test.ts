@@ -11,7 +11,7 @@ import {
 import { connectPostgres } from '@oncue/db/testing'
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
+import { describeBoth, describePostgres, Gate, nap, someJobs, TestLog, until } from './harness.ts'
 
 /** Longer than any test: whatever happens, no poll brought it about. */
 const NO_POLL = 3_600_000
@@ -238,7 +238,7 @@ describeBoth('dispatch', (bench) => {
     const mail = async () => {
       running += 1
       most = Math.max(most, running)
-      await new Promise((resolve) => setTimeout(resolve, 2))
+      await nap(2)
       running -= 1
     }
     const worker = await bench.start({ store, pollMs: NO_POLL, workers: { mail } })

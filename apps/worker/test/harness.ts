@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import { type Logger, type RunningWorker, startWorker, type WorkerOptions } from '../src/index.ts'
 import type { FromProcess, Said, ToProcess } from './worker-process.ts'
 
-export { until } from '@oncue/testing'
+export { Gate, nap, until } from '@oncue/testing'
 
 /** The same specification on both databases. */
 export function describeBoth(title: string, body: (bench: Bench) => void): void {
@@ -124,20 +124,6 @@ export class WorkerProcess {
 
 export function someJobs(count: number, topic: string, options?: EnqueueOptions): NewJob[] {
   return Array.from({ length: count }, (_, n) => prepareJob(topic, { n }, options))
-}
-
-/** A door that handlers wait at. */
-export class Gate {
-  #open: () => void = () => {}
-  readonly opened: Promise<void>
-  constructor() {
-    this.opened = new Promise((resolve) => {
-      this.#open = resolve
-    })
-  }
-  open(): void {
-    this.#open()
-  }
 }
 
 export class TestLog implements Logger {

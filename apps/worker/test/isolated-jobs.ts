@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { defineJobs, defineWorkers, type JobContext, job, PermanentError, Snooze } from '@oncue/core'
+import { nap } from '@oncue/testing'
 import { z } from 'zod'
 
 /** How often this process has set the module up. */
@@ -80,9 +81,9 @@ export const workers = defineWorkers(jobs, {
   exits: () => process.exit(7),
   throws_later: () =>
     new Promise(() => {
-      setTimeout(() => {
+      setImmediate(() => {
         throw new RangeError('nobody caught me')
-      }, 1)
+      })
     }),
   hungry: () => {
     const kept: number[][] = []
@@ -111,11 +112,9 @@ export const workers = defineWorkers(jobs, {
   late: async (_job, ctx) => {
     const before = await refused
     // Forgotten, and refused: that must not end the process.
-    setTimeout(() => void ctx.emit('forgotten'), 50)
+    void nap(50).then(() => ctx.emit('forgotten'))
     // Runs when this run is over.
-    refused = new Promise((resolve) => {
-      setTimeout(() => ctx.emit('too_late').then(resolve, (error) => resolve(error.code)), 50)
-    })
+    refused = nap(50).then(() => ctx.emit('too_late').catch((error) => error.code))
     return before ?? 'first'
   },
   local: () => process.pid,

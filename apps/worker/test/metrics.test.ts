@@ -2,7 +2,7 @@ import { get } from 'node:http'
 import { Cancel, FINISHED_STATUSES, prepareJob, type RunningJob } from '@oncue/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createMetrics, logging, type MetricsServer, serveMetrics } from '../src/index.ts'
-import { type Bench, describeBoth, Gate, someJobs, TestLog, until } from './harness.ts'
+import { type Bench, describeBoth, Gate, nap, someJobs, TestLog, until } from './harness.ts'
 
 const servers: MetricsServer[] = []
 afterEach(async () => {
@@ -71,7 +71,7 @@ describeBoth('metrics', (bench) => {
 
   it('measure how long jobs waited and ran', async () => {
     const { store, worker, scrape } = await start(bench, {
-      slow: () => new Promise((resolve) => setTimeout(resolve, 60)),
+      slow: () => nap(60),
     })
     await store.enqueue(someJobs(2, 'slow'))
     await worker.drain()

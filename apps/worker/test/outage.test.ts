@@ -4,7 +4,7 @@ import { openStore, type Store } from '@oncue/db'
 import { connectPostgres, type PostgresSession, startPostgres } from '@oncue/db/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startWorker, type WorkerOptions } from '../src/index.ts'
-import { type Bench, describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
+import { type Bench, describeBoth, describePostgres, Gate, nap, someJobs, TestLog, until } from './harness.ts'
 import { type PostgresProxy, startProxy } from './postgres-proxy.ts'
 
 async function proxyTo(bench: Bench): Promise<PostgresProxy> {
@@ -112,11 +112,17 @@ describePostgres('a worker on a Postgres', (bench) => {
     const store = await bench.open()
     const log = new TestLog()
     const runs = new Map<string, number>()
-    const nap = ({ id }: { id: string }) => {
+    const count = ({ id }: { id: string }) => {
       runs.set(id, (runs.get(id) ?? 0) + 1)
-      return new Promise((resolve) => setTimeout(resolve, 5))
+      return nap(5)
     }
-    const worker = await bench.start({ store, lease: 'thread', log, concurrency: 20, workers: { nap } })
+    const worker = await bench.start({
+      store,
+      lease: 'thread',
+      log,
+      concurrency: 20,
+      workers: { nap: count },
+    })
     const ids = await store.enqueue(someJobs(4_000, 'nap'))
     for (let cut = 1; cut <= 5; cut++) {
       await until(() => worker.stats().settled.complete > cut * 500)
@@ -329,8 +335,7 @@ describe('a worker on a Postgres of its own', () => {
   }
 
   it('that is killed and started again under load: reports once each time, loses nothing', async () => {
-    const nap = () => new Promise<void>((resolve) => setTimeout(resolve, 5))
-    const { server, store, log, worker } = await serve({ nap })
+    const { server, store, log, worker } = await serve({ nap: () => nap(5) })
     const ids = await store.enqueue(someJobs(2_000, 'nap'))
     for (let kill = 1; kill <= 2; kill++) {
       await until(() => worker.stats().settled.complete > kill * 300)

@@ -1,5 +1,6 @@
 import { type JobId, prepareJob, type RunningJob } from '@oncue/core'
 import { openStore } from '@oncue/db'
+import { Gate, nap } from '@oncue/testing'
 import { silentLogger, startWorker, type WorkerOptions } from '../src/index.ts'
 
 /** A worker in a process of its own, told by its arguments what to be and by messages what to do. */
@@ -35,20 +36,17 @@ export interface ProcessStats {
 const { url, options } = JSON.parse(process.argv[2] ?? '') as Said
 const tell = (message: FromProcess) => process.send?.(message)
 
-let finish = () => {}
-const finished = new Promise<void>((resolve) => {
-  finish = resolve
-})
+const finished = new Gate()
 
 const workers = {
   noop: async () => null,
 
-  nap: () => new Promise<void>((resolve) => setTimeout(resolve, 20)),
+  nap: () => nap(20),
 
   /** Runs until it is told to finish. */
   async hold({ id }: RunningJob) {
     tell({ started: id })
-    await finished
+    await finished.opened
     return process.pid
   },
 
@@ -89,7 +87,7 @@ process.on('SIGTERM', async () => {
   process.disconnect()
 })
 process.on('message', async (message: ToProcess) => {
-  if ('finish' in message) finish()
+  if ('finish' in message) finished.open()
   if ('enqueue' in message) {
     const { topic, count: jobs } = message.enqueue
     await store.enqueue(Array.from({ length: jobs }, () => prepareJob(topic, null)))

@@ -1,5 +1,6 @@
+import { eventually } from '@oncue/testing'
 import pg from 'pg'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { openControl } from '../src/control/index.ts'
 import { type BulkOperationRow, openStore, type Store } from '../src/index.ts'
 import type { Marks } from '../src/postgres/low-water.ts'
@@ -89,7 +90,7 @@ describe('a bulk operation on Postgres', () => {
     await inTheWay.query('begin; lock table oncue.events in exclusive mode')
     const begun = await begin(store, { status: 'failed' }, clock.now())
     const batch = store.bulkOperations.advance(begun)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rowCount } = await session.query(
         `select from pg_locks where relation = 'oncue.events'::regclass and not granted`,
       )

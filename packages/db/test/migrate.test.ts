@@ -7,7 +7,6 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setImmediate as turn } from 'node:timers/promises'
 import { prepareJob } from '@oncue/core'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
@@ -468,7 +467,7 @@ describe('on Postgres', () => {
         )
         return rows.length > 0
       }
-      while (!(await isWaiting())) await turn()
+      while (!(await isWaiting())) await new Promise(setImmediate)
       // Waits behind the migration, until that gives way.
       await reader.query('select 1 from oncue.jobs')
       await admin.query('commit')
@@ -622,7 +621,7 @@ describe('on SQLite', () => {
     const other = new Driver(sqliteFile(database.url))
     other.exec('BEGIN EXCLUSIVE')
     const migrating = migrate(database.url)
-    for (let turns = 0; turns < 100; turns++) await turn()
+    for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate)
     other.exec('COMMIT')
     other.close()
     expect(await migrating).not.toEqual([])

@@ -1,3 +1,4 @@
+import { eventually } from '@oncue/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { diagnose } from '../src/diagnose.ts'
 import { openStore } from '../src/open.ts'
@@ -105,7 +106,7 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
         return (await store.workers()).map(({ id }) => id)
       }
       // In the first seconds after the start of the server every worker may still come back.
-      await expect.poll(left, { timeout: 30_000 }).toEqual([silent])
+      await eventually(async () => expect(await left()).toEqual([silent]))
       await presence.leave()
       await store.close()
       await database.drop()

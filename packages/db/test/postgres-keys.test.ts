@@ -1,14 +1,12 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { NewJob } from '@oncue/core'
+import { eventually } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openStore } from '../src/open.ts'
 import type { Store } from '../src/store.ts'
 import { aJob, anError, claiming, claimOne, complete, read, someJobs } from './conformance/harness.ts'
 import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
-
-/** However loaded the machine is. */
-const WAIT = { timeout: 30_000 }
 
 let database: TestDatabase
 let store: Store
@@ -151,7 +149,7 @@ describe('a job on Postgres that is replaced by a transaction that is still open
       const settled = store.settle([
         kind === 'retry' ? { id, run, kind, delayMs: 0, error: anError } : { id, run, kind },
       ])
-      await expect.poll(() => waiting(other), WAIT).toBe(1)
+      await eventually(async () => expect(await waiting(other)).toBe(1))
       await tx.query('commit')
       expect((await settled).stale).toEqual([])
       expect(await read(store, id)).toMatchObject({ status: kind === 'complete' ? 'completed' : 'cancelled' })
@@ -238,13 +236,13 @@ describe('an enqueue on Postgres whose connection breaks before its answer', () 
     await lock(first)
     const given = jobs()
     const enqueued = remote.enqueue(given)
-    await expect.poll(() => waiting(other), WAIT).toBe(1)
+    await eventually(async () => expect(await waiting(other)).toBe(1))
     // Locks are granted in the order in which they were asked for.
     const locked = lock(second)
-    await expect.poll(() => waiting(other), WAIT).toBe(2)
+    await eventually(async () => expect(await waiting(other)).toBe(2))
     proxy.cut()
     // Nothing is there yet, so it is sent again, and waits too.
-    await expect.poll(() => waiting(other), WAIT).toBe(3)
+    await eventually(async () => expect(await waiting(other)).toBe(3))
     await first.query('commit')
     await locked
     await second.query('commit')

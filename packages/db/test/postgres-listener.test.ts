@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, Socket } from 'node:net'
+import { eventually, Gate } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -163,7 +164,7 @@ describe('a listener', () => {
     const client = await connectTo(database.url)
     proxy.freeze()
     await notify(client)
-    await expect.poll(wakes, { timeout: 10_000 }).toBeGreaterThan(0)
+    await eventually(() => expect(wakes()).toBeGreaterThan(0))
     await notify(client)
     await expect.poll(wakes).toBeGreaterThan(0)
   })
@@ -187,8 +188,8 @@ describe('a listener of a Postgres that is restarted', () => {
     await server.kill()
     const late = await countWakes(listenerOn(server.url))
     await server.start()
-    await expect.poll(wakes, { timeout: 10_000 }).toBe(1)
-    await expect.poll(late, { timeout: 10_000 }).toBe(1)
+    await eventually(() => expect(wakes()).toBe(1))
+    await eventually(() => expect(late()).toBe(1))
     const client = await connectTo(server.url)
     for (const { text, values } of wakeStatements(['default'])) await client.query(text, values)
     await expect.poll(wakes).toBe(1)
@@ -267,11 +268,12 @@ describe('a notifier', () => {
     const client = poolOf(database.url)
     const underWay: string[] = []
     let most = 0
+    const busy = new Gate()
     const notifier = new PostgresNotifier('oncue', async (query) => {
       const [queue = ''] = query.values[0] as string[]
       underWay.push(queue)
       most = Math.max(most, underWay.filter((other) => other === queue).length)
-      await client.query({ text: `select pg_sleep(0.02)`, values: [] })
+      if (queue === 'busy') await busy.opened
       await client.query(query)
       underWay.splice(underWay.indexOf(queue), 1)
     })
@@ -281,6 +283,7 @@ describe('a notifier', () => {
     }
     notifier.notify(['quiet'])
     await expect.poll(() => heard).toContain('quiet')
+    busy.open()
     await notifier.close()
     expect(most).toBe(1)
     expect(heard.filter((queue) => queue === 'busy').length).toBeLessThanOrEqual(2)

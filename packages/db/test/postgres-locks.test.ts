@@ -1,3 +1,4 @@
+import { eventually } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openStore } from '../src/open.ts'
@@ -237,11 +238,11 @@ describe('who waits for whom on Postgres', () => {
 
     /** Nobody is declared dead in the first seconds of a server. */
     const isRescued = async () => {
-      await expect
-        .poll(async () => (await patient.rescue().catch(() => ({ rescued: [] }))).rescued, {
-          timeout: 20_000,
-        })
-        .toEqual([{ worker: dead, released: 1, failed: 0 }])
+      await eventually(async () =>
+        expect((await patient.rescue().catch(() => ({ rescued: [] }))).rescued).toEqual([
+          { worker: dead, released: 1, failed: 0 },
+        ]),
+      )
       expect(await read(patient, id)).toMatchObject({ status: 'pending', crashes: 1 })
     }
 

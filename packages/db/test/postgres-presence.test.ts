@@ -1,3 +1,4 @@
+import { eventually } from '@oncue/testing'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openStore } from '../src/open.ts'
@@ -5,8 +6,6 @@ import type { Presence, Store } from '../src/store.ts'
 import { newWorkerId, TestClock } from './conformance/harness.ts'
 import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 import { withClient } from './support/postgres-transactions.ts'
-
-const POLL = { timeout: 30_000 }
 
 describe('workers on Postgres whose presence is missing', () => {
   let database: TestDatabase
@@ -52,7 +51,7 @@ describe('workers on Postgres whose presence is missing', () => {
     const one = await missing()
     await store.rescue()
     clock.advance(60_000)
-    await expect.poll(() => dead(), POLL).toEqual([one])
+    await eventually(async () => expect(await dead()).toEqual([one]))
   }
 
   it('keep their own row behind a pooler, however long they were silent', async () => {
@@ -117,6 +116,6 @@ describe('workers on Postgres whose presence is missing', () => {
     const { rescued, lookAgainMs } = await store.rescue()
     expect(rescued).toEqual([])
     expect(lookAgainMs).toBeGreaterThan(0)
-    await expect.poll(() => dead(), POLL).toEqual([gone])
+    await eventually(async () => expect(await dead()).toEqual([gone]))
   })
 })

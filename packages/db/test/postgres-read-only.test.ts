@@ -1,3 +1,4 @@
+import { eventually, until } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -5,8 +6,6 @@ import { aJob, claiming, newWorkerId } from './conformance/harness.ts'
 import { type PostgresServer, startPostgres } from './support/index.ts'
 import { openPool } from './support/postgres-pool.ts'
 import { withClient } from './support/postgres-transactions.ts'
-
-const POLL = { timeout: 30_000 }
 
 describe('connections to a server that has become read-only', () => {
   let server: PostgresServer
@@ -25,9 +24,9 @@ describe('connections to a server that has become read-only', () => {
       await client.query('alter system set default_transaction_read_only = on')
       await client.query('select pg_reload_conf()')
       const readOnly = () => client.query('show default_transaction_read_only')
-      await expect
-        .poll(async () => (await readOnly()).rows[0], POLL)
-        .toEqual({ default_transaction_read_only: 'on' })
+      await eventually(async () =>
+        expect((await readOnly()).rows[0]).toEqual({ default_transaction_read_only: 'on' }),
+      )
     })
   }
 
@@ -46,12 +45,10 @@ describe('connections to a server that has become read-only', () => {
     const before = await backends('oncue')
     expect(before).toHaveLength(3)
     await demote()
-    await expect
-      .poll(async () => {
-        await store.enqueue([aJob(), aJob({ unique: { key: crypto.randomUUID() } })])
-        return (await backends('oncue')).filter((pid) => before.includes(pid))
-      }, POLL)
-      .toEqual([])
+    await eventually(async () => {
+      await store.enqueue([aJob(), aJob({ unique: { key: crypto.randomUUID() } })])
+      expect((await backends('oncue')).filter((pid) => before.includes(pid))).toEqual([])
+    })
     expect((await store.claim(claiming({ limit: 1 }))).jobs).toHaveLength(1)
     await store.close()
   })
@@ -79,16 +76,14 @@ describe('connections to a server that has become read-only', () => {
     const before = [...(await backends('oncue presence%')), ...(await backends('oncue listener'))]
     expect(before).toHaveLength(2)
     await demote()
-    await expect
-      .poll(async () => {
-        await store.enqueue([aJob()])
-        const now = [...(await backends('oncue presence%')), ...(await backends('oncue listener'))]
-        return now.length === 2 && !now.some((pid) => before.includes(pid))
-      }, POLL)
-      .toBe(true)
+    await until(async () => {
+      await store.enqueue([aJob()])
+      const now = [...(await backends('oncue presence%')), ...(await backends('oncue listener'))]
+      return now.length === 2 && !now.some((pid) => before.includes(pid))
+    })
     wakes = 0
     await store.enqueue([aJob()])
-    await expect.poll(() => wakes, POLL).toBeGreaterThan(0)
+    await eventually(() => expect(wakes).toBeGreaterThan(0))
     expect((await store.rescue()).rescued).toEqual([])
     expect(await store.workers()).toMatchObject([{ id, missingSince: null }])
     await subscription.close()

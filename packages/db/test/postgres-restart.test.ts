@@ -1,5 +1,5 @@
 import { isOncueError } from '@oncue/core'
-import { observeFor } from '@oncue/testing'
+import { eventually, observeFor } from '@oncue/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStore } from '../src/open.ts'
 import type { Store } from '../src/store.ts'
@@ -68,7 +68,7 @@ describe('a Postgres that is killed and comes back', () => {
     }
     const chaos = async () => {
       for (let kills = 1; kills <= 5; kills++) {
-        await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(kills * 300)
+        await eventually(() => expect(acknowledged.length).toBeGreaterThan(kills * 300))
         await restart()
       }
       killing = false

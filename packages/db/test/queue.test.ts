@@ -1,4 +1,5 @@
 import { isOncueError, type JobId } from '@oncue/core'
+import { eventually } from '@oncue/testing'
 import { PrismaPg } from '@prisma/adapter-pg'
 import Database from 'better-sqlite3'
 import { sql } from 'drizzle-orm'
@@ -120,7 +121,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     const subscription = await store.onWake(['high'], wake)
     const id = await service.queue.enqueue('check_payment', PAYMENT)
     expect(await store.get(id)).toMatchObject({ status: 'pending', payload: PAYMENT })
-    await vi.waitFor(() => expect(wake).toHaveBeenCalled(), { timeout: 10_000 })
+    await eventually(() => expect(wake).toHaveBeenCalled())
     await subscription.close()
   })
 
@@ -172,7 +173,7 @@ describe('on Postgres', () => {
     const enqueued = queue.enqueue('check_payment', PAYMENT)
     const cut = `select pg_terminate_backend(pid) from pg_locks
       where relation = 'oncue.jobs'::regclass and not granted`
-    await vi.waitFor(async () => expect(await other.query(cut)).toEqual([[true]]), { timeout: 10_000 })
+    await eventually(async () => expect(await other.query(cut)).toEqual([[true]]))
     await other.query('commit')
     const id = await enqueued
     expect(await other.query('select id from oncue.jobs')).toEqual([[id]])

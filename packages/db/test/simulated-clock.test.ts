@@ -1,5 +1,6 @@
 import { defineJobs, job, OncueError } from '@oncue/core'
 import { type Runtime, type Simulation, simulate, systemRuntime } from '@oncue/runtime'
+import { observeFor } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { createQueue, type OpenOptions, openStore, type Store } from '../src/index.ts'
@@ -89,8 +90,7 @@ describe('a store on a simulated clock', () => {
     const reading = watcher.next().then(({ value }) => seen.push(value))
     await runtime.advance(0)
     await other.events.append(id, null, [{ type: 'note' }])
-    await systemRuntime.sleep(0)
-    expect(seen).toEqual([])
+    await observeFor(20, () => expect(seen).toEqual([]))
     await runtime.advance(50)
     await reading
     expect(seen).toMatchObject([{ type: 'note' }])

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createEmptyPostgresDatabase, createFolder, type Folder } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { run, start } from './harness.ts'
 
@@ -49,7 +50,7 @@ describe.each(DATABASES)('oncue dev, on %s', (_, createEnv) => {
     const completed = async () =>
       ((await (await fetch(`${first.url}/api/jobs/stats`, { headers })).json()) as { completed: number })
         .completed
-    await expect.poll(completed, { timeout: 20_000 }).toBe(1)
+    await eventually(async () => expect(await completed()).toBe(1))
     expect(await first.stop()).toBe(0)
 
     const second = await dev(env)

@@ -1,5 +1,6 @@
+import { eventually } from '@oncue/testing'
 import { renderUnicodeCompact } from 'uqr'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { call, callAloud, describeBoth } from './harness.ts'
 
 describeBoth('pair', (bench) => {
@@ -13,7 +14,7 @@ describeBoth('pair', (bench) => {
     const paired = callAloud(args, (text) => {
       shown += text
     })
-    const link = await vi.waitFor(() => {
+    const link = await eventually(() => {
       const [found] = /https:\S+/.exec(shown) ?? []
       expect(found).toBeDefined()
       return String(found)

@@ -9,6 +9,7 @@ import {
   type Started,
   type TestDatabase,
 } from '@oncue/db/testing'
+import { eventually } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { run, start } from './harness.ts'
 
@@ -96,7 +97,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(ready).toMatchObject({ queues: ['high', 'default'], concurrency: 2, worker: expect.any(String) })
     expect(ready.topics).toContain('hello')
     const id = await add('hello', { a: 1 }, { queue: 'high' })
-    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('completed')
+    await eventually(async () => expect(await statusOf(id)).toBe('completed'))
     process.child.kill('SIGTERM')
     expect(await process.exit).toBe(0)
     expect(await store.workers()).toEqual([])
@@ -107,13 +108,13 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     const [theirs = ''] = await there.enqueue([prepareJob('hello', {})])
     const ours = await add('hello')
     const process = worker([], { ONCUE_SCHEMA: 'billing' })
-    await expect.poll(async () => (await there.get(theirs))?.status, { timeout: 20_000 }).toBe('completed')
+    await eventually(async () => expect((await there.get(theirs))?.status).toBe('completed'))
     expect(await there.workers()).toHaveLength(1)
     expect(await store.workers()).toEqual([])
     const args = ['--url', database.url, '--schema', 'billing', '--json']
     const enqueued = await run(['enqueue', 'hello', '{}', ...args])
     const { id } = JSON.parse(enqueued.stdout) as { id: string }
-    await expect.poll(async () => (await there.get(id))?.status, { timeout: 20_000 }).toBe('completed')
+    await eventually(async () => expect((await there.get(id))?.status).toBe('completed'))
     expect(enqueued.stderr).toContain('schema billing')
     const { findings } = JSON.parse((await run(['doctor', ...args])).stdout)
     expect(findings).toContainEqual(expect.objectContaining({ check: 'claim plan', status: 'ok' }))
@@ -197,10 +198,10 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     const id = await add('forgets')
     const process = worker()
     expect(await process.said('unhandled promise rejection')).toMatchObject({ err: { message: 'forgotten' } })
-    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('completed')
+    await eventually(async () => expect(await statusOf(id)).toBe('completed'))
     await add('taunts')
     const rejections = () => process.lines.filter(({ msg }) => msg.includes('unhandled promise rejection'))
-    await expect.poll(() => rejections().length, { timeout: 20_000 }).toBe(3)
+    await eventually(() => expect(rejections()).toHaveLength(3))
     process.child.kill('SIGTERM')
     expect(await process.exit).toBe(0)
   })

@@ -1,12 +1,13 @@
 import { type JobId, prepareJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
 import { type PostgresPair, startPostgresPair } from '@oncue/db/testing'
+import { eventually, Gate } from '@oncue/testing'
 import { silentLogger, startWorker } from '@oncue/worker'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../src/index.ts'
 import { jobs as definitions, listen, World } from './harness.ts'
 
-const POLL = { timeout: 60_000, interval: 20 }
+const FAILOVER_MS = 60_000
 const WORKERS = 3
 /** Two servers, a copy of one, and a thousand jobs. */
 const TIMEOUT = { timeout: 180_000 }
@@ -32,10 +33,7 @@ class Fleet {
   #producing = true
   #failedOver = false
   #producers: Promise<unknown>[] = []
-  #endLong = () => {}
-  readonly #longEnds = new Promise<void>((resolve) => {
-    this.#endLong = resolve
-  })
+  readonly #longEnds = new Gate()
 
   constructor(pair: PostgresPair, store: Store, world: World) {
     this.pair = pair
@@ -63,7 +61,7 @@ class Fleet {
     cleanups.push(() => store.close())
     const worker = await startWorker({
       store,
-      workers: { embed: () => null, extract: () => this.#longEnds },
+      workers: { embed: () => null, extract: () => this.#longEnds.opened },
       concurrency: 10,
       leaseMs,
       log: silentLogger,
@@ -77,7 +75,7 @@ class Fleet {
     const ids = await this.store.enqueue(
       Array.from({ length: 4 * WORKERS }, () => prepareJob('extract', { url: '' }, { timeoutMs: 600_000 })),
     )
-    await expect.poll(async () => (await this.store.stats()).processing, POLL).toBe(ids.length)
+    await eventually(async () => expect((await this.store.stats()).processing).toBe(ids.length), FAILOVER_MS)
     return ids
   }
 
@@ -107,8 +105,8 @@ class Fleet {
   /** So many more jobs were acknowledged, and so many of all are settled. */
   async goOn(more: number): Promise<void> {
     const [acknowledged, settled] = [this.acknowledged.size, this.settled.size]
-    await expect.poll(() => this.acknowledged.size, POLL).toBeGreaterThan(acknowledged + more)
-    await expect.poll(() => this.settled.size, POLL).toBeGreaterThan(settled + more)
+    await eventually(() => expect(this.acknowledged.size).toBeGreaterThan(acknowledged + more), FAILOVER_MS)
+    await eventually(() => expect(this.settled.size).toBeGreaterThan(settled + more), FAILOVER_MS)
   }
 
   async #stopProducing(): Promise<void> {
@@ -119,16 +117,16 @@ class Fleet {
   /** Ends everything and waits until nothing is left to do, and every job that is there was reported as settled. */
   async finish(): Promise<void> {
     await this.#stopProducing()
-    this.#endLong()
+    this.#longEnds.open()
     const left = async () => {
       const { pending, processing, blocked } = await this.store.stats()
       return pending + processing + blocked
     }
-    await expect.poll(left, POLL).toBe(0)
+    await eventually(async () => expect(await left()).toBe(0), FAILOVER_MS)
     // What was settled last is on its way to be reported.
     const lost = new Set(await this.lost())
     const unreported = () => [...this.acknowledged].filter((id) => !lost.has(id) && !this.settled.has(id))
-    await expect.poll(unreported, POLL).toEqual([])
+    await eventually(async () => expect(await unreported()).toEqual([]), FAILOVER_MS)
   }
 
   /** Of the jobs that were acknowledged, those that are not there. */
@@ -160,14 +158,12 @@ describe('a failover under load', () => {
       // Presence: every worker is seen again, and none was declared dead.
       const present = async () =>
         (await store.workers()).filter((worker) => worker.missingSince === null).length
-      await expect.poll(present, POLL).toBe(WORKERS)
+      await eventually(async () => expect(await present()).toBe(WORKERS), FAILOVER_MS)
       // Listeners: a wake-up is heard again.
-      await expect
-        .poll(async () => {
-          await store.enqueue([prepareJob('heard', {}, { queue: 'heard' })])
-          return fleet.wakes
-        }, POLL)
-        .toBeGreaterThan(0)
+      await eventually(async () => {
+        await store.enqueue([prepareJob('heard', {}, { queue: 'heard' })])
+        expect(fleet.wakes).toBeGreaterThan(0)
+      }, FAILOVER_MS)
       await store.delete({ topic: 'heard' })
       // The API: it answers, and what it stores is run.
       const { jobs } = world.client()

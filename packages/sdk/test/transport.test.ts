@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newJobId } from '@oncue/core'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../src/index.ts'
 import { createDatabase, DIALECTS, listen, Network, startWorld, World } from './harness.ts'
 
@@ -119,7 +120,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
       for await (const message of client.jobs.watch(id))
         seen.push(message.type === 'state' ? message.state.status : message.event.type)
     })()
-    await vi.waitFor(() => expect(seen).toHaveLength(2), { timeout: 20_000 })
+    await eventually(() => expect(seen).toHaveLength(2))
     const waiting = client.jobs.wait(id).catch((error: unknown) => error)
     await world.closeApi()
 

@@ -1,4 +1,5 @@
 import { defineJobs, defineWorkers, job, newJobId } from '@oncue/core'
+import { eventually } from '@oncue/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../src/deadline.ts'
@@ -56,7 +57,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     const client = world.client({ fetch: network.fetch })
     const id = await client.jobs.enqueue('embed', { size: 1 })
     const result = client.jobs.wait(id)
-    await vi.waitFor(() => expect(network.requests).toContain('jobs.watch'), LONG)
+    await eventually(() => expect(network.requests).toContain('jobs.watch'))
     await world.work({ embed: async () => null })
     expect(await result).toBeNull()
     expect(network.requests).toEqual(['jobs.enqueue', 'jobs.wait', 'jobs.watch', 'jobs.wait'])
@@ -71,7 +72,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     const shop = world.client({ fetch: network.fetch, token: secret })
     const id = await shop.jobs.enqueue('embed', { size: 1 })
     const result = shop.jobs.wait(id)
-    await vi.waitFor(() => expect(network.requests).toContain('jobs.watch'), LONG)
+    await eventually(() => expect(network.requests).toContain('jobs.watch'))
     await world.work({ embed: async () => null })
     expect(await result).toBeNull()
     await expect(shop.jobs.list({})).rejects.toMatchObject({ code: 'FORBIDDEN' })
@@ -89,9 +90,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     const first = await jobs.enqueue('embed', { size: 1 })
     const results = networks.map(({ client }) => client.jobs.wait(first))
     for (const { network } of networks)
-      await vi.waitFor(() => expect(network.requests).toEqual(['jobs.wait', 'jobs.watch', 'jobs.wait']), {
-        timeout: 15_000,
-      })
+      await eventually(() => expect(network.requests).toEqual(['jobs.wait', 'jobs.watch', 'jobs.wait']))
     await world.work({ embed: async () => null })
     expect(await Promise.all(results)).toEqual([null, null, null])
 
@@ -114,7 +113,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     })
     const id = await client.jobs.enqueue('embed', { size: 1 })
     const result = client.jobs.wait(id)
-    await vi.waitFor(() => expect(streams).toBe(2), LONG)
+    await eventually(() => expect(streams).toBe(2))
     await world.work({ embed: async () => null })
     expect(await result).toBeNull()
     expect(network.requests).toEqual(['jobs.enqueue', 'jobs.wait', 'jobs.watch', 'jobs.watch', 'jobs.wait'])
@@ -138,7 +137,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     await expect(client.jobs.wait(id, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' })
     const leave = new AbortController()
     const left = expect(client.jobs.wait(id, { signal: leave.signal })).rejects.toThrow('gone home')
-    await vi.waitFor(() => expect(network.requests).toContain('jobs.watch'), LONG)
+    await eventually(() => expect(network.requests).toContain('jobs.watch'))
     leave.abort(new Error('gone home'))
     await left
   })

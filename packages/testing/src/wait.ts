@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Generous, because tests share two cores. What holds is noticed at once. */
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 30_000
 const INTERVAL_MS = 10
 
 /**
@@ -38,3 +38,9 @@ export async function observeFor(ms: number, assertions: () => unknown): Promise
     if (performance.now() >= end) return
   }
 }
+
+/**
+ * Takes time: for handlers, actors and fake servers whose work has to last. It waits for nothing; a test that
+ * waits uses one of the above.
+ */
+export const nap = (ms: number): Promise<void> => delay(ms)

@@ -1,14 +1,8 @@
+import { Gate } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
 import { SearchBudget } from './search-budget.ts'
 
 const read = () => Promise.resolve('found')
-function aGate() {
-  let open: (answer: string) => void = () => {}
-  const promise = new Promise<string>((resolve) => {
-    open = resolve
-  })
-  return { promise, open: (answer: string) => open(answer) }
-}
 const LIMITED = { code: 'RATE_LIMITED', details: { retryAfterSeconds: 60 } }
 
 describe('a budget of searches', () => {
@@ -45,8 +39,8 @@ describe('a budget of searches', () => {
 
   it('lets a few of a caller wait, refuses more without counting them, and takes others', async () => {
     const budget = new SearchBudget(7, { monotonic: () => 0 })
-    const gate = aGate()
-    const answers = Array.from({ length: 6 }, () => budget.spend('a', () => gate.promise))
+    const gate = new Gate<string>()
+    const answers = Array.from({ length: 6 }, () => budget.spend('a', () => gate.opened))
     for (let n = 0; n < 3; n++)
       await expect(budget.spend('a', read)).rejects.toMatchObject({
         ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: 1 } },
@@ -60,8 +54,8 @@ describe('a budget of searches', () => {
 
   it('does not begin the search of a caller that has left meanwhile', async () => {
     const budget = new SearchBudget(10, { monotonic: () => 0 })
-    const gate = aGate()
-    const first = budget.spend('a', () => gate.promise)
+    const gate = new Gate<string>()
+    const first = budget.spend('a', () => gate.opened)
     const begun: string[] = []
     const note = (name: string) => async () => void begun.push(name)
     let isGone = false

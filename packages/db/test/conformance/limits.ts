@@ -1,3 +1,4 @@
+import { eventually } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
 import {
   aJob,
@@ -375,17 +376,12 @@ export function describeLimits(dialect: Dialect): void {
         tell(child, { do: 'workLimited', worker: newWorkerId(), limit: 10 }),
       )
       try {
-        await expect
-          .poll(
-            async () => {
-              await store.rescue()
-              const { jobs } = await store.claim(claiming())
-              await store.settle(jobs.map((job) => complete(job)))
-              return (await store.stats()).completed
-            },
-            { timeout: 40_000, interval: 20 },
-          )
-          .toBe(120)
+        await eventually(async () => {
+          await store.rescue()
+          const { jobs } = await store.claim(claiming())
+          await store.settle(jobs.map((job) => complete(job)))
+          expect((await store.stats()).completed).toBe(120)
+        }, 40_000)
         await Promise.all(worked)
       } finally {
         watching = false

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { observeFor } from '@oncue/testing'
+import { eventually, observeFor } from '@oncue/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/open.ts'
 import { DEFAULT_SCHEMA } from '../../src/schema.ts'
@@ -77,9 +77,9 @@ export function describeProcesses(dialect: Dialect): void {
         await store.lead('maintenance', worker, 600_000)
         expect(await store.rescue()).toEqual({ rescued: [], lookAgainMs: null })
         child.kill('SIGKILL')
-        await expect
-          .poll(async () => (await store.rescue()).rescued, { timeout: 15_000, interval: 50 })
-          .toEqual([{ worker, released: 3, failed: 0 }])
+        await eventually(async () =>
+          expect((await store.rescue()).rescued).toEqual([{ worker, released: 3, failed: 0 }]),
+        )
         expect((await store.rescue()).rescued).toEqual([])
         const jobs = await Promise.all(ids.map((id) => read(store, id)))
         expect(jobs).toMatchObject([

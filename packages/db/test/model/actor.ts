@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type EnqueueOptions, isOncueError, type JobId, type NewJob, prepareJob } from '@oncue/core'
+import { nap } from '@oncue/testing'
 import type { Claimed, ClaimedJob, Settlement, Store } from '../../src/store.ts'
 import type { Random } from './random.ts'
 import type { Record } from './record.ts'
@@ -69,7 +69,7 @@ export class Actor {
       [2, () => this.#append()],
     ])
     await act?.()
-    await delay(this.#random.below(10))
+    await nap(this.#random.below(10))
   }
 
   /** Sends a call; an error that the others cannot be the reason for is kept as a surprise. */
@@ -264,7 +264,7 @@ export class Actor {
   async #pause(): Promise<void> {
     const queue = this.#random.one(['plain', 'other'])
     await this.#call('pause', () => this.#store.pause(queue))
-    await delay(this.#random.below(20))
+    await nap(this.#random.below(20))
     await this.#call('resume', () => this.#store.resume(queue))
   }
 

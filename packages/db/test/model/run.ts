@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+import { nap } from '@oncue/testing'
 import { openStore } from '../../src/open.ts'
 import type { Store } from '../../src/store.ts'
 import { QUEUE_LIMIT, QUEUES } from './actor.ts'
@@ -87,7 +87,7 @@ async function watch(
   while (!isOver) {
     for (const violation of await checkMoment(reader)) violations.add(violation)
     moments++
-    await Promise.race([over, delay(10)])
+    await Promise.race([over, nap(10)])
   }
   return { violations: [...violations], moments }
 }
@@ -112,6 +112,6 @@ async function workOff(store: Store, reader: Reader): Promise<string[]> {
     const left = await unfinished(reader, await store.now())
     if (left.length === 0) return []
     if (Date.now() - lastProgress > STUCK_MS) return left.map((job) => `stuck: ${job}`)
-    await delay(20)
+    await nap(20)
   }
 }

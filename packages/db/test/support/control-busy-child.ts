@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+import { nap } from '@oncue/testing'
 import { loadDriver } from '../../src/sqlite/driver.ts'
 
 /**
@@ -14,7 +14,7 @@ await once(process, 'message')
 db.exec('COMMIT')
 for (;;) {
   db.exec('BEGIN IMMEDIATE')
-  await delay(20)
+  await nap(20)
   db.exec('COMMIT')
-  await delay(5)
+  await nap(5)
 }

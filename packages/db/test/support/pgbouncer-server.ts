@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { eventually } from '@oncue/testing'
 import { unprivilegedAccount } from './postgres-binaries.ts'
 import { withClient } from './postgres-transactions.ts'
 
@@ -49,13 +49,11 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
     await rm(folder, { recursive: true, force: true })
   }
 
-  for (const deadline = Date.now() + START_TIMEOUT_MS; ; await delay(20)) {
-    const isReady = await withClient(console, (client) => client.query('show version')).catch(() => undefined)
-    if (isReady) break
-    if (Date.now() < deadline) continue
+  const asked = () => withClient(console, (client) => client.query('show version'))
+  await eventually(asked, START_TIMEOUT_MS).catch(async (cause) => {
     await stop()
-    throw new Error('pgbouncer did not start')
-  }
+    throw new Error('pgbouncer did not start', { cause })
+  })
 
   return {
     through,
@@ -63,12 +61,11 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
     async forget(url) {
       const database = new URL(url).pathname.slice(1)
       await withClient(console, async (client) => {
-        for (const deadline = Date.now() + CLOSING_MS; ; await delay(5)) {
+        await eventually(async () => {
           const { rows } = await client.query('show clients')
           const open = rows.filter((row) => row.database === database)
-          if (open.length === 0) break
-          if (Date.now() > deadline) throw new Error(`The test left ${open.length} connections open`)
-        }
+          if (open.length > 0) throw new Error(`The test left ${open.length} connections open`)
+        }, CLOSING_MS)
         await client.query(`kill ${database}`)
       })
     },

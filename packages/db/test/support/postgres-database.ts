@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '@oncue/testing'
 import pg from 'pg'
 import { readConfig } from '../../src/config.ts'
 import { migrationsFolder, readMigrations } from '../../src/migrate/files.ts'
@@ -149,17 +149,20 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   })
 }
 
+/** Those that do not close in time. */
 async function openConnections(client: pg.Client, database: string): Promise<string[]> {
-  const deadline = Date.now() + CLOSING_MS
-  for (;;) {
+  let open: string[] = []
+  const isUnused = async () => {
     const { rows } = await client.query<{ what: string }>(
       `select format('%s (last query: %s)', application_name, left(query, 80)) as what
        from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
       [database],
     )
-    if (rows.length === 0 || Date.now() > deadline) return rows.map((row) => row.what)
-    await delay(5)
+    open = rows.map((row) => row.what)
+    return open.length === 0
   }
+  await until(isUnused, CLOSING_MS).catch(() => {})
+  return open
 }
 
 async function keep(url: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
+import { eventually } from '@oncue/testing'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { connectPostgres, type PostgresSession } from './postgres-session.ts'
 
@@ -81,11 +81,10 @@ async function onServer<T>(
 }
 
 async function untilTrue(session: PostgresSession, question: string): Promise<void> {
-  for (const deadline = Date.now() + START_TIMEOUT_MS; ; await delay(20)) {
+  await eventually(async () => {
     const [[answer] = []] = await session.query(question)
-    if (answer === true) return
-    if (Date.now() > deadline) throw new Error(`It did not become true: ${question}`)
-  }
+    if (answer !== true) throw new Error(`It did not become true: ${question}`)
+  }, START_TIMEOUT_MS)
 }
 
 interface Switch {

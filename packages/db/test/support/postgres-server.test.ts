@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { until } from '@oncue/testing'
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
 import { startPostgres } from './postgres-server.ts'
@@ -71,6 +72,6 @@ test('the server ends with the process that started it, even when that is killed
   const { url, dataDir } = JSON.parse(line)
   expect(await query(url, 'select 1')).toEqual([1])
   owner.kill('SIGKILL')
-  await expect.poll(() => existsSync(dataDir), { timeout: 10_000 }).toBe(false)
+  await until(() => !existsSync(dataDir))
   await expect(query(url, 'select 1')).rejects.toThrow()
 })

@@ -5,8 +5,8 @@ import { chown, mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:f
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { nap, until } from '@oncue/testing'
 import { type Account, findBinaries, initdb, unprivilegedAccount } from './postgres-binaries.ts'
 
 export interface PostgresOptions {
@@ -105,7 +105,7 @@ class Server implements PostgresServer {
       if (!complaint.includes('is still in use') || Date.now() > deadline) {
         throw new Error(`Postgres did not start: ${complaint.trim()}`)
       }
-      await delay(50)
+      await nap(50)
     }
   }
 
@@ -140,11 +140,10 @@ class Server implements PostgresServer {
     postmaster.unref()
     this.#postmaster = postmaster
     this.#guard = guard(this.pid, this.dataDir, this.#temporary)
-    while (postmaster.exitCode === null && postmaster.signalCode === null) {
-      if (await this.#isReady(postmaster)) return undefined
-      if (Date.now() > deadline) await this.kill()
-      await delay(10)
-    }
+    const isOver = () => postmaster.exitCode !== null || postmaster.signalCode !== null
+    const isDecided = async () => isOver() || (await this.#isReady(postmaster))
+    await until(isDecided, deadline - Date.now()).catch(() => this.kill())
+    if (!isOver()) return undefined
     await this.#ended()
     return (await readFile(this.logFile, 'utf8')).slice(before)
   }
