@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { ADMIN_TOKEN, startServer, TestServer } from '@oncue/api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Block, blocksOf, DOCUMENTS, ROOT } from './markdown.ts'
-import { startServer, TOKEN } from './server.ts'
 
 const run = promisify(execFile)
 
@@ -110,18 +110,18 @@ describe('the programs of Oncue', () => {
 })
 
 describe('requests', () => {
-  let server: Awaited<ReturnType<typeof startServer>>
+  let server: TestServer
   beforeAll(async () => {
-    server = await startServer()
+    server = new TestServer(await startServer({ database: 'sqlite' }))
   })
   afterAll(() => server.close())
 
   test.each(callsOf('curl'))('$place: $text', async ({ words }) => {
     const [, address = ''] = words
     const valuesOf = (flag: string) => words.filter((_, n) => words[n - 1] === flag)
-    const headers = valuesOf('-H').map((header) => header.replace('$ONCUE_TOKEN', TOKEN).split(': '))
+    const headers = valuesOf('-H').map((header) => header.replace('$ONCUE_TOKEN', ADMIN_TOKEN).split(': '))
     const { pathname } = new URL(address)
-    const answer = await fetch(new URL(pathname, server.api.url), {
+    const answer = await fetch(new URL(pathname, server.url), {
       method: 'POST',
       headers: Object.fromEntries(headers),
       body: valuesOf('-d').join('&'),

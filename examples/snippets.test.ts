@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { ADMIN_TOKEN, startServer, TestServer } from '@oncue/api/testing'
 import { createEmptyPostgresDatabase } from '@oncue/db/testing'
 import { type RunningWorker, silentLogger, startWorker } from '@oncue/worker'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Block, blocksOf, DOCUMENTS, ROOT } from './markdown.ts'
-import { startServer, TOKEN } from './server.ts'
 
 const run = promisify(execFile)
 const COMPILER_TIMEOUT_MS = 180_000
@@ -26,7 +26,7 @@ const PLACE = 'https://oncue.example.com'
 
 describe('the snippets of the documents', () => {
   let folder: string
-  let server: Awaited<ReturnType<typeof startServer>>
+  let server: TestServer
   let worker: RunningWorker
   const fileOf = ({ document, line }: Block) =>
     join(folder, `${document.replace(/\.md$/, '').replaceAll('/', '-')}-${line}.ts`)
@@ -35,8 +35,8 @@ describe('the snippets of the documents', () => {
   beforeAll(async () => {
     const home = join(ROOT, 'examples/.snippets')
     await mkdir(home, { recursive: true })
-    server = await startServer()
-    const { store } = server.api.services
+    server = new TestServer(await startServer({ database: 'sqlite' }))
+    const { store } = server
     worker = await startWorker({ store, workers: { mail_digest: () => ({ sent: 3 }) }, log: silentLogger })
     folder = await mkdtemp(join(home, 'run-'))
     await writeFile(
@@ -45,7 +45,7 @@ describe('the snippets of the documents', () => {
     )
     // Moved down to its line in the document, so that errors name that line.
     for (const snippet of snippets) {
-      const code = snippet.code.replaceAll(PLACE, server.api.url).replaceAll(`'oncue_…'`, `'${TOKEN}'`)
+      const code = snippet.code.replaceAll(PLACE, server.url).replaceAll(`'oncue_…'`, `'${ADMIN_TOKEN}'`)
       await writeFile(fileOf(snippet), '\n'.repeat(snippet.line - 1) + code)
     }
   })

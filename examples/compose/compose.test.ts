@@ -7,11 +7,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readConfig, silentLogger, startApi } from '@oncue/api'
+import { startServer } from '@oncue/api/testing'
 import { prepareJob } from '@oncue/core'
 import { migrate, openStore } from '@oncue/db'
 import { connectPostgres, createEmptyPostgresDatabase } from '@oncue/db/testing'
-import { startWorker } from '@oncue/worker'
+import { silentLogger, startWorker } from '@oncue/worker'
 import { createTestWorker } from '@oncue/worker/testing'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createOncue } from '../../packages/oncue/src/program.ts'
@@ -156,14 +156,7 @@ describe('the roles of compose.yaml', () => {
     }
     try {
       await migrate(as(owner))
-      const api = await startApi(
-        readConfig({
-          DATABASE_URL: as(app),
-          ONCUE_PORT: '0',
-          ONCUE_ADMIN_TOKEN: randomBytes(16).toString('hex'),
-        }),
-        silentLogger,
-      )
+      const api = await startServer({ database: { url: as(app) } })
       const store = await openStore(as(app))
       const worker = await startWorker({ store, workers, log: silentLogger, lease: 'inline' })
       const [id = ''] = await store.enqueue([prepareJob('hello', { name: 'you' })])

@@ -244,7 +244,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
 
   it('go on where they were when the API is started again', async () => {
     const database = await createDatabase(dialect)
-    const first = await startTestApi(dialect, { databaseUrl: database.url })
+    const first = await startTestApi({ url: database.url })
     const ids = await failJobs(first.store, 1_200)
     const { id } = await first.client().bulkOperations.run.mutate(await request(first))
     await eventually(async () => {
@@ -252,7 +252,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     })
     await first.close()
 
-    const second = await startTestApi(dialect, { databaseUrl: database.url })
+    const second = await startTestApi({ url: database.url })
     expect((await watch(second.client(), id)).at(-1)).toMatchObject({
       ...{ status: 'completed', total: 1_200, done: 1_200, skipped: {} },
     })
@@ -359,7 +359,7 @@ describe('bulk operations on a Postgres that fails', () => {
   it('go on when it is back', async () => {
     const database = await createDatabase('postgres')
     const proxy = await startProxy(database.url)
-    const api = await startTestApi('postgres', { databaseUrl: proxy.url })
+    const api = await startTestApi({ url: proxy.url })
     const ids = await failJobs(api.store, 1_200)
     const { id } = await api.client().bulkOperations.run.mutate(await request(api))
     await eventually(async () => {
@@ -382,7 +382,7 @@ describe('bulk operations on a Postgres that fails', () => {
 
   it('keep what they did, and tell nothing of the house', async () => {
     const database = await createDatabase('postgres')
-    const api = await startTestApi('postgres', { databaseUrl: database.url })
+    const api = await startTestApi({ url: database.url })
     const ids = await failJobs(api.store, 900)
     const session = await connectPostgres(database.url)
     await session.query(`create function refuse() returns trigger language plpgsql as $$

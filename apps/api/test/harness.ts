@@ -2,7 +2,6 @@ import { type EnqueueOptions, prepareJob } from '@oncue/core'
 import { prepareOwnJob } from '@oncue/core/internal'
 import type { Role } from '@oncue/core/wire'
 import type { ClaimedJob, Store } from '@oncue/db'
-import type { Control } from '@oncue/db/control'
 import { createDatabase, DIALECTS, type Dialect } from '@oncue/db/testing'
 import {
   createTRPCClient,
@@ -15,42 +14,15 @@ import {
 import { EventSource } from 'eventsource'
 import superjson from 'superjson'
 import { onTestFinished } from 'vitest'
-import { type Api, type AppRouter, readConfig, silentLogger, startApi } from '../src/index.ts'
+import type { AppRouter } from '../src/index.ts'
+import { ADMIN_TOKEN, type ServerOptions, startServer, TestServer } from './support/index.ts'
 
-export { createDatabase, DIALECTS, type Dialect }
+export { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect }
 
 export type Client = TRPCClient<AppRouter>
 
-export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
-
-/** A real server on a port of its own, over a real database; both are gone when the test is over. */
-export class TestApi {
-  readonly #api: Api
-  /** As in `http://127.0.0.1:4400`. */
-  readonly url: string
-
-  constructor(api: Api) {
-    this.#api = api
-    this.url = api.url
-  }
-
-  /** The server's own store: what it did can be looked at, and jobs can be run. */
-  get store(): Store {
-    return this.#api.services.store
-  }
-
-  get control(): Control {
-    return this.#api.services.control
-  }
-
-  get services() {
-    return this.#api.services
-  }
-
-  close(): Promise<void> {
-    return this.#api.close()
-  }
-
+/** A server, and ways to call it as a client and to use its store as a worker; gone when the test is over. */
+export class TestApi extends TestServer {
   /** Calls as the admin, unless told otherwise; null: without a token. */
   client(token: string | null = ADMIN_TOKEN): Client {
     return createClient(this.url, token)
@@ -104,32 +76,13 @@ export interface FetchOptions extends RequestInit {
   json?: unknown
 }
 
-export interface ApiOptions {
-  /** Variables of the environment, as an operator would set them. */
-  readonly env?: Readonly<Record<string, string>>
-  /** On this database, which its owner drops. */
-  readonly databaseUrl?: string
-  /** False: nothing happens by itself. */
-  readonly background?: boolean
-}
-
 export async function startTestApi(
-  dialect: Dialect,
-  { env, databaseUrl, background }: ApiOptions = {},
+  database: ServerOptions['database'],
+  options: Omit<ServerOptions, 'database'> = {},
 ): Promise<TestApi> {
-  const database = databaseUrl === undefined ? await createDatabase(dialect) : undefined
-  const config = readConfig({
-    DATABASE_URL: databaseUrl ?? database?.url,
-    ONCUE_PORT: '0',
-    ONCUE_ADMIN_TOKEN: ADMIN_TOKEN,
-    ...env,
-  })
-  const api = await startApi(config, silentLogger, { background })
-  onTestFinished(async () => {
-    await api.close()
-    await database?.drop()
-  })
-  return new TestApi(api)
+  const api = new TestApi(await startServer({ database, ...options }))
+  onTestFinished(() => api.close())
+  return api
 }
 
 export function createClient(url: string, token: string | null = ADMIN_TOKEN): Client {

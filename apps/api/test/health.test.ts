@@ -345,7 +345,7 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
 
   it('are written while the API runs', async () => {
     const database = await createDatabase(dialect)
-    const api = await startTestApi(dialect, { databaseUrl: database.url })
+    const api = await startTestApi({ url: database.url })
     const looks = () => api.store.gauges.list({ from: new Date(0), to: new Date(Date.now() + DAY) })
     await eventually(async () => expect((await looks()).length).toBeGreaterThan(0))
     await api.close()
@@ -354,7 +354,7 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
 
   it('and series are told in steps, so that a chart of a day has few points', async () => {
     const database = await createDatabase(dialect)
-    const api = await startTestApi(dialect, { databaseUrl: database.url })
+    const api = await startTestApi({ url: database.url })
     const { store } = api
     const today = Date.now() - (Date.now() % DAY)
     const empty = { running: 0, oldestMs: 0, workers: 2, slots: 10 }

@@ -202,9 +202,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
 
   it('comes back to another server when its own stops, and goes on where it was', async () => {
     const database = await createDatabase(dialect)
-    const [first, second] = await Promise.all(
-      [1, 2].map(() => startTestApi(dialect, { databaseUrl: database.url })),
-    )
+    const [first, second] = await Promise.all([1, 2].map(() => startTestApi({ url: database.url })))
     if (!first || !second) throw new Error('there are two')
     const id = await first.enqueue()
     await emit(first, id, 'before')
@@ -229,7 +227,7 @@ describe('500 subscribers', () => {
     const database = await createDatabase('postgres')
     const counter = new StatementCounter()
     const proxy = await startProxy(database.url, counter.listen)
-    const api = await startTestApi('postgres', { databaseUrl: proxy.url, background: false })
+    const api = await startTestApi({ url: proxy.url }, { background: false })
     const ids = await Promise.all(Array.from({ length: 500 }, () => api.enqueue()))
     const notebooks = ids.map((id) => new Notebook().watch(api.client(), id))
     await eventually(() => {

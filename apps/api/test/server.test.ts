@@ -14,7 +14,7 @@ import { createDatabase, DIALECTS, errorOf, startTestApi } from './harness.ts'
 describe.each(DIALECTS)('the server on %s', (dialect) => {
   it('is up, and ready while the database is what it was written for', async () => {
     const database = await createDatabase(dialect)
-    const api = await startTestApi(dialect, { databaseUrl: database.url })
+    const api = await startTestApi({ url: database.url })
     expect(await (await api.fetch('/healthz', { token: null })).json()).toEqual({ status: 'ok' })
     const ready = await api.fetch('/readyz', { token: null })
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }])
@@ -30,8 +30,8 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     const database = await createDatabase(dialect)
     await migrate(database.url, { schema: 'billing' })
     const env = { ONCUE_SCHEMA: 'billing' }
-    const api = await startTestApi(dialect, { databaseUrl: database.url, env })
-    const other = await startTestApi(dialect, { databaseUrl: database.url })
+    const api = await startTestApi({ url: database.url }, { env })
+    const other = await startTestApi({ url: database.url })
     const { id } = await api.client().jobs.enqueue.mutate({ topic: 'mail' })
     expect(await api.client().jobs.get.query({ id })).toMatchObject({ id })
     expect(await errorOf(other.client().jobs.get.query({ id }))).toMatchObject({ code: 'JOB_NOT_FOUND' })
@@ -131,7 +131,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
 
   it('finishes requests and ends streams when it stops', async () => {
     const database = await createDatabase(dialect)
-    const api = await startTestApi(dialect, { databaseUrl: database.url })
+    const api = await startTestApi({ url: database.url })
     const id = await api.enqueue()
     const waiting = api.client().jobs.wait.query({ id })
     const input = encodeURIComponent(JSON.stringify({ json: { id } }))

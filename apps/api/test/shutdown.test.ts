@@ -9,10 +9,11 @@ import { Audit } from '../src/audit.ts'
 import { BulkRunner } from '../src/bulk/runner.ts'
 import { Delivery } from '../src/delivery/delivery.ts'
 import { GaugeRecorder } from '../src/health/gauge-recorder.ts'
-import { readConfig, type StartOptions, silentLogger, startApi } from '../src/index.ts'
+import type { StartOptions } from '../src/index.ts'
 import { Live } from '../src/live/live.ts'
 import { Retention } from '../src/retention.ts'
-import { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect } from './harness.ts'
+import { ADMIN_TOKEN, DIALECTS, type Dialect } from './harness.ts'
+import { startServer } from './support/index.ts'
 
 /** What happened, in order. */
 const log = vi.hoisted((): string[] => [])
@@ -70,15 +71,9 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks())
 
 async function start(dialect: Dialect, options?: StartOptions, env: Record<string, string> = {}) {
-  const database = await createDatabase(dialect)
-  onTestFinished(() => database.drop())
-  const config = readConfig({
-    DATABASE_URL: database.url,
-    ONCUE_PORT: '0',
-    ONCUE_ADMIN_TOKEN: ADMIN_TOKEN,
-    ...env,
-  })
-  return startApi(config, silentLogger, options)
+  const server = await startServer({ database: dialect, env, ...options })
+  onTestFinished(() => server.close())
+  return server.api
 }
 
 const connectionTo = (url: string) =>

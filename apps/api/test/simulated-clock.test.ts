@@ -3,26 +3,17 @@ import { openControl } from '@oncue/db/control'
 import { simulate } from '@oncue/runtime'
 import { eventually } from '@oncue/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { readConfig, silentLogger, startApi } from '../src/index.ts'
 import { Retention } from '../src/retention.ts'
-import { ADMIN_TOKEN, createClient, createDatabase } from './harness.ts'
+import { createClient, createDatabase, startTestApi } from './harness.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 it('the whole API runs on a simulated clock', async () => {
-  const database = await createDatabase('sqlite')
-  onTestFinished(() => database.drop())
   const runtime = simulate()
   const start = runtime.now()
-  const config = readConfig({
-    DATABASE_URL: database.url,
-    ONCUE_PORT: '0',
-    ONCUE_ADMIN_TOKEN: ADMIN_TOKEN,
-  })
-  const api = await startApi(config, silentLogger, { runtime })
-  onTestFinished(() => api.close())
+  const api = await startTestApi('sqlite', { runtime })
   const { store, control, live } = api.services
   const client = createClient(api.url)
 

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type JobError, newJobId, prepareJob } from '@oncue/core'
-import type { AlertEpisode, Store } from '@oncue/db'
-import type { Control } from '@oncue/db/control'
-import type { TestDatabase } from '@oncue/db/testing'
+import type { AlertEpisode } from '@oncue/db'
+import type { Dialect } from '@oncue/db/testing'
 import superjson from 'superjson'
 import { hashSecret, newSecret } from '../src/auth/secret.ts'
-import { readConfig } from '../src/config.ts'
 import { silentLogger } from '../src/log.ts'
 import type { Procedure } from '../src/procedures/procedure.ts'
 import { BY_PATH } from '../src/procedures/table.ts'
-import { type Api, startApi } from '../src/start.ts'
 import { expectDocumented } from './documented.ts'
-import { createDatabase, type Dialect } from './harness.ts'
+import { ADMIN_TOKEN, startServer, TestServer } from './support/index.ts'
 
 export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
 /** `narrow` is an operator who may enqueue nothing but `allowed.*`; `nobody` shows no token at all. */
@@ -51,40 +48,39 @@ const ERROR: JobError = { class: 'TypeError', message: 'no user', fingerprint: '
 const WORKER = '01900000-0000-7000-8000-00000000000a'
 
 /** A server over a real database, people with tokens, and jobs in every state. */
-export class World {
-  readonly #api: Api
-  readonly #database: TestDatabase
+export class World extends TestServer {
   readonly #tokens: ReadonlyMap<Person, string>
   /** What the server logged as its own fault. */
   readonly faults: unknown[]
 
-  private constructor(api: Api, database: TestDatabase, tokens: Map<Person, string>, faults: unknown[]) {
-    this.#api = api
-    this.#database = database
+  private constructor(
+    started: ConstructorParameters<typeof TestServer>[0],
+    tokens: Map<Person, string>,
+    faults: unknown[],
+  ) {
+    super(started)
     this.#tokens = tokens
     this.faults = faults
   }
 
   static async open(dialect: Dialect): Promise<World> {
-    const database = await createDatabase(dialect)
-    const admin = newSecret()
     const faults: unknown[] = []
-    const log = { ...silentLogger, error: (fields: object) => faults.push(fields) }
-    const config = readConfig({
-      DATABASE_URL: database.url,
-      ONCUE_PORT: '0',
-      ONCUE_ADMIN_TOKEN: admin,
-      ONCUE_RATE_LIMIT: '1000000000',
-      ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
-      ONCUE_RATE_LIMIT_SEARCH: '1000000000',
+    const started = await startServer({
+      database: dialect,
+      env: {
+        ONCUE_RATE_LIMIT: '1000000000',
+        ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
+        ONCUE_RATE_LIMIT_SEARCH: '1000000000',
+      },
+      log: { ...silentLogger, error: (fields: object) => faults.push(fields) },
+      // Nothing changes by itself while others look.
+      background: false,
     })
-    // Nothing changes by itself while others look.
-    const api = await startApi(config, log, { background: false })
     const tokens = new Map<Person, string>([
-      ['admin', admin],
+      ['admin', ADMIN_TOKEN],
       ['wrong', newSecret()],
     ])
-    const world = new World(api, database, tokens, faults)
+    const world = new World(started, tokens, faults)
     for (const role of ['producer', 'viewer', 'operator'] as const) tokens.set(role, await world.secret(role))
     tokens.set('narrow', await world.secret('operator', { allowedTopics: ['allowed.*'] }))
     tokens.set('expired', await world.secret('admin', { expiresAt: new Date(Date.now() - 1_000) }))
@@ -98,33 +94,8 @@ export class World {
     return world
   }
 
-  get url(): string {
-    return this.#api.url
-  }
-
   tokenOf(person: Person): string | undefined {
     return this.#tokens.get(person)
-  }
-
-  get databaseUrl(): string {
-    return this.#database.url
-  }
-
-  get store(): Store {
-    return this.#api.services.store
-  }
-
-  get control(): Control {
-    return this.#api.services.control
-  }
-
-  get services(): Api['services'] {
-    return this.#api.services
-  }
-
-  async close(): Promise<void> {
-    await this.#api.close()
-    await this.#database.drop()
   }
 
   newToken(role: (typeof PEOPLE)[number], options: object = {}, secret = newSecret()) {

@@ -1,3 +1,4 @@
+import { startServer } from '@oncue/api/testing'
 import { type JobId, prepareJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
 import { type PostgresPair, startPostgresPair } from '@oncue/db/testing'
@@ -5,7 +6,7 @@ import { eventually, Gate } from '@oncue/testing'
 import { silentLogger, startWorker } from '@oncue/worker'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../src/index.ts'
-import { jobs as definitions, listen, World } from './harness.ts'
+import { jobs as definitions, World } from './harness.ts'
 
 const FAILOVER_MS = 60_000
 const WORKERS = 3
@@ -46,9 +47,9 @@ class Fleet {
     cleanups.push(() => pair.stop())
     const store = await openStore(pair.url, { migrate: true })
     cleanups.push(() => store.close())
-    const api = await listen(pair.url)
-    cleanups.push(() => api.close())
-    const fleet = new Fleet(pair, store, new World(api))
+    const world = new World(await startServer({ database: { url: pair.url } }))
+    cleanups.push(() => world.close())
+    const fleet = new Fleet(pair, store, world)
     for (let n = 0; n < WORKERS; n++) await fleet.#startWorker(leaseMs)
     await store.onWake(['heard'], () => {
       fleet.wakes += 1

@@ -1,19 +1,12 @@
-import { type Api, readConfig, silentLogger, startApi } from '@oncue/api'
+import { ADMIN_TOKEN, type ServerOptions, startServer, TestServer } from '@oncue/api/testing'
 import { defineJobs, job } from '@oncue/core'
-import { createDatabase, DIALECTS, type Dialect } from '@oncue/db/testing'
-import {
-  type RunningWorker,
-  startWorker,
-  type WorkerOptions,
-  silentLogger as workerLogger,
-} from '@oncue/worker'
+import { createDatabase, DIALECTS } from '@oncue/db/testing'
+import { type RunningWorker, silentLogger, startWorker, type WorkerOptions } from '@oncue/worker'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type ClientOptions, createClient } from '../src/index.ts'
 
 export { createDatabase, DIALECTS }
-
-const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
 
 export const jobs = defineJobs({
   mail_digest: job({
@@ -30,28 +23,8 @@ export const jobs = defineJobs({
 export type Jobs = typeof jobs
 
 /** A real API over a real database, and whatever talks to it; gone when the test is over. */
-export class World {
-  readonly #api: Api
-
-  constructor(api: Api) {
-    this.#api = api
-  }
-
-  get url(): string {
-    return this.#api.url
-  }
-
-  get adminToken(): string {
-    return ADMIN_TOKEN
-  }
-
-  get store() {
-    return this.#api.services.store
-  }
-
-  closeApi(): Promise<void> {
-    return this.#api.close()
-  }
+export class World extends TestServer {
+  readonly adminToken = ADMIN_TOKEN
 
   /** As the admin, unless told otherwise. */
   client(options: Partial<ClientOptions<Jobs>> = {}) {
@@ -60,7 +33,7 @@ export class World {
 
   async work(workers: WorkerOptions['workers']): Promise<RunningWorker> {
     const worker = await startWorker({
-      ...{ store: this.store, workers, queues: ['default', 'mail'], log: workerLogger },
+      ...{ store: this.store, workers, queues: ['default', 'mail'], log: silentLogger },
       ...{ maintenance: false, lease: 'inline' },
     })
     onTestFinished(() => worker.stop({ graceMs: 0 }))
@@ -92,17 +65,11 @@ export class Network {
   }
 }
 
-export async function startWorld(dialect: Dialect, env: Record<string, string> = {}): Promise<World> {
-  const database = await createDatabase(dialect)
-  const api = await listen(database.url, env)
-  onTestFinished(async () => {
-    await api.close()
-    await database.drop()
-  })
-  return new World(api)
-}
-
-export function listen(databaseUrl: string, env: Record<string, string> = {}): Promise<Api> {
-  const fixed = { DATABASE_URL: databaseUrl, ONCUE_PORT: '0', ONCUE_ADMIN_TOKEN: ADMIN_TOKEN }
-  return startApi(readConfig({ ...fixed, ...env }), silentLogger)
+export async function startWorld(
+  database: ServerOptions['database'],
+  env: Record<string, string> = {},
+): Promise<World> {
+  const world = new World(await startServer({ database, env }))
+  onTestFinished(() => world.close())
+  return world
 }

@@ -4,7 +4,7 @@ import { newJobId } from '@oncue/core'
 import { eventually } from '@oncue/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../src/index.ts'
-import { createDatabase, DIALECTS, listen, Network, startWorld, World } from './harness.ts'
+import { createDatabase, DIALECTS, Network, startWorld } from './harness.ts'
 
 describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
   it('an enqueue whose answer is lost is sent again, and stored once', async () => {
@@ -108,9 +108,9 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
 
   it('watching and waiting outlive a restart of the API; nothing is missed, nothing comes twice', async () => {
     const database = await createDatabase(dialect)
-    const first = await listen(database.url)
-    const { port } = new URL(first.url)
-    const world = new World(first)
+    onTestFinished(() => database.drop())
+    const world = await startWorld({ url: database.url })
+    const { port } = new URL(world.url)
     const client = world.client()
     const id = await client.jobs.enqueue('embed', { size: 1 })
     await world.store.events.append(id, 0, [{ type: 'node_started', data: 1 }])
@@ -122,14 +122,9 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     })()
     await eventually(() => expect(seen).toHaveLength(2))
     const waiting = client.jobs.wait(id).catch((error: unknown) => error)
-    await world.closeApi()
+    await world.close()
 
-    const second = await listen(database.url, { ONCUE_PORT: port })
-    onTestFinished(async () => {
-      await second.close()
-      await database.drop()
-    })
-    const { store } = second.services
+    const { store } = await startWorld({ url: database.url }, { ONCUE_PORT: port })
     await store.events.append(id, 1, [{ type: 'node_finished', data: 2 }])
     await store.cancel([id])
     await watching

@@ -1,5 +1,4 @@
-import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { closeBrowser, DESKTOP, hold, openWorld, PHONE, signIn, visit } from './harness.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
@@ -9,10 +8,10 @@ const PRODUCTION = { ONCUE_ENVIRONMENT: 'production' }
 
 describe('from "something is late" to "requeued", and back to bed', () => {
   it.each([
-    ['a phone, over SQLite', PHONE, createSqliteDatabase],
-    ['a desk, over Postgres', DESKTOP, () => createPostgresDatabase(inject('postgresUrl'))],
-  ])('on %s', async (_, viewport, createDatabase) => {
-    const world = await openWorld(PRODUCTION, createDatabase)
+    ['a phone, over SQLite', PHONE, 'sqlite'],
+    ['a desk, over Postgres', DESKTOP, 'postgres'],
+  ] as const)('on %s', async (_, viewport, dialect) => {
+    const world = await openWorld(PRODUCTION, dialect)
     const { client } = world
     const rule = { kind: 'oldest_waiting', queue: 'mail', threshold: 1, forSeconds: 0 } as const
     await client.alerts.createRule({ ...rule, name: 'mail is quick' })

@@ -19,11 +19,9 @@ const SIZES = { phone: { width: 390, height: 844 }, desk: { width: 1280, height:
 const SCHEMES = ['light', 'dark'] as const
 const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 
-const world = await startWorld({ ONCUE_ENVIRONMENT: 'production' }, async () => {
-  const database = await createSqliteDatabase()
-  await playThePast(database.url, new AbortController().signal)
-  return database
-})
+const database = await createSqliteDatabase()
+await playThePast(database.url, new AbortController().signal)
+const world = await startWorld({ ONCUE_ENVIRONMENT: 'production' }, database)
 const demo = await startDemo(world.store, silentLogger)
 const browser = await launchBrowser()
 try {
