@@ -1,5 +1,5 @@
 import type { WatchMessage } from '@oncue/core/wire'
-import { eventually } from '@oncue/testing'
+import { eventually, Gate } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
 import { appRouter } from '../src/http/trpc.ts'
 import {
@@ -18,6 +18,8 @@ class Notebook {
   readonly messages: WatchMessage[] = []
   readonly ids: string[] = []
   outcome: 'open' | 'complete' | string = 'open'
+  readonly begun = new Gate()
+  readonly ended = new Gate()
   #stop: () => void = () => {}
 
   watch(client: Client, id: string, lastEventId?: string): this {
@@ -27,12 +29,15 @@ class Notebook {
         onData: ({ id: messageId, data }) => {
           this.ids.push(messageId)
           this.messages.push(data)
+          this.begun.open()
         },
         onComplete: () => {
           this.outcome = 'complete'
+          this.ended.open()
         },
         onError: (error) => {
           this.outcome = error.data?.oncue.code ?? error.message
+          this.ended.open()
         },
       },
     )
@@ -230,9 +235,9 @@ describe('500 subscribers', () => {
     const api = await startTestApi({ url: proxy.url }, { background: false })
     const ids = await Promise.all(Array.from({ length: 500 }, () => api.enqueue()))
     const notebooks = ids.map((id) => new Notebook().watch(api.client(), id))
-    await eventually(() => {
-      for (const notebook of notebooks) expect(notebook.statuses).toEqual(['pending'])
-    })
+    // By signals: the server, its 500 clients and this test share one event loop.
+    await Promise.all(notebooks.map((notebook) => notebook.begun.opened))
+    for (const notebook of notebooks) expect(notebook.statuses).toEqual(['pending'])
 
     // States twice a second, events and tokens once, each with the clock: the next 30 take more than two seconds.
     const start = performance.now()
@@ -243,9 +248,8 @@ describe('500 subscribers', () => {
     await emit(api, ids[0] ?? '', 'tick')
     await eventually(() => expect(notebooks[0]?.events).toEqual(['tick']))
     await api.client().jobs.cancel.mutate({ ids })
-    await eventually(() => {
-      for (const notebook of notebooks) expect(notebook.outcome).toBe('complete')
-    })
+    await Promise.all(notebooks.map((notebook) => notebook.ended.opened))
+    for (const notebook of notebooks) expect(notebook.outcome).toBe('complete')
     await api.close()
     await database.drop()
   })

@@ -27,7 +27,9 @@ describeBoth('pair', (bench) => {
   })
 
   test('leaves at once if told so, or when it answers in JSON', async () => {
-    expect(await bench.text('pair', '--no-wait', ...SERVER)).toContain('The code pairs one device as an operator')
+    expect(await bench.text('pair', '--no-wait', ...SERVER)).toContain(
+      'The code pairs one device as an operator',
+    )
     const { code, url, role } = await bench.json(['pair', ...SERVER, '--valid', '15m'])
     expect({ url, role }).toEqual({ url: `https://oncue.example/pair?code=${code}`, role: 'operator' })
     expect(await exchange(code)).toMatchObject({ role: 'operator' })
