@@ -75,7 +75,7 @@ describeBoth('a lease', (bench) => {
     const [first] = threads.mock.contexts as Worker[]
     threads.mockRestore()
     await first?.terminate()
-    expect(log.of('error')).toContainEqual(expect.stringContaining('starting another'))
+    expect(log.of('error')).toContainEqual(expect.stringContaining('restarting it'))
     const diedAt = new Date()
     // A heartbeat shows in the time of the last change.
     await until(async () => ((await store.get(id))?.updated ?? 0) > diedAt)
