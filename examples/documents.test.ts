@@ -76,7 +76,7 @@ describe('what users of npm read', () => {
     [
       'docs/guides/*.md',
       'docs/errors.md',
-      '{packages/{core,db,oncue,runtime,sdk},apps/{api,worker}}/README.md',
+      '{packages/{core,db,logger,oncue,runtime,sdk},apps/{api,worker}}/README.md',
     ],
     {
       cwd: ROOT,
@@ -88,7 +88,7 @@ describe('what users of npm read', () => {
   })
 
   test('neither does what the published packages say', () => {
-    const sources = globSync('{packages/{core,db,oncue,runtime,sdk},apps/{api,worker}}/src/**/*.ts', {
+    const sources = globSync('{packages/{core,db,logger,oncue,runtime,sdk},apps/{api,worker}}/src/**/*.ts', {
       cwd: ROOT,
     })
     const said = sources

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 for (const folder of [
   'packages/core',
   'packages/runtime',
+  'packages/logger',
   'packages/db',
   'apps/worker',
   'apps/api',

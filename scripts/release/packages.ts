@@ -9,6 +9,7 @@ const run = promisify(execFile)
 export const PACKAGES = [
   'packages/core',
   'packages/runtime',
+  'packages/logger',
   'packages/db',
   'apps/worker',
   'apps/api',

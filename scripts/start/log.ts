@@ -2,8 +2,6 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLogger, type Logger } from '@oncue/api'
 import { OncueError } from '@oncue/core'
-import { pino } from 'pino'
-import pretty from 'pino-pretty'
 
 export interface Log extends Logger {
   /** Where it is; null: in the terminal. */
@@ -17,14 +15,7 @@ export function openLog(folder: string, level: string, isTerminal: boolean): Log
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (existsSync(file)) renameSync(file, `${file}.1`)
-    const destination = pino.destination({ dest: file, sync: true })
-    const format = pretty({
-      destination,
-      colorize: false,
-      singleLine: true,
-      translateTime: 'SYS:isoDateTime',
-    })
-    return Object.assign(pino({ level, base: null }, format), { file })
+    return Object.assign(createLogger({ level, file }), { file })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new OncueError('INVALID_INPUT', `Cannot write ${file}: ${code}`, {

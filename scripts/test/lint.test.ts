@@ -69,6 +69,8 @@ const KEPT = [
   'apps/api/src/live/made-up.ts',
   'packages/core/src/made-up.ts',
   'packages/db/src/portable/reads/made-up.ts',
+  'packages/logger/src/made-up.ts',
+  'packages/oncue/src/made-up.ts',
   'packages/runtime/src/made-up.ts',
   'apps/worker/src/dispatch/made-up.ts',
 ]

@@ -1,6 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import type { Runtime } from '@oncue/runtime'
+import type { Logger, Runtime } from '@oncue/runtime'
 import type { Audit } from './audit.ts'
 import type { FailedAttempts } from './auth/failed-attempts.ts'
 import type { Auth, Principal } from './auth/principal.ts'
@@ -11,7 +11,6 @@ import type { Enqueuer } from './enqueue/enqueuer.ts'
 import type { PayloadValidation } from './enqueue/payload-validation.ts'
 import type { RequestIds } from './enqueue/request-ids.ts'
 import type { Live } from './live/live.ts'
-import type { Logger } from './log.ts'
 import type { SearchBudget } from './procedures/search-budget.ts'
 
 /** Shared by all requests of a process. */

@@ -1,6 +1,7 @@
+export { createLogger } from '@oncue/logger'
+export { type Logger, silentLogger } from '@oncue/runtime'
 export { type Config, readConfig } from './config.ts'
 export type { ApiContext, Services } from './context.ts'
 export { createServer, type ServerOptions } from './http/server.ts'
 export type { AppRouter } from './http/trpc.ts'
-export { createLogger, type Logger, silentLogger } from './log.ts'
 export { type Api, type StartOptions, startApi } from './start.ts'

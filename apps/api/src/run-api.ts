@@ -1,6 +1,6 @@
 import { type Call, EXIT } from '@oncue/db/cli'
+import { createLogger } from '@oncue/logger'
 import { readConfig } from './config.ts'
-import { createLogger } from './log.ts'
 import { startApi } from './start.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const

@@ -2,11 +2,11 @@ import type { Alert } from '@oncue/core/wire'
 import { type ChannelRow, openStore, type Store } from '@oncue/db'
 import { TestClock } from '@oncue/db/conformance'
 import { type Control, openControl } from '@oncue/db/control'
+import { silentLogger } from '@oncue/runtime'
 import { eventually } from '@oncue/testing'
 import { expect, onTestFinished } from 'vitest'
 import type { Notification } from '../src/alerts/notification.ts'
 import { Delivery, type DeliveryOptions } from '../src/delivery/delivery.ts'
-import { silentLogger } from '../src/log.ts'
 import { createDatabase, type Dialect } from './harness.ts'
 
 export const SECOND = 1_000

@@ -2,10 +2,10 @@ import { defineJobs, defineWorkers, job } from '@oncue/core'
 import { toRegistry } from '@oncue/core/internal'
 import { openStore, type Store } from '@oncue/db'
 import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
+import { silentLogger } from '@oncue/runtime'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { createPayloadValidation, type PayloadValidation } from '../src/enqueue/payload-validation.ts'
-import { silentLogger } from '../src/log.ts'
 
 const input = z.strictObject({
   userId: z.string().min(2),

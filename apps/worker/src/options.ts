@@ -14,10 +14,10 @@ import {
   toRegistry,
 } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement, Store } from '@oncue/db'
-import { type Runtime, systemRuntime } from '@oncue/runtime'
+import { createLogger } from '@oncue/logger'
+import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import { z } from 'zod'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
-import { createLogger, type Logger } from './observability/log.ts'
 import type { Middleware } from './run/middleware.ts'
 import { defaultService, serviceSchema } from './service.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
 import { toRegistry } from '@oncue/core/internal'
 import { openStore } from '@oncue/db'
-import { silentLogger } from '../src/observability/log.ts'
+import { silentLogger } from '@oncue/runtime'
 import { createExecutor } from '../src/run/executor.ts'
 import { workers } from './isolated-jobs.ts'
 

@@ -21,5 +21,5 @@ export {
 export { checkRequest, makeJob, prepareOwnJob } from './job/prepare.ts'
 export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
 export { canTransition, TRANSITIONS } from './job/states.ts'
-export { assertText, cleanText, escapeLogLine, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
+export { assertText, cleanText, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
 export { parsePayload, parseResult } from './job/validate.ts'

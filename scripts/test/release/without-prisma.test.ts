@@ -13,7 +13,7 @@ beforeAll(async () => {
   const packages = await packAll(folder)
   const needed = {
     producer: ['@oncue/core', '@oncue/runtime', '@oncue/db'],
-    worker: ['@oncue/core', '@oncue/runtime', '@oncue/db', '@oncue/worker'],
+    worker: ['@oncue/core', '@oncue/runtime', '@oncue/logger', '@oncue/db', '@oncue/worker'],
   }
   for (const [name, names] of Object.entries(needed)) {
     const ours = packages.filter(({ manifest }) => names.includes(manifest.name))

@@ -1,7 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import { type Logger, Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { evaluate } from './evaluate.ts'
 import { readFacts } from './facts.ts'
 import { type Notify, notificationOf } from './notification.ts'

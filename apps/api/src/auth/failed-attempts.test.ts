@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
+import { silentLogger } from '@oncue/runtime'
 import { expect, it, vi } from 'vitest'
 import type { ApiContext } from '../context.ts'
-import { silentLogger } from '../log.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 
 const REFUSED = new OncueError('PAIRING_REFUSED', 'wrong')

@@ -1,8 +1,7 @@
 import { BULK_OPERATION_LEAD, type BulkOperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
+import { type Logger, Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { isOurFault, toOncueError } from '../errors.ts'
-import type { Logger } from '../log.ts'
 
 /** How often a process looks for bulk operations without a leader. */
 const POLL_MS = 2_000

@@ -1,8 +1,7 @@
 import { OncueError } from '@oncue/core'
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Claimed, ClaimedJob, Settlement, Store } from '@oncue/db'
-import { Loop, type Runtime, type Service, systemRuntime, withTimeout } from '@oncue/runtime'
-import type { Logger } from '../log.ts'
+import { type Logger, Loop, type Runtime, type Service, systemRuntime, withTimeout } from '@oncue/runtime'
 import { retried } from './outcome.ts'
 
 /** Runs one job. The signal is aborted when the process stops. A thrown error is retried. */

@@ -2,10 +2,9 @@ import { OncueError } from '@oncue/core'
 import { formatPath } from '@oncue/core/internal'
 import type { Settings } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
-import type { Runtime } from '@oncue/runtime'
+import type { Logger, Runtime } from '@oncue/runtime'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Logger } from '../log.ts'
 import { TtlCache } from '../ttl-cache.ts'
 
 /** How old the announced schemas may be. */

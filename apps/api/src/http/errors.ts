@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { ERRORS, OncueError } from '@oncue/core'
+import type { Logger } from '@oncue/runtime'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOurFault, toOncueError, toPublicError } from '../errors.ts'
-import type { Logger } from '../log.ts'
 
 /** Logs an error, sets the status, and answers what the caller may know of it. */
 export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply) {

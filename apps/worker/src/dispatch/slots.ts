@@ -1,8 +1,7 @@
 import type { ClaimedJob, RunRef, Settlement, Store } from '@oncue/db'
-import type { Runtime, Timer } from '@oncue/runtime'
+import type { Logger, Runtime, Timer } from '@oncue/runtime'
 import { RUNNING, WAITING } from '../lease/ledger.ts'
 import type { OwnedRun, OwnedRuns } from '../lease/owned-runs.ts'
-import type { Logger } from '../observability/log.ts'
 import type { Ending, Executor } from '../run/executor.ts'
 import { Prefetch } from './prefetch.ts'
 

@@ -1,7 +1,6 @@
 import type { JobId } from '@oncue/core'
 import type { Presence, Rescued, RunRef, Store, WorkerInfo } from '@oncue/db'
-import { Loop, type Runtime, type Timer } from '@oncue/runtime'
-import type { Logger } from '../observability/log.ts'
+import { type Logger, Loop, type Runtime, type Timer } from '@oncue/runtime'
 import { GONE, type LeaseLedger, type LedgerPosition, RUNNING, WAITING } from './ledger.ts'
 import type { OwnedRun } from './owned-runs.ts'
 

@@ -1,7 +1,6 @@
 import { OncueError } from '@oncue/core'
 import type { PruneRule, Store } from '@oncue/db'
-import { Leader, Loop, type Runtime, type Service, systemRuntime } from '@oncue/runtime'
-import type { Logger } from '../observability/log.ts'
+import { Leader, type Logger, Loop, type Runtime, type Service, systemRuntime } from '@oncue/runtime'
 import { createTicker } from './schedules.ts'
 
 export interface MaintenanceOptions {

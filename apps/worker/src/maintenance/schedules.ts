@@ -1,8 +1,7 @@
 import type { EnqueueOptions } from '@oncue/core'
 import type { Registry, TopicDescription } from '@oncue/core/internal'
 import type { Schedule, Store, Subscription } from '@oncue/db'
-import { Loop, type Service } from '@oncue/runtime'
-import type { Logger } from '../observability/log.ts'
+import { type Logger, Loop, type Service } from '@oncue/runtime'
 import { UNNAMED_SERVICE } from '../service.ts'
 import type { Duty } from './maintenance.ts'
 

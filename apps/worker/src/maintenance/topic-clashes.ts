@@ -1,6 +1,5 @@
 import type { Store, TopicClash } from '@oncue/db'
-import { Loop, type Runtime, type Service } from '@oncue/runtime'
-import type { Logger } from '../observability/log.ts'
+import { type Logger, Loop, type Runtime, type Service } from '@oncue/runtime'
 
 /** A worker that started earlier notices a clash within this time. */
 const EVERY_MS = 60_000

@@ -1,6 +1,6 @@
 import { decideRetry } from '@oncue/core/internal'
 import type { ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
-import type { Logger } from './log.ts'
+import type { Logger } from '@oncue/runtime'
 
 /** The fields of every log line about a run. */
 export function fieldsOf({ id, topic, run }: ClaimedJob): { job: string; topic: string; run: number } {

@@ -9,7 +9,7 @@ import {
 } from '@oncue/core'
 import { encodeJson, type Registry } from '@oncue/core/internal'
 import { type ClaimedJob, encodeEvents, type JobEvent, type NewEvent, type Store } from '@oncue/db'
-import type { Logger } from '../observability/log.ts'
+import type { Logger } from '@oncue/runtime'
 import { currentTraceparent } from '../observability/tracing.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'

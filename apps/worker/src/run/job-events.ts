@@ -1,7 +1,6 @@
 import { isOncueError, LIMITS, OncueError } from '@oncue/core'
 import type { NewEvent, RunRef, RunUpdate, Store } from '@oncue/db'
-import { backoff, type Runtime, type Timer } from '@oncue/runtime'
-import type { Logger } from '../observability/log.ts'
+import { backoff, type Logger, type Runtime, type Timer } from '@oncue/runtime'
 
 /** How long events wait to be written if no handler awaits them. */
 const SOON_MS = 1_000

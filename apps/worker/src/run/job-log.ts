@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import type { JobLog } from '@oncue/core'
 import { cleanText, describeError, encodeJson, truncateUtf8, utf8Length } from '@oncue/core/internal'
 import type { NewEvent } from '@oncue/db'
-import type { Logger } from '../observability/log.ts'
+import type { Logger } from '@oncue/runtime'
 
 /** Lines stored per run: a handler that logs in a loop must not fill the database. */
 const MAX_LINES = 1_000

@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import type { Logger } from '../observability/log.ts'
+import type { Logger } from '@oncue/runtime'
 import type { OnFailed } from '../options.ts'
 
 /** What a module may export beside `workers` and `middleware`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { assertText, cleanText, escapeLogLine, quote, truncateUtf8, utf8Length } from './text.ts'
+import { assertText, cleanText, quote, truncateUtf8, utf8Length } from './text.ts'
 
 const samples = ['', 'plain', 'naïve', '\u07ff\u0800', '任务', '🐘', 'a🐘é任', '\0']
 
@@ -52,30 +52,5 @@ describe('quote', () => {
     [new Date(Number.NaN), 'an invalid Date'],
   ])('shows %j as %s', (value, shown) => {
     expect(quote(value)).toBe(shown)
-  })
-})
-
-describe('escapeLogLine', () => {
-  const escaped = (fields: object) => JSON.parse(escapeLogLine(`${JSON.stringify(fields)}\n`))
-
-  it.each([
-    ['a new line', 'a\nb', 'a\\nb'],
-    ['a return', 'a\rb', 'a\\u000db'],
-    ['a command to the terminal', 'a\u001b[2Jb', 'a\\u001b[2Jb'],
-    ['one of eight bits', 'a\u009b2Jb', 'a\\u009b2Jb'],
-    ['a separator of lines', 'a\u2028b', 'a\\u2028b'],
-    ['another direction', 'a\u202eb', 'a\\u202eb'],
-    ['letters of any language', 'Zoë 中文 🎉', 'Zoë 中文 🎉'],
-  ])('a message is one line: %s', (_, msg, expected) => {
-    expect(escaped({ level: 30, msg })).toEqual({ level: 30, msg: expected })
-  })
-
-  it('keeps the lines of a stack, and nothing else that moves a cursor', () => {
-    const stack = 'Error: a\u001b[2J\r\n    at b'
-    expect(escaped({ err: { stack } })).toEqual({ err: { stack: 'Error: a\\u001b[2J\\u000d\n    at b' } })
-  })
-
-  it('leaves to JSON what JSON escapes', () => {
-    expect(escaped({ path: 'a\nb\u009b' })).toEqual({ path: 'a\nb\\u009b' })
   })
 })

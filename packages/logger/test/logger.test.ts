@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 /** In a process of its own: the log writes to file descriptor 1. */
 async function printed(options: object): Promise<string> {
   const program = `
-    import { createLogger } from ${JSON.stringify(new URL('../src/observability/log.ts', import.meta.url).href)}
+    import { createLogger } from ${JSON.stringify(import.meta.resolve('../src/logger.ts'))}
     const log = createLogger(${JSON.stringify(options)}).child({ worker: 'w1' })
     log.debug({}, 'details')
     log.info({ job: 'j1' }, 'started')
@@ -51,7 +54,7 @@ test('as much as the level says', async () => {
 
 test('for people as one line each, whatever a message says', async () => {
   const script = `
-    import { createLogger } from ${JSON.stringify(new URL('../src/observability/log.ts', import.meta.url).href)}
+    import { createLogger } from ${JSON.stringify(import.meta.resolve('../src/logger.ts'))}
     const log = createLogger({ pretty: true })
     log.info({ path: 'a\\nb' }, 'first\\n[12:00:00.000] INFO: forged')
     log.child({ name: 'x\\n[12:00:00.000] INFO: forged' }).info({}, 'second')
@@ -66,4 +69,17 @@ test('for people as one line each, whatever a message says', async () => {
     expect.stringMatching(/ERROR: third/),
   ])
   expect(stdout).not.toContain('\u001b[2J')
+})
+
+test('in a file: readable, with the date, without colours, after what is there', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'oncue-log-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'log')
+  expect(await printed({ file })).toBe('')
+  expect(await printed({ file })).toBe('')
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => /INFO/.test(line))
+  const line = expect.stringMatching(
+    /^\[\d{4}(-\d\d){2}T[^\]]+\] INFO: started \{"worker":"w1","job":"j1"\}$/,
+  )
+  expect(lines).toEqual([line, line])
 })
