@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { OncueError } from '@oncue/core'
 import {
   allowedQueuesSchema,
   allowedTopicsSchema,
@@ -10,24 +9,18 @@ import {
   settingsSchema,
 } from '@oncue/core/wire'
 import { type ChosenDatabase, chooseDatabase, readCommonConfig } from '@oncue/db'
+import { list, logLevel, readEnvironment, text, whole, wrongSetting } from '@oncue/db/environment'
 import { z } from 'zod'
 
-/** An empty variable is one that is not set, as in a compose file. */
-const text = z
-  .string()
-  .optional()
-  .transform((value) => value || undefined)
-
-const list = text.transform((value) =>
-  value
-    ?.split(',')
-    .map((item) => item.trim())
-    .filter(Boolean),
-)
-
 const FLAGS: Readonly<Record<string, boolean>> = {
-  ...{ true: true, yes: true, on: true, '1': true },
-  ...{ false: false, no: false, off: false, '0': false },
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
 }
 
 const flag = text.transform((value, context) => {
@@ -41,8 +34,8 @@ const flag = text.transform((value, context) => {
 const MAX_PROXIES = 32
 
 /**
- * A number of proxies, or their addresses. `true` is one: each proxy appends what it saw, so what is further to
- * the left was written by the client.
+ * A number of proxies, or their addresses. `true` means one proxy. Each proxy appends the address it saw to
+ * x-forwarded-for, so entries further to the left were written by the client.
  */
 const proxies = text.transform((value, context): number | string[] | false => {
   const name = value?.toLowerCase() ?? 'false'
@@ -64,7 +57,7 @@ function isCidr(text: string): boolean {
   return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most && more.length === 0
 }
 
-/** What is read from it cannot be changed on its way: over TLS, or without a way. */
+/** What it returns cannot be changed in transit: it uses TLS, or is on this machine. */
 function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
@@ -73,58 +66,45 @@ function isSafeUrl(text: string): boolean {
 }
 const LOOPBACK = /^(127(\.\d+){3}|\[::1\])$/
 
-/** As browsers send them: without a path, and no `*`, which would let in every page there is. */
+/** As browsers send them: without a path. `*` is rejected: it would admit every website. */
 const origin = z.string().refine((value) => URL.canParse(value) && new URL(value).origin === value, {
   error: 'must be origins such as https://console.example, separated by commas',
 })
 
-function whole(min: number, max: number) {
-  return text.transform((value, context) => {
-    if (value === undefined) return undefined
-    const number = Number(value)
-    if (Number.isInteger(number) && number >= min && number <= max) return number
-    context.addIssue(`must be a whole number from ${min} to ${max}`)
-    return z.NEVER
-  })
-}
-
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const MAX_RATE = 1_000_000_000
 
-/** The published package has the app inside; in the repository it is where its own build puts it. */
+/** The published package contains the app. In the repository, it is in the output folder of its build. */
 const APP_DIR = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../mobile/dist' : '../app', import.meta.url),
 )
 
-/** Everything that the API reads from its environment, beside what is common to all of Oncue. */
+/** All variables that the API reads, apart from the common ones (`readCommonConfig`). */
 const schema = z.object({
   ONCUE_HOST: text,
   ONCUE_PORT: whole(0, 65_535),
   ONCUE_ADMIN_TOKEN: text,
   ONCUE_APP_DIR: text,
-  /** Its name, such as production: people see it before they act. */
+  /** The name of this installation, such as production; the app shows it. */
   ONCUE_ENVIRONMENT: text.pipe(z.string().max(32, 'is longer than 32 letters').optional()),
-  /** Where people reach this server: in links and QR codes. */
+  /** The URL of this server for people, in links and QR codes. */
   ONCUE_PUBLIC_URL: text.pipe(
     z.url({ protocol: /^https?$/, error: 'must be a URL such as https://oncue.example' }).optional(),
   ),
-  /** Channels may lead into our own network, also without TLS. */
+  /** Channels may use private addresses, and http://. */
   ONCUE_WEBHOOK_PRIVATE_ADDRESSES: flag,
-  /** Where phones are reached: Expo's push service, or one that speaks as it does. */
+  /** Expo's push service, or one with the same protocol. */
   ONCUE_PUSH_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'is no URL' }).optional()),
   ONCUE_PUSH_TOKEN: text,
   ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
-  /** Behind proxies whose x-forwarded-* headers are true: how many, or their addresses. */
+  /** Proxies whose x-forwarded-* headers are trusted: how many, or their addresses. */
   ONCUE_TRUST_PROXY: proxies,
-  /** Requests a minute. */
+  /** Requests per minute. */
   ONCUE_RATE_LIMIT: whole(1, MAX_RATE),
   ONCUE_RATE_LIMIT_ADDRESS: whole(1, MAX_RATE),
   ONCUE_RATE_LIMIT_SEARCH: whole(1, MAX_RATE),
-  ONCUE_LOG_LEVEL: text.pipe(
-    z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
-  ),
+  ONCUE_LOG_LEVEL: logLevel,
 
-  // The first values of what an admin can change at run time. An empty rule means admins only.
+  // Initial values of settings that an admin can change at run time. An empty rule means admins only.
   ONCUE_ENQUEUE_RULE: ruleSchema.optional(),
   ONCUE_MANAGE_RULE: ruleSchema.optional(),
   ONCUE_ALLOWED_TOPICS: list.pipe(allowedTopicsSchema.unwrap().optional()),
@@ -152,24 +132,18 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
-/** `database`: chosen already, by a command. */
+/** `database`: the one that a command has chosen. */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
   cwd = process.cwd(),
   database: ChosenDatabase = databaseOf(env, cwd),
 ) {
-  const parsed = schema.safeParse(env)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const name = String(issue?.path[0])
-    throw wrong(`${name}=${env[name]} ${issue?.message}`)
-  }
-  const values = parsed.data
+  const values = readEnvironment(schema, env)
   return {
     databaseUrl: database.url,
-    /** Which of several installations in it. */
+    /** Which of several installations in that database. */
     schema: database.schema,
-    /** The same for people, without its password. */
+    /** `databaseUrl` for people, without its password. */
     database: database.shown,
     host: values.ONCUE_HOST ?? '127.0.0.1',
     port: values.ONCUE_PORT ?? 4400,
@@ -212,7 +186,7 @@ function readJwt(values: z.output<typeof schema>) {
   const { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: issuer, ONCUE_JWT_AUDIENCE: audience } = values
   if (jwksUrl === undefined) return undefined
   if (issuer === undefined || audience === undefined) {
-    throw wrong('ONCUE_JWKS_URL needs ONCUE_JWT_ISSUER and ONCUE_JWT_AUDIENCE')
+    throw wrongSetting('ONCUE_JWKS_URL needs ONCUE_JWT_ISSUER and ONCUE_JWT_AUDIENCE')
   }
   return {
     jwksUrl,
@@ -227,8 +201,4 @@ function readJwt(values: z.output<typeof schema>) {
 function databaseOf(env: NodeJS.ProcessEnv, cwd: string): ChosenDatabase {
   const { databaseUrl: configured, nodeEnv, schema } = readCommonConfig(env, cwd)
   return chooseDatabase({ configured, nodeEnv, schema })
-}
-
-function wrong(message: string): OncueError {
-  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this environment variable.' })
 }

@@ -71,7 +71,7 @@ describe('the process', () => {
   it.each<[string, Record<string, string>, string[], string]>([
     ['an argument', {}, ['serve'], 'error: too many arguments'],
     ['an option', {}, ['--port=1'], "error: unknown option '--port=1'"],
-    ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty is no whole number'],
+    ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty must be a whole number'],
     ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe is none of'],
     ['an origin', { ONCUE_CORS_ORIGINS: '*' }, [], 'ONCUE_CORS_ORIGINS=* must be origins'],
     ['a database', { DATABASE_URL: 'mysql://u:hunter2@x' }, [], 'INVALID_DATABASE_URL: Not a database URL'],

@@ -262,7 +262,7 @@ describe('the server', () => {
   })
 
   it.each([
-    ['ONCUE_PORT', 'eighty', 'ONCUE_PORT=eighty is no whole number'],
+    ['ONCUE_PORT', 'eighty', 'ONCUE_PORT=eighty must be a whole number'],
     ['ONCUE_ENQUEUE_RULE', 'anyone', 'ONCUE_ENQUEUE_RULE=anyone must be'],
     ['ONCUE_JWKS_URL', 'https://id.example/keys', 'ONCUE_JWKS_URL needs'],
     ['ONCUE_LOG_LEVEL', 'loud', 'ONCUE_LOG_LEVEL=loud is none of'],

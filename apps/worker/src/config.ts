@@ -1,17 +1,10 @@
-import { DEFAULTS, OncueError, type RetryOptions } from '@oncue/core'
+import { DEFAULTS, type RetryOptions } from '@oncue/core'
 import { retryOptionsSchema } from '@oncue/core/internal'
 import { readCommonConfig } from '@oncue/db'
+import { list, logLevel, readEnvironment, text, whole, wrongSetting } from '@oncue/db/environment'
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
 import { serviceSchema } from './service.ts'
-
-/** An empty variable is one that is not set, as in a compose file. */
-const text = z
-  .string()
-  .optional()
-  .transform((value) => value || undefined)
-
-const list = text.transform((value) => (value === undefined ? undefined : splitList(value)))
 
 const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
 
@@ -29,19 +22,7 @@ const retention = text.transform((value, context) => {
   return ms ?? z.NEVER
 })
 
-function whole(min: number, max: number) {
-  return text.transform((value, context) => {
-    if (value === undefined) return undefined
-    const number = Number(value)
-    if (Number.isInteger(number) && number >= min && number <= max) return number
-    context.addIssue(`must be a whole number from ${min} to ${max}`)
-    return z.NEVER
-  })
-}
-
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-
-/** Everything that the worker and the commands read from their environment, beside what is common to all of Oncue. */
+/** All variables that the worker and the commands read, apart from the common ones (`readCommonConfig`). */
 const schema = z.object({
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
@@ -61,36 +42,28 @@ const schema = z.object({
   ONCUE_RETENTION_CANCELLED: retention,
   ONCUE_METRICS_PORT: whole(0, 65_535),
   ONCUE_METRICS_HOST: text,
-  ONCUE_LOG_LEVEL: text.pipe(
-    z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
-  ),
+  ONCUE_LOG_LEVEL: logLevel,
 })
 
 export type Config = ReturnType<typeof readConfig>
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()) {
-  const parsed = schema.safeParse(env)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const name = String(issue?.path[0])
-    throw wrong(`${name}=${env[name]} ${issue?.message}`)
-  }
-  const values = parsed.data
+  const values = readEnvironment(schema, env)
   return {
     ...readCommonConfig(env, cwd),
-    /** Where the API is, for those who are sent there. */
+    /** URL of the API, for links and QR codes. */
     serverUrl: values.ONCUE_URL,
     imports: values.ONCUE_IMPORT ?? [],
-    /** What the worker is a part of. */
+    /** The service that this worker belongs to. */
     service: values.ONCUE_SERVICE,
     queues: values.ONCUE_QUEUES,
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
     pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,
     leaseMs: values.ONCUE_LEASE ?? DEFAULTS.leaseMs,
     graceMs: values.ONCUE_GRACE ?? 30_000,
-    /** How long until the next run, for jobs that say nothing about it. */
+    /** Retry policy for jobs without one of their own. */
     retry: readRetry(values),
-    /** How many retries a job gets that is enqueued here, unless it or its topic says. */
+    /** Retries of jobs that `oncue enqueue` adds, unless the job or its topic sets them. */
     maxRetries: values.ONCUE_RETRY_MAX,
     retention: withoutUndefined({
       completed: values.ONCUE_RETENTION_COMPLETED,
@@ -100,7 +73,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     metricsPort: values.ONCUE_METRICS_PORT,
     metricsHost: values.ONCUE_METRICS_HOST,
     logLevel: values.ONCUE_LOG_LEVEL,
-    /** What comes from the environment means this folder, as it does for the API. */
+    /** Relative paths in variables start at this folder, as they do for the API. */
     folder: cwd,
   }
 }
@@ -117,29 +90,18 @@ function readRetry(values: z.output<typeof schema>): RetryOptions | undefined {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const name = `ONCUE_RETRY_${String(issue?.path[0]).replace(/[A-Z]/g, '_$&').toUpperCase()}`
-  throw wrong(`${name}: ${issue?.message}`)
-}
-
-export function splitList(value: string): string[] {
-  return value
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
+  throw wrongSetting(`${name}: ${issue?.message}`)
 }
 
 function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }
 
-function wrong(message: string): OncueError {
-  return new OncueError('INVALID_INPUT', message, { hint: 'Correct this environment variable.' })
-}
-
-/** What Node, its tools and the operating system need; nothing of it is a secret. */
+/** Variables that Node, its tools and the operating system need. None is a secret. */
 const HARMLESS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|PWD|TZ|LANG|LANGUAGE|LC_\w+|TMPDIR|TMP|TEMP|NODE_ENV|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|FORCE_COLOR|NO_COLOR|TERM|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
 
-/** The environment of a child process: what is harmless, and what its topic names. Secrets stay with the worker. */
+/** The environment of a child process: harmless variables, and those that its topic names. It gets no other secrets. */
 export function environmentFor(
   names: readonly string[],
   env: NodeJS.ProcessEnv = process.env,

@@ -65,13 +65,13 @@ describe('the environment', () => {
   })
 
   test.each([
-    ['ONCUE_CONCURRENCY', 'ten', 'is no whole number from 1 to 1000'],
-    ['ONCUE_CONCURRENCY', '0', 'is no whole number from 1 to 1000'],
-    ['ONCUE_POLL_INTERVAL', '1 fortnight', 'is no duration'],
-    ['ONCUE_RETRY_MAX', '-1', 'is no whole number from 0 to 1000'],
+    ['ONCUE_CONCURRENCY', 'ten', 'must be a whole number from 1 to 1000'],
+    ['ONCUE_CONCURRENCY', '0', 'must be a whole number from 1 to 1000'],
+    ['ONCUE_POLL_INTERVAL', '1 fortnight', 'must be a duration'],
+    ['ONCUE_RETRY_MAX', '-1', 'must be a whole number from 0 to 1000'],
     ['ONCUE_RETRY_STRATEGY', 'hope', 'ONCUE_RETRY_STRATEGY'],
     ['ONCUE_RETRY_BASE_DELAY', '31d', 'ONCUE_RETRY_BASE_DELAY'],
-    ['ONCUE_METRICS_PORT', '70000', 'is no whole number from 0 to 65535'],
+    ['ONCUE_METRICS_PORT', '70000', 'must be a whole number from 0 to 65535'],
     ['ONCUE_LOG_LEVEL', 'loud', 'is none of debug, info, warn, error, silent'],
   ])('%s=%s is refused by its name', (name, value, why) => {
     const reading = () => readConfig({ [name]: value })

@@ -1,6 +1,8 @@
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { text } from './environment.ts'
 
+/** Any value but 0 and false, as other tools read DEBUG. */
 const flag = z
   .string()
   .optional()
@@ -8,24 +10,18 @@ const flag = z
 
 /** Everything that this package reads from its environment. */
 const schema = z.object({
-  DATABASE_URL: z
-    .string()
-    .optional()
-    .transform((url) => url || undefined),
-  ONCUE_SCHEMA: z
-    .string()
-    .optional()
-    .transform((schema) => schema || undefined),
+  DATABASE_URL: text,
+  ONCUE_SCHEMA: text,
   NODE_ENV: z.string().optional(),
-  /** Prints stacks. Any value, as other tools take it. */
+  /** Prints the stack of an error. */
   DEBUG: flag,
-  /** Tests: keep the databases that they made. */
+  /** Tests keep the databases that they made. */
   ONCUE_KEEP: flag,
   INIT_CWD: z.string().optional(),
   npm_package_json: z.string().optional(),
 })
 
-/** What every command reads. */
+/** What every command reads from the environment. */
 export interface CommonConfig {
   /** DATABASE_URL, if it is set. */
   databaseUrl: string | undefined
@@ -33,7 +29,7 @@ export interface CommonConfig {
   schema: string | undefined
   nodeEnv: string | undefined
   debug: boolean
-  /** Where the caller stood: relative paths that are typed in mean this folder. */
+  /** The folder of the caller: relative paths on the command line start here. */
   callerFolder: string
 }
 
@@ -43,8 +39,8 @@ interface Config extends CommonConfig {
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): Config {
   const values = schema.parse(env)
-  // npm and pnpm run a script in the folder of its package.json and tell in INIT_CWD where they
-  // were called. Processes further down inherit both, where neither says anything any more.
+  // npm and pnpm run a script in the folder of its package.json, and set INIT_CWD to the folder they were called in.
+  // Processes that the script starts inherit both variables; in another folder they mean nothing.
   const isScript = values.npm_package_json !== undefined && dirname(values.npm_package_json) === cwd
   return {
     databaseUrl: values.DATABASE_URL,

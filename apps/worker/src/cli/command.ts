@@ -1,6 +1,7 @@
 import { type Call, implement, refuse, toDuration, toList, toWhole } from '@oncue/db/cli'
+import { splitList } from '@oncue/db/environment'
 import type { Command } from 'commander'
-import { type Config, readConfig, splitList } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { serviceSchema } from '../service.ts'
 
 /** The command that runs a worker, as `oncue worker` and as `oncue-worker`. Loads no worker until it is called. */

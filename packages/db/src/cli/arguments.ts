@@ -1,5 +1,6 @@
 import { parseDuration } from '@oncue/runtime'
 import { InvalidArgumentError } from 'commander'
+import { parseWhole } from '../environment.ts'
 
 /** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
 
@@ -15,11 +16,8 @@ export function readDuration(text: string): number | null {
 }
 
 export function toWhole(min: number, max: number) {
-  return (text: string): number => {
-    const number = Number(text)
-    if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
-    return refuse(`Use a whole number from ${min} to ${max}.`)
-  }
+  return (text: string): number =>
+    parseWhole(text, min, max) ?? refuse(`Use a whole number from ${min} to ${max}.`)
 }
 
 /** For an option that may be repeated. */
