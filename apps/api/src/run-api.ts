@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { type Call, EXIT } from '@oncue/db/cli'
 import { createLogger } from '@oncue/logger'
+import type { Logger } from '@oncue/runtime'
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
@@ -7,11 +9,19 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 /** Anyone who reaches the API may try tokens, and a short one is soon found. */
 const SHORT_TOKEN = 20
 
-/** Serves until a signal. A second one ends the process at once. */
+/** Serves until a signal, which also stops a start under way. A second one ends the process at once. */
 export async function runApi({ options, url, schema, database }: Call): Promise<undefined> {
   const config = readConfig(undefined, undefined, { url, schema, shown: database })
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
-  const api = await startApi(config, log)
+  const stopping = stopSignal(log)
+  log.info({ database: config.database }, 'starting')
+  const api = await startApi(config, log, { signal: stopping }).catch((error: unknown) => {
+    if (error !== stopping.reason) throw error
+  })
+  if (!api) {
+    log.info({}, 'stopped before the API had started')
+    return
+  }
   log.info({ url: api.url, database: config.database }, 'API started')
   if (config.adminToken !== undefined && config.adminToken.length < SHORT_TOKEN)
     log.warn(
@@ -22,10 +32,7 @@ export async function runApi({ options, url, schema, database }: Call): Promise<
     // Not through the log, which others keep and read.
     process.stdout.write(`\nAdmin token (shown once):\n\n  ${api.adminToken}\n\n`)
   }
-  const signal = await new Promise<NodeJS.Signals>((resolve) => {
-    for (const each of SIGNALS) process.once(each, resolve)
-  })
-  log.info({ signal }, 'stopping')
+  if (!stopping.aborted) await once(stopping, 'abort')
   try {
     await api.close()
     log.info({}, 'stopped')
@@ -33,4 +40,15 @@ export async function runApi({ options, url, schema, database }: Call): Promise<
     log.error({ err: error }, 'API did not stop cleanly')
     process.exitCode = EXIT.failed
   }
+}
+
+function stopSignal(log: Logger): AbortSignal {
+  const stopping = new AbortController()
+  const stop = (signal: NodeJS.Signals) => {
+    for (const each of SIGNALS) process.off(each, stop)
+    log.info({ signal }, 'stopping')
+    stopping.abort()
+  }
+  for (const each of SIGNALS) process.on(each, stop)
+  return stopping.signal
 }

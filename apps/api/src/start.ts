@@ -52,7 +52,7 @@ export async function startApi(
     onNewer: (newer) =>
       log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
   })
-  const { services, adminToken, app } = await create(store, config, log, runtime).catch(async (error) => {
+  const { services, app } = await create(store, config, log, runtime).catch(async (error) => {
     await store.close()
     throw error
   })
@@ -80,7 +80,14 @@ export async function startApi(
     ],
     signal,
   )
-  return { url: http.url, services, adminToken, close }
+  try {
+    // A new token is shown once: it would be lost if the start failed after it was stored.
+    const { adminToken } = config.adminToken === undefined ? await auth.bootstrap() : { adminToken: null }
+    return { url: http.url, services, adminToken, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
 }
 
 /** Nothing to start, or started already. */
@@ -95,7 +102,8 @@ async function create(store: Store, config: Config, log: Logger, runtime: Runtim
   const settings = createSettings(control, config.settings, runtime)
   const verifyJwt = config.jwt ? createJwtVerifier(config.jwt, runtime) : null
   const auth = createAuth({ store, settings, verifyJwt, adminToken: config.adminToken ?? null, runtime })
-  const { adminToken } = await auth.bootstrap()
+  // A configured token is valid from the first request on.
+  if (config.adminToken !== undefined) await auth.bootstrap()
   await control.alertRules.addDefaults()
   const services: Services = {
     store,
@@ -116,5 +124,5 @@ async function create(store: Store, config: Config, log: Logger, runtime: Runtim
     searches: new SearchBudget(config.searchesPerToken, runtime),
   }
   const app = await createServer(services, { ...config, limits: { perToken, perAddress } })
-  return { services, adminToken, app }
+  return { services, app }
 }

@@ -8,6 +8,7 @@ import {
   connectPostgres,
   createEmptyPostgresDatabase,
   createEmptySqliteDatabase,
+  holdWrites,
   type TestDatabase,
 } from '@oncue/db/testing'
 import { eventually } from '@oncue/testing'
@@ -158,6 +159,24 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     expect(await second.stop()).toBe(0)
     expect(second.out).not.toMatch(TOKEN)
     expect(second.err).toBe('')
+  })
+
+  it('asked to stop while it starts, stops what has started, ends with 0, and uses up no admin token', async () => {
+    const database = await given(dialect)
+    const release = await holdWrites(database.url)
+    const api = new ApiProcess({ DATABASE_URL: database.url })
+    await until(() => expect(api.out, api.err).toContain('"starting"'))
+    api.child.kill('SIGTERM')
+    await until(() => expect(api.out, api.err).toContain('"stopping"'))
+    await release()
+    expect([await api.exit, api.err]).toEqual([0, ''])
+    expect(api.out).toContain('stopped before the API had started')
+    expect(api.out).not.toMatch(TOKEN)
+
+    const next = new ApiProcess({ DATABASE_URL: database.url })
+    await next.url()
+    await until(() => expect(next.out).toMatch(TOKEN))
+    expect(await next.stop()).toBe(0)
   })
 
   it(

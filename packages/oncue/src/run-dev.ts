@@ -14,17 +14,18 @@ import type { DevOptions } from './dev.ts'
  */
 export async function runDev(call: Call<DevOptions>, devFolder: string): Promise<undefined> {
   const { config, options, url, schema, database } = call
-  const { loadModulesOf, runModules } = await importRunner()
-  const modules = await loadModulesOf(call)
+  const { runModules } = await importRunner()
   const apiConfig = readApiConfig(undefined, undefined, { url, schema, shown: database })
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
-  if (options.url === undefined && config.databaseUrl === undefined)
-    await makeFolder(join(config.folder, devFolder))
-  if (url !== ':memory:') await migrate(url, { schema })
-  const api = await startApi({ ...apiConfig, port: options.port ?? apiConfig.port }, log)
-  const hasApp = existsSync(join(apiConfig.appDir, 'index.html'))
-  process.stdout.write(`${options.json ? toJson(api, call) : greeting(api, call, hasApp)}\n`)
-  const code = await runModules(call, modules, api.services.store, log).finally(() => api.close())
+  const code = await runModules(call, log, async (signal) => {
+    if (options.url === undefined && config.databaseUrl === undefined)
+      await makeFolder(join(config.folder, devFolder))
+    if (url !== ':memory:') await migrate(url, { schema })
+    const api = await startApi({ ...apiConfig, port: options.port ?? apiConfig.port }, log, { signal })
+    const hasApp = existsSync(join(apiConfig.appDir, 'index.html'))
+    process.stdout.write(`${options.json ? toJson(api, call) : greeting(api, call, hasApp)}\n`)
+    return { store: api.services.store, close: () => api.close() }
+  })
   // What the modules have open must not keep the process.
   process.exit(code)
 }

@@ -6,6 +6,7 @@ import {
   createFolder,
   DIALECTS,
   type Folder,
+  holdWrites,
   type Started,
   type TestDatabase,
 } from '@oncue/db/testing'
@@ -101,6 +102,61 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     process.child.kill('SIGTERM')
     expect(await process.exit).toBe(0)
     expect(await store.workers()).toEqual([])
+  })
+
+  describe('asked to stop while it starts, ends with 0', () => {
+    const says = (word: string) => `process.stdout.write('{"msg":"${word}"}\\n')`
+    const FIRST = `
+      export const setup = () => ${says('first is set up')}
+      export const close = () => ${says('first is closed')}
+    `
+    const never = 'await new Promise(() => setInterval(() => {}, 1_000))'
+    const words = ({ lines }: Started) => lines.map(({ msg }) => msg)
+
+    async function startWith(text: string) {
+      const [first, second] = [await folder.write('first.mjs', FIRST), await folder.write('second.mjs', text)]
+      const args = ['worker', '--import', first, '--import', second]
+      return startOne(args, { DATABASE_URL: database.url })
+    }
+
+    async function stopped(process: Started, expected: readonly string[]) {
+      process.child.kill('SIGTERM')
+      expect(await process.exit).toBe(0)
+      const all = words(process)
+      expect(all.filter((word) => /^first|^stopping|^stopped|^worker/.test(word))).toEqual(expected)
+      expect(await store.workers()).toEqual([])
+    }
+    const STOPPING = expect.stringContaining('stopping')
+    const STOPPED = 'stopped before the worker had started'
+
+    test('while a module is loaded', async () => {
+      const process = await startWith(`${says('loading')}; ${never}`)
+      await process.said('loading')
+      await stopped(process, [STOPPING, STOPPED])
+    })
+
+    test('while a module is set up: those before it are closed', async () => {
+      const hook = `export async function setup() { ${says('setting up')}; ${never} }`
+      const process = await startWith(`${JOBS}\n${hook}`)
+      await process.said('setting up')
+      await stopped(process, ['first is set up', STOPPING, 'first is closed', STOPPED])
+    })
+
+    test('while the worker announces itself: modules are closed after it', async () => {
+      const release = await holdWrites(database.url)
+      const process = await startWith(JOBS)
+      await process.said('starting')
+      const ended = stopped(process, [
+        'first is set up',
+        STOPPING,
+        'worker stopped',
+        'first is closed',
+        STOPPED,
+      ])
+      await process.said('stopping')
+      await release()
+      await ended
+    })
   })
 
   test('works in the schema that it is given, and the commands look there', async () => {

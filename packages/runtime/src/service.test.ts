@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Service, type SlowService, startAll, together } from './service.ts'
+import { type Service, type SlowService, startAll, together, toService } from './service.ts'
+import { simulate } from './simulation.ts'
 
 const recorded = (name: string, log: string[], error?: Error): Service => ({
   start: () => void log.push(`start ${name}`),
@@ -67,5 +68,57 @@ describe('startAll', () => {
     const services = [slow('a', log), slow('b', log, abort), slow('c', log)]
     await expect(startAll(services, stopping.signal)).rejects.toThrow('SIGTERM')
     expect(log).toEqual(IN_ORDER)
+  })
+
+  test('does not wait for a start under way when its signal is aborted, but stops it, too', async () => {
+    const log: string[] = []
+    const stopping = new AbortController()
+    const start = () => {
+      stopping.abort(new Error('SIGTERM'))
+      return new Promise<void>(() => {})
+    }
+    const services = [recorded('a', log), { ...recorded('b', log), start }, recorded('c', log)]
+    await expect(startAll(services, stopping.signal)).rejects.toThrow('SIGTERM')
+    expect(log).toEqual(['start a', 'stop b', 'stop a'])
+  })
+})
+
+describe('toService', () => {
+  const opened = (log: string[], until: Promise<unknown> = Promise.resolve()) =>
+    toService(async () => {
+      await until
+      log.push('opened')
+      return async () => log.push('closed')
+    }, 1_000)
+
+  test('is opened by a start and closed by a stop', async () => {
+    const log: string[] = []
+    const service = opened(log)
+    await service.start()
+    await service.stop()
+    expect(log).toEqual(['opened', 'closed'])
+  })
+
+  test('is closed as soon as it is open, if it is stopped meanwhile', async () => {
+    const log: string[] = []
+    const service = opened(log)
+    await Promise.all([service.start(), service.stop()])
+    expect(log).toEqual(['opened', 'closed'])
+  })
+
+  test('is not waited for longer than it may take to open', async () => {
+    const runtime = simulate()
+    const service = toService(() => new Promise(() => {}), 1_000, runtime)
+    void service.start()
+    const stopped = service.stop()
+    await runtime.advance(1_000)
+    await stopped
+  })
+
+  test('has nothing to close if it could not be opened, or never was', async () => {
+    const service = opened([], Promise.reject(new Error('no')))
+    await service.stop()
+    await expect(service.start()).rejects.toThrow('no')
+    await service.stop()
   })
 })

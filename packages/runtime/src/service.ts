@@ -1,3 +1,6 @@
+import type { Runtime } from './clock.ts'
+import { withTimeout } from './timeout.ts'
+
 /** Something that runs until it is stopped. To start or stop it twice does no harm; it can be started again. */
 export interface Service {
   start(): void
@@ -5,7 +8,7 @@ export interface Service {
   stop(): Promise<void>
 }
 
-/** A service that takes time to start, and may fail to. To stop it without a start does no harm. */
+/** A service that takes time to start, and may fail to. It may be stopped while it starts, and without a start. */
 export interface SlowService {
   start(): void | Promise<void>
   stop(): Promise<void>
@@ -22,18 +25,50 @@ export function together(services: readonly Service[]): Service {
 }
 
 /**
+ * A service from a function that opens something, and returns how to close it. A stop waits up to `waitMs` for an `open`
+ * under way.
+ */
+export function toService(
+  open: () => Promise<() => Promise<unknown>>,
+  waitMs: number,
+  runtime?: Runtime,
+): SlowService {
+  let opening: Promise<(() => Promise<unknown>) | undefined> = Promise.resolve(undefined)
+  return {
+    async start() {
+      opening = open()
+      await opening
+    },
+    async stop() {
+      const close = await withTimeout(
+        opening.catch(() => undefined),
+        waitMs,
+        () => undefined,
+        runtime,
+      )
+      await close?.()
+    },
+  }
+}
+
+/**
  * Starts one after the other, and returns what stops them in the reverse order; a second call waits for the first. If one
- * fails to start, or the signal is aborted meanwhile, it and those before it are stopped, and the reason is thrown.
+ * fails to start, or the signal is aborted meanwhile, it and those before it are stopped, and the reason is thrown. An
+ * abort does not wait for the start under way.
  */
 export async function startAll(
   services: readonly SlowService[],
   signal?: AbortSignal,
 ): Promise<() => Promise<void>> {
   const started: SlowService[] = []
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  aborted.catch(() => {})
   try {
     for (const service of services) {
       started.push(service)
-      await service.start()
+      await Promise.race([service.start(), aborted])
       signal?.throwIfAborted()
     }
   } catch (error) {

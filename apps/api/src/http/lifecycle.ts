@@ -22,6 +22,7 @@ export function createHttpServices(
   runtime: Runtime,
 ): HttpServices {
   let url = ''
+  let listening: Promise<unknown> | undefined
   let closed: Promise<void> | undefined
   const accepting = new Promise<void>((resolve) => {
     // The last step before Fastify closes the listening socket, in the same turn.
@@ -40,13 +41,18 @@ export function createHttpServices(
     },
     connections: {
       async start() {
-        url = await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
+        const listened = app.listen({ host, port })
+        listening = listened.catch(() => {})
+        url = await listened.catch((cause: NodeJS.ErrnoException) => {
           const hint = 'Is the API already running? Set ONCUE_HOST and ONCUE_PORT to a free address.'
           const message = `Cannot listen on ${host}:${port}: ${cause.code}`
           throw new OncueError('INVALID_INPUT', message, { cause, hint })
         })
       },
-      stop: () => Promise.race([accepting, close()]),
+      async stop() {
+        await listening
+        await Promise.race([accepting, close()])
+      },
     },
     requests: {
       start() {},

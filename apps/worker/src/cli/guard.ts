@@ -4,82 +4,85 @@ import type { RunningJob } from '@oncue/core'
 import { count, EXIT } from '@oncue/db/cli'
 import { formatDuration, type Logger, systemRuntime } from '@oncue/runtime'
 import type { Middleware } from '../run/middleware.ts'
-import type { RunningWorker } from '../worker.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
-type Signal = (typeof SIGNALS)[number]
 
 /** How often to log what a stop still waits for. */
 const REPORT_MS = 5_000
 const MAX_NAMED = 20
 
 /**
- * Handles signals and uncaught errors of a worker's process. It knows the jobs in hand, because one of them is to
- * blame, or is what the stop waits for.
+ * Handles signals and uncaught errors of a worker's process, from before it starts. It knows the jobs in hand, because one
+ * of them is to blame, or is what the stop waits for.
  */
-export function createGuard(log: Logger) {
+export function createGuard(log: Logger, graceMs: number) {
   const inHand = new Map<string, RunningJob>()
-
-  const middleware: Middleware = async (job, { attempt }, next) => {
-    inHand.set(job.id, job)
-    log.debug({ job: job.id, topic: job.topic, run: job.run, attempt }, 'run started')
-    try {
-      return await next()
-    } finally {
-      inHand.delete(job.id)
-    }
-  }
+  const stopping = new AbortController()
+  const atOnce = new AbortController()
+  let code: number = EXIT.done
 
   const jobsInHand = () =>
     Array.from(inHand.values())
       .slice(0, MAX_NAMED)
       .map(({ id, topic, run }) => ({ id, topic, run }))
 
-  // A promise that a handler forgot says nothing about the others: they go on.
-  process.on('unhandledRejection', (reason) => {
-    log.error({ err: toError(reason), jobs: jobsInHand() }, 'unhandled promise rejection')
-  })
+  const report = () => {
+    const what = inHand.size > 0 ? count(inHand.size, 'job') : 'the database (all jobs have ended)'
+    log.info({ jobs: jobsInHand() }, `still waiting for ${what}`)
+  }
 
-  /** Resolves with the exit code once the worker has stopped. */
-  function stopWhenAsked(worker: RunningWorker, graceMs: number): Promise<number> {
-    return new Promise((resolve) => {
-      let asked = 0
-      let code: number = EXIT.done
+  function stop(): void {
+    if (stopping.signal.aborted) {
+      atOnce.abort()
+    } else {
+      systemRuntime.every(REPORT_MS, report).unref()
+      stopping.abort()
+    }
+  }
 
-      function stop(): void {
-        if (asked++ === 0) systemRuntime.every(REPORT_MS, report).unref()
-        worker.stop(asked > 1 ? { graceMs: 0 } : {}).then(
-          () => resolve(code),
-          (err) => {
-            log.error({ err }, 'worker did not stop cleanly')
-            resolve(EXIT.failed)
-          },
-        )
-      }
-
-      const report = () => {
-        const what = inHand.size > 0 ? count(inHand.size, 'job') : 'the database (all jobs have ended)'
-        log.info({ jobs: jobsInHand() }, `still waiting for ${what}`)
-      }
-
-      const onSignal = (signal: Signal) => {
-        if (asked > 0) code = 128 + constants.signals[signal]
-        const waiting = `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
-        log.info({ signal, jobs: jobsInHand() }, asked > 0 ? 'stopping at once' : `stopping: ${waiting}`)
-        stop()
-      }
-      for (const signal of SIGNALS) process.on(signal, onSignal)
-
-      process.on('uncaughtException', (err) => {
-        log.error({ err, jobs: jobsInHand() }, 'uncaught exception; stopping')
-        code = EXIT.failed
-        // What threw may be in any state, so a second one stops at once.
-        stop()
-      })
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      const isRepeated = stopping.signal.aborted
+      if (isRepeated) code = 128 + constants.signals[signal]
+      const waiting = `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
+      log.info({ signal, jobs: jobsInHand() }, isRepeated ? 'stopping at once' : `stopping: ${waiting}`)
+      stop()
     })
   }
 
-  return { middleware, stopWhenAsked }
+  process.on('uncaughtException', (err) => {
+    log.error({ err, jobs: jobsInHand() }, 'uncaught exception; stopping')
+    code = EXIT.failed
+    // What threw may be in any state, so a second one stops at once.
+    stop()
+  })
+
+  return {
+    /** Aborted when the process has to stop. */
+    stopping: stopping.signal,
+    /** Aborted when it has to stop without waiting for jobs. */
+    atOnce: atOnce.signal,
+    /** The exit code of a process that stopped. */
+    get code() {
+      return code
+    },
+
+    /** A middleware that records the jobs in hand. From here on, a rejection that a handler forgot stops nothing. */
+    watchJobs(): Middleware {
+      process.on('unhandledRejection', (reason) => {
+        log.error({ err: toError(reason), jobs: jobsInHand() }, 'unhandled promise rejection')
+      })
+      return async (job, { attempt }, next) => {
+        inHand.set(job.id, job)
+        log.debug({ job: job.id, topic: job.topic, run: job.run, attempt }, 'run started')
+        try {
+          return await next()
+        } finally {
+          inHand.delete(job.id)
+        }
+      }
+    },
+  }
 }
 
 function toError(reason: unknown): Error {

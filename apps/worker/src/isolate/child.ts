@@ -1,10 +1,10 @@
 import { extname } from 'node:path'
 import { type JobContext, type JobLog, OncueError, type RunningJob } from '@oncue/core'
-import { encodeJson, parsePayload, type Registry, toRegistry } from '@oncue/core/internal'
+import { encodeJson, parsePayload, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { systemRuntime } from '@oncue/runtime'
 import { createJobLog } from '../run/job-log.ts'
-import { closeModules, type NamedHooks, setUpModules } from '../run/module-hooks.ts'
+import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
 import { createSteps } from '../run/steps.ts'
 import { unawaited } from '../run/unawaited.ts'
@@ -24,7 +24,7 @@ process.on('uncaughtException', (error) => {
 })
 watchParent()
 
-let loading: Promise<{ readonly registry: Registry; readonly hooks: readonly NamedHooks[] }> | undefined
+let loading: ReturnType<typeof load> | undefined
 let current: { readonly seq: number; readonly context: ChildContext } | undefined
 let calls = 0
 const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
@@ -86,8 +86,8 @@ const quiet = { error() {} }
 async function load() {
   try {
     const { workers, hooks } = await loadModules(JSON.parse(modules), process.cwd())
-    await setUpModules(hooks, quiet)
-    return { registry: toRegistry(...workers), hooks }
+    const closeModules = await setUpModules(hooks, quiet)
+    return { registry: toRegistry(...workers), closeModules }
   } catch (error) {
     // The next run tries again: whatever setup needs may be available by then.
     loading = undefined
@@ -98,7 +98,7 @@ async function load() {
 /** May take long: the parent kills this process then. */
 async function close(): Promise<void> {
   const loaded = await loading?.catch(() => undefined)
-  if (loaded) await closeModules(loaded.hooks, quiet)
+  await loaded?.closeModules()
 }
 
 function send(message: FromChild): void {

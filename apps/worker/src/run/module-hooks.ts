@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import type { Logger } from '@oncue/runtime'
+import { type Logger, startAll, toService } from '@oncue/runtime'
 import type { OnFailed } from '../options.ts'
 
 /** What a module may export beside `workers` and `middleware`. */
@@ -28,28 +28,35 @@ export function readHooks(from: (name: string) => unknown, module: string): Name
   return { module, setup, close, onFailed }
 }
 
-/** Sets up all modules. When one fails, those before it are closed again. */
-export async function setUpModules(hooks: readonly NamedHooks[], log: Pick<Logger, 'error'>): Promise<void> {
-  for (const [n, { module, setup }] of hooks.entries()) {
-    try {
-      await setup?.()
-    } catch (cause) {
-      await closeModules(hooks.slice(0, n), log)
-      const why = cause instanceof Error ? cause.message : String(cause)
-      throw new OncueError('INVALID_MODULE', `${module}: setup failed: ${why}`, { cause })
-    }
-  }
-}
+/** How long a stop waits for a setup under way, before it closes the modules that were set up before. */
+const SETUP_MS = 1_000
 
-/** Closes all modules, even if one of them fails. */
-export async function closeModules(hooks: readonly NamedHooks[], log: Pick<Logger, 'error'>): Promise<void> {
-  for (const { module, close } of hooks.toReversed()) {
-    try {
-      await close?.()
-    } catch (err) {
-      log.error({ err, module }, 'close() of a module failed')
-    }
-  }
+/**
+ * Sets up all modules, and returns what closes them, even if one of them fails to. When a setup fails, or the signal is
+ * aborted, those before it are closed again.
+ */
+export function setUpModules(
+  hooks: readonly NamedHooks[],
+  log: Pick<Logger, 'error'>,
+  signal?: AbortSignal,
+): Promise<() => Promise<void>> {
+  const toModule = ({ module, setup, close }: NamedHooks) =>
+    toService(async () => {
+      try {
+        await setup?.()
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause)
+        throw new OncueError('INVALID_MODULE', `${module}: setup failed: ${why}`, { cause })
+      }
+      return async () => {
+        try {
+          await close?.()
+        } catch (err) {
+          log.error({ err, module }, 'close() of a module failed')
+        }
+      }
+    }, SETUP_MS)
+  return startAll(hooks.map(toModule), signal)
 }
 
 /** Calls the hooks of all modules. */

@@ -4,6 +4,7 @@ export { fn } from '../../src/postgres/sql.ts'
 export { describeCatalog } from './catalog.ts'
 export { describeContents } from './contents.ts'
 export { createDatabase, DIALECTS, type Dialect } from './dialects.ts'
+export { holdWrites } from './hold-writes.ts'
 export {
   borrowPostgresDatabase,
   createEmptyPostgresDatabase,
