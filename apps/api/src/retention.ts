@@ -1,6 +1,6 @@
 import type { Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { Loop, type LoopOptions, type Service } from '@oncue/runtime'
+import { Loop, type LoopOptions, type Service, systemRuntime } from '@oncue/runtime'
 
 interface RetentionOptions extends Pick<LoopOptions, 'log' | 'runtime'> {
   readonly store: Pick<Store, 'now'>
@@ -18,6 +18,8 @@ interface Rule {
 
 const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
+/** The first run is 30 to 60 s after the start: processes that start together do not all prune at once. */
+const FIRST_MS = 30_000
 const BACKOFF = { firstMs: 60_000, maxMs: EVERY_MS }
 const BATCH = 1_000
 
@@ -31,17 +33,17 @@ const RULES: readonly Rule[] = [
   { keepMs: 30 * DAY_MS, prune: ({ alerts }, batch) => alerts.prune(batch) },
 ]
 
-/** Deletes old audit entries, bulk operations and alerts every hour. Several processes may do it at once. */
+/** Deletes old audit entries, bulk operations and alerts, soon after the start and then every hour. Several processes may do it at once. */
 export class Retention implements Service {
   readonly #options: RetentionOptions
   readonly #loop: Loop
 
   constructor(options: RetentionOptions) {
-    const { log, runtime } = options
+    const { log, runtime = systemRuntime } = options
     this.#options = options
     this.#loop = new Loop({
       what: 'deleting old audit entries, bulk operations and alerts',
-      firstMs: EVERY_MS,
+      firstMs: FIRST_MS * (1 + runtime.random()),
       backoff: BACKOFF,
       log,
       runtime,

@@ -45,7 +45,7 @@ it('the whole API runs on a simulated clock', async () => {
   expect(runtime.timers).toBe(0)
 })
 
-it('retention runs every hour, and backs off from a minute on when it fails', async () => {
+it('retention runs within a minute of the start, then every hour, and backs off from a minute on when it fails', async () => {
   const database = await createDatabase('sqlite')
   onTestFinished(() => database.drop())
   const runtime = simulate()
@@ -61,9 +61,18 @@ it('retention runs every hour, and backs off from a minute on when it fails', as
     return prune.mock.calls.length
   }
   retention.start()
-  expect([await runsAfter(HOUR - 1), await runsAfter(1), await runsAfter(HOUR)]).toEqual([0, 1, 2])
+  expect([await runsAfter(MINUTE / 2 - 1), await runsAfter(MINUTE / 2), await runsAfter(HOUR)]).toEqual([
+    0, 1, 2,
+  ])
   prune.mockRejectedValueOnce(new Error('away'))
   expect([await runsAfter(HOUR), await runsAfter(MINUTE), await runsAfter(HOUR)]).toEqual([3, 4, 5])
   await retention.stop()
   expect(await runsAfter(HOUR)).toBe(5)
+
+  // An API that is restarted every hour prunes, too.
+  for (const runs of [6, 7]) {
+    retention.start()
+    expect(await runsAfter(HOUR - 1)).toBe(runs)
+    await retention.stop()
+  }
 })
