@@ -87,7 +87,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     expect(await errorOf(alerts.ack.mutate({ id }))).toMatchObject({
       code: 'INVALID_STATE',
       message: `Alert ${id} is resolved`,
-      hint: expect.stringContaining('Nothing is left to do'),
+      hint: expect.stringContaining('Nothing to do'),
     })
     const nobody = { id: crypto.randomUUID() }
     expect(await errorOf(alerts.get.query(nobody))).toMatchObject({ code: 'ALERT_NOT_FOUND' })

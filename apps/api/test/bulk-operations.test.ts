@@ -280,7 +280,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     const preview = (changes: object) => errorOf(request(api, changes))
     expect(await preview({ filter: { status: 'pending' } })).toMatchObject({
       code: 'INVALID_INPUT',
-      message: 'input.filter.status: no job that is pending can be requeued',
+      message: 'input.filter.status: pending jobs cannot be requeued',
     })
     expect(await preview({ action: 'cancel', filter: FAILED })).toMatchObject({ code: 'INVALID_INPUT' })
     expect(await preview({ action: 'delete', filter: { status: 'completed' } })).toMatchObject({

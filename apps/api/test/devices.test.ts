@@ -40,7 +40,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     const operator = api.client(await api.tokenFor('operator'))
     expect(await errorOf(operator.pairings.create.mutate({ role: 'admin' }))).toMatchObject({
       code: 'FORBIDDEN',
-      message: 'A device of yours can be operator at most, not admin',
+      message: 'Your devices can have at most the role operator, not admin',
     })
     expect(await operator.pairings.create.mutate({ role: 'viewer' })).toMatchObject({ role: 'viewer' })
     const viewer = api.client(await api.tokenFor('viewer'))

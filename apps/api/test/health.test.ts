@@ -150,14 +150,14 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     await here.enqueue(INTERNAL_QUEUE, 2)
     await here.store.pause(INTERNAL_QUEUE, 'mallory')
     expect(await here.health()).toMatchObject({
-      summary: { level: 'bad', text: 'No alert is sent: oncue is paused by mallory' },
+      summary: { level: 'bad', text: 'No alerts are sent: oncue is paused by mallory' },
       delivery: { waiting: 2, oldestWaiting: here.now, paused: { at: here.now, by: 'mallory' } },
       queues: [],
     })
     await here.store.resume(INTERNAL_QUEUE)
     await here.store.limit({ queue: INTERNAL_QUEUE }, { maxRunning: 0 })
     expect(await here.health()).toMatchObject({
-      summary: { level: 'bad', text: 'No alert is sent: oncue is limited to 0 jobs' },
+      summary: { level: 'bad', text: 'No alerts are sent: oncue is limited to 0 jobs' },
       delivery: { paused: null, limit: { maxRunning: 0 } },
     })
     await here.store.limit({ queue: INTERNAL_QUEUE }, null)

@@ -78,7 +78,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect(await response.json()).toMatchObject({
       error: {
         code: 'FORBIDDEN',
-        message: expect.stringContaining('keeps the cookie over https only'),
+        message: expect.stringContaining('browsers send the cookie only over https'),
         hint: expect.stringContaining('Open https://jobs.example.com'),
       },
     })

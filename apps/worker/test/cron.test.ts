@@ -120,7 +120,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await store.schedules.list()).toEqual(before)
     expect(log.lines).toContainEqual({
       level: 'warn',
-      message: expect.stringContaining('schedule report is not declared here and was kept'),
+      message: expect.stringContaining('schedule report is not declared in this code, but was kept'),
       fields: { schedule: 'report', service: 'default' },
     })
   })

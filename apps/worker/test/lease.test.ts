@@ -209,7 +209,7 @@ describePostgres('a lease and other transactions', (bench) => {
     await other.query('begin')
     await other.query('select from oncue.jobs where id = $1 for share', [id])
     const before = (await store.get(id))?.lockedUntil ?? new Date()
-    await until(() => log.of('warn').some((line) => line.includes('another transaction has locked')))
+    await until(() => log.of('warn').some((line) => line.includes('another transaction holds a lock')))
     expect((await store.get(id))?.lockedUntil).toEqual(before)
     await other.query('commit')
     await until(async () => ((await store.get(id))?.lockedUntil ?? 0) > before)

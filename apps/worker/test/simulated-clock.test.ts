@@ -51,7 +51,7 @@ it('keeps the lease of a run of ten minutes, and times it out then', async () =>
   await runtime.advance(5_000)
   await until(() => worker.stats().settled.fail === 1)
   expect(worker.stats()).toMatchObject({ abandoned: 1, running: 0 })
-  expect(log.of('warn')).toContainEqual(expect.stringContaining('ignored its signal'))
+  expect(log.of('warn')).toContainEqual(expect.stringContaining('ignored ctx.signal'))
   await worker.stop()
 })
 
