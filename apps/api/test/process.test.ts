@@ -165,9 +165,9 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const database = await given(dialect)
     const release = await holdWrites(database.url)
     const api = new ApiProcess({ DATABASE_URL: database.url })
-    await until(() => expect(api.out, api.err).toContain('"starting"'))
+    await eventually(() => expect(api.out, api.err).toContain('"starting"'))
     api.child.kill('SIGTERM')
-    await until(() => expect(api.out, api.err).toContain('"stopping"'))
+    await eventually(() => expect(api.out, api.err).toContain('"stopping"'))
     await release()
     expect([await api.exit, api.err]).toEqual([0, ''])
     expect(api.out).toContain('stopped before the API had started')
@@ -175,7 +175,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
 
     const next = new ApiProcess({ DATABASE_URL: database.url })
     await next.url()
-    await until(() => expect(next.out).toMatch(TOKEN))
+    await eventually(() => expect(next.out).toMatch(TOKEN))
     expect(await next.stop()).toBe(0)
   })
 
