@@ -51,7 +51,7 @@ export class TestApi extends TestServer {
   async enqueue(options: EnqueueOptions & { topic?: string; payload?: unknown } = {}): Promise<string> {
     const { topic = 'mail_digest', payload = { userId: '123' }, ...rest } = options
     const [id] = await this.store.enqueue([prepareOwnJob(topic, payload, rest)])
-    if (id === undefined) throw new Error('the enqueue answered no id')
+    if (id === undefined) throw new Error('the enqueue returned no id')
     return id
   }
 

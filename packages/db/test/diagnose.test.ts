@@ -149,7 +149,7 @@ describe('on SQLite', () => {
     await chmod(dirname(file), 0o755)
     expect(await find('permissions')).toMatchObject({
       status: 'warn',
-      found: expect.stringContaining('other users of this machine may read the file'),
+      found: expect.stringContaining('other users of this machine can read the file'),
       advice: expect.stringContaining(`chmod 600 ${file}*; chmod 700 ${dirname(file)}`),
     })
   })

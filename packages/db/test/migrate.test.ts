@@ -486,7 +486,7 @@ describe('on Postgres', () => {
       message: 'Another migration of this database has not finished within 6 s',
       hint: expect.stringContaining("application_name = 'oncue-migrate'"),
     })
-    expect(said.mock.calls).toEqual([[expect.stringMatching(/^waiting for another migration .*\n$/)]])
+    expect(said.mock.calls).toEqual([[expect.stringMatching(/^waiting up to .* for another migration .*\n$/)]])
     await admin.query('commit')
     expect((await migrate(database.url, { lockTimeoutMs: 6_000 })).length).toBeGreaterThan(0)
     expect(said).toHaveBeenCalledTimes(1)

@@ -291,15 +291,15 @@ describe('on better-sqlite3, whose transactions do not wait for promises', () =>
   test('the database of Drizzle and of Kysely is no transaction', async () => {
     const db = drizzle(database)
     const kysely = new Kysely<object>({ dialect: new SqliteDialect({ database }) })
-    expect(() => fromDrizzle(db as never, sql)).toThrow(/the database of Drizzle/)
-    expect(() => fromKysely(kysely as never, CompiledQuery)).toThrow(/the database of Kysely/)
+    expect(() => fromDrizzle(db as never, sql)).toThrow(/the Drizzle database itself/)
+    expect(() => fromKysely(kysely as never, CompiledQuery)).toThrow(/the Kysely database itself/)
   })
 
   test('an asynchronous driver of Drizzle is refused, and nothing is lost without a word', () => {
     const queue = createQueue({ database, jobs })
     const later = { rollback: () => {}, run: () => Promise.resolve(), all: () => Promise.resolve([]) }
     const tx = fromDrizzle(later, sql)
-    expect(() => queue.enqueue('check_payment', PAYMENT, { tx })).toThrow(/asynchronous driver/)
+    expect(() => queue.enqueue('check_payment', PAYMENT, { tx })).toThrow(/asynchronous SQLite driver/)
   })
 })
 

@@ -387,7 +387,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     const store = await open('billing')
     const id = await createQueue({ jobs, store }).enqueue('mail_digest', { userId: '1' })
     expect(await store.get(id)).toMatchObject({ id })
-    expect(() => createQueue({ jobs, store, schema: 'oncue' })).toThrow('the store is of the schema billing')
+    expect(() => createQueue({ jobs, store, schema: 'oncue' })).toThrow('the store has the schema billing')
   })
 })
 

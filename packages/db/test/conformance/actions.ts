@@ -190,7 +190,7 @@ export function describeActions(dialect: Dialect): void {
       ['null', { queue: null }, 'target.queue is null'],
       ['an empty text', { idPrefix: '' }, 'target.idPrefix is empty'],
       ['an empty meta', { meta: {} }, 'target.meta is empty'],
-      ['a mistyped condition', { topics: 'mail' }, 'target.topics is no condition'],
+      ['a mistyped condition', { topics: 'mail' }, 'target.topics is not a filter condition'],
       ['no condition', {}, 'target has no condition'],
       ['nothing', undefined, 'target has no condition'],
       ['all, perhaps', { all: undefined }, 'target.all must be true'],

@@ -116,7 +116,7 @@ describe('Jobs', () => {
       expect(field).toHaveDisplayValue('sk_live')
       expect(asked.every((filter) => filter?.payloadText === undefined)).toBe(true)
       fireEvent.changeText(field, '019a8b2c')
-      expect(screen.queryByText(/^That is no id/)).toBeNull()
+      expect(screen.queryByText(/^Not a job id/)).toBeNull()
       fireEvent(field, 'submitEditing')
       expect(await screen.findByLabelText('Remove filter Id: 019a8b2c…')).toBeVisible()
     })
