@@ -35,6 +35,9 @@ export const TRICKS = [
   'x'.repeat(20_000),
 ]
 
+/** Texts that no database can store: refused even where any text is allowed. */
+export const UNSTORABLE = ['a\u0000b', 'a\ud800b']
+
 /** What a field that has this value cannot be. */
 export function anotherType(value: unknown): unknown {
   if (value instanceof Date) return 'tomorrow'

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@oncue/core'
+import { enqueueOptionsSchema } from '@oncue/core/wire'
 import superjson from 'superjson'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   accessRows,
   anotherType,
@@ -11,6 +12,7 @@ import {
   type Row,
   replaced,
   TRICKS,
+  UNSTORABLE,
   WRONG_FIELD,
   WRONG_TEXT,
 } from './bad-input-cases.ts'
@@ -19,6 +21,16 @@ import { DIALECTS } from './harness.ts'
 import { PROCEDURES, type Sending, World } from './test-server.ts'
 
 type Json = Record<string, unknown>
+
+test('the calls of jobs.enqueue have every option', () => {
+  const { input, also } = callOf('jobs.enqueue')
+  const given = [input({} as World), ...(also?.({} as World) ?? [])].flatMap((call) =>
+    Object.keys(call as Json),
+  )
+  const left = Object.keys(enqueueOptionsSchema.shape).filter((name) => !given.includes(name))
+  // Its values may be of any type.
+  expect(left).toEqual(['meta'])
+})
 
 describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
   let world: World
@@ -94,7 +106,10 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
       const { free = [] } = callOf(name)
       const isFree = ({ path }: Field) => free.some((end) => path.join('.').endsWith(end))
       const tricks = await rowsOf(
-        (field) => (typeof field.value === 'string' && !(isChange && isFree(field)) ? TRICKS : []),
+        (field) => {
+          if (typeof field.value !== 'string') return []
+          return isChange && isFree(field) ? UNSTORABLE : TRICKS
+        },
         [...WRONG_TEXT, 'SCHEDULE_NOT_FOUND'],
       )
       if (isChange) return expectRefused(world, tricks)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { newJobId } from '@oncue/core'
 import type { Route } from '../src/http/rest/routes.ts'
 import type { Access } from '../src/procedures/procedure.ts'
 import type { ProcedurePath } from '../src/procedures/table.ts'
@@ -84,6 +85,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
           onParentFailure: 'wait',
         },
         ...{ concurrencyKey: 'c', concurrencyLimit: 2, after: [], trace: '00-1-2-03' },
+        parentId: newJobId(),
       },
     ],
     required: ['topic'],

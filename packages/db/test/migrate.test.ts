@@ -144,13 +144,35 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       const rows = preview?.lost.map((of) => [of.table.replace(/^oncue[._]/, ''), of.rows])
       return { name: preview?.name, ...Object.fromEntries(rows ?? []) }
     }
-    const [first, ...later] = await names()
-    expect(await lost()).toMatchObject({ name: later.at(-1), alert_rules: rules, alerts: 0 })
-    expect(await migrationStatus(database.url)).toMatchObject({
-      migrations: (await names()).map(() => ({ state: 'applied' })),
+    const rollBackTo = async (name: string) => {
+      while ((await previewRollback(database.url))?.name !== name) await rollback(database.url)
+    }
+    await rollBackTo('0002_on_call')
+    expect(await lost()).toMatchObject({ alert_rules: rules, alerts: 0 })
+    expect((await migrationStatus(database.url)).migrations).toMatchObject([
+      { state: 'applied' },
+      { name: '0002_on_call', state: 'applied' },
+      ...(await names()).slice(2).map(() => ({ state: 'pending' })),
+    ])
+    await rollBackTo('0001_tables')
+    expect(await lost()).toMatchObject({ jobs: 2, history: 0, settings: 0 })
+  })
+
+  test('before columns are taken back, the values in them are counted', async () => {
+    const folder = await folderWith({
+      '0001_one': one,
+      '0002_columns': {
+        up: `alter table ${table('one')} add column tag text;
+          alter table ${table('one')} add column note text;
+          insert into ${table('one')} (id, tag) values (1, 'a'), (2, 'b'), (3, null)`,
+        down: `alter table ${table('one')} drop column tag; alter table ${table('one')} drop column note`,
+      },
     })
-    for (const _ of later) await rollback(database.url)
-    expect(await lost()).toMatchObject({ name: first, jobs: 2, history: 0, settings: 0 })
+    await migrate(database.url, { folder })
+    expect((await previewRollback(database.url, { folder }))?.lost).toEqual([
+      { table: `${table('one')}.tag`, rows: 2 },
+      { table: `${table('one')}.note`, rows: 0 },
+    ])
   })
 
   test('are not taken back beneath workers that run, unless that is forced', async () => {
@@ -486,7 +508,9 @@ describe('on Postgres', () => {
       message: 'Another migration of this database has not finished within 6 s',
       hint: expect.stringContaining("application_name = 'oncue-migrate'"),
     })
-    expect(said.mock.calls).toEqual([[expect.stringMatching(/^waiting up to .* for another migration .*\n$/)]])
+    expect(said.mock.calls).toEqual([
+      [expect.stringMatching(/^waiting up to .* for another migration .*\n$/)],
+    ])
     await admin.query('commit')
     expect((await migrate(database.url, { lockTimeoutMs: 6_000 })).length).toBeGreaterThan(0)
     expect(said).toHaveBeenCalledTimes(1)

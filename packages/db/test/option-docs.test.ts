@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { enqueueOptionsSchema } from '@oncue/core/wire'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
@@ -61,3 +62,12 @@ test.each(OPTIONS.flatMap(([file, ...types]) => types.map((type) => [type, file]
     }
   },
 )
+
+test('the README lists every option of an enqueue', () => {
+  const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
+  const [, table = ''] = /^## Options$([^#]*)/m.exec(readme) ?? []
+  const names = [...table.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  )
+  expect(names.toSorted()).toEqual(Object.keys(enqueueOptionsSchema.shape).toSorted())
+})

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import {
   DEFAULTS,
   defineJobs,
@@ -8,6 +9,7 @@ import {
   newJobId,
   prepareJob,
 } from '@oncue/core'
+import { enqueueOptionsSchema } from '@oncue/core/wire'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
@@ -46,6 +48,14 @@ async function enqueue(topic: unknown, payload: unknown, options?: unknown): Pro
 const counted = async () => Number((await client.query('select count(*) from oncue.jobs')).rows[0].count)
 
 describe('oncue.enqueue', () => {
+  test('knows every option of an enqueue', async () => {
+    const path = new URL('../../../prisma/postgres/functions/enqueue_one.sql', import.meta.url)
+    const [, list = ''] =
+      /check_fields\('options', v, array\[([^\]]*)\]/.exec(await readFile(path, 'utf8')) ?? []
+    const known = [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name)
+    expect(known.toSorted()).toEqual(Object.keys(enqueueOptionsSchema.shape).toSorted())
+  })
+
   test('stores a job as the store does', async () => {
     const id = await enqueue('mail_digest', { userId: '123' })
     const [reference = ''] = await store.enqueue([prepareJob('mail_digest', { userId: '123' })])

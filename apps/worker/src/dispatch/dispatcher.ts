@@ -345,7 +345,7 @@ export class Dispatcher {
     const { log } = this.#options
     this.#stale += stale.length
     for (const { id, run } of stale) {
-      log.warn({ job: id, run }, 'run no longer owned its job; its result was discarded')
+      log.warn({ job: id, run }, 'run lost its lease; its result was discarded')
     }
     for (const { id, run, reason, error } of refused) {
       log.error({ job: id, run, reason }, error ? RESULT_REFUSED : END_REFUSED)

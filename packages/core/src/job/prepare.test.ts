@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { job } from '../define/jobs.ts'
 import { isOncueError } from '../errors.ts'
+import { enqueueOptionsSchema } from './enqueue-options.ts'
 import { isJobId, newJobId } from './id.ts'
 import { LIMITS } from './limits.ts'
 import { prepareJob, prepareOwnJob } from './prepare.ts'
@@ -16,7 +17,18 @@ function refusal(...args: Parameters<typeof prepareJob>) {
   throw new Error('was accepted')
 }
 
+/** The options that take any text. */
+function textOptions(): string[] {
+  return Object.entries(enqueueOptionsSchema.shape).flatMap(([name, schema]) =>
+    schema.safeParse('a').success ? [name] : [],
+  )
+}
+
 describe('prepareJob', () => {
+  it.each(textOptions())('refuses a NUL in the option %s', (name) => {
+    expect(refusal('x', null, { [name]: 'a\0b' }).message).toContain(`options.${name}`)
+  })
+
   it('needs a topic and a payload; the rest has defaults', () => {
     const prepared = prepareJob('mail_digest', { userId: '123' })
     expect(isJobId(prepared.id)).toBe(true)

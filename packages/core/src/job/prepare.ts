@@ -97,9 +97,8 @@ function settleOptions(options: CheckedOptions, definition: JobDefinition | unde
   refuseBoth(same.runAt, same.delay, 'runAt', 'delay')
   const retrySettings = toRetrySettings(retry)
   refuseBoth(maxRetries, retrySettings.maxRetries, 'maxRetries', 'retry.max')
-  for (const field of ['idempotencyKey', 'concurrencyKey', 'trace'] as const) {
-    const value = same[field]
-    if (value !== undefined) assertText(value, `options.${field}`)
+  for (const [field, value] of Object.entries(same)) {
+    if (typeof value === 'string') assertText(value, `options.${field}`)
   }
   if (same.unique) checkUnique(same.unique)
   if (same.concurrencyLimit !== undefined && same.concurrencyKey === undefined) {

@@ -32,7 +32,7 @@ const jobFilterSchema = z.strictObject({
   /** Created before this moment. */
   createdTo: timeSchema.optional(),
   /** Whose id begins with it. */
-  idPrefix: z.string().max(36).optional(),
+  idPrefix: plainText(36).optional(),
   /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
   payloadText: plainText(1_000).optional().describe('text within the payload; needs createdFrom'),
 })

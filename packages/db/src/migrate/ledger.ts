@@ -30,8 +30,8 @@ interface Census {
   hasFunctions(hash: string): Promise<boolean>
   /** The sets of functions that were recorded, oldest release first. None on SQLite, or where the role may not see them. */
   functionSets(): Promise<InstalledFunctions[]>
-  /** How many rows a table holds, by its name as migrations write it. */
-  rowsOf(table: string): Promise<number>
+  /** How many rows a table holds, by its name as migrations write it; with a column, those that have a value in it. */
+  rowsOf(table: string, column?: string): Promise<number>
   /** Workers that run now. 0 where there is no table of them. */
   liveWorkers(): Promise<number>
 }

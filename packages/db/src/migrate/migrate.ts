@@ -30,7 +30,7 @@ interface RollbackOptions extends MigrateOptions {
 export interface RollbackPreview {
   /** The migration that would be taken back. */
   readonly name: string
-  /** Every table that goes with it, and how many rows it holds. */
+  /** Every table that it would drop, with its rows, and every column (`table.column`), with its values. */
   readonly lost: readonly { readonly table: string; readonly rows: number }[]
   readonly liveWorkers: number
 }
@@ -111,12 +111,23 @@ export async function previewRollback(
     if (!database || !last) return null
     const lost = []
     for (const { text } of splitStatements(last.down ?? '')) {
-      const table = /^drop\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
-      if (table)
-        lost.push({ table: database.rename(table).replaceAll('"', ''), rows: await database.rowsOf(table) })
+      for (const { table, column } of dropsOf(text)) {
+        const name = database.rename(table).replaceAll('"', '')
+        lost.push({ table: column ? `${name}.${column}` : name, rows: await database.rowsOf(table, column) })
+      }
     }
     return { name: last.name, lost, liveWorkers: await database.liveWorkers() }
   })
+}
+
+/** The tables and columns that a statement drops. */
+function dropsOf(text: string): { readonly table: string; readonly column?: string }[] {
+  const table = /^drop\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
+  if (table) return [{ table }]
+  const altered = /^alter\s+table\s+(?:if\s+exists\s+)?([\w."]+)/i.exec(text)?.[1]
+  if (!altered) return []
+  const columns = text.matchAll(/\bdrop\s+column\s+(?:if\s+exists\s+)?"?(\w+)"?/gi)
+  return [...columns].map(([, column = '']) => ({ table: altered, column }))
 }
 
 /** Changes nothing; a SQLite file that does not exist stays so. */

@@ -117,7 +117,8 @@ export async function openPostgres(
       ),
     hasFunctions: (hash) => translated(() => hasFunctions(client, hash)),
     functionSets: () => translated(() => readFunctionSets(client)),
-    rowsOf: (table) => translated(() => countOf(client, `select count(*) as count from ${table}`)),
+    rowsOf: (table, column = '*') =>
+      translated(() => countOf(client, `select count(${column}) as count from ${table}`)),
     liveWorkers: () => translated(() => countLiveWorkers(client)),
     close: () => client.end(),
   }

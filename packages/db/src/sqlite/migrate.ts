@@ -57,7 +57,8 @@ export async function openSqlite(
     },
     hasFunctions: async () => true,
     functionSets: async () => [],
-    rowsOf: (table) => whenFree(() => countOf(db, `SELECT count(*) AS count FROM ${table}`)),
+    rowsOf: (table, column = '*') =>
+      whenFree(() => countOf(db, `SELECT count(${column}) AS count FROM ${table}`)),
     liveWorkers: () => whenFree(() => countLiveWorkers(db, rename, runtime)),
     async close() {
       db.close()

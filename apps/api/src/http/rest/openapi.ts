@@ -44,7 +44,8 @@ export function openApiDocument(): Json {
       title: 'Oncue',
       version: '1',
       description:
-        'A job queue. Requests take camelCase and snake_case names, responses are snake_case. ' +
+        'A job queue. Requests take camelCase and snake_case names. The fields of responses are snake_case; ' +
+        'objects within them, such as `retry`, have the names of the SDK. ' +
         'TypeScript programs use the SDK instead.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
