@@ -11,11 +11,22 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 const REPORT_MS = 5_000
 const MAX_NAMED = 20
 
+interface Guard {
+  /** Aborted when the process has to stop. */
+  readonly stopping: AbortSignal
+  /** Aborted when it has to stop without waiting for jobs. */
+  readonly atOnce: AbortSignal
+  /** The exit code of a process that stopped. */
+  readonly code: number
+  /** A middleware that records the jobs in hand. From here on, a rejection that a handler forgot stops nothing. */
+  watchJobs(): Middleware
+}
+
 /**
  * Handles signals and uncaught errors of a worker's process, from before it starts. It knows the jobs in hand, because one
  * of them is to blame, or is what the stop waits for.
  */
-export function createGuard(log: Logger, graceMs: number) {
+export function createGuard(log: Logger, graceMs: number): Guard {
   const inHand = new Map<string, RunningJob>()
   const stopping = new AbortController()
   const atOnce = new AbortController()
@@ -58,17 +69,12 @@ export function createGuard(log: Logger, graceMs: number) {
   })
 
   return {
-    /** Aborted when the process has to stop. */
     stopping: stopping.signal,
-    /** Aborted when it has to stop without waiting for jobs. */
     atOnce: atOnce.signal,
-    /** The exit code of a process that stopped. */
     get code() {
       return code
     },
-
-    /** A middleware that records the jobs in hand. From here on, a rejection that a handler forgot stops nothing. */
-    watchJobs(): Middleware {
+    watchJobs() {
       process.on('unhandledRejection', (reason) => {
         log.error({ err: toError(reason), jobs: jobsInHand() }, 'unhandled promise rejection')
       })
