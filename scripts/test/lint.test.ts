@@ -72,11 +72,13 @@ const KEPT = [
   'packages/logger/src/made-up.ts',
   'packages/oncue/src/made-up.ts',
   'packages/runtime/src/made-up.ts',
+  'packages/sdk/src/made-up.ts',
   'apps/worker/src/dispatch/made-up.ts',
 ]
 const LEFT_APART = [
   'packages/runtime/src/clock.ts',
   'packages/core/src/job/clock.ts',
+  'packages/sdk/src/deadline.ts',
   'apps/api/src/live/made-up.test.ts',
   'apps/api/test/made-up.ts',
   'packages/db/src/made-up.test.ts',

@@ -3,6 +3,7 @@
 export { type Registry, type TopicDescription, toRegistry } from './define/registry.ts'
 export { asSignal, type Signal, signalOf } from './define/signals.ts'
 export { readWorkers } from './define/workers.ts'
+export { systemClock } from './job/clock.ts'
 export { describeError } from './job/failure.ts'
 export { createJobIds, type NewJobId } from './job/id.ts'
 export { toInputError } from './job/input-error.ts'

@@ -49,8 +49,7 @@ interface Deadline {
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const work = (inner: AbortSignal) =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      inner.addEventListener('abort', () => clearTimeout(timer))
+      inner.addEventListener('abort', after(ms, resolve))
     })
   return withDeadline(work, { signal })
 }

@@ -1,4 +1,5 @@
 import type { OncueError } from '@oncue/core'
+import { systemClock } from '@oncue/core/internal'
 
 const FIRST_MS = 100
 const LONGEST_MS = 5_000
@@ -19,5 +20,5 @@ export function pauseBefore(
   }
   if (!isSafe) return null
   const full = Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS)
-  return full / 2 + (Math.random() * full) / 2
+  return full / 2 + (systemClock.random() * full) / 2
 }

@@ -1,4 +1,5 @@
 import { OncueError } from '@oncue/core'
+import { systemClock } from '@oncue/core/internal'
 import { decodeDates, encodeDates } from '@oncue/core/wire'
 import {
   createTRPCUntypedClient,
@@ -114,7 +115,7 @@ export class HttpTransport implements Transport {
     for (;;) {
       const speaksAtOnce = firstWithinMs !== undefined && lastEventId === undefined
       const context: { refusal?: OncueError } = {}
-      const started = Date.now()
+      const started = systemClock.now()
       try {
         const position = lastEventId === undefined ? input : { ...input, lastEventId }
         const timeoutMs = speaksAtOnce ? firstWithinMs : this.timeoutMs
@@ -126,7 +127,7 @@ export class HttpTransport implements Transport {
         }
         return
       } catch (error) {
-        if (Date.now() - started > STEADY_MS) attempt = 0
+        if (systemClock.now() - started > STEADY_MS) attempt = 0
         if (speaksAtOnce && lastEventId === undefined) attempt = Number.POSITIVE_INFINITY
         const rules = { signal, isSafe: true, isPatient: true }
         await this.#pauseOrThrow(context.refusal ?? error, attempt++, rules)

@@ -1,5 +1,5 @@
 import { type JobDefinitions, type JobId, OncueError } from '@oncue/core'
-import { parseResult } from '@oncue/core/internal'
+import { parseResult, systemClock } from '@oncue/core/internal'
 import type { CallOptions, Outputs } from './api.ts'
 import { withDeadline } from './deadline.ts'
 import type { Transport } from './transport.ts'
@@ -58,7 +58,7 @@ async function untilFinished(
   }
   for (;;) {
     // One long poll covers a short wait.
-    const byStream = timeoutMs > POLL_MS && Date.now() >= (transport.noStreamsUntil ?? 0)
+    const byStream = timeoutMs > POLL_MS && systemClock.now() >= (transport.noStreamsUntil ?? 0)
     const job = await poll(byStream ? SOON_MS : POLL_MS)
     if (job.finished) return job
     if (byStream) await watchUntilFinished(transport, id, signal)
@@ -75,7 +75,7 @@ async function watchUntilFinished(transport: Transport, id: JobId, signal: Abort
     for await (const _ of states);
   } catch {
     if (signal.aborted) throw signal.reason
-    transport.noStreamsUntil = Date.now() + NO_STREAMS_MS
+    transport.noStreamsUntil = systemClock.now() + NO_STREAMS_MS
   }
 }
 

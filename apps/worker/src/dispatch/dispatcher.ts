@@ -1,6 +1,6 @@
 import { isOncueError } from '@oncue/core'
 import type { Claimed, ClaimedJob, Settled, Settlement } from '@oncue/db'
-import { Outage, type Runtime, type Timer } from '@oncue/runtime'
+import { backoff, Outage, type Runtime, type Timer } from '@oncue/runtime'
 import type { OwnedRun } from '../lease/owned-runs.ts'
 import { asWritten, reportEnd } from '../observability/report.ts'
 import type { OnFailed } from '../options.ts'
@@ -240,7 +240,7 @@ export class Dispatcher {
     const { pollMs, store } = this.#options
     const isIdle = this.#emptyClaims > IDLE_CLAIMS && store.capabilities.sessions
     const poll = pollMs * (1 + this.#runtime.random() / 5) * (isIdle ? 2 : 1)
-    const next = jobs.length > 0 ? NEXT_LOOK_MS : dueIn(nextDue, now, this.#emptyClaims)
+    const next = jobs.length > 0 ? NEXT_LOOK_MS : dueIn(nextDue, now, this.#emptyClaims, this.#runtime)
     this.#runtime.cancel(this.#look)
     if (!this.#stopping) this.#look = this.#runtime.after(Math.min(poll, next), () => this.wake())
   }
@@ -426,9 +426,11 @@ export class Dispatcher {
   }
 }
 
+const OVERDUE = { firstMs: 1, maxMs: 4_096, jitter: 0 }
+
 /** A due job that was not claimed belongs to another worker or is over a limit: wait longer each time. */
-function dueIn(nextDue: Date | null, now: Date, attempts: number): number {
+function dueIn(nextDue: Date | null, now: Date, attempts: number, runtime: Runtime): number {
   if (nextDue === null) return Number.POSITIVE_INFINITY
   const ms = nextDue.getTime() - now.getTime()
-  return ms > 0 ? ms : 2 ** Math.min(attempts, 12)
+  return ms > 0 ? ms : backoff(attempts, OVERDUE, runtime)
 }

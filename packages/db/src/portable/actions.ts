@@ -1,6 +1,6 @@
 import { FINISHED_STATUSES, isOncueError, type JobId, OncueError } from '@oncue/core'
 import type { BulkAction } from '@oncue/core/wire'
-import { type Runtime, systemRuntime } from '@oncue/runtime'
+import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import { counted } from './reads/counts.ts'
@@ -13,7 +13,7 @@ import { q, raw, type Sql } from './sql.ts'
 export const BATCH = 500
 /** Jobs that are being claimed or settled this moment are looked at again, a few times. */
 export const BUSY_ATTEMPTS = 5
-const BUSY_DELAY_MS = 20
+const BUSY = { firstMs: 25, maxMs: 100, jitter: 0.2 }
 
 /** What one transaction does. */
 export type ActionBatch = {
@@ -99,7 +99,7 @@ async function whileBusy(
     if (!busy?.ids) break
     if (attempt === BUSY_ATTEMPTS) return [...settled, busy]
     left = busy.ids
-    await runtime.sleep(BUSY_DELAY_MS * attempt)
+    await runtime.sleep(backoff(attempt - 1, BUSY, runtime))
   }
   return settled
 }
