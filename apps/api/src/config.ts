@@ -46,7 +46,7 @@ const proxies = text.transform((value, context): number | string[] | false => {
   if (addresses.every((address) => isIP(address) !== 0 || isCidr(address))) return addresses
   const flags = Object.keys(FLAGS).join(', ')
   context.addIssue(
-    `is none of ${flags}, a number of proxies up to ${MAX_PROXIES}, or their addresses such as 10.0.0.0/8`,
+    `must be one of ${flags}, a number of proxies up to ${MAX_PROXIES}, or their addresses such as 10.0.0.0/8`,
   )
   return z.NEVER
 })
@@ -93,7 +93,7 @@ const schema = z.object({
   /** Channels may use private addresses, and http://. */
   ONCUE_WEBHOOK_PRIVATE_ADDRESSES: flag,
   /** Expo's push service, or one with the same protocol. */
-  ONCUE_PUSH_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'is no URL' }).optional()),
+  ONCUE_PUSH_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'must be a URL' }).optional()),
   ONCUE_PUSH_TOKEN: text,
   ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
   /** Proxies whose x-forwarded-* headers are trusted: how many, or their addresses. */

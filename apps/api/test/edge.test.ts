@@ -183,7 +183,9 @@ describe('behind a proxy', () => {
     'loopback,x',
     '10.0.0.0/8,,',
   ])('refuses ONCUE_TRUST_PROXY=%s', (value) => {
-    expect(() => readConfig({ ONCUE_TRUST_PROXY: value })).toThrow(`ONCUE_TRUST_PROXY=${value} is none of`)
+    expect(() => readConfig({ ONCUE_TRUST_PROXY: value })).toThrow(
+      `ONCUE_TRUST_PROXY=${value} must be one of`,
+    )
   })
 
   it('counts requests and failed sign-ins by the address, or the network of it', async () => {

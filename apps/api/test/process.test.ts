@@ -73,7 +73,7 @@ describe('the process', () => {
     ['an argument', {}, ['serve'], 'error: too many arguments'],
     ['an option', {}, ['--port=1'], "error: unknown option '--port=1'"],
     ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty must be a whole number'],
-    ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe is none of'],
+    ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe must be one of'],
     ['an origin', { ONCUE_CORS_ORIGINS: '*' }, [], 'ONCUE_CORS_ORIGINS=* must be origins'],
     ['a database', { DATABASE_URL: 'mysql://u:hunter2@x' }, [], 'INVALID_DATABASE_URL: Not a database URL'],
   ])('refuses %s that it does not understand, with exit code 2', async (_, env, args, message) => {

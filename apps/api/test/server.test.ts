@@ -265,7 +265,7 @@ describe('the server', () => {
     ['ONCUE_PORT', 'eighty', 'ONCUE_PORT=eighty must be a whole number'],
     ['ONCUE_ENQUEUE_RULE', 'anyone', 'ONCUE_ENQUEUE_RULE=anyone must be'],
     ['ONCUE_JWKS_URL', 'https://id.example/keys', 'ONCUE_JWKS_URL needs'],
-    ['ONCUE_LOG_LEVEL', 'loud', 'ONCUE_LOG_LEVEL=loud is none of'],
+    ['ONCUE_LOG_LEVEL', 'loud', 'ONCUE_LOG_LEVEL=loud must be one of'],
     ['ONCUE_SCHEMA', 'public', 'The schema "public" is reserved'],
   ])('refuses a wrong %s by its name', (name, value, message) => {
     expect(() => readConfig({ [name]: value })).toThrow(message)

@@ -11,14 +11,14 @@ const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
 const duration = text.transform((value, context) => {
   if (value === undefined) return undefined
   const ms = parseDuration(value)
-  if (ms === null) context.addIssue(`must be a duration: ${DURATION}`)
+  if (ms === null) context.addIssue(`must be a duration, such as ${DURATION}`)
   return ms ?? z.NEVER
 })
 
 const retention = text.transform((value, context) => {
   if (value === undefined) return undefined
   const ms = value === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(value)
-  if (ms === null) context.addIssue(`must be a duration: ${DURATION}, or forever`)
+  if (ms === null) context.addIssue(`must be a duration, such as ${DURATION}, or forever`)
   return ms ?? z.NEVER
 })
 

@@ -72,7 +72,7 @@ describe('the environment', () => {
     ['ONCUE_RETRY_STRATEGY', 'hope', 'ONCUE_RETRY_STRATEGY'],
     ['ONCUE_RETRY_BASE_DELAY', '31d', 'ONCUE_RETRY_BASE_DELAY'],
     ['ONCUE_METRICS_PORT', '70000', 'must be a whole number from 0 to 65535'],
-    ['ONCUE_LOG_LEVEL', 'loud', 'is none of debug, info, warn, error, silent'],
+    ['ONCUE_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error, silent'],
   ])('%s=%s is refused by its name', (name, value, why) => {
     const reading = () => readConfig({ [name]: value })
     expect(reading).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))

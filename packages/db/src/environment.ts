@@ -37,7 +37,7 @@ export function parseWhole(value: string, min: number, max: number): number | nu
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 export const logLevel = text.pipe(
-  z.enum(LOG_LEVELS, { error: `is none of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 )
 
 /** Throws `INVALID_INPUT`, which names the first variable with a wrong value. */

@@ -18,7 +18,7 @@ describe('Activity', () => {
       count: 312,
     })
     const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
-    expect(await screen.findByText(/^Began to retry 312.jobs$/)).toBeVisible()
+    expect(await screen.findByText(/^Started to retry 312.jobs$/)).toBeVisible()
     expect(screen.getByText('failed jobs in mail')).toBeVisible()
     expect(screen.getByText('by The phone of Ada · a paired device')).toBeVisible()
   })
