@@ -171,7 +171,7 @@ describe('retrying a group', () => {
     isAway = true
     await act(() => jest.advanceTimersByTimeAsync(40_000))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
-    expect(screen.getAllByText(/You are offline/)[0]).toBeVisible()
+    expect(screen.getAllByText(/You are offline\. Actions are disabled/)[0]).toBeVisible()
     isAway = false
     await act(() => jest.advanceTimersByTimeAsync(40_000))
     expect(screen.queryByText(/You are offline/)).toBeNull()
