@@ -3,7 +3,7 @@ import { type AlertEpisode, type AlertRow, openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
 import { eventually } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
-import { startProcess, stop } from './api-process.ts'
+import { startProcess } from './api-process.ts'
 import {
   createClient,
   createDatabase,
@@ -160,7 +160,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     await receiver.until(1)
     await control.alertRules.update(rule.id, { enabled: false })
     await receiver.until(2)
-    expect(await Promise.all(processes.map(stop))).toEqual([0, 0])
+    expect(await Promise.all(processes.map(({ process }) => process.stop()))).toEqual([0, 0])
     expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual([
       'alert.firing',
       'alert.resolved',

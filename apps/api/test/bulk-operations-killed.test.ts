@@ -3,7 +3,7 @@ import { openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
 import { eventually } from '@oncue/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startProcess, stop } from './api-process.ts'
+import { startProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, failJobs } from './harness.ts'
 
 const JOBS = 3_000
@@ -36,7 +36,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
         ...{ action: 'requeue', filter, asOf, expectedCount: count, idempotencyKey: randomUUID() },
       })
       await until(async () => expect((await control.bulkOperations.get(id))?.done).toBeGreaterThan(0))
-      one.child.kill('SIGKILL')
+      one.process.child.kill('SIGKILL')
       const atDeath = await control.bulkOperations.get(id)
       expect(atDeath).toMatchObject({ status: 'running' })
 
@@ -55,7 +55,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       const { audit } = await openControl(store)
       const { items } = await audit.list({ action: 'bulkOperations.end' })
       expect(items).toMatchObject([{ count: JOBS, target: { id, status: 'completed' } }])
-      expect(await stop(two)).toBe(0)
+      expect(await two.process.stop()).toBe(0)
     },
     PATIENCE_MS,
   )

@@ -1,18 +1,12 @@
-import { once } from 'node:events'
 import { TestClock } from '@oncue/db/conformance'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ApiProcess, startProcess } from './api-process.ts'
+import { startProcess } from './api-process.ts'
 import { aNotification, Office } from './deliveries.ts'
 import { createDatabase, DIALECTS } from './harness.ts'
 import { Receiver } from './receiver.ts'
 
 const LEASE_MS = 60_000
 const ENV = { ONCUE_WEBHOOK_PRIVATE_ADDRESSES: 'true' }
-
-async function kill({ child }: ApiProcess): Promise<void> {
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-}
 
 describe.each(DIALECTS)('API processes on one %s', (dialect) => {
   it('deliver once what they share, and once more what a kill -9 left open, under the same id', async () => {
@@ -31,10 +25,10 @@ describe.each(DIALECTS)('API processes on one %s', (dialect) => {
 
     // It was sent, and nobody has written that down.
     receiver.answer = (_, nth) => (nth === 30 ? null : { status: 200 })
-    await kill(one)
+    await one.process.stop('SIGKILL')
     await office.delivery.notify(aNotification({ id: 'alert:x:30' }))
     await receiver.until(31)
-    await kill(two)
+    await two.process.stop('SIGKILL')
 
     const next = await Office.open(dialect, { url: database.url, clock: clockAt(LEASE_MS + 1_000) })
     await next.until(async () => expect((await next.store.stats()).completed).toBe(31))

@@ -1,7 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { prepareJob } from '@oncue/core'
 import { openStore, showDatabase } from '@oncue/db'
 import {
@@ -13,48 +11,12 @@ import {
 } from '@oncue/db/testing'
 import { eventually } from '@oncue/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { ApiProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect } from './harness.ts'
 
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const MINUTE_MS = 60_000
 /** Databases of tests are called oncue_…, too; no name of theirs is as long. */
 const TOKEN = /oncue_[\w-]{43}/
-
-/** The process itself, as whoever installs it runs it. */
-class ApiProcess {
-  readonly child: ChildProcess
-  readonly exit: Promise<number | null>
-  out = ''
-  err = ''
-
-  constructor(env: Record<string, string>, args: readonly string[] = []) {
-    this.child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ONCUE_PORT: '0', ...env },
-    })
-    this.child.stdout?.on('data', (chunk) => {
-      this.out += chunk
-    })
-    this.child.stderr?.on('data', (chunk) => {
-      this.err += chunk
-    })
-    this.exit = new Promise((resolve) => this.child.once('close', resolve))
-    onTestFinished(async () => {
-      this.child.kill('SIGKILL')
-      await this.exit
-    })
-  }
-
-  /** Where it answers. */
-  async url(): Promise<string> {
-    await eventually(() => expect(this.out, this.err).toContain('API started'))
-    return /"url":"([^"]+)"/.exec(this.out)?.[1] ?? ''
-  }
-
-  async stop(): Promise<number | null> {
-    this.child.kill('SIGTERM')
-    return this.exit
-  }
-}
 
 async function given(dialect: Dialect): Promise<TestDatabase> {
   const database = await createDatabase(dialect)
@@ -66,7 +28,7 @@ describe('the process', () => {
   it('says how it is used', async () => {
     const api = new ApiProcess({}, ['--help'])
     expect(await api.exit).toBe(0)
-    expect(api.out).toContain('DATABASE_URL')
+    expect(api.stdout).toContain('DATABASE_URL')
   })
 
   it.each<[string, Record<string, string>, string[], string]>([
@@ -79,14 +41,14 @@ describe('the process', () => {
   ])('refuses %s that it does not understand, with exit code 2', async (_, env, args, message) => {
     const api = new ApiProcess({ DATABASE_URL: ':memory:', ...env }, args)
     expect(await api.exit).toBe(2)
-    expect(api.err).toContain(message)
-    expect(api.err).not.toMatch(/hunter2|\n {4}at /)
+    expect(api.stderr).toContain(message)
+    expect(api.stderr).not.toMatch(/hunter2|\n {4}at /)
   })
 
   it('assumes no database in production', async () => {
     const api = new ApiProcess({ NODE_ENV: 'production' })
     expect(await api.exit).toBe(2)
-    expect(api.err).toMatch(
+    expect(api.stderr).toMatch(
       /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/,
     )
   })
@@ -94,8 +56,8 @@ describe('the process', () => {
   it('says that nobody answers at the address of the database', async () => {
     const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck that the database is up/)
-    expect(api.err).not.toContain('hunter2')
+    expect(api.stderr).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck that the database is up/)
+    expect(api.stderr).not.toContain('hunter2')
   })
 
   it('says that it may not write', async () => {
@@ -106,7 +68,7 @@ describe('the process', () => {
     await session.end()
     const api = new ApiProcess({ DATABASE_URL: database.url })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^error DATABASE_READ_ONLY: .*\nConnect to the primary/)
+    expect(api.stderr).toMatch(/^error DATABASE_READ_ONLY: .*\nConnect to the primary/)
   })
 })
 
@@ -116,8 +78,8 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const url = dialect === 'postgres' ? `${database.url}?password=hunter2` : database.url
     const api = new ApiProcess({ DATABASE_URL: url })
     await api.url()
-    expect(api.out).toContain(`"database":${JSON.stringify(showDatabase(url))}`)
-    expect(api.out).not.toContain('hunter2')
+    expect(api.stdout).toContain(`"database":${JSON.stringify(showDatabase(url))}`)
+    expect(api.stdout).not.toContain('hunter2')
   })
 
   it('wants the migrations first', async () => {
@@ -127,7 +89,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     onTestFinished(() => database.drop())
     const api = new ApiProcess({ DATABASE_URL: database.url })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue migrate`/)
+    expect(api.stderr).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue migrate`/)
   })
 
   it('says that its port is taken', async () => {
@@ -138,44 +100,44 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const { port } = other.address() as AddressInfo
     const api = new ApiProcess({ DATABASE_URL: database.url, ONCUE_PORT: String(port) })
     expect(await api.exit).toBe(1)
-    expect(api.err).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: EADDRINUSE\n.*ONCUE_PORT`))
+    expect(api.stderr).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: EADDRINUSE\n.*ONCUE_PORT`))
   })
 
   it('shows the token of the first admin once, and never in a line of its log', async () => {
     const database = await given(dialect)
     const first = new ApiProcess({ DATABASE_URL: database.url })
     const url = await first.url()
-    await eventually(() => expect(first.out).toMatch(TOKEN))
-    const [token = ''] = TOKEN.exec(first.out) ?? []
+    await eventually(() => expect(first.stdout).toMatch(TOKEN))
+    const [token = ''] = TOKEN.exec(first.stdout) ?? []
     const answer = await fetch(`${url}/trpc/tokens.list`, { headers: { authorization: `Bearer ${token}` } })
     expect(answer.status).toBe(200)
     expect(await first.stop()).toBe(0)
-    const lines = first.out.split('\n').filter((line) => line.startsWith('{'))
+    const lines = first.stdout.split('\n').filter((line) => line.startsWith('{'))
     expect(lines.length).toBeGreaterThan(1)
     expect(lines.join()).not.toContain(token)
 
     const second = new ApiProcess({ DATABASE_URL: database.url })
     await second.url()
     expect(await second.stop()).toBe(0)
-    expect(second.out).not.toMatch(TOKEN)
-    expect(second.err).toBe('')
+    expect(second.stdout).not.toMatch(TOKEN)
+    expect(second.stderr).toBe('')
   })
 
   it('asked to stop while it starts, stops what has started, ends with 0, and uses up no admin token', async () => {
     const database = await given(dialect)
     const release = await holdWrites(database.url)
     const api = new ApiProcess({ DATABASE_URL: database.url })
-    await eventually(() => expect(api.out, api.err).toContain('"starting"'))
+    await eventually(() => expect(api.stdout, api.stderr).toContain('"starting"'))
     api.child.kill('SIGTERM')
-    await eventually(() => expect(api.out, api.err).toContain('"stopping"'))
+    await eventually(() => expect(api.stdout, api.stderr).toContain('"stopping"'))
     await release()
-    expect([await api.exit, api.err]).toEqual([0, ''])
-    expect(api.out).toContain('stopped before the API had started')
-    expect(api.out).not.toMatch(TOKEN)
+    expect([await api.exit, api.stderr]).toEqual([0, ''])
+    expect(api.stdout).toContain('stopped before the API had started')
+    expect(api.stdout).not.toMatch(TOKEN)
 
     const next = new ApiProcess({ DATABASE_URL: database.url })
     await next.url()
-    await eventually(() => expect(next.out).toMatch(TOKEN))
+    await eventually(() => expect(next.stdout).toMatch(TOKEN))
     expect(await next.stop()).toBe(0)
   })
 

@@ -1,7 +1,7 @@
 import { LIMITS, newJobId } from '@oncue/core'
 import { openStore } from '@oncue/db'
 import { describe, expect, it } from 'vitest'
-import { startProcess, stop } from './api-process.ts'
+import { startProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, startTestApi } from './harness.ts'
 
 describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
@@ -99,7 +99,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     )
     expect(new Set(results.map(({ id }) => id)).size).toBe(requests.length)
     expect(results.filter(({ created }) => created)).toHaveLength(requests.length)
-    await Promise.all(processes.map(stop))
+    await Promise.all(processes.map(({ process }) => process.stop()))
     const store = await openStore(database.url)
     expect(await store.stats()).toMatchObject({ pending: requests.length })
     await store.close()

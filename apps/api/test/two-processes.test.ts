@@ -1,7 +1,7 @@
 import { openStore } from '@oncue/db'
 import { eventually } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
-import { startProcess, stop } from './api-process.ts'
+import { startProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, errorOf } from './harness.ts'
 
 describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
@@ -59,22 +59,22 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
     await eventually(async () => expect((await asSession()).status).toBe(401))
     await eventually(() => expect(ended).toBe('UNAUTHORIZED'))
 
-    expect(await Promise.all([stop(one), stop(two)])).toEqual([0, 0])
+    expect(await Promise.all([one.process.stop(), two.process.stop()])).toEqual([0, 0])
     await database.drop()
   })
 
   it('print the first admin token once, whichever starts first', async () => {
     const database = await createDatabase(dialect)
     const processes = await Promise.all([startProcess(database.url), startProcess(database.url)])
-    const tokens = processes.flatMap(({ output }) => /oncue_[\w-]{43}/.exec(output())?.[0] ?? [])
+    const tokens = processes.flatMap(({ process }) => /oncue_[\w-]{43}/.exec(process.stdout)?.[0] ?? [])
     expect(tokens).toHaveLength(1)
     const [token = ''] = tokens
     for (const { url } of processes)
       expect((await fetchAs(token, `${url}/trpc/tokens.list`)).status).toBe(200)
-    expect(await Promise.all(processes.map(stop))).toEqual([0, 0])
+    expect(await Promise.all(processes.map(({ process }) => process.stop()))).toEqual([0, 0])
     const again = await startProcess(database.url)
-    expect(again.output()).not.toMatch(/oncue_[\w-]{43}/)
-    await stop(again)
+    expect(again.process.stdout + again.process.stderr).not.toMatch(/oncue_[\w-]{43}/)
+    await again.process.stop()
     await database.drop()
   })
 })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { prepareJob } from '@oncue/core'
 import { migrate, openStore } from '@oncue/db'
-import { createFolder, type Folder, type RunOptions, runProgramFile } from '@oncue/db/testing'
+import { createFolder, type Folder, type RunOptions, runProgramFile } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const LOADER = fileURLToPath(new URL('./module-loader.ts', import.meta.url))

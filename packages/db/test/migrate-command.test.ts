@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runProgramFile } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { openControl } from '../src/control/index.ts'
@@ -10,12 +11,7 @@ import { functionSetOf, readFunctions } from '../src/migrate/functions.ts'
 import { migrate } from '../src/migrate/migrate.ts'
 import { openStore } from '../src/open.ts'
 import { FUNCTION_SET } from '../src/postgres/function-set.ts'
-import {
-  createEmptySqliteDatabase,
-  createPostgresDatabase,
-  runProgramFile,
-  type TestDatabase,
-} from './support/index.ts'
+import { createEmptySqliteDatabase, createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
 const program = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const names = (await readMigrations(migrationsFolder('sqlite'))).map(({ name }) => name)

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createEmptyPostgresDatabase, createFolder, type Folder } from '@oncue/db/testing'
-import { eventually } from '@oncue/testing'
+import { createEmptyPostgresDatabase } from '@oncue/db/testing'
+import { createFolder, eventually, type Folder } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { run, start } from './harness.ts'
 
@@ -16,14 +16,12 @@ afterEach(() => folder.remove())
 async function dev(env: Record<string, string>) {
   const process = start(['dev', '--import', './jobs.mjs', '--port', '0'], env, folder.path)
   onTestFinished(async () => {
-    process.child.kill('SIGKILL')
-    await process.exit
+    await process.stop('SIGKILL')
   })
   const { url, adminToken } = await process.said('Oncue is running')
   await process.said('worker started')
   const stop = async () => {
-    process.child.kill('SIGINT')
-    return process.exit
+    return process.stop('SIGINT')
   }
   return { url: String(url), token: adminToken as string | null, stop }
 }

@@ -3,17 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { prepareJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
 import { exitCodeOf } from '@oncue/db/cli'
-import {
-  createDatabase,
-  DIALECTS,
-  type Dialect,
-  type Outcome,
-  type RunOptions,
-  runProgramFile,
-  type Started,
-  startProgramFile,
-  type TestDatabase,
-} from '@oncue/db/testing'
+import { createDatabase, DIALECTS, type Dialect, type TestDatabase } from '@oncue/db/testing'
+import { type Outcome, Program, type RunOptions, runProgramFile } from '@oncue/testing'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { createOncue } from '../src/program.ts'
@@ -135,5 +126,5 @@ export const run = (args: readonly string[], options?: RunOptions): Promise<Outc
   runProgramFile(PROGRAM, args, options)
 
 /** `oncue worker`, or another command that goes on and logs JSON. */
-export const start = (args: readonly string[], env: Record<string, string>, cwd?: string): Started =>
-  startProgramFile(PROGRAM, [...args, '--json'], { env, ...(cwd !== undefined && { cwd }) })
+export const start = (args: readonly string[], env: Record<string, string>, cwd?: string): Program =>
+  new Program(PROGRAM, [...args, '--json'], { env, ...(cwd !== undefined && { cwd }) })

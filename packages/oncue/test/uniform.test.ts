@@ -3,13 +3,8 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  createFolder,
-  createSqliteDatabase,
-  type Outcome,
-  runProgramFile,
-  type TestDatabase,
-} from '@oncue/db/testing'
+import { createSqliteDatabase, type TestDatabase } from '@oncue/db/testing'
+import { createFolder, type Outcome, runProgramFile } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PROGRAM, run } from './harness.ts'
 

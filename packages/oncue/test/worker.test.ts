@@ -1,16 +1,8 @@
 import { join } from 'node:path'
 import { type EnqueueOptions, prepareJob } from '@oncue/core'
 import { openStore, rollback, type Store } from '@oncue/db'
-import {
-  createDatabase,
-  createFolder,
-  DIALECTS,
-  type Folder,
-  holdWrites,
-  type Started,
-  type TestDatabase,
-} from '@oncue/db/testing'
-import { eventually } from '@oncue/testing'
+import { createDatabase, DIALECTS, holdWrites, type TestDatabase } from '@oncue/db/testing'
+import { createFolder, eventually, type Folder, type Program } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { run, start } from './harness.ts'
 
@@ -45,17 +37,14 @@ export const workers = {
 }
 `
 
-const started: Started[] = []
+const started: Program[] = []
 
 /** A worker that a test has not seen end does not outlive it. */
 async function killAll(): Promise<void> {
-  for (const { child, exit } of started.splice(0)) {
-    child.kill('SIGKILL')
-    await exit
-  }
+  for (const program of started.splice(0)) await program.stop('SIGKILL')
 }
 
-function startOne(args: string[], env: Record<string, string>): Started {
+function startOne(args: string[], env: Record<string, string>): Program {
   const process = start(args, env)
   started.push(process)
   return process
@@ -99,8 +88,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(ready.topics).toContain('hello')
     const id = await add('hello', { a: 1 }, { queue: 'high' })
     await eventually(async () => expect(await statusOf(id)).toBe('completed'))
-    process.child.kill('SIGTERM')
-    expect(await process.exit).toBe(0)
+    expect(await process.stop('SIGTERM')).toBe(0)
     expect(await store.workers()).toEqual([])
   })
 
@@ -111,7 +99,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
       export const close = () => ${says('first is closed')}
     `
     const never = 'await new Promise(() => setInterval(() => {}, 1_000))'
-    const words = ({ lines }: Started) => lines.map(({ msg }) => msg)
+    const words = ({ lines }: Program) => lines.map(({ msg }) => msg)
 
     async function startWith(text: string) {
       const [first, second] = [await folder.write('first.mjs', FIRST), await folder.write('second.mjs', text)]
@@ -119,7 +107,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
       return startOne(args, { DATABASE_URL: database.url })
     }
 
-    async function stopped(process: Started, expected: readonly string[]) {
+    async function stopped(process: Program, expected: readonly string[]) {
       process.child.kill('SIGTERM')
       expect(await process.exit).toBe(0)
       const all = words(process)
@@ -174,8 +162,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(enqueued.stderr).toContain('schema billing')
     const { findings } = JSON.parse((await run(['doctor', ...args])).stdout)
     expect(findings).toContainEqual(expect.objectContaining({ check: 'claim plan', status: 'ok' }))
-    process.child.kill('SIGTERM')
-    expect(await process.exit).toBe(0)
+    expect(await process.stop('SIGTERM')).toBe(0)
     expect(await statusOf(ours)).toBe('pending')
     await there.close()
   })
@@ -215,8 +202,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     await process.said('in hand')
     process.child.kill('SIGTERM')
     await process.said('stopping: waiting')
-    for (let n = 2; n <= 5; n++) process.child.kill('SIGTERM')
-    expect(await process.exit).toBe(143)
+    for (let n = 2; n <= 5; n++) expect(await process.stop('SIGTERM')).toBe(143)
     expect(process.lines.filter(({ msg }) => msg === 'worker stopped')).toHaveLength(1)
     expect(process.lines.filter(({ level }) => level === 'error')).toEqual([])
     const given = { status: 'pending', retries: 0, crashes: 0, lockedBy: null }
@@ -228,8 +214,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     const id = await add('forever')
     const process = worker(['--grace', '50ms'])
     await process.said('in hand')
-    process.child.kill('SIGTERM')
-    expect(await process.exit).toBe(0)
+    expect(await process.stop('SIGTERM')).toBe(0)
     expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0 })
   })
 
@@ -258,8 +243,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     await add('taunts')
     const rejections = () => process.lines.filter(({ msg }) => msg.includes('unhandled promise rejection'))
     await eventually(() => expect(rejections()).toHaveLength(3))
-    process.child.kill('SIGTERM')
-    expect(await process.exit).toBe(0)
+    expect(await process.stop('SIGTERM')).toBe(0)
   })
 
   test('an error that nobody caught is reported with the jobs in hand, and stops the worker with 1', async () => {
@@ -310,8 +294,7 @@ describe('a worker process', () => {
     await process.said('worker started')
     const answer = await fetch(String(url))
     expect(await answer.text()).toContain('oncue_worker_slots 10')
-    process.child.kill('SIGTERM')
-    expect(await process.exit).toBe(0)
+    expect(await process.stop('SIGTERM')).toBe(0)
   })
 
   test('ends by itself when a module cannot be used, though another has something open', async () => {

@@ -1,2 +1,10 @@
 export { Gate } from './gate.ts'
+export {
+  createFolder,
+  type Folder,
+  type Outcome,
+  Program,
+  type RunOptions,
+  runProgramFile,
+} from './program.ts'
 export { eventually, nap, observeFor, until } from './wait.ts'

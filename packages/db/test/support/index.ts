@@ -14,14 +14,5 @@ export { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 export { openPool } from './postgres-pool.ts'
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts'
 export { connectPostgres, type PostgresSession } from './postgres-session.ts'
-export {
-  createFolder,
-  type Folder,
-  type Outcome,
-  type RunOptions,
-  runProgramFile,
-  type Started,
-  startProgramFile,
-} from './program.ts'
 export { createEmptySqliteDatabase, createSqliteDatabase } from './sqlite-database.ts'
 export type { TestDatabase } from './test-database.ts'
