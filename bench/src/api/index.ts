@@ -95,6 +95,40 @@ const STEPS: readonly Step[] = [
     },
   },
   {
+    name: 'own key, one by one',
+    jobsPerRequest: 1,
+    calls: {
+      oncue: {
+        path: '/trpc/jobs.enqueue',
+        headers: { authorization },
+        body: (n) => JSON.stringify({ json: { idempotencyKey: newJobId(), ...aJob(n) } }),
+        check: expecting('"created":true'),
+      },
+      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
+    },
+  },
+  {
+    name: `own key, batches of ${BATCH}`,
+    jobsPerRequest: BATCH,
+    calls: {
+      oncue: {
+        path: '/trpc/jobs.enqueueMany',
+        headers: { authorization },
+        body: () => {
+          const jobs = aBatch().map((job) => ({ idempotencyKey: newJobId(), ...job }))
+          return JSON.stringify({ json: { jobs } })
+        },
+        check: expecting(`"stored":${BATCH}`),
+      },
+      bare: {
+        path: '/batch',
+        headers: {},
+        body: () => JSON.stringify({ jobs: aBatch() }),
+        check: expecting('"ids":'),
+      },
+    },
+  },
+  {
     name: 'REST, one by one',
     jobsPerRequest: 1,
     calls: {
