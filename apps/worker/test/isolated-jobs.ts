@@ -112,7 +112,7 @@ export const workers = defineWorkers(jobs, {
   late: async (_job, ctx) => {
     const before = await refused
     // Forgotten, and refused: that must not end the process.
-    void nap(50).then(() => ctx.emit('forgotten'))
+    void nap(50).then(() => void ctx.emit('forgotten'))
     // Runs when this run is over.
     refused = nap(50).then(() => ctx.emit('too_late').catch((error) => error.code))
     return before ?? 'first'
