@@ -19,9 +19,9 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 export function percent(ratio: number): string {
-  return `${Math.round(ratio * 100)} %`
+  return `${Math.round(ratio * 100)}%`
 }
 
 export function count(value: number): string {
-  return Math.round(value).toLocaleString('en').replaceAll(',', ' ')
+  return Math.round(value).toLocaleString('en')
 }
