@@ -19,8 +19,8 @@ export {
   topicSchema,
   unknownTopic,
 } from './job/names.ts'
-export { checkRequest, makeJob, prepareOwnJob } from './job/prepare.ts'
+export { checkRequest, makeJob, prepareOwnJob, readPolicy, type TopicPolicy } from './job/prepare.ts'
 export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
-export { canTransition, TRANSITIONS } from './job/states.ts'
+export { canAct, canTransition, TRANSITIONS } from './job/states.ts'
 export { assertText, cleanText, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
 export { parsePayload, parseResult } from './job/validate.ts'

@@ -1,4 +1,5 @@
 import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
+import { canAct } from '@oncue/core/internal'
 import { type ActionReport, toTarget } from '@oncue/db'
 import { count, EXIT, type Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
@@ -72,8 +73,18 @@ function addAction(program: Command, { name, done, description, status, examples
         const report = await store[name](ids, { by: options.by })
         return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
-      const target = toTarget({ ...filter, status: filter.status ?? status })
-      if (options.yes) return answer(await store[name](target, { by: options.by }), done, EXIT.done)
+      const meant = filter.status ?? status
+      if (!canAct(name, meant)) {
+        throw new OncueError('INVALID_INPUT', `${meant} jobs cannot be ${done}`, {
+          hint: `See oncue ${name} --help.`,
+        })
+      }
+      const target = toTarget({ ...filter, status: meant })
+      if (options.yes) {
+        const report = await store[name](target, { by: options.by })
+        const isInVain = report.done === 0 && Object.keys(report.skipped).length > 0
+        return answer(report, done, isInVain ? EXIT.failed : EXIT.done)
+      }
       const { total, totalIsExact } = await store.list(target, { limit: 1 })
       const matching = `${totalIsExact ? '' : 'at least '}${count(total, 'job')}`
       return {

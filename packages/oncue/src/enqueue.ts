@@ -1,11 +1,10 @@
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { type EnqueueOptions, isJobId, type JobId, type NewJob, OncueError, prepareJob } from '@oncue/core'
-import { enqueueOptionsSchema } from '@oncue/core/wire'
+import { readPolicy, type TopicPolicy } from '@oncue/core/internal'
 import { openStore, type Store } from '@oncue/db'
 import { count, type Output, toDuration, toWhole } from '@oncue/db/cli'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
-import { z } from 'zod'
 import { type Meta, toJson, toMeta, toMoment } from './arguments.ts'
 import { type Call, implement, withProgress } from './command.ts'
 
@@ -66,7 +65,7 @@ async function enqueue(call: Call<Options>): Promise<Output> {
       const announced = await announcedPolicy(store, topic)
       const options = toOptions(call, announced ?? {})
       const ids: JobId[] = []
-      for await (const jobs of prepared(call, topic, options)) {
+      for await (const jobs of prepared(call, topic, options, announced)) {
         ids.push(...(await store.enqueue(jobs)))
         say(count(ids.length, 'job'))
       }
@@ -85,10 +84,11 @@ async function* prepared(
   { options: { lines }, args }: Call<Options>,
   topic: string,
   options: EnqueueOptions,
+  announced: TopicPolicy | undefined,
 ): AsyncGenerator<NewJob[]> {
   if (!lines) {
     const payload = args[1] === '-' ? await text(process.stdin) : String(args[1])
-    yield [prepareJob(topic, readPayload(payload, 'payload'), options)]
+    yield [prepareJob(topic, readPayload(payload, 'payload'), options, announced)]
     return
   }
   let batch: NewJob[] = []
@@ -96,7 +96,7 @@ async function* prepared(
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     number++
     if (line.trim() === '') continue
-    batch.push(prepareJob(topic, readPayload(line, `line ${number}`), options))
+    batch.push(prepareJob(topic, readPayload(line, `line ${number}`), options, announced))
     if (batch.length === BATCH) {
       yield batch
       batch = []
@@ -113,24 +113,20 @@ function readPayload(json: string, where: string): unknown {
   }
 }
 
-const { queue, priority, timeoutMs, maxRetries, retry } = enqueueOptionsSchema.shape
-const policySchema = z.object({ queue, priority, timeoutMs, maxRetries, retry })
-
-/** What the definition of the topic says, as far as a worker has told it. Undefined: none has. */
-async function announcedPolicy(store: Store, topic: string): Promise<EnqueueOptions | undefined> {
+/** What a worker announced of the topic. Undefined: none has. */
+async function announcedPolicy(store: Store, topic: string): Promise<TopicPolicy | undefined> {
   const found = (await store.topics()).find((row) => row.topic === topic)
-  return found && (policySchema.safeParse(found.policy).data ?? {})
+  return found && readPolicy(found.policy)
 }
 
-function toOptions({ options, config }: Call<Options>, announced: EnqueueOptions): EnqueueOptions {
+function toOptions({ options, config }: Call<Options>, announced: TopicPolicy): EnqueueOptions {
   return {
-    ...announced,
-    queue: options.queue ?? announced.queue,
-    priority: options.priority ?? announced.priority,
+    queue: options.queue,
+    priority: options.priority,
     delay: options.delay,
     runAt: options.at,
     maxRetries: options.maxRetries ?? announced.maxRetries ?? config.maxRetries,
-    timeoutMs: options.timeout ?? announced.timeoutMs,
+    timeoutMs: options.timeout,
     unique: options.unique === undefined ? undefined : { key: options.unique },
     idempotencyKey: options.idempotencyKey,
     concurrencyKey: options.concurrencyKey,

@@ -75,6 +75,17 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.store.get(id)).toMatchObject({ status: 'failed' })
   })
 
+  test.each([
+    ['requeue', 'pending', 'pending jobs cannot be requeued'],
+    ['cancel', 'completed', 'completed jobs cannot be cancelled'],
+    ['delete', 'completed', 'completed jobs cannot be deleted'],
+  ])('%s --status %s is refused instead of counted', async (command, status, message) => {
+    for (const yes of [[], ['--yes']]) {
+      const { code, stderr } = await call(command, '--status', status, ...yes, '--url', bench.url)
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    }
+  })
+
   test('stats counts', async () => {
     await bench.failOne()
     await bench.add('other')

@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/core'
-import { formatPath } from '@oncue/core/internal'
+import { formatPath, readPolicy, type TopicPolicy } from '@oncue/core/internal'
 import type { Settings } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
 import type { Logger, Runtime } from '@oncue/runtime'
@@ -18,6 +18,8 @@ export interface PayloadValidation {
   check(topic: string, payload: unknown, mode: Mode): Promise<void>
   /** For many payloads: reads the schemas once. */
   checker(mode: Mode): Promise<(topic: string, payload: unknown) => void>
+  /** What workers announced of topics: queue, priority, retries and timeout of jobs whose caller names none. */
+  policies(): Promise<(topic: string) => TopicPolicy | undefined>
 }
 
 type Mode = Settings['payloadValidation']
@@ -28,6 +30,9 @@ type Options = {
   readonly refreshMs?: number
   readonly runtime?: Runtime | undefined
 }
+
+/** The JSON text of its schema, and its policy. */
+type Announced = { readonly schema: string; readonly policy: TopicPolicy }
 
 /** A compiled schema; null when it cannot be compiled. Kept until the text changes. */
 type Known = { readonly text: string; readonly validate: ValidateFunction | null }
@@ -40,12 +45,16 @@ export function createPayloadValidation({
 }: Options): PayloadValidation {
   const ajv = createAjv()
   const compiled = new Map<string, Known>()
-  /** The JSON text of each announced schema. */
-  const announced = new TtlCache<Map<string, string>>(refreshMs, 1, runtime)
+  const announced = new TtlCache<Map<string, Announced>>(refreshMs, 1, runtime)
 
-  async function readSchemas(): Promise<Map<string, string>> {
+  async function readTopics(): Promise<Map<string, Announced>> {
     const rows = await store.topics()
-    return new Map(rows.map(({ topic, input }) => [topic, JSON.stringify(input)]))
+    return new Map(
+      rows.map(({ topic, input, policy }) => [
+        topic,
+        { schema: JSON.stringify(input), policy: readPolicy(policy) },
+      ]),
+    )
   }
 
   function compile(topic: string, text: string): ValidateFunction | null {
@@ -74,9 +83,9 @@ export function createPayloadValidation({
 
   async function checker(mode: Mode): ReturnType<PayloadValidation['checker']> {
     if (mode === 'off') return () => {}
-    const known = await announced.get('', readSchemas)
+    const known = await announced.get('', readTopics)
     return (topic, payload) => {
-      const text = known.get(topic)
+      const text = known.get(topic)?.schema
       const validate = text === undefined ? null : compile(topic, text)
       if (!validate || validate(payload)) return
       const { reason, path } = describeFault(validate.errors ?? [])
@@ -86,7 +95,14 @@ export function createPayloadValidation({
     }
   }
 
-  return { checker, check: async (topic, payload, mode) => (await checker(mode))(topic, payload) }
+  return {
+    checker,
+    check: async (topic, payload, mode) => (await checker(mode))(topic, payload),
+    async policies() {
+      const known = await announced.get('', readTopics)
+      return (topic) => known.get(topic)?.policy
+    },
+  }
 }
 
 function createAjv(): Ajv2020 {

@@ -1,5 +1,5 @@
-import { type JobStatus, newJobId, OncueError } from '@oncue/core'
-import { canTransition } from '@oncue/core/internal'
+import { newJobId, OncueError } from '@oncue/core'
+import { canAct } from '@oncue/core/internal'
 import {
   type BulkAction,
   bulkOperationPageSchema,
@@ -133,18 +133,13 @@ async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, 
   await assertMayFilterBy(ctx, filter)
   await assertMayAct(ctx, action, filter)
   const { status } = filter
-  if (status && !POSSIBLE[action](status))
+  if (status && !canAct(action, status))
     throw new OncueError('INVALID_INPUT', `input.filter.status: ${status} jobs cannot be ${DONE[action]}`)
   // A later time would include jobs that fail from now on.
   if (asOf > now)
     throw new OncueError('INVALID_INPUT', `input.asOf: must not be in the future, got ${asOf.toISOString()}`)
 }
 
-const POSSIBLE: Record<BulkAction, (status: JobStatus) => boolean> = {
-  requeue: (status) => canTransition(status, 'requeue'),
-  cancel: (status) => canTransition(status, 'cancel'),
-  delete: (status) => status === 'pending' || status === 'failed',
-}
 const DONE: Record<BulkAction, string> = {
   requeue: 'requeued',
   cancel: 'cancelled',

@@ -1,5 +1,5 @@
 import { type ErrorCode, isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
-import { makeJob } from '@oncue/core/internal'
+import { makeJob, type TopicPolicy } from '@oncue/core/internal'
 import {
   type CheckedItem,
   type Enqueued,
@@ -188,6 +188,7 @@ interface Checks {
   readonly sameQueue: boolean
   readonly assertQueue: (queue?: string) => void
   readonly assertPayload: (topic: string, payload: unknown, text: string) => void
+  readonly policyOf: (topic: string) => TopicPolicy | undefined
   readonly withRequest: (job: NewJob, requestId: JobId, isRepeat: boolean) => NewJob
 }
 
@@ -195,7 +196,9 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
   const { payloadValidation } = await ctx.settings.get()
   const assertValid = await ctx.payloads.checker(payloadValidation)
   const assertUnmasked = await unmaskedChecker(ctx)
+  const policyOf = await ctx.payloads.policies()
   return {
+    policyOf,
     sameQueue: !(await ctx.auth.allowsEveryQueue(ctx.principal)),
     assertQueue: await queueChecker(ctx),
     assertPayload(topic, payload, text) {
@@ -208,10 +211,10 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
 
 function toJob(
   { requestId, isRepeat = false, ...request }: Request,
-  { sameQueue, assertQueue, assertPayload, withRequest }: Checks,
+  { sameQueue, assertQueue, assertPayload, policyOf, withRequest }: Checks,
 ): NewJob {
-  assertQueue(request.queue)
-  const made = makeJob(request)
+  const made = makeJob(request, policyOf(request.topic))
+  assertQueue(made.queue)
   assertPayload(request.topic, request.payload ?? null, made.payload)
   const job = requestId === undefined ? made : withRequest(made, requestId, isRepeat)
   return sameQueue ? { ...job, sameQueue } : job

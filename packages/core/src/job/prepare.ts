@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { JobDefinition } from '../define/jobs.ts'
 import { OncueError } from '../errors.ts'
 import { type EnqueueOptions, enqueueOptionsSchema } from './enqueue-options.ts'
@@ -8,13 +8,17 @@ import type { NewJob } from './job.ts'
 import { copyJson, encodeJson } from './json.ts'
 import { DEFAULTS } from './limits.ts'
 import { assertOtherQueue, assertOtherTopic, assertTopic } from './names.ts'
-import { type RetryPolicy, toRetrySettings } from './retry.ts'
+import { type RetryPolicy, retryPolicySchema, toRetrySettings } from './retry.ts'
 import { assertText } from './text.ts'
 import { parsePayload } from './validate.ts'
 
 type CheckedOptions = z.output<typeof enqueueOptionsSchema>
 /** Options that do not contradict each other, those of the definition included. */
 type Settled = Omit<CheckedOptions, 'retry'> & { readonly retry: RetryPolicy | undefined }
+/** What a topic says about all its jobs: its definition, or what a worker announced of it. */
+export type TopicPolicy = Partial<
+  Pick<JobDefinition, 'queue' | 'priority' | 'timeoutMs' | 'maxRetries' | 'retry'>
+>
 type Newcomer = { readonly topic: string; readonly payload?: unknown }
 
 /**
@@ -27,7 +31,7 @@ export function prepareJob(
   topic: string,
   payload: unknown,
   options?: EnqueueOptions,
-  definition?: JobDefinition,
+  definition?: JobDefinition | TopicPolicy,
   newId: () => JobId = newJobId,
 ): NewJob {
   return assertNotOurs(prepareOwnJob(topic, payload, options, definition, newId))
@@ -38,12 +42,12 @@ export function prepareOwnJob(
   topic: string,
   payload: unknown,
   options?: EnqueueOptions,
-  definition?: JobDefinition,
+  definition?: JobDefinition | TopicPolicy,
   newId: () => JobId = newJobId,
 ): NewJob {
   assertTopic(topic)
   const text = encodeJson(payload, 'payload')
-  if (definition) parsePayload(definition.input, JSON.parse(text), topic)
+  if (definition && 'input' in definition) parsePayload(definition.input, JSON.parse(text), topic)
   return toJob(topic, text, settleOptions(parseOptions(options), definition), newId)
 }
 
@@ -70,9 +74,23 @@ export function checkRequest(
 /** For the side that stores: the job of a request that fits the schema of the wire. No option is parsed again. */
 export function makeJob(
   { topic, payload, ...options }: Newcomer & CheckedOptions,
-  newId: () => JobId = newJobId,
+  policy?: TopicPolicy,
 ): NewJob {
-  return assertNotOurs(toJob(topic, encodeJson(payload, 'payload'), settleOptions(options, undefined), newId))
+  return assertNotOurs(toJob(topic, encodeJson(payload, 'payload'), settleOptions(options, policy), newJobId))
+}
+
+const { queue, priority, timeoutMs, maxRetries } = enqueueOptionsSchema.shape
+const policySchema = z.object({
+  queue,
+  priority,
+  timeoutMs,
+  maxRetries,
+  retry: retryPolicySchema.optional(),
+})
+
+/** What a worker announced of a topic, as far as it concerns an enqueue. Whatever is unknown is left out. */
+export function readPolicy(announced: unknown): TopicPolicy {
+  return policySchema.safeParse(announced).data ?? {}
 }
 
 function assertNotOurs<Job extends { readonly topic: string; readonly queue?: string | undefined }>(
@@ -92,7 +110,7 @@ function parseOptions(options: EnqueueOptions | undefined): CheckedOptions {
   return parsed.data
 }
 
-function settleOptions(options: CheckedOptions, definition: JobDefinition | undefined): Settled {
+function settleOptions(options: CheckedOptions, definition: TopicPolicy | undefined): Settled {
   const { retry, maxRetries, ...same } = options
   refuseBoth(same.runAt, same.delay, 'runAt', 'delay')
   const retrySettings = toRetrySettings(retry)

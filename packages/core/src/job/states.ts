@@ -43,6 +43,11 @@ export function canTransition(from: JobStatus, name: TransitionName): boolean {
   return allowed.includes(from)
 }
 
+/** Whether people can do this to a job with this status. */
+export function canAct(action: 'requeue' | 'cancel' | 'delete', status: JobStatus): boolean {
+  return action === 'delete' ? status === 'pending' || status === 'failed' : canTransition(status, action)
+}
+
 export function isFinished(status: JobStatus): status is FinishedStatus {
   const finished: readonly JobStatus[] = FINISHED_STATUSES
   return finished.includes(status)

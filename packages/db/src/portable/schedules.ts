@@ -6,7 +6,7 @@ import {
   OncueError,
   prepareJob,
 } from '@oncue/core'
-import { toInputError, topicSchema } from '@oncue/core/internal'
+import { readPolicy, type TopicPolicy, toInputError, topicSchema } from '@oncue/core/internal'
 import type { ShownSchedule } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Subscription } from '../store.ts'
@@ -70,6 +70,15 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     return schedule
   }
 
+  /** What a worker announced of the topic, for options that the schedule does not name. */
+  async function policyOf(topic: string): Promise<TopicPolicy> {
+    const [row] = await sql.all<{ policy: unknown }>({
+      text: 'select policy from {topics} where topic = ?',
+      values: [topic],
+    })
+    return readPolicy(sql.json(row?.policy))
+  }
+
   async function next(): Promise<{ nextAt: Date | null; now: Date }> {
     const clock = sql.clock()
     const [row] = await sql.all<{ next_at: unknown; now: unknown }>({
@@ -81,7 +90,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
 
   /** Returns the new job; null if another process enqueued it, or if its unique key is taken. */
   async function enqueueTick(schedule: ScheduleRow, tick: Date): Promise<JobId | null> {
-    const job = toTickJob(schedule, tick, newId)
+    const job = toTickJob(schedule, tick, newId, await policyOf(schedule.topic))
     try {
       const [id] = await host.enqueue([job])
       return id === job.id ? id : null
@@ -190,7 +199,8 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     },
 
     async runNow(name) {
-      const [id] = await host.enqueue([toJob(await find(name), newId)])
+      const schedule = await find(name)
+      const [id] = await host.enqueue([toJob(schedule, newId, await policyOf(schedule.topic))])
       if (id === undefined) throw new OncueError('INTERNAL', 'The enqueue returned no id')
       return id
     },
@@ -264,8 +274,8 @@ function checkSchedule(schedule: Schedule): { readonly payload: string; readonly
   return { payload, options: JSON.stringify(schedule.options) }
 }
 
-function toJob({ topic, payload, options }: Schedule, newId?: () => JobId): NewJob {
-  return prepareJob(topic, payload, options, undefined, newId)
+function toJob({ topic, payload, options }: Schedule, newId?: () => JobId, policy?: TopicPolicy): NewJob {
+  return prepareJob(topic, payload, options, policy, newId)
 }
 
 /**
@@ -273,8 +283,8 @@ function toJob({ topic, payload, options }: Schedule, newId?: () => JobId): NewJ
  * and its wait is counted from the plan. The key makes it one job, however many processes tick. No caller can name it: one
  * that enqueues the same topic cannot keep a tick out.
  */
-function toTickJob(schedule: Schedule, tick: Date, newId?: () => JobId): NewJob {
-  const job = toJob(schedule, newId)
+function toTickJob(schedule: Schedule, tick: Date, newId: () => JobId, policy: TopicPolicy): NewJob {
+  const job = toJob(schedule, newId, policy)
   return {
     ...job,
     runAt: new Date(tick.getTime() + job.delayMs),

@@ -33,6 +33,25 @@ export function describeSchedules(dialect: Dialect): void {
       goTo('2026-01-01T00:00:00Z')
     })
 
+    it('makes jobs as a worker announced their topic; options of the schedule come first', async () => {
+      const store = await bench.openWithClock()
+      const retry = { strategy: 'fixed', baseDelay: 500 } as const
+      const policy = { queue: 'mail', priority: 3, timeoutMs: 30_000, maxRetries: 0, retry }
+      await store.announce([{ topic: 'mail_digest', input: {}, output: {}, policy }])
+      await store.schedules.save(aSchedule())
+      await store.schedules.save(aSchedule({ name: 'own', options: { queue: 'high', retry: { max: 5 } } }))
+      const jobOf = async (name: string) => store.get(await store.schedules.runNow(name))
+      expect(await jobOf('nightly')).toMatchObject(policy)
+      expect(await jobOf('own')).toMatchObject({ ...policy, queue: 'high', maxRetries: 5 })
+      goTo('2026-01-01T01:00:00Z')
+      const { enqueued } = await store.schedules.tick()
+      const ticked = await Promise.all(enqueued.map((id) => store.get(id)))
+      expect(ticked.map((job) => [job?.queue, job?.maxRetries]).toSorted()).toEqual([
+        ['high', 5],
+        ['mail', 0],
+      ])
+    })
+
     it('keeps a schedule and tells when it ticks next', async () => {
       const store = await bench.openWithClock()
       const schedule = aSchedule({ options: { queue: 'high', priority: 5, meta: { team: 'mail' } } })
