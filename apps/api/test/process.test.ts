@@ -56,7 +56,7 @@ describe('the process', () => {
   it('says that nobody answers at the address of the database', async () => {
     const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
     expect(await api.exit).toBe(1)
-    expect(api.stderr).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck that the database is up/)
+    expect(api.stderr).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck the URL \(host, port/)
     expect(api.stderr).not.toContain('hunter2')
   })
 

@@ -144,7 +144,9 @@ export const ERRORS = {
   },
 
   // The database
-  DATABASE_UNAVAILABLE: busy('Check that the database is up and reachable, then repeat the call.'),
+  DATABASE_UNAVAILABLE: busy(
+    'Check the URL (host, port, user, password, database) and that the database is up, then repeat the call.',
+  ),
   DATABASE_BUSY: busy('Repeat the call; if it persists, look for long transactions or a full pool.'),
   DATABASE_CONFLICT: busy('Repeat the transaction: another one won a serialization conflict or deadlock.'),
   DATABASE_FULL: {

@@ -3,7 +3,7 @@ import { isOncueError, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type MigrationStatus, migrationStatus } from './migrate/migrate.ts'
 import { type Finding, fail, ok, warn } from './portable/finding.ts'
-import { toSchema } from './schema.ts'
+import { DEFAULT_SCHEMA, migrationHint, toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
 
 export type DiagnoseOptions = {
@@ -29,7 +29,7 @@ export async function diagnose(url: string, options: DiagnoseOptions = {}): Prom
     return [fail('database', error.message, error.hint)]
   }
   const ms = Math.round(runtime.monotonic() - started)
-  const migrations = migrationsOf(status)
+  const migrations = migrationsOf(status, toSchema(schema))
   const isMigrated = migrations.status !== 'fail'
   return [
     ok('database', `${withoutPassword(url)} responds (${ms} ms)`),
@@ -49,7 +49,7 @@ function refuseMissing(url: string): void {
   })
 }
 
-function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
+function migrationsOf({ migrations, functions }: MigrationStatus, schema: string): Finding {
   const named = (state: string) => migrations.flatMap((one) => (one.state === state ? [one.name] : []))
   const [pending, changed] = [named('pending'), named('changed')]
   const [breaking, newer] = [named('breaking'), named('newer')]
@@ -60,7 +60,8 @@ function migrationsOf({ migrations, functions }: MigrationStatus): Finding {
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [`functions_${hash}`] : []))
   pending.push(...missing)
   if (pending.length > 0) {
-    const advice = 'Run `npx oncue migrate` against this database.'
+    const advice =
+      schema === DEFAULT_SCHEMA ? 'Run `npx oncue migrate` against this database.' : migrationHint(schema)
     return fail('migrations', `pending: ${pending.join(', ')}`, advice)
   }
   if (changed.length > 0) {

@@ -61,6 +61,10 @@ describe.each([
       advice: expect.stringContaining('npx oncue migrate'),
     })
     expect(await find('claim plan')).toBeUndefined()
+    const other = await diagnose(database.url, { schema: 'other' })
+    expect(other.find(({ check }) => check === 'migrations')?.advice).toContain(
+      'oncue migrate --schema other',
+    )
   })
 })
 

@@ -572,6 +572,15 @@ describe('on Postgres', () => {
     await expect(migrate(url.href)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
   })
 
+  test('a database that the server does not have is DATABASE_UNAVAILABLE', async () => {
+    database = await createEmptyPostgresDatabase(inject('postgresUrl'))
+    const url = Object.assign(new URL(database.url), { pathname: '/no_such_database' })
+    await expect(migrate(url.href)).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringContaining('no_such_database'),
+    })
+  })
+
   test('a server that says nothing is DATABASE_UNAVAILABLE after ten seconds', async () => {
     const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
     onTestFinished(() => void silent.close())

@@ -9,6 +9,9 @@ const BY_STATE: Record<string, ErrorCode> = {
   '25006': 'DATABASE_READ_ONLY',
   // Something depends on what would be dropped.
   '2BP01': 'DATABASE_REFUSED',
+  // A wrong user, password or database name.
+  '28': 'DATABASE_UNAVAILABLE',
+  '3D000': 'DATABASE_UNAVAILABLE',
   '3F000': 'MIGRATION_NEEDED',
   '40': 'DATABASE_CONFLICT',
   // The role lacks a right.
