@@ -1,4 +1,4 @@
-import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
 import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
@@ -71,7 +71,10 @@ function unservedQueues(queues: readonly QueueOverview[], alive: readonly Worker
 
 function unknownTopics(waiting: ReadonlySet<string>, announced: readonly TopicRow[]): Finding {
   const known = new Set(announced.map(({ topic }) => topic))
-  const unknown = [...waiting].filter((topic) => !known.has(topic))
+  // Oncue's own topics are handled by the API, which announces none.
+  const unknown = [...waiting].filter(
+    (topic) => !known.has(topic) && !topic.startsWith(INTERNAL_TOPIC_PREFIX),
+  )
   if (unknown.length === 0)
     return ok('topics', `${announced.length} announced; every waiting job has a known topic`)
   return warn(

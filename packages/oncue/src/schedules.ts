@@ -89,9 +89,16 @@ export function addSchedules(program: Command): void {
     implement<object>(
       schedules.command(verb).description(`${verb} a schedule`).argument('<name>'),
       ['digest'],
-      withStore(verb, async (store, { args }) => {
+      withStore(verb, async (store, call) => {
+        const { args } = call
         const name = String(args[0])
+        const found = (await store.schedules.list()).find((row) => row.name === name)
         await store.schedules[verb](name, whoami())
+        if (verb === 'remove' && found?.source === 'code') {
+          call.note(
+            `note: it is declared in code: the next worker that declares it brings it back; pause it instead`,
+          )
+        }
         return { text: `${name} is ${done}`, json: { name, [verb]: true } }
       }),
     )

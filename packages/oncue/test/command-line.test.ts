@@ -95,6 +95,7 @@ describe('the command line', () => {
     [['schedules', 'add', 'x', '* * * * *', 'mail', '{']],
     [['worker', '--concurrency', 'many']],
     [['worker', '--poll', 'often']],
+    [['worker', '--queues', ',']],
     [['pair', '--role', 'producer']],
     [['pair', '--valid', 'long']],
   ])('%j is wrong usage, 2', async (args) => {

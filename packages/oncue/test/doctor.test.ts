@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
+import { prepareOwnJob } from '@oncue/core/internal'
 import { expect, test } from 'vitest'
 import { describeBoth } from './harness.ts'
 
@@ -25,6 +26,11 @@ describeBoth('doctor', (bench) => {
       advice: expect.stringContaining('The other workers take over their jobs'),
     })
     expect(later('queues')).toMatchObject({ status: 'ok' })
+  })
+
+  test("doctor does not advise to cancel Oncue's own notifications, which no worker announces", async () => {
+    await bench.store.enqueue([prepareOwnJob('oncue:notify', {}, { queue: 'oncue' })])
+    expect((await bench.diagnose())('topics')).toMatchObject({ status: 'ok' })
   })
 
   test('doctor says which services have different schemas of a topic', async () => {

@@ -1,7 +1,22 @@
 import { expect, test } from 'vitest'
-import { describeBoth } from './harness.ts'
+import { call, describeBoth } from './harness.ts'
 
 describeBoth('schedules', (bench) => {
+  test('to remove one in code says that a worker brings it back', async () => {
+    const schedule = {
+      name: 'tick',
+      cron: '* * * * *',
+      timezone: 'UTC',
+      topic: 'tick',
+      payload: null,
+      options: {},
+    }
+    await bench.store.schedules.save({ ...schedule, missed: 'one', source: 'code', service: 'billing' })
+    const { code, stdout, stderr } = await call('schedules', 'remove', 'tick', '--url', bench.url)
+    expect([code, stdout]).toEqual([0, 'tick is removed\n'])
+    expect(stderr).toContain('the next worker that declares it brings it back')
+  })
+
   test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
     const adding = ['schedules', 'add', 'digest', '0 9 * * *', 'mail', '{"all":true}']
     await bench.json([...adding, '--timezone', 'Asia/Shanghai', '--queue', 'high'])

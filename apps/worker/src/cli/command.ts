@@ -39,6 +39,11 @@ Exit codes:
   3         --once: some runs failed
   130, 143  a second signal (Ctrl-C, SIGTERM) stopped it at once`
 
+function toQueues(value: string): string[] {
+  const queues = splitList(value)
+  return queues.length > 0 ? queues : refuse('name at least one queue')
+}
+
 export function declareWorker(command: Command): Command {
   command
     .summary('run jobs')
@@ -52,7 +57,7 @@ export function declareWorker(command: Command): Command {
     .option(
       '--queues <names>',
       'queues to serve, in order of preference: high,default  [ONCUE_QUEUES]',
-      splitList,
+      toQueues,
     )
     .option(
       '--concurrency <number>',
