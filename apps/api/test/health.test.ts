@@ -356,7 +356,8 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
     const database = await createDatabase(dialect)
     const api = await startTestApi({ url: database.url })
     const { store } = api
-    const today = Date.now() - (Date.now() % DAY)
+    const now = Date.now()
+    const today = now - (now % DAY)
     const empty = { running: 0, oldestMs: 0, workers: 2, slots: 10 }
     const yesterday = Array.from({ length: 60 }, (_, n) => new Date(today - DAY + n * MINUTE))
     for (const [n, minute] of yesterday.entries()) {

@@ -64,7 +64,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
   })
 
   describe('POST /api/jobs/enqueue', () => {
-    test('answers what the seed shows', async () => {
+    test('returns the job in short', async () => {
       const { id, ...rest } = await enqueue({
         ...{ topic: 'mail_digest', payload: { userId: '123' } },
         ...{ runAt: '2036-01-08T12:00:00Z', maxRetries: 5 },
@@ -220,7 +220,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
   })
 
   describe('GET /api/jobs', () => {
-    test('gives pages by offset, as the seed shows, and by cursor', async () => {
+    test('gives pages by offset and by cursor', async () => {
       const jobs = Array.from({ length: 5 }, () => prepareJob('paged', null))
       for (const job of jobs) await world.store.enqueue([job])
       const { items, ...page } = await list('topic=paged&status=pending&limit=2&offset=1')
@@ -285,7 +285,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     })
   })
 
-  test('GET /api/jobs/stats answers the fields of the seed, and no other', async () => {
+  test('GET /api/jobs/stats returns its documented fields, and no other', async () => {
     const { body } = await send('GET', '/api/jobs/stats')
     const counted = expect.any(Number)
     expect(body).toEqual({

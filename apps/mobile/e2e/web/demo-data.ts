@@ -9,7 +9,7 @@ class SmtpTimeout extends Error {
 }
 
 /** A night with something to do: mail fails, reports wait, imports are paused, the rest is fine. */
-export async function seed(world: World): Promise<void> {
+export async function addDemoData(world: World): Promise<void> {
   const { client } = world
   const enqueue = (topic: string, queue: string, many: number) =>
     client.jobs.enqueueMany(

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addDemoData } from './demo-data.ts'
 import { everyScreen, settled } from './every-screen.ts'
 import { closeBrowser, DESKTOP, enter, PHONE, seriousFindings } from './harness.ts'
 import { enlargeText, findCut, findShortened } from './large-text.ts'
-import { seed } from './seed.ts'
 import { startWorld, type World } from './world.ts'
 
 /** Longer than a row is wide. */
@@ -12,7 +12,7 @@ const LONG_NAME = 'newsletters_of_the_northern_hemisphere'
 let world: World
 beforeAll(async () => {
   world = await startWorld({ ONCUE_ENVIRONMENT: 'production' })
-  await seed(world)
+  await addDemoData(world)
   const { client } = world
   await client.jobs.enqueue('import_rows_of_the_accounting_department', {}, { queue: LONG_NAME })
   await client.queues.pause({ queue: LONG_NAME })
