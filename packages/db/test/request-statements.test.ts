@@ -33,3 +33,24 @@ it('a job by a request costs one statement, a job by a key a transaction, on Pos
   const [one] = someJobs(1).map((job) => ({ ...job, request: 'repeat' }) as const)
   expect(await countOf(() => store.enqueue(one ? [one] : []))).toBe(2)
 })
+
+it('two requests with the same ids in opposite orders make each job once, and meet no deadlock', async () => {
+  const database = await borrowPostgresDatabase(inject('postgresUrl'))
+  const store = await openStore(database.url)
+  onTestFinished(() => database.drop())
+  for (let round = 0; round < 5; round++) {
+    const jobs = someJobs(500).map((job) => ({ ...job, request: 'first' }) as const)
+    const orders = [jobs, jobs.toReversed(), jobs, jobs.toReversed()]
+    const outcomes = await Promise.all(orders.map((order) => store.enqueueWithOutcomes(order)))
+    expect(outcomes.flat().filter(({ kind }) => kind === 'created')).toHaveLength(jobs.length)
+  }
+  // What a session has counted is told when it ends.
+  await store.close()
+  const client = new pg.Client(database.url)
+  await client.connect()
+  const { rows } = await client.query(
+    'select deadlocks::int from pg_stat_database where datname = current_database()',
+  )
+  await client.end()
+  expect(rows).toEqual([{ deadlocks: 0 }])
+})

@@ -77,7 +77,8 @@ async function enqueueRequested(
     // No other call has an id that was made for this one: if one is there, all of them were written.
     const wasWritten = jobs.some((job) => !job.request && known.has(job.id))
     const unknown = withoutKnown(jobs, known)
-    const left = wasWritten ? unknown.filter(isKeyed) : unknown
+    // In one order: two calls with the same ids would otherwise wait for each other.
+    const left = (wasWritten ? unknown.filter(isKeyed) : unknown).toSorted(byId)
     try {
       const outcomes = left.length > 0 ? await insert(client, left, now) : []
       return outcomesOf(jobs, left, outcomes, wasWritten ? 'created' : 'existing')
@@ -89,6 +90,8 @@ async function enqueueRequested(
     }
   }
 }
+
+const byId = (one: NewJob, other: NewJob) => (one.id < other.id ? -1 : 1)
 
 async function knownOf(client: PostgresClient, jobs: readonly NewJob[]): Promise<Set<JobId>> {
   const rows = await client.query(sql.known(jobs.map((job) => job.id)))
