@@ -47,4 +47,18 @@ describe.each(DIALECTS)('a job of which the caller names only topic and payload,
     })
     expect(await jobs.enqueue.mutate({ topic, queue: 'default' })).toMatchObject({ created: true })
   })
+
+  it('of a schedule is refused likewise when it is run now', async () => {
+    const api = await start()
+    const { schedules, tokens } = api.client()
+    await schedules.save.mutate({ name: 'pay', cron: '0 0 1 1 *', topic, missed: 'one' })
+    const runAs = async (queue: string) => {
+      const token = { name: queue, role: 'operator' as const, allowedQueues: [queue] }
+      const { secret } = await tokens.create.mutate(token)
+      return api.client(secret).schedules.runNow.mutate({ name: 'pay' })
+    }
+    await expect(runAs('default')).rejects.toMatchObject({ data: { oncue: { code: 'QUEUE_NOT_ALLOWED' } } })
+    const { id } = await runAs('mail')
+    expect(await api.store.get(id)).toMatchObject(policy)
+  })
 })

@@ -84,7 +84,7 @@ export const schedules = {
     input: scheduleNameSchema,
     output: z.object({ id: jobIdSchema }),
     async run(ctx, { name }) {
-      const { auth, principal, store } = ctx
+      const { auth, payloads, principal, store } = ctx
       await authorize(ctx, 'enqueue')
       const schedule = (await store.schedules.list()).find((candidate) => candidate.name === name)
       if (!schedule)
@@ -92,7 +92,8 @@ export const schedules = {
       await auth.assertTopic(principal, schedule.topic)
       if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
       const assertQueue = await queueChecker(ctx)
-      assertQueue(schedule.options.queue)
+      const policyOf = await payloads.policies()
+      assertQueue(schedule.options.queue ?? policyOf(schedule.topic)?.queue)
       return { id: await store.schedules.runNow(name) }
     },
     audit: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),

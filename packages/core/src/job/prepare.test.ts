@@ -5,7 +5,7 @@ import { isOncueError } from '../errors.ts'
 import { enqueueOptionsSchema } from './enqueue-options.ts'
 import { isJobId, newJobId } from './id.ts'
 import { LIMITS } from './limits.ts'
-import { prepareJob, prepareOwnJob } from './prepare.ts'
+import { prepareJob, prepareOwnJob, readPolicy } from './prepare.ts'
 
 function refusal(...args: Parameters<typeof prepareJob>) {
   try {
@@ -23,6 +23,12 @@ function textOptions(): string[] {
     schema.safeParse('a').success ? [name] : [],
   )
 }
+
+it('reads of an announced policy what this version understands', () => {
+  const policy = { queue: 'mail', priority: 99_999, retry: { strategy: 'newer' }, maxRetries: 0, isolate: 1 }
+  expect(readPolicy(policy)).toEqual({ queue: 'mail', maxRetries: 0 })
+  expect(readPolicy('odd')).toEqual({})
+})
 
 describe('prepareJob', () => {
   it.each(textOptions())('refuses a NUL in the option %s', (name) => {

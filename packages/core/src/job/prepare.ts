@@ -81,14 +81,14 @@ export function makeJob(
 
 const { queue, priority, timeoutMs, maxRetries } = enqueueOptionsSchema.shape
 const policySchema = z.object({
-  queue,
-  priority,
-  timeoutMs,
-  maxRetries,
-  retry: retryPolicySchema.optional(),
+  queue: queue.catch(undefined),
+  priority: priority.catch(undefined),
+  timeoutMs: timeoutMs.catch(undefined),
+  maxRetries: maxRetries.catch(undefined),
+  retry: retryPolicySchema.optional().catch(undefined),
 })
 
-/** What a worker announced of a topic, as far as it concerns an enqueue. Whatever is unknown is left out. */
+/** What a worker announced of a topic, as far as it concerns an enqueue. Fields that this version does not understand are left out. */
 export function readPolicy(announced: unknown): TopicPolicy {
   return policySchema.safeParse(announced).data ?? {}
 }
