@@ -46,119 +46,59 @@ const aJob = (n: number) => ({
 const aBatch = () => Array.from({ length: BATCH }, (_, n) => aJob(n))
 const authorization = `Bearer ${ADMIN_TOKEN}`
 
+/** What a caller adds to each job. */
+type Extra = () => object
+const nothing: Extra = () => ({})
+const requestId: Extra = () => ({ requestId: newJobId() })
+const ownKey: Extra = () => ({ idempotencyKey: newJobId() })
+
+const oneByOne = (name: string, oncue: Pick<Call, 'path' | 'body' | 'check'>): Step => ({
+  name: `${name}, one by one`,
+  jobsPerRequest: 1,
+  calls: {
+    oncue: { ...oncue, headers: { authorization } },
+    bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
+  },
+})
+
+const byTrpc = (name: string, extra: Extra): Step =>
+  oneByOne(name, {
+    path: '/trpc/jobs.enqueue',
+    body: (n) => JSON.stringify({ json: { ...extra(), ...aJob(n) } }),
+    check: expecting('"created":true'),
+  })
+
+const inBatches = (name: string, extra: Extra): Step => ({
+  name: `${name}, batches of ${BATCH}`,
+  jobsPerRequest: BATCH,
+  calls: {
+    oncue: {
+      path: '/trpc/jobs.enqueueMany',
+      headers: { authorization },
+      body: () => JSON.stringify({ json: { jobs: aBatch().map((job) => ({ ...extra(), ...job })) } }),
+      check: expecting(`"stored":${BATCH}`),
+    },
+    bare: {
+      path: '/batch',
+      headers: {},
+      body: () => JSON.stringify({ jobs: aBatch() }),
+      check: expecting('"ids":'),
+    },
+  },
+})
+
 const STEPS: readonly Step[] = [
-  {
-    name: 'tRPC, one by one',
-    jobsPerRequest: 1,
-    calls: {
-      oncue: {
-        path: '/trpc/jobs.enqueue',
-        headers: { authorization },
-        body: (n) => JSON.stringify({ json: aJob(n) }),
-        check: expecting('"created":true'),
-      },
-      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
-    },
-  },
-  {
-    name: 'client, one by one',
-    jobsPerRequest: 1,
-    calls: {
-      oncue: {
-        path: '/trpc/jobs.enqueue',
-        headers: { authorization },
-        body: (n) => JSON.stringify({ json: { requestId: newJobId(), ...aJob(n) } }),
-        check: expecting('"created":true'),
-      },
-      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
-    },
-  },
-  {
-    name: `client, batches of ${BATCH}`,
-    jobsPerRequest: BATCH,
-    calls: {
-      oncue: {
-        path: '/trpc/jobs.enqueueMany',
-        headers: { authorization },
-        body: () => {
-          const jobs = aBatch().map((job) => ({ requestId: newJobId(), ...job }))
-          return JSON.stringify({ json: { jobs } })
-        },
-        check: expecting(`"stored":${BATCH}`),
-      },
-      bare: {
-        path: '/batch',
-        headers: {},
-        body: () => JSON.stringify({ jobs: aBatch() }),
-        check: expecting('"ids":'),
-      },
-    },
-  },
-  {
-    name: 'own key, one by one',
-    jobsPerRequest: 1,
-    calls: {
-      oncue: {
-        path: '/trpc/jobs.enqueue',
-        headers: { authorization },
-        body: (n) => JSON.stringify({ json: { idempotencyKey: newJobId(), ...aJob(n) } }),
-        check: expecting('"created":true'),
-      },
-      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
-    },
-  },
-  {
-    name: `own key, batches of ${BATCH}`,
-    jobsPerRequest: BATCH,
-    calls: {
-      oncue: {
-        path: '/trpc/jobs.enqueueMany',
-        headers: { authorization },
-        body: () => {
-          const jobs = aBatch().map((job) => ({ idempotencyKey: newJobId(), ...job }))
-          return JSON.stringify({ json: { jobs } })
-        },
-        check: expecting(`"stored":${BATCH}`),
-      },
-      bare: {
-        path: '/batch',
-        headers: {},
-        body: () => JSON.stringify({ jobs: aBatch() }),
-        check: expecting('"ids":'),
-      },
-    },
-  },
-  {
-    name: 'REST, one by one',
-    jobsPerRequest: 1,
-    calls: {
-      oncue: {
-        path: '/api/jobs/enqueue',
-        headers: { authorization },
-        body: (n) => JSON.stringify(aJob(n)),
-        check: expecting('"id":'),
-      },
-      bare: { path: '/jobs', headers: {}, body: (n) => JSON.stringify(aJob(n)), check: expecting('"id":') },
-    },
-  },
-  {
-    name: `tRPC, batches of ${BATCH}`,
-    jobsPerRequest: BATCH,
-    calls: {
-      oncue: {
-        path: '/trpc/jobs.enqueueMany',
-        headers: { authorization },
-        body: () => JSON.stringify({ json: { jobs: aBatch() } }),
-        check: expecting(`"stored":${BATCH}`),
-      },
-      bare: {
-        path: '/batch',
-        headers: {},
-        body: () => JSON.stringify({ jobs: aBatch() }),
-        check: expecting('"ids":'),
-      },
-    },
-  },
+  byTrpc('tRPC', nothing),
+  byTrpc('client', requestId),
+  byTrpc('own key', ownKey),
+  oneByOne('REST', {
+    path: '/api/jobs/enqueue',
+    body: (n) => JSON.stringify(aJob(n)),
+    check: expecting('"id":'),
+  }),
+  inBatches('tRPC', nothing),
+  inBatches('client', requestId),
+  inBatches('own key', ownKey),
 ]
 
 function expecting(text: string): (answer: string) => void {
