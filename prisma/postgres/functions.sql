@@ -1111,7 +1111,7 @@ begin
     end if;
     if v_taken < cardinality(v_group.rows) then
       -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
-      -- Only of this queue: one that is ready elsewhere tells that nobody claims it there (promote).
+      -- Only of this queue: one that is ready elsewhere shows that it is not claimed there (promote).
       update oncue.jobs j set visible_at = null
       where j.ctid = any (v_group.rows[v_taken + 1:] || array(
         select h.ctid from oncue.jobs h

@@ -106,7 +106,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     await database.drop()
   })
 
-  it('is told by a key that nobody is shown', async () => {
+  it('is derived with a key that no response contains', async () => {
     const api = await startTestApi(dialect)
     const key = await api.store.settings.secret('request_ids', () => 'another')
     expect(Buffer.from(key, 'base64')).toHaveLength(32)

@@ -213,7 +213,7 @@ export const HOLD_BACK = `UPDATE oncue_jobs SET visible_at = NULL WHERE id = ?`
 
 /**
  * Others of a full key and the same queue that stand behind those in hand: each is moved once, however many there are. One
- * that is ready in another queue tells that nobody claims it there (HAS_READY). Concurrency key, queue, from, now, those taken.
+ * that is ready in another queue shows that it is not claimed there (HAS_READY). Concurrency key, queue, from, now, those taken.
  */
 export const HOLD_BACK_OTHERS = `UPDATE oncue_jobs SET visible_at = NULL WHERE id IN (
   SELECT h.id FROM oncue_jobs h INDEXED BY oncue_jobs_keyed

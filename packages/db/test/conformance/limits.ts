@@ -128,7 +128,7 @@ export function describeLimits(dialect: Dialect): void {
       const QUEUES = ['a_dead', 'default', 'z_dead']
       type OneStore = Awaited<ReturnType<typeof bench.open>>
 
-      /** Twenty jobs of each queue that nobody serves any more stand before those of the queue that is served. */
+      /** Twenty jobs of each queue without a worker come before those of the queue that has one. */
       async function holdBehindDeadQueues(store: OneStore, limit: number) {
         const dead = ['a_dead', 'z_dead'].flatMap((queue) =>
           someJobs(20, shared(queue, { concurrencyLimit: limit, priority: 1 })),

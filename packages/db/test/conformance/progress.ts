@@ -94,7 +94,7 @@ export function describeProgress(dialect: Dialect): void {
       expect(await eventsOf(settled.id)).toEqual([])
     })
 
-    it('a run whose lease is over may still update, until somebody takes the job', async () => {
+    it('a run whose lease has expired may still update, until the job is claimed again', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)

@@ -14,7 +14,7 @@ function answersFor(alert = alertOf(1)) {
     now = { ...now, ...change }
     return now
   }
-  const by = 'somebody'
+  const by = 'Grace'
   return {
     said,
     answers: {
@@ -48,7 +48,7 @@ describe('An alert', () => {
     const { answers, said } = answersFor()
     const { screen } = await renderApp(`/alerts/${ID}`, { answers })
     fireEvent.press(await screen.findByLabelText('Acknowledge'))
-    expect(await screen.findByText(/^somebody, /)).toBeVisible()
+    expect(await screen.findByText(/^Grace, /)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))
     expect(await screen.findByLabelText('Acknowledge')).toBeVisible()
     expect(said).toEqual(['ack', 'unack'])
