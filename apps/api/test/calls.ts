@@ -366,6 +366,41 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/commands/registry/debug': { status: 200 },
+  'GET /api/topics': { status: 200 },
+  'GET /api/queues': { status: 200 },
+  'POST /api/queues/:queue/pause': { path: async () => '/api/queues/idle/pause', status: 204 },
+  'POST /api/queues/:queue/resume': { path: async () => '/api/queues/idle/resume', status: 204 },
+  'GET /api/workers': { status: 200 },
+  'GET /api/health': { status: 200 },
+  'GET /api/schedules': { status: 200 },
+  'POST /api/schedules': {
+    body: () => ({
+      ...JOB,
+      name: 'nightly',
+      cron: '0 9 * * *',
+      timezone: 'UTC',
+      options: {},
+      missed: 'skip',
+    }),
+    required: ['name', 'cron', 'topic'],
+    status: 200,
+  },
+  'DELETE /api/schedules/:name': {
+    path: async (world) => `/api/schedules/${await world.schedule()}`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/pause': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/pause`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/resume': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/resume`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/run-now': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/run-now`,
+    status: 201,
+  },
 }
 
 export function callOf(name: ProcedurePath): ProcedureCall {

@@ -414,6 +414,44 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     })
   })
 
+  describe('what people operate', () => {
+    const itemsOf = async (path: string) => ((await send('GET', path)).body as { items: Json[] }).items
+
+    test('a queue is paused and resumed, whatever its name', async () => {
+      const paused = async () =>
+        (await itemsOf('/api/queues')).find(({ queue }) => queue === 'eu/mail.v2')?.paused
+      expect((await send('POST', '/api/queues/eu%2Fmail.v2/pause')).status).toBe(204)
+      expect(await paused()).toMatchObject({ by: expect.any(String) })
+      expect((await send('POST', '/api/queues/eu%2Fmail.v2/resume')).status).toBe(204)
+      expect((await paused()) ?? null).toBeNull()
+    })
+
+    test('a schedule is saved, listed, run now and removed', async () => {
+      const body = { name: 'rest_nightly', cron: '0 9 * * *', topic: 'mail', payload: { userId: '123' } }
+      const saved = await send('POST', '/api/schedules', { body })
+      expect(saved.body).toMatchObject({ name: 'rest_nightly', next_runs: expect.any(Array) })
+      expect(await itemsOf('/api/schedules')).toContainEqual(saved.body)
+      const { status, body: ran } = await send('POST', '/api/schedules/rest_nightly/run-now')
+      expect(status).toBe(201)
+      expect(await get(String((ran as Json).id))).toMatchObject({ topic: 'mail', payload: { userId: '123' } })
+      expect((await send('DELETE', '/api/schedules/rest_nightly')).status).toBe(204)
+      const gone = await send('POST', '/api/schedules/rest_nightly/run-now')
+      expect([gone.status, gone.error?.code]).toEqual([404, 'SCHEDULE_NOT_FOUND'])
+    })
+
+    test('health, workers and topics are what the client gets, with names of REST', async () => {
+      expect((await send('GET', '/api/health')).body).toMatchObject({
+        summary: { level: expect.any(String) },
+        oldest_waiting: { spark: expect.any(Array) },
+        failure_rate: { spark: expect.any(Array) },
+      })
+      expect(await itemsOf('/api/topics')).toContainEqual(
+        expect.objectContaining({ topic: 'mail', clash: null }),
+      )
+      expect(await itemsOf('/api/workers')).toEqual([])
+    })
+  })
+
   describe('the document and its page', () => {
     test('/openapi.json is the document, for anybody', async () => {
       const { status, body } = await world.send('GET', '/openapi.json', { as: 'nobody' })

@@ -5,11 +5,13 @@ import {
   queueRequestSchema,
 } from '@oncue/core/wire'
 import { z } from 'zod'
+import { changeRoute, listRoute } from '../http/rest/shapes.ts'
 import { actorOf } from './actor.ts'
 import { assertMayChange } from './own-queue.ts'
 import { mutation, query } from './procedure.ts'
 
 const NOTHING = z.null()
+const byQueue = { params: queueRequestSchema.shape, errors: ['INVALID_QUEUE'] } as const
 
 export const queues = {
   list: query({
@@ -17,6 +19,9 @@ export const queues = {
     input: z.undefined(),
     output: z.array(queueOverviewSchema),
     run: ({ store }) => store.queues(),
+    rest: [
+      listRoute('GET /api/queues', 'List queues with their counts, settings and limits', queueOverviewSchema),
+    ],
   }),
 
   pause: mutation({
@@ -29,6 +34,13 @@ export const queues = {
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [
+      changeRoute({
+        at: 'POST /api/queues/:queue/pause',
+        summary: 'Pause a queue: running jobs finish, no new ones start',
+        ...byQueue,
+      }),
+    ],
   }),
 
   resume: mutation({
@@ -40,6 +52,9 @@ export const queues = {
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [
+      changeRoute({ at: 'POST /api/queues/:queue/resume', summary: 'Resume a paused queue', ...byQueue }),
+    ],
   }),
 
   limit: mutation({

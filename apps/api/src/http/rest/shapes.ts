@@ -17,10 +17,34 @@ import {
 } from '@oncue/core/wire'
 import type { ActionReport } from '@oncue/db'
 import { z } from 'zod'
-import type { ResponseTools } from './route.ts'
+import type { ResponseTools, RestRoute } from './route.ts'
 
 /** Its dates become texts when it is written as JSON. */
-const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
+export const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
+
+/** The route of a list that is always sent whole. */
+export function listRoute<Item extends z.ZodObject>(
+  at: `GET /${string}`,
+  summary: string,
+  item: Item,
+): RestRoute<z.ZodUndefined, z.ZodArray<Item>> {
+  return {
+    at,
+    summary,
+    toInput: () => undefined,
+    responses: { 200: z.object({ items: z.array(restObject(item)) }) },
+    respond: (items) => ({ status: 200, body: { items: items.map(toRest) } }),
+  }
+}
+
+type ChangeRoute = Pick<RestRoute<z.ZodType, z.ZodNull>, 'at' | 'summary' | 'params' | 'errors'>
+
+/** The route of a change that returns nothing. */
+export function changeRoute(
+  route: ChangeRoute,
+): ChangeRoute & Pick<RestRoute<z.ZodType, z.ZodNull>, 'responses' | 'respond'> {
+  return { ...route, responses: { 204: null }, respond: () => ({ status: 204 }) }
+}
 
 const { id, topic, status, runAt, created } = jobSchema.shape
 
