@@ -177,7 +177,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     required: ['id'],
   },
   'queues.list': { input: none },
-  'queues.pause': { input: () => ({ queue: 'idle' }), required: ['queue'] },
+  'queues.pause': { input: () => ({ queue: 'idle', forSeconds: 60 }), required: ['queue'] },
   'queues.resume': { input: () => ({ queue: 'idle' }), required: ['queue'] },
   'queues.limit': {
     input: () => ({ queue: 'idle', limit: { maxRunning: 5, rate: { count: 10, intervalMs: 1_000 } } }),

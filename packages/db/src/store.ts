@@ -132,7 +132,8 @@ export interface Store {
   /** Pending or failed jobs only, and none that others wait for. */
   delete(target: Target, options?: ActionOptions): Promise<ActionReport>
 
-  pause(queue: string, by?: string): Promise<void>
+  /** Running jobs finish, no new ones start: until `resume`, or for `forMs` by the store's clock. */
+  pause(queue: string, by?: string, forMs?: number): Promise<void>
   resume(queue: string, by?: string): Promise<void>
   /** Limits a queue or a concurrency key at once; `null` removes the limit. */
   limit(target: LimitTarget, limit: Limit | null): Promise<void>

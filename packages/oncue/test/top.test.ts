@@ -22,7 +22,7 @@ const snapshot = (queues: number): Snapshot => ({
     blocked: 0,
     throttled: 0,
     oldestWaiting: ago(90_000),
-    paused: n === 1 ? { at: NOW, by: 'ada' } : null,
+    paused: n === 1 ? { at: NOW, by: 'ada', until: null } : null,
     ageingMs: null,
     limit: null,
     perMinute: 60,

@@ -1,6 +1,7 @@
 import {
   configureQueueRequestSchema,
   limitRequestSchema,
+  pauseQueueRequestSchema,
   queueOverviewSchema,
   queueRequestSchema,
 } from '@oncue/core/wire'
@@ -26,11 +27,11 @@ export const queues = {
 
   pause: mutation({
     access: 'act',
-    input: queueRequestSchema,
+    input: pauseQueueRequestSchema,
     output: NOTHING,
-    async run(ctx, { queue }) {
+    async run(ctx, { queue, forSeconds }) {
       await assertMayChange(ctx, 'pause', queue)
-      await ctx.store.pause(queue, actorOf(ctx))
+      await ctx.store.pause(queue, actorOf(ctx), forSeconds === undefined ? undefined : forSeconds * 1_000)
       return null
     },
     audit: (target) => ({ target, count: 1 }),

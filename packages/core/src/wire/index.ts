@@ -125,6 +125,8 @@ export {
   type LimitTarget,
   limitRequestSchema,
   limitSchema,
+  MAX_PAUSE_SECONDS,
+  pauseQueueRequestSchema,
   type QueueOverview,
   type QueueSettings,
   queueOverviewSchema,

@@ -26,13 +26,29 @@ export const queueOverviewSchema = z.object({
   throttled: z.int().describe('due, but waiting for a slot of their concurrency key'),
   /** Since when the longest-waiting job could have run. */
   oldestWaiting: z.date().nullable(),
-  paused: pausedSchema,
+  paused: pausedSchema
+    .unwrap()
+    .extend({ until: z.date().nullable().describe('when the pause ends by itself; null: never') })
+    .nullable(),
   ageingMs: z.int().nullable(),
   limit: limitSchema.nullable(),
 })
 export type QueueOverview = Readonly<z.output<typeof queueOverviewSchema>>
 
 export const queueRequestSchema = z.strictObject({ queue: queueSchema })
+
+export const MAX_PAUSE_SECONDS = 30 * 86_400
+
+export const pauseQueueRequestSchema = queueRequestSchema.extend({
+  /** 1 to 2 592 000 (30 days). */
+  forSeconds: z
+    .int()
+    .min(1)
+    .max(MAX_PAUSE_SECONDS)
+    .optional()
+    .describe('the pause ends by itself after this time; default: it lasts until the queue is resumed'),
+})
+
 const concurrencyKeySchema = z.strictObject({ concurrencyKey: plainText(255).min(1) })
 
 /** A queue, or the jobs that share a concurrency key. */

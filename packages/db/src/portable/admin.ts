@@ -1,32 +1,40 @@
 import { createHash } from 'node:crypto'
 import { LIMITS, OncueError } from '@oncue/core'
 import { assertQueue, assertText, assertTopic, encodeJson, toInputError } from '@oncue/core/internal'
-import { limitSchema } from '@oncue/core/wire'
+import { limitSchema, MAX_PAUSE_SECONDS } from '@oncue/core/wire'
 import type { AnnouncedBy, Limit, LimitTarget, Store, TopicAnnouncement } from '../store.ts'
 import { assertBy } from './audit.ts'
 import type { PortableStatement, Sql } from './sql.ts'
 
 export type Admin = Pick<Store, 'pause' | 'resume' | 'limit' | 'announce'>
 
+const MAX_PAUSE_MS = MAX_PAUSE_SECONDS * 1_000
+
 /** What people and workers tell the store about queues and topics. Written once for both databases. */
 export function createAdmin(sql: Sql): Admin {
   return {
-    async pause(queue, by) {
+    async pause(queue, by, forMs) {
       assertQueue(queue)
       assertBy(by)
+      if (forMs !== undefined && !(Number.isInteger(forMs) && forMs >= 1 && forMs <= MAX_PAUSE_MS))
+        throw new OncueError('INVALID_INPUT', `forMs must be a whole number from 1 to ${MAX_PAUSE_MS}`)
+      const now = await sql.now()
+      const until = forMs === undefined ? null : new Date(now.getTime() + forMs)
+      // A second pause moves only the end of the first: who paused the queue, and since when, stays known.
+      const first = (column: string) =>
+        `${column} = case when q.paused_at is null or q.paused_until <= ? then excluded.${column} else q.${column} end`
       await sql.run({
-        // A second pause changes nothing: the first to do so stays known.
-        text: `insert into {queues} as q (name, paused_at, paused_by) values (?, ?, ?)
-          on conflict (name) do update set paused_at = excluded.paused_at, paused_by = excluded.paused_by
-          where q.paused_at is null`,
-        values: [queue, await sql.now(), by ?? null],
+        text: `insert into {queues} as q (name, paused_at, paused_by, paused_until) values (?, ?, ?, ?)
+          on conflict (name) do update set ${first('paused_at')}, ${first('paused_by')},
+            paused_until = excluded.paused_until`,
+        values: [queue, now, by ?? null, until, now, now],
       })
     },
 
     async resume(queue) {
       assertQueue(queue)
       await sql.run({
-        text: 'update {queues} set paused_at = null, paused_by = null where name = ? and paused_at is not null',
+        text: 'update {queues} set paused_at = null, paused_by = null, paused_until = null where name = ? and paused_at is not null',
         values: [queue],
       })
     },

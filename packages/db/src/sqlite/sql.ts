@@ -8,7 +8,7 @@ import { META_ROW } from '../portable/reads/meta.ts'
 
 // --- claim
 
-export const QUEUE = `SELECT paused_at, ageing_ms FROM oncue_queues WHERE name = ?`
+export const QUEUE = `SELECT paused_at, paused_until, ageing_ms FROM oncue_queues WHERE name = ?`
 
 /** The next lower priority of a queue: stepping over distinct priorities instead of walking their jobs. */
 export const NEXT_PRIORITY = `SELECT priority FROM oncue_jobs INDEXED BY oncue_jobs_ready

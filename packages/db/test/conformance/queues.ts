@@ -55,6 +55,42 @@ export function describeQueues(dialect: Dialect): void {
       expect(await overview(store)).toMatchObject({ paused: { at: bench.clock.now(), by: null } })
     })
 
+    it('that is paused for a while gives nothing until then, and says when to claim again', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue([aJob({ topic: 'a' })])
+      const at = bench.clock.now()
+      const until = new Date(at.getTime() + 30 * MINUTE)
+      await store.pause('default', 'ada', 30 * MINUTE)
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until } })
+      expect(await store.claim(claiming())).toMatchObject({ jobs: [], nextDue: until })
+      bench.clock.advance(30 * MINUTE)
+      expect(await overview(store)).toMatchObject({ paused: null })
+      expect(await topics(store)).toEqual(['a'])
+    })
+
+    it('that is paused again keeps who paused it, and takes the new end', async () => {
+      const store = await bench.openWithClock()
+      const at = bench.clock.now()
+      await store.pause('default', 'ada', 30 * MINUTE)
+      await store.pause('default', 'bob', 60 * MINUTE)
+      const until = new Date(at.getTime() + 60 * MINUTE)
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until } })
+      await store.pause('default', 'bob')
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until: null } })
+      await store.pause('default', 'ada', MINUTE)
+      bench.clock.advance(2 * MINUTE)
+      await store.pause('default', 'bob')
+      expect(await overview(store)).toMatchObject({
+        paused: { at: bench.clock.now(), by: 'bob', until: null },
+      })
+    })
+
+    it.each([0, -1, 1.5, Number.NaN, 31 * 24 * 60 * MINUTE])('is not paused for %d ms', async (forMs) => {
+      const store = await bench.openWithClock()
+      await expect(store.pause('default', 'ada', forMs)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      expect(await overview(store)).toBeUndefined()
+    })
+
     it('may be one that nobody has used yet', async () => {
       const store = await bench.openWithClock()
       await store.resume('unknown')

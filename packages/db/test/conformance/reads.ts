@@ -424,7 +424,13 @@ export function describeReads(dialect: Dialect): void {
           oldestWaiting: start,
           ...unset,
         },
-        { queue: 'idle', ...empty, paused: { at: start, by: 'kim' }, ageingMs: 5_000, limit: null },
+        {
+          queue: 'idle',
+          ...empty,
+          paused: { at: start, by: 'kim', until: null },
+          ageingMs: 5_000,
+          limit: null,
+        },
         { queue: 'keyed', ...empty, running: 1, throttled: 2, ...unset },
         {
           queue: 'limited',

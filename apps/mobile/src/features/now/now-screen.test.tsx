@@ -57,7 +57,7 @@ describe('Now', () => {
     const resumed: string[] = []
     const silent = healthOf({
       summary: { level: 'bad', text: 'No alerts are sent: oncue is paused by anna' },
-      delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna' }, limit: null },
+      delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna', until: null }, limit: null },
     })
     const { screen } = await renderApp('/', {
       role,

@@ -131,7 +131,7 @@ function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['pa
       tone="paused"
       icon="pause"
       text={`Paused${by}, ${age(paused.at, now)}`}
-      detail={`Since ${moment(paused.at)}. Running jobs finish; no new ones start.`}
+      detail={`Since ${moment(paused.at)}${paused.until ? ` until ${moment(paused.until)}` : ''}. Running jobs finish; no new ones start.`}
     />
   )
 }

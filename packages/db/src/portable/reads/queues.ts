@@ -14,6 +14,7 @@ type SettingsRow = {
   readonly name: string
   readonly paused_at: unknown
   readonly paused_by: string | null
+  readonly paused_until: unknown
   readonly ageing_ms: number | null
 }
 type SlotRow = {
@@ -36,7 +37,8 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
         min(visible_at) filter (where status = 'pending' and visible_at <= ${now}) as oldest
       from {jobs} group by queue`),
     sql.all<{ queue: string }>(q`select queue from {totals} union select queue from {stat_deltas}`),
-    sql.all<SettingsRow>(q`select name, paused_at, paused_by, ageing_ms from {queues}`),
+    sql.all<SettingsRow>(q`select name, ageing_ms,
+        case when ${isPaused(now)} then paused_at end as paused_at, paused_by, paused_until from {queues} p`),
     sql.all<SlotRow>(q`select key, max_running, rate_count, rate_ms from {slots} where key like 'q:%'`),
   ])
   const jobsOf = new Map(live.map((row) => [row.queue, row]))
@@ -56,12 +58,17 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
       blocked: jobs?.blocked ?? 0,
       throttled: jobs?.throttled ?? 0,
       oldestWaiting: sql.time(jobs?.oldest) ?? null,
-      paused: pausedAt ? { at: pausedAt, by: set?.paused_by ?? null } : null,
+      paused: pausedAt
+        ? { at: pausedAt, by: set?.paused_by ?? null, until: sql.time(set?.paused_until) ?? null }
+        : null,
       ageingMs: set?.ageing_ms ?? null,
       limit: limitOf(slotOf.get(queue)),
     }
   })
 }
+
+const isPaused = (now: Date) =>
+  q`p.paused_at is not null and (p.paused_until is null or p.paused_until > ${now})`
 
 function limitOf(slot: SlotRow | undefined): Limit | null {
   const { max_running: maxRunning = null, rate_count: count = null, rate_ms: intervalMs = null } = slot ?? {}
@@ -82,7 +89,7 @@ export async function throttled(
   const now = await sql.now()
   const due = q`j.status = 'pending' and j.run_at <= ${now} and ${oneOf('j.queue', queues)}
     and ${topics ? oneOf('j.topic', topics) : q`1 = 1`}
-    and not exists (select 1 from {queues} p where p.name = j.queue and p.paused_at is not null)`
+    and not exists (select 1 from {queues} p where p.name = j.queue and ${isPaused(now)})`
   // Two partial indexes hold the jobs of a key: throttled ones, and the others.
   const ofKey = (visible: string): Fragment => {
     const found = q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0

@@ -8,7 +8,11 @@ import type { Statements } from './statements.ts'
 /** Jobs of one priority that are due by then. */
 type Level = { readonly priority: number; readonly due: number }
 type Waiting = { readonly priority: number; readonly visible_at: number }
-type QueueRow = { readonly paused_at: number | null; readonly ageing_ms: number | null }
+type QueueRow = {
+  readonly paused_at: number | null
+  readonly paused_until: number | null
+  readonly ageing_ms: number | null
+}
 
 /** `expired`: their leases are over. `cleared`: jobs were in the way and no longer are, so that a second look finds others. */
 type Ready = {
@@ -72,7 +76,14 @@ class OneClaim {
 
   #claimFrom(queue: string): void {
     const settings = this.#statements.get<QueueRow>(sql.QUEUE, queue)
-    if (settings && settings.paused_at !== null) return
+    if (settings && settings.paused_at !== null) {
+      const { paused_until: until } = settings
+      if (until === null) return
+      if (until > this.#now) {
+        this.#dueAt(until)
+        return
+      }
+    }
     const slot = this.#limits.slot(slotOfQueue(queue))
     let room = this.#left
     if (slot) {
