@@ -69,7 +69,7 @@ describe('a queue', () => {
 
   it('has a banner while it is paused, and can be resumed', async () => {
     const resumed: string[] = []
-    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna', until: null }
     const { screen } = await renderApp('/queues/mail', {
       answers: {
         ...ANSWERS,
@@ -136,7 +136,7 @@ describe('a queue', () => {
   })
 
   it('tells of the alert queue, which an operator resumes and does not pause', async () => {
-    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna', until: null }
     let isPaused = true
     const delivery = () => ({
       ...{ waiting: 4, oldestWaiting: null, limit: null },
