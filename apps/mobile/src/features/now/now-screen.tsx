@@ -6,7 +6,7 @@ import { ReadState } from '../../components/shell/read-state.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import type { Health } from '../../lib/connection-provider.tsx'
+import { type Health, useIsOffline } from '../../lib/connection-provider.tsx'
 import { count } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -27,12 +27,25 @@ export function NowScreen() {
         {(health) => (
           <View style={styles.content}>
             <Sentence health={health} />
-            <NowTiles health={health} />
-            <Below health={health} />
+            <Picture health={health} />
           </View>
         )}
       </ReadState>
     </Page>
+  )
+}
+
+/** On a phone what is wrong comes before the numbers, which fill its screen. */
+function Picture({ health }: { readonly health: Health }) {
+  const isWide = useIsWide()
+  const isCalm = troubledOf(health.queues).length === 0 && health.failures.length === 0
+  const areTilesFirst = isWide || isCalm
+  return (
+    <>
+      {areTilesFirst && <NowTiles health={health} />}
+      <Below health={health} />
+      {!areTilesFirst && <NowTiles health={health} />}
+    </>
   )
 }
 
@@ -42,12 +55,15 @@ const LOOKS = {
   bad: { icon: 'failures', tone: 'bad' },
 } as const
 
+const UNKNOWN = { icon: 'offline', tone: 'neutral' } as const
+
 /** Everything in one sentence, and the alerts that it woke somebody with. */
 function Sentence({ health }: { readonly health: Health }) {
   const { summary, alerts } = health
   const { colors } = useTheme()
   const router = useRouter()
-  const { icon, tone } = LOOKS[summary.level]
+  const isOffline = useIsOffline()
+  const { icon, tone } = isOffline ? UNKNOWN : LOOKS[summary.level]
   const { ink, wash } = toneOf(colors, tone)
   const known = [
     alerts.acked > 0 && `${alerts.acked} acknowledged`,
@@ -58,7 +74,7 @@ function Sentence({ health }: { readonly health: Health }) {
       <Icon name={icon} size={28} ink={ink} />
       <View style={styles.words}>
         <Text variant="title" level={2}>
-          {summary.text}
+          {isOffline ? `Last known: ${summary.text}` : summary.text}
         </Text>
         {known.length > 0 && (
           <Text variant="small" color="text">
