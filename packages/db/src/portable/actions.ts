@@ -128,13 +128,19 @@ function assertTarget(target: Target): void {
   }
   for (const [name, value] of Object.entries(conditions)) {
     if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is not a filter condition`)
-    if (value === undefined || value === null)
-      throw refused(`target.${name} is ${value}, which would match every job`)
+    assertGiven(`target.${name}`, value)
+    if (name === 'meta')
+      for (const [key, one] of Object.entries(value as object)) assertGiven(`target.meta.${key}`, one)
     const isEmpty = typeof value === 'string' ? value.trim() === '' : isPlainAndEmpty(value)
     if (isEmpty) throw refused(`target.${name} is empty, which would match every job`)
   }
   if (Object.keys(conditions).length === 0)
     throw refused('target has no condition, which would match every job')
+}
+
+/** Statements omit such a condition, or such an entry of meta. */
+function assertGiven(name: string, value: unknown): void {
+  if (value === undefined || value === null) throw refused(`${name} is ${value}, which would match every job`)
 }
 
 function isPlainAndEmpty(value: unknown): boolean {
