@@ -209,7 +209,10 @@ export type {
 /** The job that an enqueue led to: a new one, an existing one, or an existing one that got the new payload. */
 export type EnqueueOutcome = { readonly id: JobId; readonly kind: 'created' | 'existing' | 'replaced' }
 
-export type EnqueueIn = { readonly tx?: Transaction | undefined }
+export type EnqueueIn = {
+  /** Your transaction. Default: one of its own. */
+  readonly tx?: Transaction | undefined
+}
 
 /** One claim of one job: with its worker, the fence that every later write of the run carries. */
 export type RunRef = { readonly id: JobId; readonly run: number }
@@ -219,11 +222,13 @@ export type ClaimRequest = {
   readonly queues: readonly string[]
   /** Only these topics; all when absent. Jobs of other topics at the head of a queue are skipped. */
   readonly topics?: readonly string[] | undefined
+  /** How many jobs at most. */
   readonly limit: number
   /** How many of the claimed jobs start at once (default: all). The rest is prefetched: a crash does not charge it. */
   readonly start?: number | undefined
   /** Id of the worker, a UUID. */
   readonly worker: string
+  /** Milliseconds that the runs own their jobs without a heartbeat. */
   readonly leaseMs: number
   /** Also finds jobs committed long after their due time, which other claims find within a second. */
   readonly thorough?: boolean | undefined
@@ -266,7 +271,9 @@ export type Settled = {
 }
 
 export type HeartbeatRequest = {
+  /** Id of the worker, a UUID. */
   readonly worker: string
+  /** Milliseconds that the runs own their jobs from now on. */
   readonly leaseMs: number
   /** `started: false` for a prefetched run that only waits. */
   readonly runs: readonly (RunRef & { readonly started?: boolean | undefined })[]
@@ -363,8 +370,10 @@ export type Durations = Percentiles & {
 export type PoolState = { readonly total: number; readonly idle: number; readonly waiting: number }
 
 export type PruneRule = {
+  /** How the jobs ended. */
   readonly status: 'completed' | 'failed' | 'cancelled'
+  /** Jobs that finished at this moment or later are kept. */
   readonly finishedBefore: Date
-  /** 1 000 */
+  /** How many at most. Default: 1,000. */
   readonly limit?: number | undefined
 }

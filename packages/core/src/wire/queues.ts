@@ -7,7 +7,12 @@ export const limitSchema = z.strictObject({
   maxRunning: z.int().min(0).max(1_000_000).nullish().describe('how many may run at once; 0: none start'),
   /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */
   rate: z
-    .strictObject({ count: z.int().min(1).max(10_000), intervalMs: z.int().min(1).max(86_400_000) })
+    .strictObject({
+      /** How many may start, 1 to 10,000. */
+      count: z.int().min(1).max(10_000),
+      /** Within so many milliseconds, up to a day. */
+      intervalMs: z.int().min(1).max(86_400_000),
+    })
     .nullish()
     .describe('how many may start within any interval'),
 })

@@ -9,7 +9,9 @@ const DAY_MS = 86_400_000
 const countSchema = z.int()
 
 export const jobStatsRequestSchema = z.strictObject({
+  /** Only this queue. */
   queue: queueSchema.optional(),
+  /** Only this topic. */
   topic: topicSchema.optional(),
 })
 
@@ -33,6 +35,7 @@ export const failuresRequestSchema = jobStatsRequestSchema.extend({
   since: timeSchema.optional().describe('default: 24 hours ago'),
   /** From when on a group counts as new. Default: the last hour. */
   newSince: timeSchema.optional().describe('a group first seen after this is new; default: an hour ago'),
+  /** Only this group. */
   fingerprint: plainText(255).optional().describe('only this group'),
   /** 1 to 1 000. Default: 50. */
   limit: z.int().min(1).max(1_000).default(50),
@@ -75,7 +78,9 @@ const stepMinutesSchema = z
 export const seriesRequestSchema = z
   .strictObject({
     ...jobStatsRequestSchema.shape,
+    /** The first point begins here. */
     from: timeSchema,
+    /** The last point ends before this moment. */
     to: timeSchema,
     /** How many minutes make a point, 1 to 1 440; each begins at a multiple of it. Default: 1. */
     stepMinutes: stepMinutesSchema,

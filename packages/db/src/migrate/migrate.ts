@@ -12,7 +12,7 @@ const { version: release } = createRequire(import.meta.url)('../../package.json'
 interface MigrateOptions {
   /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
   readonly schema?: string | undefined
-  /** Postgres: how long to wait while another process migrates the database. Default: 10 min. */
+  /** Postgres: milliseconds to wait while another process migrates the database. Default: 600,000, ten minutes. */
   readonly lockTimeoutMs?: number | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined

@@ -20,7 +20,7 @@ export type BulkOperationError = NonNullable<BulkOperation['error']>
 
 /** What is to be done to all jobs that a filter matched at a moment. */
 export type BulkOperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
-  /** Over how long it is to be spread; 0: as fast as is good for the others. */
+  /** Milliseconds over which it is spread; 0: as fast as is good for the others. */
   readonly spreadMs: number
   /** Repeating `idempotencyKey` as the same actor returns the same operation. */
   readonly actor: AuditEntry['actor']

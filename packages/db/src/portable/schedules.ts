@@ -16,9 +16,13 @@ import { firstTick, parseCron, ticksToRun } from './cron.ts'
 import { LIVE_MS } from './reads/workers.ts'
 import { fieldsOf, type PortableStatement, type Sql } from './sql.ts'
 
-export type ScheduleRow = Omit<ShownSchedule, 'options' | 'nextRuns'> & { readonly options: EnqueueOptions }
+export type ScheduleRow = Omit<ShownSchedule, 'options' | 'nextRuns'> & {
+  /** Of its jobs. */
+  readonly options: EnqueueOptions
+}
 
 export type Schedule = Omit<ScheduleRow, 'service' | 'nextAt' | 'lastAt' | 'paused'> & {
+  /** The service that declares it in code. */
   readonly service?: ScheduleRow['service'] | undefined
 }
 
