@@ -54,6 +54,8 @@ export async function runModules(
     {
       async start() {
         modules = await loadModulesOf(call)
+        // Before the store is opened: an error about a database is read with the database it is about.
+        log.info({ database, modules: modules.urls }, 'starting')
       },
       async stop() {},
     },
@@ -64,7 +66,6 @@ export async function runModules(
     responsive(() => setUpModules(modules.hooks, log, stopping)),
     {
       async start() {
-        log.info({ database, modules: modules.urls }, 'starting')
         if (metrics && metricsPort !== undefined) await serve(metrics, metricsPort, config.metricsHost, log)
       },
       async stop() {},
