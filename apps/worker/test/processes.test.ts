@@ -96,7 +96,8 @@ describeBoth('worker processes', (bench) => {
       crashes: 0,
       lastError: { code: 'JOB_TIMEOUT', message: expect.stringContaining('blocked the event loop') },
     })
-    const uncharged = { status: 'pending', retries: 0, crashes: 0 }
+    const events = [{ type: 'run_interrupted', data: { run: 1 } }]
+    const uncharged = { status: 'pending', retries: 0, crashes: 0, events }
     expect(await read(store, others)).toMatchObject([uncharged, uncharged])
   })
 
