@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { LIMITS, OncueError } from '@oncue/core'
-import { assertQueue, assertText, assertTopic, encodeJson, toInputError } from '@oncue/core/internal'
+import {
+  assertOtherQueue,
+  assertQueue,
+  assertText,
+  assertTopic,
+  encodeJson,
+  toInputError,
+} from '@oncue/core/internal'
 import { limitSchema, MAX_PAUSE_SECONDS } from '@oncue/core/wire'
 import type { AnnouncedBy, Limit, LimitTarget, Store, TopicAnnouncement } from '../store.ts'
 import { assertBy } from './audit.ts'
@@ -43,7 +50,7 @@ export function createAdmin(sql: Sql): Admin {
 
     async announce(topics, by) {
       if (topics.length === 0) return
-      for (const { topic } of topics) assertTopic(topic)
+      for (const announced of topics) assertAnnounced(announced)
       const now = await sql.now()
       // In one order, so that two workers that start together cannot wait for each other.
       const sorted = [...topics].sort((a, b) => (a.topic < b.topic ? -1 : 1))
@@ -60,6 +67,13 @@ export function createAdmin(sql: Sql): Admin {
       )
     },
   }
+}
+
+/** A queue into which no job of this topic could be enqueued is refused here, where the mistake was made. */
+function assertAnnounced({ topic, policy }: TopicAnnouncement): void {
+  assertTopic(topic)
+  const { queue } = policy as { readonly queue?: unknown }
+  if (typeof queue === 'string') assertOtherQueue(queue, `queue of ${topic}`)
 }
 
 /** Longer than a worker takes from its announcement to its presence. */
