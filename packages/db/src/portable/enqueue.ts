@@ -79,6 +79,14 @@ export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
   return ordered
 }
 
+/**
+ * Refuses jobs of one call that wait for each other. To be called before it is known which of them exist, so that a call
+ * gets the same error whenever it is sent.
+ */
+export function assertNoCycle(jobs: readonly NewJob[]): void {
+  if (jobs.some((job) => job.after.length > 0)) inOrder(withoutKnown(jobs, new Set()))
+}
+
 function cycle(nodes: readonly Node[], waiting: ReadonlyMap<JobId, number>): OncueError {
   const jobIds = nodes.map((node) => node.id).filter((id) => (waiting.get(id) ?? 0) > 0)
   return new OncueError('DEPENDENCY_CYCLE', 'Some of these jobs wait for each other in a cycle', {

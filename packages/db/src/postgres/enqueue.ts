@@ -1,6 +1,6 @@
 import type { JobId, NewJob } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
-import { dueQueues, inOrder, isKeyed, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
+import { assertNoCycle, dueQueues, inOrder, isKeyed, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../queue/transaction.ts'
 import { type Rename, renamed } from '../schema.ts'
 import type { EnqueueOutcome } from '../store.ts'
@@ -71,6 +71,7 @@ async function enqueueRequested(
   jobs: readonly NewJob[],
   now: Date | null,
 ): Promise<EnqueueOutcome[]> {
+  assertNoCycle(jobs)
   let asked = jobs.filter((job) => job.request === 'repeat')
   for (let attempt = 1; ; attempt++) {
     const known = asked.length > 0 ? await knownOf(client, asked) : new Set<JobId>()
@@ -138,7 +139,7 @@ export function* enqueueAndWake(
  */
 function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<EnqueueOutcome[]> {
   const hasParents = jobs.some((job) => job.after.length > 0)
-  if (hasParents) inOrder(jobs)
+  assertNoCycle(jobs)
   const outcomes = yield* enqueueKeyed(jobs, now)
   const standIn = (id: JobId) => outcomes.get(id)?.id ?? id
   const written = jobs

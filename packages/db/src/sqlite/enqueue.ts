@@ -1,6 +1,13 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { enqueuedColumns } from '../job-columns.ts'
-import { isInline, isKeyed, type KeyName, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
+import {
+  assertNoCycle,
+  isInline,
+  isKeyed,
+  type KeyName,
+  outcomesOf,
+  withoutKnown,
+} from '../portable/enqueue.ts'
 import type { Row, Statement, Step, Steps } from '../queue/transaction.ts'
 import type { EnqueueOutcome } from '../store.ts'
 import * as sql from './sql.ts'
@@ -25,6 +32,7 @@ import {
  * to write in a transaction whose view of the file is no longer the latest.
  */
 export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome[]> {
+  assertNoCycle(jobs)
   const requested = jobs.filter((job) => job.request).map(({ id }) => id)
   if (requested.length === 0) return yield* enqueueNew(jobs, now)
   const known = yield* statuses(requested)

@@ -48,6 +48,25 @@ export function describeRequests(dialect: Dialect): void {
       ])
     })
 
+    it('are refused alike, before and after the job exists, if they wait for themselves', async () => {
+      const store = await bench.open()
+      const [alone, keyed] = [aRequest(), aJob({ idempotencyKey: 'k' })]
+      const waiting = [alone, repeated(alone), keyed].map((job) => ({ ...job, after: [job.id] }))
+      const pair = [aRequest(), aRequest()] as const
+      const circle = [
+        { ...pair[0], after: [pair[1].id] },
+        { ...pair[1], after: [pair[0].id] },
+      ]
+      const refusals = async () => {
+        for (const jobs of [...waiting.map((job) => [job]), circle, circle.map(repeated)])
+          await expect(store.enqueue(jobs)).rejects.toMatchObject({ code: 'DEPENDENCY_CYCLE' })
+      }
+      await refusals()
+      await store.enqueue([alone, keyed, ...pair])
+      await refusals()
+      expect(await store.stats()).toMatchObject({ pending: 4, blocked: 0 })
+    })
+
     it('make the job again if a person has deleted it, as a repeated idempotency key does', async () => {
       const store = await bench.open()
       const job = aRequest()
