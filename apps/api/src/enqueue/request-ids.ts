@@ -29,13 +29,15 @@ export class RequestIds {
 
   /**
    * The job as it is to be stored. A key of the caller's own decides by itself. A job with a unique key may stand for
-   * another one, and the clock of a client may be wrong: these get an idempotency key instead of an id.
+   * another one, and the clock of a client may be wrong: these get an idempotency key instead of an id. A repeat gets
+   * both: at the first attempt the clock may have been right, or wrong, as it is not now.
    */
   apply(job: NewJob, holder: string, requestId: JobId, isRepeat: boolean): NewJob {
     if (job.idempotencyKey !== null) return job
     const id = this.#derive(holder, job.topic, requestId)
-    if (job.unique !== null || !this.#isTimely(requestId)) return { ...job, idempotencyKey: id }
-    return { ...job, id, request: isRepeat ? 'repeat' : 'first' }
+    if (job.unique !== null) return { ...job, idempotencyKey: id }
+    if (isRepeat) return { ...job, id, idempotencyKey: id, request: 'repeat' }
+    return this.#isTimely(requestId) ? { ...job, id, request: 'first' } : { ...job, idempotencyKey: id }
   }
 
   #derive(holder: string, topic: string, requestId: JobId): JobId {

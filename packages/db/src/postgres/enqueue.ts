@@ -181,6 +181,8 @@ function* enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Steps<Map<Job
     const job = keyed[Number(n)]
     if (job) outcomes.set(job.id, { id: String(job_id), kind: outcome as EnqueueOutcome['kind'] })
   }
+  const requested = keyed.filter((job) => job.request && outcomes.get(job.id)?.kind === 'created')
+  if (requested.length > 0) yield read(sql.refuseFinished(requested.map((job) => job.id)))
   return outcomes
 }
 

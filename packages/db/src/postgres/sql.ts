@@ -378,6 +378,11 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   }
 }
 
+/** For jobs that were just written with a key: fails if another job with one of these ids has finished. */
+export function refuseFinished(ids: readonly string[]): Query {
+  return { text: `select ${fn('refuse_finished')}($1::uuid[])::text`, values: [ids] }
+}
+
 /** For jobs that are written already, with their edges: how many others they wait for. */
 export function recountParents(jobs: readonly NewJob[]): Query {
   return {
