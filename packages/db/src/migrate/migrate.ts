@@ -14,6 +14,8 @@ interface MigrateOptions {
   readonly schema?: string | undefined
   /** Postgres: milliseconds to wait while another process migrates the database. Default: 600,000, ten minutes. */
   readonly lockTimeoutMs?: number | undefined
+  /** Aborted: gives up at once what it waits for; the migration under way is rolled back. */
+  readonly signal?: AbortSignal | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
   /** For tests: other functions than ours. With other migrations, none by default. */
@@ -411,18 +413,19 @@ async function openExisting(url: string, options: MigrateOptions): Promise<Migra
 /** Drivers are imported only for the dialect in use. */
 async function openPostgres(
   url: string,
-  { schema, runtime = systemRuntime, lockTimeoutMs }: MigrateOptions,
+  { schema, runtime = systemRuntime, lockTimeoutMs, signal }: MigrateOptions,
 ): Promise<MigrationDatabase> {
   const postgres = await import('../postgres/migrate.ts')
-  return postgres.openPostgres(url, toSchema(schema), runtime, lockTimeoutMs)
+  return postgres.openPostgres(url, toSchema(schema), runtime, lockTimeoutMs, signal)
 }
 
 async function openSqlite(
   url: string,
-  { schema, runtime = systemRuntime }: MigrateOptions,
+  { schema, runtime = systemRuntime, signal }: MigrateOptions,
   create: boolean,
 ): Promise<MigrationDatabase | null> {
-  return (await import('../sqlite/migrate.ts')).openSqlite(sqliteFile(url), toSchema(schema), create, runtime)
+  const sqlite = await import('../sqlite/migrate.ts')
+  return sqlite.openSqlite(sqliteFile(url), toSchema(schema), create, runtime, signal)
 }
 
 async function using<D extends MigrationDatabase | null, T>(

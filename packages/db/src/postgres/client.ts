@@ -7,7 +7,7 @@ import { NOT_SENT, withRetries } from '../retry.ts'
 import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'
 import { NATIVE_TYPES, TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, cancelStatement, prepareSession } from './session.ts'
+import { abandonable, CONNECT_TIMEOUT_MS, cancelStatement, prepareSession, streamOf } from './session.ts'
 import type { Query } from './sql.ts'
 
 type Rows = unknown[][]
@@ -16,6 +16,8 @@ export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 /** The pool, and how to ask it again. */
 export class PostgresClient {
   readonly pool: pg.Pool
+  /** Of all connections of this store, also those beside the pool. */
+  readonly Client: typeof pg.Client
   readonly runtime: Runtime
   /** What every statement passes on its way to the server. */
   readonly rename: Rename
@@ -24,6 +26,7 @@ export class PostgresClient {
   /** Connections that have worked before. */
   readonly #proven = new WeakSet<pg.PoolClient>()
   readonly #isOurs: boolean
+  readonly #signal: AbortSignal | undefined
   /** Connections on which a statement is under way. */
   readonly #inUse = new Set<pg.PoolClient>()
   /** On the monotonic clock: when a connection was last lost, or could not be had. */
@@ -37,7 +40,10 @@ export class PostgresClient {
     max = 10,
     runtime: Runtime = systemRuntime,
     schema: string = DEFAULT_SCHEMA,
+    signal?: AbortSignal,
   ) {
+    this.#signal = signal
+    this.Client = abandonable(pg.Client, signal)
     this.runtime = runtime
     this.rename = renameTo(schema, 'postgres')
     this.#isOurs = typeof source === 'string'
@@ -46,6 +52,7 @@ export class PostgresClient {
       return
     }
     this.pool = new pg.Pool({
+      Client: this.Client,
       connectionString: source,
       max,
       keepAlive: true,
@@ -150,7 +157,7 @@ export class PostgresClient {
   }
 
   #retried<T>(attempt: () => Promise<T>, isSafe?: (error: OncueError) => boolean): Promise<T> {
-    return withRetries(attempt, toOncueError, isSafe, this.runtime)
+    return withRetries(attempt, toOncueError, isSafe, this.runtime, this.#signal)
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -239,11 +246,6 @@ export class PostgresClient {
 const CLOSING_MS = 5_000
 
 const ignore = () => {}
-
-/** The driver ends a connection by a word to the server, which a half-open one does not reach. */
-function streamOf(client: pg.PoolClient): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
-}
 
 function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error

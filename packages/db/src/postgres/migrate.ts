@@ -6,7 +6,7 @@ import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } 
 import { LIVE_MS } from '../portable/reads/workers.ts'
 import { type Rename, renameTo } from '../schema.ts'
 import { hintOf, toOncueError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
+import { abandonable, CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
 const LOCK = `1869505397, hashtext('oncue.migrations')`
@@ -85,9 +85,10 @@ export async function openPostgres(
   schema: string,
   runtime: Runtime,
   lockTimeoutMs = MIGRATION_WAIT_MS,
+  signal?: AbortSignal,
 ): Promise<MigrationDatabase> {
   const rename = renameTo(schema, 'postgres')
-  const client = new (clientFor(schema))({
+  const client = new (abandonable(clientFor(schema), signal))({
     connectionString: url,
     application_name: 'oncue-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

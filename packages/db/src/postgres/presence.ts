@@ -1,5 +1,5 @@
 import { Loop, type Runtime } from '@oncue/runtime'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
 import { CONNECT_TIMEOUT_MS, isPooled, prepareSession, serverOf } from './session.ts'
 import type { Query } from './sql.ts'
@@ -14,6 +14,7 @@ type Options = {
   /** The row of the worker, as it stands once the lock of this key is held. */
   readonly row: (presence: string | null) => Query
   readonly pool: pg.Pool
+  readonly Client: typeof pg.Client
   readonly runtime: Runtime
   /** Called when the connection is lost. */
   readonly onLost: () => void
@@ -43,7 +44,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   })
 
   async function connect(isFirst: boolean): Promise<boolean> {
-    const client = new pg.Client({
+    const client = new options.Client({
       connectionString: options.connectionString,
       application_name: `oncue presence ${options.worker.id}`,
       keepAlive: true,

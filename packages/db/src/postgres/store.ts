@@ -48,6 +48,7 @@ export type PostgresOptions = {
   readonly url: string
   readonly schema?: string | undefined
   readonly poolSize?: number | undefined
+  readonly signal?: AbortSignal | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
   readonly runtime?: Runtime | undefined
@@ -91,7 +92,7 @@ export class PostgresStore extends BaseStore implements Store {
   static async open(options: PostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options)
     try {
-      const sessions = await hasSessions(options.url, store.#client.pool)
+      const sessions = await hasSessions(options.url, store.#client.pool, store.#client.Client)
       if (!sessions) await store.#client.rows(sql.requireReadCommitted())
       store.#capabilities = { ...POSTGRES, sessions }
       return store
@@ -118,7 +119,7 @@ export class PostgresStore extends BaseStore implements Store {
     this.#options = options
     const runtime = options.runtime ?? systemRuntime
     this.#runtime = runtime
-    const client = new PostgresClient(options.url, options.poolSize, runtime, this.schema)
+    const client = new PostgresClient(options.url, options.poolSize, runtime, this.schema, options.signal)
     this.#client = client
     const access = postgresSql(
       client,
@@ -129,6 +130,7 @@ export class PostgresStore extends BaseStore implements Store {
     this.#listener = new PostgresListener({
       connectionString: options.url,
       pool: client.pool,
+      Client: client.Client,
       schema: this.schema,
       runtime,
     })
@@ -257,6 +259,7 @@ export class PostgresStore extends BaseStore implements Store {
         connectionString: this.#options.url,
         worker,
         pool: this.#client.pool,
+        Client: this.#client.Client,
         runtime: this.#runtime,
         onLost: () => this.#client.lost(),
         row: (key) => {

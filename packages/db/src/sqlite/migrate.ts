@@ -26,8 +26,9 @@ export async function openSqlite(
   schema: string,
   create: boolean,
   runtime: Runtime,
+  signal?: AbortSignal,
 ): Promise<MigrationDatabase | null> {
-  const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, runtime, BUSY_LIMIT_MS)
+  const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, runtime, BUSY_LIMIT_MS, signal)
   if (!create && !existsSync(file)) return null
   const Driver = driverFor(await loadDriver(), schema)
   const rename = renameTo(schema, 'sqlite')

@@ -52,6 +52,7 @@ type SqliteOptions = {
    * the process, but the last commits before a loss of power may be gone (the file stays whole).
    */
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
+  readonly signal?: AbortSignal | undefined
   /** For tests: replaces the host's clock. */
   readonly clock?: (() => Date) | undefined
   readonly runtime?: Runtime | undefined
@@ -106,7 +107,7 @@ export class SqliteStore extends BaseStore implements Store {
 
   /** Waits for a process that holds the whole file, as the last one to close it does for a moment. */
   static open(options: SqliteOptions): Promise<SqliteStore> {
-    return whenFree(() => new SqliteStore(options), options.runtime)
+    return whenFree(() => new SqliteStore(options), options.runtime, undefined, options.signal)
   }
 
   constructor(options: SqliteOptions) {
@@ -118,7 +119,7 @@ export class SqliteStore extends BaseStore implements Store {
     const { db, reader } = connect(options)
     this.#db = db
     this.#reader = reader
-    this.#writer = new SqliteWriter(this.#db, runtime)
+    this.#writer = new SqliteWriter(this.#db, runtime, options.signal)
     this.#work = new SqliteWork(this.#db)
     const sql = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
     this.access = { sql, connection: sqliteConnection(this.#reader, this.#db, this.#writer) }
