@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer, Socket } from 'node:net'
-import { eventually, Gate } from '@oncue/testing'
+import { createServer, type Socket } from 'node:net'
+import { eventually, Gate, Relay } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -321,33 +321,8 @@ describe('a notifier', () => {
   })
 })
 
-/** Between a client and the server. `freeze` leaves its connections open and lets nothing through any more. */
-async function startProxy(url: string): Promise<{ url: string; freeze(): void }> {
-  const { port, hostname } = new URL(url)
-  const sockets = new Set<Socket>()
-  const server = createServer((inside) => {
-    const outside = new Socket().connect(Number(port), hostname)
-    for (const [from, to] of [
-      [inside, outside],
-      [outside, inside],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => {})
-      from.pipe(to)
-    }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-    await once(server, 'close')
-  })
-  const proxied = new URL(url)
-  proxied.port = String((server.address() as { port: number }).port)
-  return {
-    url: proxied.href,
-    freeze: () => {
-      for (const socket of sockets) socket.unpipe().pause()
-    },
-  }
+async function startProxy(url: string): Promise<Relay> {
+  const relay = await Relay.start(url)
+  cleanups.push(() => relay.close())
+  return relay
 }

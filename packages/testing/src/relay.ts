@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { Gate } from './gate.ts'
 
-/** The end of every reply of Postgres: ReadyForQuery, outside of a transaction. */
-const READY = Buffer.from('Z\0\0\0\x05I', 'latin1')
+/** Every reply of Postgres ends with ReadyForQuery: this, and one byte for the state of the transaction. */
+const READY = Buffer.from('Z\0\0\0\x05', 'latin1')
 
 export interface RelayOptions {
   /** Called for each connection; gets what its client sends. */
@@ -73,10 +73,11 @@ export class Relay {
   }
 
   async close(): Promise<void> {
+    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
     this.#server.close()
     this.cut()
     for (const socket of this.#silent) socket.destroy()
-    if (this.#server.listening) await once(this.#server, 'close')
+    await closed
   }
 
   #accept(client: Socket): void {
@@ -107,7 +108,9 @@ export class Relay {
       if (this.loseAnswerTo === undefined || !sent.includes(this.loseAnswerTo)) return
       this.loseAnswerTo = undefined
       server.unpipe(client)
-      server.on('data', (reply) => reply.subarray(-READY.length).equals(READY) && client.destroy()).resume()
+      server
+        .on('data', (reply) => reply.subarray(-READY.length - 1, -1).equals(READY) && client.destroy())
+        .resume()
     })
     const end = () => {
       this.#pairs.delete(pair)
