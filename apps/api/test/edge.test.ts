@@ -228,7 +228,7 @@ describe('behind a proxy', () => {
   })
 })
 
-describe('what the API answers is kept by nobody', () => {
+describe('responses of the API are not cached', () => {
   it.each([
     ['a call', '/trpc/queues.list'],
     ['a call that fails', '/trpc/jobs.get'],

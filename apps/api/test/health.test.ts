@@ -267,7 +267,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(look).toMatchObject({ whole: { waiting: 0, workers: 1 }, queues: new Map() })
   })
 
-  it('does not count a worker that has been silent for a minute, though nobody saw it die', async () => {
+  it('does not count a worker that has been silent for a minute, though its death was not noticed', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.enqueue('mail')
@@ -297,7 +297,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(workers.spark.slice(-5)).toEqual([0, 1, 1, 1, 1])
   })
 
-  it('tells whoever watches what has changed, and not that time goes by', async () => {
+  it('tells watchers what has changed, and not that time goes by', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.enqueue('mail')
@@ -328,7 +328,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
 })
 
 describe.each(DIALECTS)('gauges on %s', (dialect) => {
-  it('are written once a minute by one of all processes, whoever is left', async () => {
+  it('are written once a minute by one of all processes, also after one has stopped', async () => {
     const here = await Installation.on(dialect)
     const [first, second] = [1, 2].map(() => new GaugeRecorder(here))
     if (!first || !second) throw new Error('there are two')

@@ -316,7 +316,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['DELETE', ''],
       ['POST', '/requeue'],
       ['POST', '/cancel'],
-    ])('%s …%s: nobody has the id', async (method, path) => {
+    ])('%s …%s: no job has the id', async (method, path) => {
       const { status, error } = await send(method, `/api/jobs/${newJobId()}${path}`)
       expect([status, error?.code]).toEqual([404, 'JOB_NOT_FOUND'])
     })

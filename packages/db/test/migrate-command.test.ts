@@ -147,12 +147,12 @@ describe('oncue-migrate', () => {
     ])
   })
 
-  test('the stack is there for whoever sets DEBUG', async () => {
+  test('the stack is printed with DEBUG', async () => {
     const { stderr } = await run(['--url', 'mysql://db'], { DEBUG: '1' })
     expect(stderr).toMatch(/^ {4}at /m)
   })
 
-  test(':memory: is refused, because nobody could use what was migrated', async () => {
+  test(':memory: is refused, because the migrated database would be gone', async () => {
     expect(await run(['--url', ':memory:'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(':memory:'),

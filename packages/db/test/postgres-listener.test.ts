@@ -75,7 +75,7 @@ describe('a listener', () => {
       `select pid from pg_stat_activity where application_name = 'oncue listener' and datname = current_database()`,
     )
 
-  it('wakes nobody before the commit, once after it, and not at all after a rollback', async () => {
+  it('wakes no subscriber before the commit, once after it, and not at all after a rollback', async () => {
     const wakes = await countWakes(listenerOn(database.url))
     const client = await connectTo(database.url)
     const other = await connectTo(database.url)
@@ -96,7 +96,7 @@ describe('a listener', () => {
     expect(wakes()).toBe(0)
   })
 
-  it('wakes those who wait for that queue, and nobody else', async () => {
+  it('wakes only subscribers of that queue', async () => {
     const listener = listenerOn(database.url)
     const high = await countWakes(listener, ['high', 'higher'])
     const low = await countWakes(listener, ['low'])

@@ -101,7 +101,7 @@ function stateOf({ paused, limit }: QueueOverview): string {
   return limit?.maxRunning === 0 ? styled('yellow', 'limited to 0') : ''
 }
 
-/** How long a job may wait before somebody should look. */
+/** How long a job may wait before it is shown as late. */
 function lateness(ms: number): string {
   const text = formatDuration(Math.max(0, ms))
   if (ms < 10_000) return text

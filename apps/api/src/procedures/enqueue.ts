@@ -230,7 +230,7 @@ function checkParents(
   const { afterItems } = item
   if (!afterItems) return item
   const at = `input.jobs[${index}].afterItems`
-  // Otherwise one that is refused would have to take with it whoever waits for it.
+  // Otherwise refusing one job would mean refusing all that wait for it.
   if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
   const unknown = afterItems.find((parent) => parent >= count)
   if (unknown === undefined) return item

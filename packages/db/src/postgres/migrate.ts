@@ -64,7 +64,7 @@ select 'drop type ' || string_agg(oid::regtype::text, ', ') from pg_type
 where typnamespace = 'oncue'::regnamespace and right(typname, 9) = '_' || $1 and typcategory <> 'A'`
 
 /**
- * How long a migration waits for a table that somebody uses, before it lets everybody past and comes again: behind a
+ * How long a migration waits for a table that is in use, before it lets the others past and tries again: behind a
  * statement that waits to change a table, all others wait, too, and the queue would stand still.
  */
 const LOCK_WAIT_MS = 2_000

@@ -65,8 +65,8 @@ const GONE_MS = 800
  */
 const MOST_GONE_MS = 20_000
 /**
- * How long after a start of the server, or after this process has itself lost a connection, nobody is
- * declared dead: everyone has to come back first.
+ * How long after a start of the server, or after this process has itself lost a connection, no worker is
+ * declared dead: all of them have to reconnect first.
  */
 const SETTLE_MS = 5_000
 /** How often a worker or an API tells that it uses the functions of its build. */

@@ -92,7 +92,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await overview(store)).toBeUndefined()
     })
 
-    it('may be one that nobody has used yet', async () => {
+    it('may be one that has not been used yet', async () => {
       const store = await bench.openWithClock()
       await store.resume('unknown')
       await store.pause('unknown')
