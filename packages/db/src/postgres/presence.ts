@@ -1,7 +1,7 @@
 import { Loop, type Runtime } from '@oncue/runtime'
 import type pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
-import { CONNECT_TIMEOUT_MS, isPooled, prepareSession, serverOf } from './session.ts'
+import { CONNECT_TIMEOUT_MS, cancelStatement, isPooled, prepareSession, serverOf } from './session.ts'
 import type { Query } from './sql.ts'
 
 const PING_MS = 10_000
@@ -64,6 +64,8 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       await client.query('select pg_advisory_lock($1)', [String(key)])
       await client.query(options.row(String(key)))
     } catch (error) {
+      // It may wait for a lock, and a backend that does goes on waiting when its client has gone.
+      await cancelStatement(client)
       await client.end().catch(() => {})
       throw error
     }
