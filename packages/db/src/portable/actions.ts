@@ -26,7 +26,12 @@ export type ActionBatch = {
 export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
 
 type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
-type Match = (filter: JobFilter, asOf: Date, after: ListPosition | null, limit: number) => Promise<Batch>
+export type Match = (
+  filter: JobFilter,
+  asOf: Date,
+  after: ListPosition | null,
+  limit: number,
+) => Promise<Batch>
 
 type ActionAccess = {
   readonly now: () => Promise<Date>

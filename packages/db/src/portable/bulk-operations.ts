@@ -8,12 +8,12 @@ import type {
   BulkOperationRequest as WireRequest,
 } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
+import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS, type Match } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { type Fragment, q, type Sql } from './sql.ts'
 
 export type { BulkOperationStatus }
 export type BulkOperationError = NonNullable<BulkOperation['error']>
@@ -74,10 +74,10 @@ export interface BulkOperationStore {
 /** A batch of an action, and what is written beside it, in one transaction. */
 export type FencedAction = {
   /** Locks and changes a row; if it changes none, nothing else happens. */
-  readonly fence: PortableStatement
+  readonly fence: Fragment
   /** Null: nothing is to be done, only written down. */
   readonly batch: ActionBatch | null
-  readonly account: (acted: readonly Acted[]) => readonly PortableStatement[]
+  readonly account: (acted: readonly Acted[]) => readonly Fragment[]
 }
 
 type Host = {
@@ -96,10 +96,8 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
   ): Promise<BulkOperationRow | null> {
     let after = seen
     const isMine = await act({
-      fence: {
-        text: `update {bulk_operations} set step = step + 1 where id = ? and step = ? and status = 'running'`,
-        values: [seen.id, seen.step],
-      },
+      fence: q`update {bulk_operations} set step = step + 1
+        where id = ${seen.id} and step = ${seen.step} and status = 'running'`,
       batch,
       account(acted) {
         after = { ...afterIt(acted), step: seen.step + 1 }
@@ -143,16 +141,12 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
   }
 }
 
-function save(operation: BulkOperationRow): PortableStatement {
+function save(operation: BulkOperationRow): Fragment {
   const { id, status, done, skipped, total, totalIsExact, position, error, updated, finishedAt } = operation
-  return {
-    text: `update {bulk_operations} set status = ?, done = ?, skipped = ?, total = ?, total_is_exact = ?, position = ?,
-        error = ?, updated = ?, finished_at = ? where id = ?`,
-    values: [
-      ...[status, done, JSON.stringify(skipped), total, totalIsExact, position && JSON.stringify(position)],
-      ...[error && JSON.stringify(error), updated, finishedAt, id],
-    ],
-  }
+  return q`update {bulk_operations} set status = ${status}, done = ${done}, skipped = ${JSON.stringify(skipped)},
+      total = ${total}, total_is_exact = ${totalIsExact}, position = ${position && JSON.stringify(position)},
+      error = ${error && JSON.stringify(error)}, updated = ${updated}, finished_at = ${finishedAt}
+    where id = ${id}`
 }
 
 /** How an operation stands after a batch. */
@@ -195,13 +189,6 @@ function endEntry({ id, action, status, skipped, error, done, actor }: BulkOpera
   const target = { id, action, status, skipped, ...(error && { error }) }
   return { actor, action: 'bulkOperations.end', target, count: done }
 }
-
-export type Match = (
-  filter: JobFilter,
-  asOf: Date,
-  after: ListPosition | null,
-  limit: number,
-) => Promise<Batch>
 
 /** So many are enough for who decides. */
 const ENOUGH = 100_000

@@ -1,9 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import {
   type Connection,
+  type Fragment,
   type NativeResult,
-  type NativeStatement,
-  type PortableStatement,
   type Sql,
   sqliteValues,
   toSqlite,
@@ -18,7 +17,7 @@ export function sqliteSql(
   writer: SqliteWriter,
   now: () => number,
 ): Sql {
-  const all = async <Row extends object>(statement: PortableStatement) => {
+  const all = async <Row extends object>(statement: Fragment) => {
     const { text, values } = toSqlite(statement)
     // SQLite returns within the call. Without a turn of the event loop a caller that reads in a loop
     // would let nothing else of this process happen.
@@ -74,7 +73,7 @@ export function sqliteConnection(reader: Database, writerDb: Database, writer: S
   }
 }
 
-function send(db: Database, { text, values }: NativeStatement): NativeResult {
+function send(db: Database, { text, values }: Fragment): NativeResult {
   const statement = db.prepare(text)
   const plain = sqliteValues(values)
   if (!statement.reader) return { columns: [], rows: [], changes: statement.run(plain).changes }

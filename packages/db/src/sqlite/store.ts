@@ -10,7 +10,7 @@ import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
-import { type PortableStatement, toSqlite } from '../portable/sql.ts'
+import { type Fragment, toSqlite } from '../portable/sql.ts'
 import { driveIn } from '../queue/transaction.ts'
 import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import type {
@@ -271,7 +271,7 @@ export class SqliteStore extends BaseStore implements Store {
   }
 
   /** Inside a write; returns how many rows it changed. */
-  #run(statement: PortableStatement): number {
+  #run(statement: Fragment): number {
     const { text, values } = toSqlite(statement)
     return this.#db.prepare(text).run(values).changes
   }
