@@ -132,7 +132,7 @@ begin
     ) l;
   if v_waiting is not null then
     perform oncue.append_event(v_now, v_waiting, 'cancelled', (select array_agg(v_event) from unnest(v_waiting)));
-    perform oncue.end_waiting(v_now, v_waiting, 'cancelled', null);
+    perform oncue.release_dependants(v_now, oncue.end_rows(v_now, v_waiting, 'cancelled', null), false);
   end if;
   if v_running is not null then
     perform oncue.append_event(v_now, v_running, 'cancel_requested', (select array_agg(v_event) from unnest(v_running)));
@@ -601,56 +601,6 @@ begin
   delete from oncue.keys k where k.job_id = any (v_ended) and k.until is null;
   return coalesce(v_ended, '{}');
 end $$;
-
-create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
-  language plpgsql
-  set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_hashjoin = off
-  set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-as $$
-declare
-  v_parents uuid[] := p_parents;
-  v_met uuid[];
-  v_stopped uuid[];
-  v_cancelled uuid[];
-begin
-  if not exists (select from oncue.deps) then return; end if;
-  while cardinality(v_parents) > 0 loop
-    -- By id, because the last two parents of one job may end at the same moment.
-    perform from oncue.jobs j
-      where j.id = any (array(
-        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
-      order by j.id for update;
-
-    with met as (
-      delete from oncue.deps d
-      where d.parent_id = any (v_parents) and (p_completed or d.policy = 'go_on')
-      returning d.job_id
-    )
-    select array_agg(m.job_id) into v_met from met m;
-    if v_met is not null then
-      perform oncue.count_down(p_now, v_met);
-    end if;
-    exit when p_completed;
-
-    select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
-           array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
-      into v_stopped, v_cancelled
-      from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
-    v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
-      || oncue.end_rows(p_now, v_cancelled, 'cancelled', null);
-  end loop;
-end $$;
-
-create function oncue.end_waiting(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns void
-  language sql
-begin atomic
-  select oncue.release_dependants(p_now, oncue.end_rows(p_now, p_ids, p_status, p_error), false);
-end;
 
 create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)
@@ -1583,6 +1533,50 @@ begin
     using errcode = 'OC003';
 end $$;
 
+create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_parents uuid[] := p_parents;
+  v_met uuid[];
+  v_stopped uuid[];
+  v_cancelled uuid[];
+begin
+  if not exists (select from oncue.deps) then return; end if;
+  while cardinality(v_parents) > 0 loop
+    -- By id, because the last two parents of one job may end at the same moment.
+    perform from oncue.jobs j
+      where j.id = any (array(
+        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
+      order by j.id for update;
+
+    with met as (
+      delete from oncue.deps d
+      where d.parent_id = any (v_parents) and (p_completed or d.policy = 'go_on')
+      returning d.job_id
+    )
+    select array_agg(m.job_id) into v_met from met m;
+    if v_met is not null then
+      perform oncue.count_down(p_now, v_met);
+    end if;
+    exit when p_completed;
+
+    select array_agg(distinct d.job_id) filter (where d.policy = 'stop'),
+           array_agg(distinct d.job_id) filter (where d.policy = 'cancel')
+      into v_stopped, v_cancelled
+      from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
+    v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
+      || oncue.end_rows(p_now, v_cancelled, 'cancelled', null);
+  end loop;
+end $$;
+
 create function oncue.replace(
   p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, p_payload text, p_priority smallint, p_trace text, p_meta text
 ) returns void
@@ -2044,20 +2038,12 @@ declare
   v_keyed uuid[];
   v_runs integer[];
   v_cancelled uuid[];
-  v_ids uuid[];
-  v_data json[];
-  v_snoozed uuid[];
-  v_snoozed_data json[];
-  v_interrupted uuid[];
-  v_interrupted_data json[];
+  v_events record;
 begin
   -- What the row will no longer tell once it runs again: each run that failed, snoozed or was interrupted, in
   -- the job's own stream. A job that snoozes for ever does not fill it: beyond 1000 events only failures are kept.
-  select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
-      array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
-      array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
-    into v_ids, v_data, v_snoozed, v_snoozed_data, v_interrupted, v_interrupted_data
-    from (
+  for v_events in
+    select f.type, array_agg(f.id) as ids, array_agg(f.data) as data from (
       select j.id,
         case s.kind when 'snooze' then 'run_snoozed' when 'release' then 'run_interrupted' else 'run_failed' end as type,
         case s.kind
@@ -2071,7 +2057,10 @@ begin
         or (s.kind = 'snooze' or s.interrupted) and j.cancel_at is null and j.replaced_by is null and coalesce(
           (select e.version from oncue.events e where e.job_id = j.id order by e.version desc limit 1), 0) < 1000)
       for update of j
-    ) f;
+    ) f group by f.type
+  loop
+    perform oncue.append_event(p_now, v_events.ids, v_events.type, v_events.data);
+  end loop;
 
   with back as (
     update oncue.jobs j set
@@ -2128,15 +2117,6 @@ begin
       array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind <> 'cancel')
     into v_ended, v_runs, v_keyed, v_cancelled from ended e;
 
-  if v_ids is not null then
-    perform oncue.append_event(p_now, v_ids, 'run_failed', v_data);
-  end if;
-  if v_snoozed is not null then
-    perform oncue.append_event(p_now, v_snoozed, 'run_snoozed', v_snoozed_data);
-  end if;
-  if v_interrupted is not null then
-    perform oncue.append_event(p_now, v_interrupted, 'run_interrupted', v_interrupted_data);
-  end if;
   if v_ended is not null then
     perform oncue.after_finish(p_now, v_ended, false, v_keyed);
   end if;

@@ -108,6 +108,7 @@ export {
   jobEventSchema,
   jobEventsRequestSchema,
   jobEventsSchema,
+  jobFilterSchema,
   jobTargetSchema,
   listJobsRequestSchema,
   listJobsResponseSchema,

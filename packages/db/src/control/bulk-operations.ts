@@ -20,8 +20,6 @@ import { type Cursored, type Pruned, readPage } from './page.ts'
 const RUNNING_LIMIT = 1_000
 
 /** Bulk operations, as people begin, list and stop them. */
-export type BulkOperationControl = ReturnType<typeof createBulkOperations>
-
 export function createBulkOperations({ client, now }: Context) {
   async function get(id: string): Promise<BulkOperationRow | null> {
     const row = isUuid(id) ? await client.bulkOperation.findFirst({ where: { id } }) : null

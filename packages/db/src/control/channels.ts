@@ -41,8 +41,6 @@ const newChannelSchema = z.strictObject({
 const changeSchema = z.strictObject({ name: nameSchema.optional(), enabled: z.boolean().optional() })
 
 /** Where alerts are sent. A push channel exists as long as its device: a revoked or expired device has none. */
-export type ChannelControl = ReturnType<typeof createChannels>
-
 export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']) {
   /** A push channel has the name of its device, and is left out when the device cannot be used. */
   async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {

@@ -1,5 +1,5 @@
 import { FINISHED_STATUSES, isOncueError, type JobId, OncueError } from '@oncue/core'
-import type { BulkAction } from '@oncue/core/wire'
+import { type BulkAction, jobFilterSchema } from '@oncue/core/wire'
 import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
 import { isUuid } from '../uuid.ts'
@@ -109,18 +109,6 @@ async function whileBusy(
   return settled
 }
 
-const CONDITIONS: { readonly [Name in keyof Required<JobFilter>]: true } = {
-  status: true,
-  queue: true,
-  topic: true,
-  meta: true,
-  fingerprint: true,
-  createdFrom: true,
-  createdTo: true,
-  idPrefix: true,
-  payloadText: true,
-}
-
 /** Refuses an empty target: it would reach jobs that the caller did not mean. */
 function assertTarget(target: Target): void {
   if (isIds(target)) return
@@ -132,7 +120,7 @@ function assertTarget(target: Target): void {
     return
   }
   for (const [name, value] of Object.entries(conditions)) {
-    if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is not a filter condition`)
+    if (!Object.hasOwn(jobFilterSchema.shape, name)) throw refused(`target.${name} is not a filter condition`)
     assertGiven(`target.${name}`, value)
     if (name === 'meta')
       for (const [key, one] of Object.entries(value as object)) assertGiven(`target.meta.${key}`, one)

@@ -236,11 +236,7 @@ function tooSlow(): OncueError {
   })
 }
 
-type LookedAt = {
-  readonly id: JobId
-  readonly topic: string
-  readonly queue: string
-  readonly status: string
+type LookedAt = FoundJobs['sample'][number] & {
   readonly class: string | null
   readonly message: string | null
 }

@@ -2,7 +2,7 @@ import type { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import type { NativeResult } from '../portable/sql.ts'
-import type { Row, Steps } from '../queue/transaction.ts'
+import { driveAsync, type Row, type Steps } from '../queue/transaction.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
 import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'
 import { NATIVE_TYPES, TYPES } from './decode.ts'
@@ -75,12 +75,13 @@ export class PostgresClient {
    */
   query(query: Query | (() => Query)): Promise<Rows> {
     const make = typeof query === 'function' ? query : () => query
-    return this.#retried(() => this.#run((client) => this.#send(client, make())))
+    return this.#retried(() => this.#run(async (client) => (await this.#send(client, make())).rows))
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
-    return this.#retried(() => this.#run((client) => this.#send(client, query)), wasNotWritten)
+    const attempt = () => this.#run(async (client) => (await this.#send(client, query)).rows)
+    return this.#retried(attempt, wasNotWritten)
   }
 
   /** Rows as objects, for cold reads. */
@@ -107,9 +108,7 @@ export class PostgresClient {
     const run = async (client: pg.PoolClient) => {
       await client.query('begin isolation level read committed')
       try {
-        const send: Send = (query) =>
-          client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
-        const result = await work(send, client)
+        const result = await work((query) => this.#send(client, query), client)
         await client.query('commit')
         return result
       } catch (error) {
@@ -123,22 +122,22 @@ export class PostgresClient {
   /** One statement of another SQL builder: a read is repeated, a write only if nothing of it was written. */
   native(query: Query): Promise<NativeResult> {
     const isRead = /^\s*select\b/i.test(query.text)
-    const attempt = () => this.#run((client) => this.#sendNative(client, query))
+    const attempt = () =>
+      this.#run(async (client) => {
+        const { fields, rows, rowCount } = await this.#send(client, query, NATIVE_TYPES)
+        return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
+      })
     return this.#retried(attempt, isRead ? undefined : wasNotWritten)
   }
 
   /** Steps as one transaction. Repeated from the first when it was rolled back. */
   drive<T>(start: () => Steps<T>): Promise<T> {
-    return this.inTransaction(async (_, client) => {
-      const steps = start()
-      let next = steps.next()
-      while (!next.done) {
-        const { text, values } = next.value
+    return this.inTransaction((_, client) =>
+      driveAsync(start(), async ({ text, values }) => {
         const { rows } = await client.query<Row>({ text: this.rename(text), values, types: TYPES })
-        next = steps.next(rows)
-      }
-      return next.value
-    })
+        return rows
+      }),
+    )
   }
 
   /** Tells that a connection to the server was lost. */
@@ -216,29 +215,13 @@ export class PostgresClient {
     }
   }
 
-  async #send(client: pg.ClientBase, query: Query): Promise<Rows> {
-    const { rows } = await client.query<unknown[]>({
-      ...this.#prepared(query),
-      rowMode: 'array',
-      types: TYPES,
-    })
-    return rows
-  }
-
-  async #sendNative(client: pg.ClientBase, query: Query): Promise<NativeResult> {
-    const { fields, rows, rowCount } = await client.query<unknown[]>({
-      ...this.#prepared(query),
-      rowMode: 'array',
-      types: NATIVE_TYPES,
-    })
-    return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
+  #send(client: pg.ClientBase, query: Query, types = TYPES): ReturnType<Send> {
+    return client.query<unknown[]>({ ...this.#prepared(query), rowMode: 'array', types })
   }
 
   #prepared({ name, text, ...query }: Query): Query {
     const isNamed = this.#named && name
-    return isNamed
-      ? { ...query, name: this.rename(name), text: this.rename(text) }
-      : { ...query, text: this.rename(text) }
+    return { ...query, ...(isNamed && { name: this.rename(name) }), text: this.rename(text) }
   }
 }
 

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { installableApi, publicNamesIn } from '../migrate/functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from '../migrate/ledger.ts'
 import { LIVE_MS } from '../portable/reads/workers.ts'
-import { type Rename, renameTo } from '../schema.ts'
+import { renameTo } from '../schema.ts'
 import { hintOf, toOncueError } from './errors.ts'
 import { abandonable, CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
 
@@ -107,7 +107,7 @@ export async function openPostgres(
         whenUnlocked(async () => {
           try {
             await begin(client, runtime, lockTimeoutMs)
-            const result = await work(ledgerOn(client, rename))
+            const result = await work(ledgerOn(client))
             await client.query('commit')
             return result
           } catch (error) {
@@ -181,7 +181,7 @@ async function takeLock(client: pg.Client, runtime: Runtime, timeoutMs: number):
   }
 }
 
-function ledgerOn(client: pg.Client, rename: Rename): Ledger {
+function ledgerOn(client: pg.Client): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
@@ -190,7 +190,6 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
     for (const row of rows) if (row.grant) await queryAsIs(client, row.grant)
   }
   return {
-    rename,
     async open() {
       // `create schema if not exists` asks for the right to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)
@@ -198,9 +197,6 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
       await run(CREATE_LEDGER)
       return readLedger(client)
     },
-    liveWorkers: () => countLiveWorkers(client),
-    hasFunctions: (hash) => hasFunctions(client, hash),
-    functionSets: () => readFunctionSets(client),
     async recordFunctions({ hash, release, needs }) {
       await run(RECORD_FUNCTIONS, [hash, release, needs])
       await grant(hash, [])

@@ -1,6 +1,5 @@
 import { connect } from 'node:net'
 import { withTimeout } from '@oncue/runtime'
-import type { ClientBase } from 'pg'
 import pg from 'pg'
 import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 
@@ -181,8 +180,8 @@ type Backend = { host?: string; port?: number; processID?: number | null; secret
  * that its client is gone: it would wait on, and count against `max_connections`. To be sent before the connection
  * is closed, because a pooler forgets it then. Resolves when the server has taken the request; never rejects.
  */
-export function cancelStatement(client: ClientBase): Promise<void> {
-  const { host, port, processID, secretKey } = client as ClientBase & Backend
+export function cancelStatement(client: pg.ClientBase): Promise<void> {
+  const { host, port, processID, secretKey } = client as pg.ClientBase & Backend
   if (!host || !port || !processID || typeof secretKey !== 'number') return Promise.resolve()
   const request = Buffer.alloc(16)
   request.writeInt32BE(request.length, 0)

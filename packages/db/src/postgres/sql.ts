@@ -3,7 +3,7 @@ import { LIMITS, type NewJob } from '@oncue/core'
 import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
 import { isInline, onceKeyOf } from '../portable/enqueue.ts'
 import type { EncodedUpdate } from '../portable/events/event.ts'
-import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
+import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement, WorkerInfo } from '../store.ts'
 import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
 
@@ -453,18 +453,7 @@ export function known(ids: readonly string[]): Query {
   }
 }
 
-export function attend(
-  worker: {
-    id: string
-    host: string
-    pid: number
-    queues: readonly string[]
-    concurrency: number
-    version: string
-  },
-  presence: string | null,
-  now: Date | null,
-): Query {
+export function attend(worker: WorkerInfo, presence: string | null, now: Date | null): Query {
   return {
     text: `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
 select $2, $3, $4, $5, $6, $7, $8, c.now, c.now from (select coalesce($1::timestamptz, oncue.clock()) as now) as c

@@ -53,7 +53,7 @@ export function drive<T>(steps: Steps<T>, run: (step: Step) => Row[]): T {
   return next.value
 }
 
-async function driveAsync<T>(steps: Steps<T>, run: (step: Step) => Promise<Row[]>): Promise<T> {
+export async function driveAsync<T>(steps: Steps<T>, run: (step: Step) => Promise<Row[]>): Promise<T> {
   let next = steps.next()
   while (!next.done) next = steps.next(await run(next.value))
   return next.value

@@ -35,12 +35,7 @@ export function sqliteSql(
     // There the indexes are named in the statement.
     walk: all,
     run: (...statements) =>
-      writer.write(() => {
-        let changes = 0
-        for (const { text, values } of statements.map(toSqlite))
-          changes = writerDb.prepare(text).run(values).changes
-        return changes
-      }),
+      writer.write(() => statements.reduce((_, statement) => run(writerDb, statement), 0)),
     write: (statement) =>
       writer.write(() => {
         const { text, values } = toSqlite(statement)
@@ -53,6 +48,12 @@ export function sqliteSql(
     claimsInFlight: async () => {},
     pool: () => null,
   }
+}
+
+/** Returns how many rows it changed. */
+export function run(db: Database, statement: Fragment): number {
+  const { text, values } = toSqlite(statement)
+  return db.prepare(text).run(values).changes
 }
 
 /** Prisma's SQL on SQLite: reads on their own connection, writes through the one writer. */

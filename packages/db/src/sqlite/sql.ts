@@ -300,16 +300,14 @@ export const FORGET_PARTS = ['events', 'payloads', 'keys', 'deps'].map(
   (table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`,
 )
 
-const PRUNABLE = `created < ? AND finished_at < ? AND NOT EXISTS (SELECT 1 FROM oncue_deps d WHERE d.parent_id = h.id)
+const prunable = (index: string, condition: string) => `SELECT h.id FROM oncue_history h INDEXED BY ${index}
+WHERE ${condition} AND h.topic = ? AND h.queue = ? AND h.status = ? AND created < ? AND finished_at < ?
+  AND NOT EXISTS (SELECT 1 FROM oncue_deps d WHERE d.parent_id = h.id)
 ORDER BY created, id LIMIT ?`
 
-/** Topic, queue, before, before, limit. Two texts, because a partial index is used only where its condition is written out. */
-export const PRUNABLE_COMPLETED = `SELECT h.id FROM oncue_history h INDEXED BY oncue_history_completed
-WHERE h.status = 'completed' AND h.topic = ? AND h.queue = ? AND ${PRUNABLE}`
-
-/** Topic, queue, status, before, before, limit. */
-export const PRUNABLE_UNSUCCESSFUL = `SELECT h.id FROM oncue_history h INDEXED BY oncue_history_unsuccessful
-WHERE h.status <> 'completed' AND h.topic = ? AND h.queue = ? AND h.status = ? AND ${PRUNABLE}`
+/** Topic, queue, status, before, before, limit. Two texts: a partial index is used only where its condition is written out. */
+export const PRUNABLE_COMPLETED = prunable('oncue_history_completed', `h.status = 'completed'`)
+export const PRUNABLE_UNSUCCESSFUL = prunable('oncue_history_unsuccessful', `h.status <> 'completed'`)
 
 // --- enqueue: keys, parents and edges
 

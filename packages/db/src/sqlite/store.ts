@@ -10,7 +10,6 @@ import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
-import { type Fragment, toSqlite } from '../portable/sql.ts'
 import { driveIn } from '../queue/transaction.ts'
 import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import type {
@@ -39,7 +38,7 @@ import { enqueueSteps } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
-import { sqliteConnection, sqliteSql } from './sql-access.ts'
+import { run, sqliteConnection, sqliteSql } from './sql-access.ts'
 import { rollUpSqlite } from './stats.ts'
 import { SqliteWork } from './work/work.ts'
 
@@ -259,8 +258,8 @@ export class SqliteStore extends BaseStore implements Store {
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {
     return this.#writer.write(() => {
-      if (this.#run(fence) === 0) return false
-      for (const statement of account(batch ? this.#act(batch) : [])) this.#run(statement)
+      if (run(this.#db, fence) === 0) return false
+      for (const statement of account(batch ? this.#act(batch) : [])) run(this.#db, statement)
       return true
     })
   }
@@ -268,12 +267,6 @@ export class SqliteStore extends BaseStore implements Store {
   #act({ action, ids, asOf, by }: ActionBatch): Acted[] {
     const aim = { ids, asOf: asOf?.getTime() ?? null, by }
     return toActed(this.#work.actions[action](aim, this.#now()))
-  }
-
-  /** Inside a write; returns how many rows it changed. */
-  #run(statement: Fragment): number {
-    const { text, values } = toSqlite(statement)
-    return this.#db.prepare(text).run(values).changes
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {

@@ -31,7 +31,7 @@ export type Failed = FailureFilter & {
   readonly limit: number
 }
 
-export async function failures(sql: Sql, filter: FailureFilter): Promise<FailureGroup[]> {
+export async function failures(sql: Sql, filter: FailureFilter = {}): Promise<FailureGroup[]> {
   const { limit = 50 } = filter
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000')
   const now = (await sql.now()).getTime()
