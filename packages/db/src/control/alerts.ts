@@ -1,5 +1,5 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, queueSchema, toInputError } from '@oncue/core/internal'
+import { assertText, queueSchema } from '@oncue/core/internal'
 import {
   ALERT_KINDS,
   DEFAULT_ALERT_RULES,
@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { Alert, Prisma } from '../generated/sqlite/client.ts'
 import type { AlertRow, AlertRuleRow } from '../portable/alerts.ts'
 import { assertBy } from '../portable/audit.ts'
+import { parseInput } from '../portable/reads/filter.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
@@ -108,9 +109,7 @@ export function createAlertRules({ client, now }: Context) {
 }
 
 function check(rule: NewAlertRule, by: string | undefined): void {
-  const parsed = ruleSchema.safeParse(rule)
-  if (!parsed.success) throw toInputError(parsed.error, 'rule', rule)
-  assertText(rule.name, 'rule.name')
+  parseInput(ruleSchema, rule, 'rule')
   assertBy(by)
 }
 

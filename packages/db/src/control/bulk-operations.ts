@@ -14,7 +14,7 @@ import {
 import { hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
 import { isUuid, readByIds } from '../uuid.ts'
-import { type Context, jsonOf } from './client.ts'
+import type { Context } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
 
 const RUNNING_LIMIT = 1_000
@@ -46,7 +46,8 @@ export function createBulkOperations({ client, now }: Context) {
           ...key,
           id: id ?? newJobId(created.getTime()),
           action,
-          filter: jsonOf(JSON.stringify(filter)),
+          // JSON has no dates.
+          filter: JSON.parse(JSON.stringify(filter)),
           asOf,
           spreadMs,
           status: 'running',

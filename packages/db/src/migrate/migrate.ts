@@ -213,13 +213,11 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
     const schema = toSchema(options.schema)
-    const message = `lacks ${list(pending)}`
-    const details = { pending }
-    if (schema === DEFAULT_SCHEMA)
-      throw new OncueError('MIGRATION_NEEDED', `The database ${message}`, { details })
-    throw new OncueError('MIGRATION_NEEDED', `The schema ${schema} ${message}`, {
-      details,
-      hint: migrationHint(schema),
+    const [what, hint] =
+      schema === DEFAULT_SCHEMA ? ['database'] : [`schema ${schema}`, migrationHint(schema)]
+    throw new OncueError('MIGRATION_NEEDED', `The ${what} lacks ${list(pending)}`, {
+      details: { pending },
+      hint,
     })
   }
   return named('newer')
@@ -364,13 +362,8 @@ function newerOf(known: readonly Migration[], applied: readonly AppliedMigration
 
 function refuseUnknown(unknown: readonly string[]): void {
   if (unknown.length === 0) return
-  throw new OncueError(
-    'SCHEMA_TOO_NEW',
-    `The database has ${list(unknown)}, which this version does not know`,
-    {
-      details: { unknown },
-    },
-  )
+  const message = `The database has ${list(unknown)}, which this version does not know`
+  throw new OncueError('SCHEMA_TOO_NEW', message, { details: { unknown } })
 }
 
 function stateOf(

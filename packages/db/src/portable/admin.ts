@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { LIMITS, OncueError } from '@oncue/core'
 import {
   assertOtherQueue,
@@ -11,6 +10,7 @@ import {
 import { limitSchema, MAX_PAUSE_SECONDS } from '@oncue/core/wire'
 import type { AnnouncedBy, Limit, LimitTarget, Store, TopicAnnouncement } from '../store.ts'
 import { assertBy } from './audit.ts'
+import { hashOf } from './reads/cursor.ts'
 import { type Fragment, q, raw, type Sql } from './sql.ts'
 
 export type Admin = Pick<Store, 'pause' | 'resume' | 'limit' | 'announce'>
@@ -84,7 +84,9 @@ function announcement(
   { worker, service }: AnnouncedBy,
   now: Date,
 ): Fragment[] {
-  const schemas = Object.fromEntries(topics.map((topic) => [topic.topic, digestOf(topic)]))
+  const schemas = Object.fromEntries(
+    topics.map(({ topic, input, output }) => [topic, hashOf({ input, output })]),
+  )
   const forgotten = new Date(now.getTime() - FORGOTTEN_MS)
   return [
     q`insert into {announcements} (worker, service, schemas, announced)
@@ -93,19 +95,6 @@ function announcement(
         service = excluded.service, schemas = excluded.schemas, announced = excluded.announced`,
     q`delete from {announcements} where announced < ${forgotten} and worker not in (select id from {workers})`,
   ]
-}
-
-/** The same for schemas that differ only in the order in which they were written. */
-function digestOf({ input, output }: TopicAnnouncement): string {
-  return createHash('sha256')
-    .update(JSON.stringify([input, output], sortKeys))
-    .digest('hex')
-    .slice(0, 16)
-}
-
-function sortKeys(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 const toJson = (value: unknown) => encodeJson(value, 'payload')

@@ -223,17 +223,13 @@ export async function countMatches(
     if (total > ENOUGH && howMany === 'enough') return { total: ENOUGH, totalIsExact: false, newest }
     if (next && runtime.monotonic() > deadline) {
       if (total > ENOUGH) return { total, totalIsExact: false, newest }
-      throw tooSlow()
+      throw new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
+        hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
+      })
     }
     after = next
   } while (after)
   return { total, totalIsExact: true, newest }
-}
-
-function tooSlow(): OncueError {
-  return new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
-    hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
-  })
 }
 
 type LookedAt = FoundJobs['sample'][number] & {

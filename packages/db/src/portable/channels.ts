@@ -1,8 +1,8 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, toInputError } from '@oncue/core/internal'
 import type { Channel } from '@oncue/core/wire'
 import { z } from 'zod'
 import { isUuid } from '../uuid.ts'
+import { parseInput } from './reads/filter.ts'
 import { q, type Sql } from './sql.ts'
 import { usableAt } from './tokens.ts'
 
@@ -32,9 +32,7 @@ export function createChannels(sql: Sql): ChannelStore {
         if (isUuid(tokenId)) await sql.run(q`delete from {channels} where token_id = ${tokenId}`)
         return
       }
-      const parsed = pushSchema.safeParse({ pushToken })
-      if (!parsed.success) throw toInputError(parsed.error, 'push', { pushToken })
-      assertText(pushToken, 'push.pushToken')
+      parseInput(pushSchema, { pushToken }, 'push')
       const now = await sql.now()
       const written = isUuid(tokenId)
         ? await sql.run(

@@ -22,9 +22,8 @@ export function onceKeyOf({ topic, idempotencyKey, internalKey }: NewJob): KeyNa
   return idempotencyKey === null ? null : { topic, key: `i:${idempotencyKey}` }
 }
 
-/** Which jobs stand for those that were enqueued. */
-export function idsOf(outcomes: readonly EnqueueOutcome[]): JobId[] {
-  return outcomes.map(({ id }) => id)
+export function idsOf(jobs: readonly { readonly id: JobId }[]): JobId[] {
+  return jobs.map(({ id }) => id)
 }
 
 export function isKeyed(job: NewJob): boolean {

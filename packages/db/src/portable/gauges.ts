@@ -40,9 +40,10 @@ export function createGauges(sql: Sql): GaugeStore {
   return {
     async record({ minute, whole, queues }) {
       const gauges: [string, Gauge][] = [[WHOLE, whole], ...queues]
-      const rows = gauges.map(([queue, { waiting, running, oldestMs, workers, slots }]) => [
-        ...[minute, queue, waiting, running, oldestMs, workers, slots],
-      ])
+      const rows = gauges.map(([queue, gauge]) => {
+        const { waiting, running, oldestMs, workers, slots } = gauge
+        return [minute, queue, waiting, running, oldestMs, workers, slots]
+      })
       const tooOld = new Date(minute.getTime() - KEPT_MS)
       await sql.run(
         q`delete from {gauges} where minute < ${tooOld}`,

@@ -11,6 +11,7 @@ import {
 } from '@oncue/core/wire'
 import { z } from 'zod'
 import { isUuid } from '../uuid.ts'
+import { parseInput } from './reads/filter.ts'
 import { type Fragment, q, type Sql } from './sql.ts'
 import {
   readToken,
@@ -88,10 +89,8 @@ const deviceSchema = z.strictObject({
 export function createPairings(sql: Sql): PairingStore {
   return {
     async create(pairing) {
-      const parsed = pairingSchema.safeParse(pairing)
-      if (!parsed.success) throw toInputError(parsed.error, 'pairing', pairing)
-      assertText(pairing.createdBy, 'pairing.createdBy')
-      const { role, allowedTopics, allowedQueues, makerId, deviceUntil, createdBy, validMs } = parsed.data
+      const parsed = parseInput(pairingSchema, pairing, 'pairing')
+      const { role, allowedTopics, allowedQueues, makerId, deviceUntil, createdBy, validMs } = parsed
       const now = await sql.now()
       const [id, code, expiresAt] = [newJobId(now.getTime()), newCode(), new Date(now.getTime() + validMs)]
       await sql.run(

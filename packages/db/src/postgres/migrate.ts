@@ -169,13 +169,10 @@ async function takeLock(client: pg.Client, runtime: Runtime, timeoutMs: number):
     await client.query(`select pg_advisory_xact_lock(${LOCK})`)
   } catch (error) {
     if ((error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error
-    throw new OncueError(
-      'DATABASE_BUSY',
-      `Another migration of this database has not finished within ${limit}`,
-      {
-        hint: "Inspect it: select * from pg_stat_activity where application_name = 'oncue-migrate'. If it hangs, end it with pg_terminate_backend (it is rolled back), then migrate again.",
-      },
-    )
+    const message = `Another migration of this database has not finished within ${limit}`
+    throw new OncueError('DATABASE_BUSY', message, {
+      hint: "Inspect it: select * from pg_stat_activity where application_name = 'oncue-migrate'. If it hangs, end it with pg_terminate_backend (it is rolled back), then migrate again.",
+    })
   } finally {
     runtime.cancel(notice)
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LIMITS, type NewJob } from '@oncue/core'
 import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
+import type { ActionBatch } from '../portable/actions.ts'
 import { isInline, onceKeyOf } from '../portable/enqueue.ts'
 import type { EncodedUpdate } from '../portable/events/event.ts'
 import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement, WorkerInfo } from '../store.ts'
@@ -129,19 +130,10 @@ function bigPayloads(
 ): readonly string[] {
   const big = jobs.filter((job) => !isInline(job.payload))
   if (big.length === 0) return []
-  const ids = parameter(
-    big.map((job) => job.id),
-    'uuid[]',
-  )
-  const data = parameter(
-    big.map((job) => job.payload),
-    'json[]',
-  )
-  return [
-    `big as (
-  insert into oncue.payloads (job_id, part, data) select b.id, 'payload', b.data from unnest(${ids}, ${data}) as b(id, data)
-)`,
-  ]
+  const [ids, data] = [big.map((job) => job.id), big.map((job) => job.payload)]
+  const insert = `insert into oncue.payloads (job_id, part, data) select b.id, 'payload', b.data
+from unnest(${parameter(ids, 'uuid[]')}, ${parameter(data, 'json[]')}) as b(id, data)`
+  return [`big as (${insert})`]
 }
 
 /**
@@ -415,20 +407,13 @@ on conflict do nothing`,
   ]
 }
 
-/** Each returns rows of (reason, count); the reason `done` counts the jobs it was done to. */
-export const ACTIONS = {
-  requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, null from ${fn('requeue')}($1, $2, $3, $4)`,
-    values: [now, ids, asOf, by],
-  }),
-  cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, to_json(busy) from ${fn('cancel')}($1, $2, $3, $4)`,
-    values: [now, ids, asOf, by],
-  }),
-  delete: (ids: readonly string[], asOf: Date | null, _by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, null from ${fn('delete')}($1, $2, $3)`,
-    values: [now, ids, asOf],
-  }),
+/** Returns rows of (reason, count, ids of busy jobs); the reason `done` counts the jobs it was done to. */
+export function act({ action, ids, asOf, by }: ActionBatch, now: Date | null): Query {
+  const busy = action === 'cancel' ? 'to_json(busy)' : 'null'
+  // What is deleted keeps no event that could tell by whom.
+  const [parameters, values] = action === 'delete' ? ['$1, $2, $3', []] : ['$1, $2, $3, $4', [by]]
+  const text = `select reason, count, ${busy} from ${fn(action)}(${parameters})`
+  return { text, values: [now, ids, asOf, ...values] }
 }
 
 export function prune(

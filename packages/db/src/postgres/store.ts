@@ -305,20 +305,16 @@ export class PostgresStore extends BaseStore implements Store {
   }
 
   protected async runAction(batch: ActionBatch): Promise<Acted[]> {
-    return toActed(await this.#client.queryOnce(this.#action(batch)))
+    return toActed(await this.#client.queryOnce(sql.act(batch, this.#now())))
   }
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {
     return this.#client.inTransaction(async (send) => {
       if ((await send(toPostgres(fence))).rowCount === 0) return false
-      const acted = batch ? toActed((await send(this.#action(batch))).rows) : []
+      const acted = batch ? toActed((await send(sql.act(batch, this.#now()))).rows) : []
       for (const statement of account(acted)) await send(toPostgres(statement))
       return true
     })
-  }
-
-  #action({ action, ids, asOf, by }: ActionBatch): sql.Query {
-    return sql.ACTIONS[action](ids, asOf, by, this.#now())
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {

@@ -142,18 +142,10 @@ function insertEnded(ended: readonly Ended[], now: number): Statement[] {
   const tally = new Tally(now)
   const statements = ended.flatMap(({ draft: { job, runAt }, status }) => {
     tally.count(job.queue, job.topic, status, 1)
-    const error = status === 'failed' ? PARENT_FAILED : null
-    const values = [
-      ...ENQUEUED.map(({ enqueue }) => enqueue(job)),
-      ...[
-        runAt === now ? null : runAt,
-        now,
-        now,
-        status,
-        error && JSON.stringify(error),
-        error?.fingerprint ?? null,
-      ],
-    ]
+    const due = runAt === now ? null : runAt
+    const error =
+      status === 'failed' ? [JSON.stringify(PARENT_FAILED), PARENT_FAILED.fingerprint] : [null, null]
+    const values = [...ENQUEUED.map(({ enqueue }) => enqueue(job)), due, now, now, status, ...error]
     const insert = { text: sql.INSERT_ENDED, values }
     return isInline(job.payload) ? [insert] : [insert, insertPayload(job.id, job.payload)]
   })

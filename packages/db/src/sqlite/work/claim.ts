@@ -149,10 +149,8 @@ export class Claim {
 
   /** The next jobs of a level that may start, in claim order. */
   #ready(queue: string, { priority, due }: Level, limit: number): Ready {
-    const found = this.#statements.all<ReadyRow>(
-      sql.READY,
-      ...[queue, priority, due, this.#now, this.#topics, this.#topics, limit],
-    )
+    const values = [queue, priority, due, this.#now, this.#topics, this.#topics, limit]
+    const found = this.#statements.all<ReadyRow>(sql.READY, ...values)
     const expired = found.filter((row) => row.status === 'processing')
     const pending = expired.length > 0 ? found.filter((row) => row.status === 'pending') : found
     const isKeyed = pending.some((row) => row.concurrency_key !== null)

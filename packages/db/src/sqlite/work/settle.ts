@@ -116,30 +116,21 @@ export class Settle {
     now: number,
     crashed = 0,
   ): boolean {
-    const kept = this.#statements.run(
-      sql.FINISH,
-      ...[
-        crashed,
-        error ? JSON.stringify(error) : null,
-        error?.fingerprint ?? null,
-        now,
-        now,
-        status,
-        id,
-        run,
-      ],
-    )
+    const [text, fingerprint] = storedError(error)
+    const kept = this.#statements.run(sql.FINISH, crashed, text, fingerprint, now, now, status, id, run)
     this.#statements.run(sql.REMOVE, id)
     return kept > 0
   }
 
   putBack(id: JobId, { charged = 0, crashed = 0, runAt, visibleAt, error }: Back, now: number): void {
-    const text = error ? JSON.stringify(error) : null
-    this.#statements.run(
-      sql.PUT_BACK,
-      ...[now, charged, crashed, runAt ?? null, visibleAt, text, error?.fingerprint ?? null, id],
-    )
+    const [text, fingerprint] = storedError(error)
+    const values = [now, charged, crashed, runAt ?? null, visibleAt, text, fingerprint, id]
+    this.#statements.run(sql.PUT_BACK, ...values)
   }
+}
+
+function storedError(error: JobError | undefined): [text: string | null, fingerprint: string | null] {
+  return error ? [JSON.stringify(error), error.fingerprint] : [null, null]
 }
 
 /** After this run. */
