@@ -11,12 +11,20 @@ declare
   v_keyed uuid[];
   v_runs integer[];
   v_cancelled uuid[];
-  v_events record;
+  v_ids uuid[];
+  v_data json[];
+  v_snoozed uuid[];
+  v_snoozed_data json[];
+  v_interrupted uuid[];
+  v_interrupted_data json[];
 begin
   -- What the row will no longer tell once it runs again: each run that failed, snoozed or was interrupted, in
   -- the job's own stream. A job that snoozes for ever does not fill it: beyond 1000 events only failures are kept.
-  for v_events in
-    select f.type, array_agg(f.id) as ids, array_agg(f.data) as data from (
+  select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
+      array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
+      array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
+    into v_ids, v_data, v_snoozed, v_snoozed_data, v_interrupted, v_interrupted_data
+    from (
       select j.id,
         case s.kind when 'snooze' then 'run_snoozed' when 'release' then 'run_interrupted' else 'run_failed' end as type,
         case s.kind
@@ -30,10 +38,7 @@ begin
         or (s.kind = 'snooze' or s.interrupted) and j.cancel_at is null and j.replaced_by is null and coalesce(
           (select e.version from oncue.events e where e.job_id = j.id order by e.version desc limit 1), 0) < 1000)
       for update of j
-    ) f group by f.type
-  loop
-    perform oncue.append_event(p_now, v_events.ids, v_events.type, v_events.data);
-  end loop;
+    ) f;
 
   with back as (
     update oncue.jobs j set
@@ -90,6 +95,15 @@ begin
       array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind <> 'cancel')
     into v_ended, v_runs, v_keyed, v_cancelled from ended e;
 
+  if v_ids is not null then
+    perform oncue.append_event(p_now, v_ids, 'run_failed', v_data);
+  end if;
+  if v_snoozed is not null then
+    perform oncue.append_event(p_now, v_snoozed, 'run_snoozed', v_snoozed_data);
+  end if;
+  if v_interrupted is not null then
+    perform oncue.append_event(p_now, v_interrupted, 'run_interrupted', v_interrupted_data);
+  end if;
   if v_ended is not null then
     perform oncue.after_finish(p_now, v_ended, false, v_keyed);
   end if;

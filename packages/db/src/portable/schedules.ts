@@ -242,10 +242,8 @@ function checkSchedule(schedule: Schedule): { readonly payload: string; readonly
   if (!parsed.success) throw toInputError(parsed.error, 'schedule', schedule)
   for (const option of NOT_FOR_SCHEDULES) {
     if (schedule.options[option] === undefined) continue
-    throw new OncueError(
-      'INVALID_INPUT',
-      `schedule.options.${option} cannot be set: it would be the same for every tick`,
-    )
+    const message = `schedule.options.${option} cannot be set: it would be the same for every tick`
+    throw new OncueError('INVALID_INPUT', message)
   }
   const { payload } = toJob(schedule)
   return { payload, options: JSON.stringify(schedule.options) }
