@@ -28,7 +28,9 @@ export function createAdmin(sql: Sql): Admin {
       const now = await sql.now()
       const until = forMs === undefined ? null : new Date(now.getTime() + forMs)
       // A second pause moves only the end of the first: who paused the queue, and since when, stays known.
-      const first = (column: 'paused_at' | 'paused_by') => q`case when q.paused_at is null or q.paused_until <= ${now}
+      const first = (
+        column: 'paused_at' | 'paused_by',
+      ) => q`case when q.paused_at is null or q.paused_until <= ${now}
         then excluded.${raw(column)} else q.${raw(column)} end`
       await sql.run(q`insert into {queues} as q (name, paused_at, paused_by, paused_until)
         values (${queue}, ${now}, ${by ?? null}, ${until})

@@ -46,7 +46,12 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
   const names = [...jobsOf.keys(), ...past.map((row) => row.queue), ...settingsOf.keys(), ...slotOf.keys()]
 
   return [...new Set(names)].sort().map((queue) => {
-    const { pausedAt = null, pausedBy = null, pausedUntil = null, ageingMs = null } = settingsOf.get(queue) ?? {}
+    const {
+      pausedAt = null,
+      pausedBy = null,
+      pausedUntil = null,
+      ageingMs = null,
+    } = settingsOf.get(queue) ?? {}
     const paused = pausedAt && { at: pausedAt, by: pausedBy, until: pausedUntil }
     return { ...NO_JOBS, ...jobsOf.get(queue), queue, paused, ageingMs, limit: limitOf(slotOf.get(queue)) }
   })
