@@ -86,6 +86,52 @@ describe('a queue', () => {
     expect(resumed).toEqual(['mail'])
   })
 
+  it('is paused for a while, which is undone by resuming', async () => {
+    const said: unknown[] = []
+    const { screen } = await renderApp('/queues/mail', {
+      role: 'operator',
+      answers: {
+        ...ANSWERS,
+        'queues.pause': (input) => {
+          said.push(input)
+          return null
+        },
+        'queues.resume': (input) => {
+          said.push(input)
+          return null
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Pause for…'))
+    expect(await screen.findByLabelText('Pause: Until resumed')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Pause: 15 min'))
+    expect(await screen.findByText(/^mail paused for 15.min$/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Undo'))
+    expect(await screen.findByText('mail resumed')).toBeVisible()
+    expect(said).toEqual([{ queue: 'mail', forSeconds: 900 }, { queue: 'mail' }])
+  })
+
+  it('is paused again for the time that was left', async () => {
+    const again: unknown[] = []
+    const paused = { at: NOW, by: 'anna', until: new Date(Date.now() + 3_600_000) }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        'health.get': () =>
+          healthOf({ now: new Date(), queues: [queueOf('mail', { state: 'paused', paused })] }),
+        'queues.resume': () => null,
+        'queues.pause': ({ forSeconds }) => {
+          again.push(Math.round((forSeconds ?? 0) / 60))
+          return null
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Resume'))
+    fireEvent.press(await screen.findByLabelText('Undo'))
+    expect(await screen.findByText(/^mail paused for /)).toBeVisible()
+    expect(again).toEqual([60])
+  })
+
   it('changes its limits, and takes that back', async () => {
     const wanted: unknown[] = []
     const { screen } = await renderApp('/queues/mail', {
@@ -165,5 +211,6 @@ describe('a queue', () => {
     const { screen } = await renderApp('/queues/mail', { role: 'viewer', answers: ANSWERS })
     fireEvent.press(await screen.findByLabelText('Pause'))
     expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(screen.getByLabelText('Pause for…')).toBeDisabled()
   })
 })

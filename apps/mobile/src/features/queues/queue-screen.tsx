@@ -19,6 +19,7 @@ import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { limitInWords } from './limit-form.ts'
 import { LimitSheet } from './limit-sheet.tsx'
+import { PauseSheet } from './pause-sheet.tsx'
 import { queueStats } from './queries.ts'
 import { QueueCharts } from './queue-charts.tsx'
 import type { QueueHealth } from './queue-row.tsx'
@@ -165,6 +166,7 @@ function Actions({ queue: { queue, paused } }: { readonly queue: Pick<QueueHealt
   const lock = useLock()
   const pauseLock = useLock(queue === ALERT_QUEUE ? 'admin' : 'act')
   const router = useRouter()
+  const [isChoosing, setChoosing] = useState(false)
   return (
     <ActionBar>
       {paused ? (
@@ -174,16 +176,19 @@ function Actions({ queue: { queue, paused } }: { readonly queue: Pick<QueueHealt
           variant="primary"
           lock={lock}
           isBusy={isRunning}
-          onPress={() => void resume(queue)}
+          onPress={() => void resume(queue, paused.until)}
         />
       ) : (
-        <Button
-          label="Pause"
-          icon="pause"
-          lock={pauseLock}
-          isBusy={isRunning}
-          onPress={() => void pause(queue)}
-        />
+        <>
+          <Button
+            label="Pause"
+            icon="pause"
+            lock={pauseLock}
+            isBusy={isRunning}
+            onPress={() => void pause(queue)}
+          />
+          <Button label="Pause for…" icon="late" lock={pauseLock} onPress={() => setChoosing(true)} />
+        </>
       )}
       <Button
         label="All jobs"
@@ -191,6 +196,13 @@ function Actions({ queue: { queue, paused } }: { readonly queue: Pick<QueueHealt
         variant="quiet"
         onPress={() => router.push({ pathname: '/jobs', params: { queue } })}
       />
+      {isChoosing && (
+        <PauseSheet
+          queue={queue}
+          onClose={() => setChoosing(false)}
+          onChoose={(forSeconds) => void pause(queue, forSeconds)}
+        />
+      )}
     </ActionBar>
   )
 }

@@ -1,6 +1,8 @@
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
+import { serverNow } from '../../lib/clock.ts'
+import { duration } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 
 /** Sends all alerts. Health reports it apart from the other queues, as `delivery`. */
@@ -8,19 +10,31 @@ export const ALERT_QUEUE = 'oncue'
 
 const TOUCHES = { touches: ['health.get'] }
 
+interface Change {
+  readonly queue: string
+  readonly isPaused: boolean
+  /** When a pause ends by itself; null: it does not. Of a resume, when the pause would have ended. */
+  readonly until: Date | null
+}
+
 /** Pauses and resumes at once; each can be undone by the other. */
 export function usePausing() {
   const toast = useToast()
   const adminLock = useLock('admin')
-  const pausing = useAct((client, queue: string) => client.queues.pause({ queue }), TOUCHES)
-  const resuming = useAct((client, queue: string) => client.queues.resume({ queue }), TOUCHES)
+  const pausing = useAct((client, { queue, until }: Change) => {
+    const forSeconds = until && secondsUntil(until)
+    return client.queues.pause({ queue, ...(forSeconds !== null && { forSeconds }) })
+  }, TOUCHES)
+  const resuming = useAct((client, { queue }: Change) => client.queues.resume({ queue }), TOUCHES)
 
-  async function change(queue: string, isPaused: boolean, canUndo: boolean): Promise<void> {
+  async function run(change: Change, canUndo: boolean): Promise<void> {
+    const { queue, isPaused, until } = change
     try {
-      await (isPaused ? pausing : resuming).run(queue)
+      await (isPaused ? pausing : resuming).run(change)
       felt('done')
-      const undo = () => void change(queue, !isPaused, false)
-      const text = `${queue} ${isPaused ? 'paused' : 'resumed'}`
+      const undo = () => void run({ ...change, isPaused: !isPaused }, false)
+      const forHowLong = isPaused && until ? ` for ${duration(secondsUntil(until) * 1_000)}` : ''
+      const text = `${queue} ${isPaused ? `paused${forHowLong}` : 'resumed'}`
       toast.show({ text, icon: isPaused ? 'pause' : 'resume', ...(canUndo && { undo }) })
     } catch (error) {
       felt('refused')
@@ -29,9 +43,16 @@ export function usePausing() {
   }
 
   return {
-    pause: (queue: string) => change(queue, true, true),
+    pause: (queue: string, forSeconds: number | null = null) => {
+      const until = forSeconds === null ? null : new Date(serverNow() + forSeconds * 1_000)
+      return run({ queue, isPaused: true, until }, true)
+    },
     // Operators may resume the alert queue, but only admins may pause it again.
-    resume: (queue: string) => change(queue, false, queue !== ALERT_QUEUE || adminLock === null),
+    resume: (queue: string, until: Date | null = null) =>
+      run({ queue, isPaused: false, until }, queue !== ALERT_QUEUE || adminLock === null),
     isRunning: pausing.isRunning || resuming.isRunning,
   }
 }
+
+/** At least one, as the API wants it: the pause may have ended meanwhile. */
+const secondsUntil = (at: Date) => Math.max(1, Math.round((at.getTime() - serverNow()) / 1_000))
