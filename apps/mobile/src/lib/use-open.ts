@@ -6,6 +6,7 @@ const ROUTES = {
   fingerprint: '/failures/[fingerprint]',
   jobId: '/jobs/[jobId]',
   alertId: '/alerts/[alertId]',
+  topic: '/topics/[topic]',
   bulkOperationId: '/bulk-operations/[bulkOperationId]',
 } as const
 

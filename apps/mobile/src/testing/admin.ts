@@ -4,6 +4,7 @@ import { minutesAgo } from './alerts.ts'
 type Worker = Outputs['workers']['list'][number]
 type Schedule = Outputs['schedules']['list'][number]
 type Entry = Outputs['audit']['list']['items'][number]
+type Topic = Outputs['topics']['list'][number]
 type Device = Outputs['devices']['list'][number]
 
 export function workerOf(host: string, differs: Partial<Worker> = {}): Worker {
@@ -46,6 +47,24 @@ export function deviceOf(id: string, differs: Partial<Device> = {}): Device {
       idleUntil: minutesAgo(-129_597),
     },
     ...{ lastUsed: minutesAgo(3), revokedAt: null, isThis: false, push: null },
+    ...differs,
+  }
+}
+
+export function topicOf(topic: string, differs: Partial<Topic> = {}): Topic {
+  const properties = {
+    userId: { type: 'string', description: 'Whose digest it is' },
+    kind: { type: 'string', enum: ['daily', 'weekly'] },
+    copies: { type: 'integer', minimum: 1, maximum: 10 },
+    urgent: { type: 'boolean' },
+    tags: { type: 'array', items: { type: 'string' } },
+    address: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    extra: {},
+  }
+  return {
+    ...{ topic, input: { type: 'object', properties, required: ['userId'] }, output: null, clash: null },
+    policy: { queue: 'mail', maxRetries: 5, timeoutMs: 30_000 },
+    announced: minutesAgo(90),
     ...differs,
   }
 }

@@ -28,6 +28,7 @@ export const OTHERS: Destination = { href: '/settings', label: 'More', icon: 'mo
 /** In the rail where there is one, in the settings on a phone. */
 export const MORE: readonly Destination[] = [
   { href: '/workers', label: 'Workers', icon: 'workers' },
+  { href: '/topics', label: 'Topics', icon: 'topics' },
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },
   { href: '/activity', label: 'Activity', icon: 'activity' },
 ]

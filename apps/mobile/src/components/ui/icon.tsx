@@ -34,6 +34,7 @@ import Server from 'lucide-react-native/icons/server'
 import Settings from 'lucide-react-native/icons/settings-2'
 import Smartphone from 'lucide-react-native/icons/smartphone'
 import Square from 'lucide-react-native/icons/square'
+import Tag from 'lucide-react-native/icons/tag'
 import Trash from 'lucide-react-native/icons/trash'
 import TriangleAlert from 'lucide-react-native/icons/triangle-alert'
 import WifiOff from 'lucide-react-native/icons/wifi-off'
@@ -84,6 +85,7 @@ const ICONS = {
   snooze: BellOff,
   stalled: Hourglass,
   stop: Square,
+  topics: Tag,
   waiting: Clock,
   warn: CircleAlert,
   workers: Server,
