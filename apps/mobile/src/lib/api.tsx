@@ -98,7 +98,7 @@ export function useAct<Input, Output>(
 }
 
 /** Why nothing can be done now; null: go ahead. What is locked stays visible, with this reason. */
-export function useLock(access: 'act' | 'admin' = 'act'): string | null {
+export function useLock(access: 'act' | 'admin' | 'enqueue' = 'act'): string | null {
   const { me } = useSignedIn()
   const { phase } = useConnectionState()
   if (phase === 'offline') return 'You are offline. Actions are disabled until you reconnect.'

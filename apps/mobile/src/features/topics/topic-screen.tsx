@@ -1,5 +1,5 @@
 import { useRouter } from 'expo-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
@@ -9,9 +9,10 @@ import { Button } from '../../components/ui/button.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Fact } from '../../components/ui/fact.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { useRead } from '../../lib/api.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
 import { moment, number } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
+import { EnqueueSheet } from './enqueue-sheet.tsx'
 import { clashInWords, policyOf, retriesInWords, timeoutInWords } from './policy.ts'
 import { type Topic, topicList } from './queries.ts'
 import { SchemaView } from './schema-view.tsx'
@@ -67,16 +68,20 @@ function Content({ topic }: { readonly topic: Topic }) {
   )
 }
 
-function Actions({ topic: { topic } }: { readonly topic: Topic }) {
+function Actions({ topic }: { readonly topic: Topic }) {
   const router = useRouter()
+  const lock = useLock('enqueue')
+  const [isEnqueueing, setEnqueueing] = useState(false)
   return (
     <ActionBar>
+      <Button label="Enqueue…" icon="plus" lock={lock} onPress={() => setEnqueueing(true)} />
       <Button
         label="All jobs"
         icon="jobs"
         variant="quiet"
-        onPress={() => router.push({ pathname: '/jobs', params: { topic } })}
+        onPress={() => router.push({ pathname: '/jobs', params: { topic: topic.topic } })}
       />
+      {isEnqueueing && <EnqueueSheet topic={topic} onClose={() => setEnqueueing(false)} />}
     </ActionBar>
   )
 }
