@@ -28,11 +28,13 @@ const MISSED = {
 export interface ScheduleSheetProps {
   readonly schedule: Schedule
   readonly onClose: () => void
+  readonly onEdit: () => void
 }
 
-/** One schedule, and what can be done with it: pause, resume, run it now. */
-export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
-  const { name, cron, timezone, topic, payload, missed, source, nextAt, nextRuns, lastAt, paused } = schedule
+/** One schedule, and what can be done with it: pause, resume, run it now, edit, remove. */
+export function ScheduleSheet({ schedule, onClose, onEdit }: ScheduleSheetProps) {
+  const { name, cron, timezone, topic, payload, missed, source, service, nextAt, nextRuns, lastAt, paused } =
+    schedule
   const acts = useScheduleActs()
   const lock = useLock()
   const [isConfirming, setConfirming] = useState(false)
@@ -57,6 +59,7 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
             }}
           />
           <Button wide label="Run now…" icon="requeue" lock={lock} onPress={() => setConfirming(true)} />
+          {source === 'database' && <Changes name={name} lock={lock} onEdit={onEdit} onClose={onClose} />}
         </>
       }
     >
@@ -71,8 +74,49 @@ export function ScheduleSheet({ schedule, onClose }: ScheduleSheetProps) {
       <Fact name="Enqueues" value={topic} />
       <Fact name="If missed" value={MISSED[missed]} />
       <Fact name="Defined in" value={source === 'code' ? 'code' : 'the database'} />
+      {source === 'code' && (
+        <Text variant="small" color="textMuted">
+          {`Declared in code${service === null ? '' : `, by ${service}`}: edit or remove it there.`}
+        </Text>
+      )}
       {payload !== null && <JsonTree value={payload} />}
     </Sheet>
+  )
+}
+
+interface ChangesProps {
+  readonly name: string
+  readonly lock: string | null
+  readonly onEdit: () => void
+  readonly onClose: () => void
+}
+
+/** Of a schedule that people made. */
+function Changes({ name, lock, onEdit, onClose }: ChangesProps) {
+  const toast = useToast()
+  const removing = useAct((client, _: null) => client.schedules.remove({ name }), {
+    touches: ['schedules.list'],
+  })
+  const remove = async () => {
+    try {
+      await removing.run(null)
+      felt('done')
+      onClose()
+      toast.show({ text: `${name} removed`, icon: 'check' })
+    } catch (error) {
+      felt('refused')
+      toast.show({ text: describeProblem(error).text, icon: 'warn' })
+    }
+  }
+  return (
+    <>
+      <Button wide label="Edit" lock={lock} onPress={onEdit} />
+      {lock === null ? (
+        <HoldButton label="Hold to remove this schedule" variant="danger" onConfirm={() => void remove()} />
+      ) : (
+        <Button wide label="Remove" lock={lock} onPress={() => {}} />
+      )}
+    </>
   )
 }
 
@@ -83,7 +127,7 @@ function NextRuns({ first, runs }: { readonly first: Date; readonly runs: readon
 }
 
 /** It cannot be taken back, so it is asked. */
-function RunNow({ schedule: { name, topic }, onClose }: ScheduleSheetProps) {
+function RunNow({ schedule: { name, topic }, onClose }: Omit<ScheduleSheetProps, 'onEdit'>) {
   const { data } = useHealth()
   const toast = useToast()
   const openJob = useOpen('jobId')

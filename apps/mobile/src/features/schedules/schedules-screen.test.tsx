@@ -1,5 +1,6 @@
-import { fireEvent, waitFor } from 'expo-router/testing-library'
-import { scheduleOf } from '../../testing/admin.ts'
+import { OncueError } from '@oncue/sdk'
+import { act, fireEvent, waitFor } from 'expo-router/testing-library'
+import { scheduleOf, topicOf } from '../../testing/admin.ts'
 import { minutesAgo } from '../../testing/alerts.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
@@ -101,6 +102,111 @@ describe('Schedules', () => {
     expect(await screen.findByLabelText('Hold to run it now')).toBeVisible()
   })
 
+  it('are made here, and show their next runs once they are saved', async () => {
+    const schedules = [scheduleOf('nightly')]
+    const saved: unknown[] = []
+    const { screen } = await renderApp('/schedules', {
+      role: 'operator',
+      answers: {
+        'schedules.list': () => schedules,
+        'topics.list': () => [topicOf('mail_digest')],
+        'schedules.save': (input) => {
+          saved.push(input)
+          const { name, cron } = input
+          if (cron === 'often')
+            throw new OncueError('INVALID_CRON', 'cron "often" must have five or six fields')
+          const schedule = scheduleOf(name, { cron, source: 'database', service: null })
+          schedules.push(schedule)
+          return schedule
+        },
+      },
+    })
+    await screen.findByLabelText(/^nightly/)
+    fireEvent.press(screen.getByLabelText('New schedule'))
+    fireEvent.changeText(await screen.findByLabelText('Name'), 'nightly')
+    fireEvent.changeText(screen.getByLabelText('Cron'), 'often')
+    fireEvent.changeText(screen.getByLabelText('Time zone'), 'UTC')
+    fireEvent.changeText(screen.getByLabelText('Topic'), 'mail')
+    expect(await screen.findByText(/^No worker has announced this topic/)).toBeVisible()
+    fireEvent.changeText(screen.getByLabelText('Topic'), 'mail_digest')
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText(/already a schedule with this name/)).toBeVisible()
+    fireEvent.changeText(screen.getByLabelText('Name'), 'mornings')
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText(/^cron "often" must have/)).toBeVisible()
+    fireEvent.changeText(screen.getByLabelText('Cron'), '0 9 * * *')
+    expect(screen.getByText('every day at 09:00')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText(/^mornings saved, next in /)).toBeVisible()
+    expect(screen.getByText('Next runs')).toBeVisible()
+    const wanted = { name: 'mornings', timezone: 'UTC', topic: 'mail_digest', payload: null, missed: 'skip' }
+    expect(saved).toEqual([
+      { ...wanted, cron: 'often' },
+      { ...wanted, cron: '0 9 * * *' },
+    ])
+  })
+
+  it('say a pattern in words while it is typed', async () => {
+    const { screen } = await renderApp('/schedules', {
+      answers: { 'schedules.list': () => [], 'topics.list': () => [] },
+    })
+    fireEvent.press(await screen.findByLabelText('New schedule'))
+    fireEvent.changeText(await screen.findByLabelText('Cron'), '*/5 * * * *')
+    expect(await screen.findByText('every 5 minutes')).toBeVisible()
+  })
+
+  it('made by people are edited, with what is not shown kept', async () => {
+    const saved: unknown[] = []
+    const options = { priority: 5 }
+    const schedule = scheduleOf('nightly', { source: 'database', service: null, options, timezone: 'UTC' })
+    const { screen } = await renderApp('/schedules', {
+      answers: {
+        'schedules.list': () => [schedule],
+        'topics.list': () => [],
+        'schedules.save': (input) => {
+          saved.push(input)
+          return schedule
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^nightly/))
+    fireEvent.press(await screen.findByLabelText('Edit'))
+    fireEvent.changeText(await screen.findByLabelText('Payload, as JSON'), '{"a":1}')
+    fireEvent.press(screen.getByLabelText('Run all'))
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText(/^nightly saved/)).toBeVisible()
+    expect(saved).toMatchObject([{ name: 'nightly', payload: { a: 1 }, missed: 'all', options }])
+  })
+
+  it('made by people are removed by holding', async () => {
+    let schedules = [scheduleOf('nightly', { source: 'database', service: null })]
+    const { screen } = await renderApp('/schedules', {
+      answers: {
+        'schedules.list': () => schedules,
+        'schedules.remove': () => {
+          schedules = []
+          return null
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^nightly/))
+    const button = await screen.findByLabelText('Hold to remove this schedule')
+    fireEvent.press(button)
+    await act(() => jest.advanceTimersByTimeAsync(1_100))
+    fireEvent.press(button)
+    expect(await screen.findByText('nightly removed')).toBeVisible()
+    expect(await screen.findByText('No schedules')).toBeVisible()
+  })
+
+  it('of code say that they are changed there', async () => {
+    const { screen } = await renderApp('/schedules', {
+      answers: { 'schedules.list': () => [scheduleOf('nightly')] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^nightly/))
+    expect(await screen.findByText('Declared in code, by shop: edit or remove it there.')).toBeVisible()
+    expect(screen.queryByLabelText('Edit')).toBeNull()
+  })
+
   it('are locked for a viewer, with the reason', async () => {
     const { screen } = await renderApp('/schedules', {
       role: 'viewer',
@@ -109,6 +215,7 @@ describe('Schedules', () => {
     fireEvent.press(await screen.findByLabelText(/^nightly/))
     expect(await screen.findByLabelText('Pause')).toBeDisabled()
     expect(screen.getByLabelText('Run now…')).toBeDisabled()
+    expect(screen.getByLabelText('New schedule')).toBeDisabled()
   })
 
   it('say that there are none', async () => {

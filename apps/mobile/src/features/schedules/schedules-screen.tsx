@@ -2,33 +2,53 @@ import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
+import { Button } from '../../components/ui/button.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago } from '../../components/ui/ticking.tsx'
-import { useRead } from '../../lib/api.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
 import { serverNow, useServerNow } from '../../lib/clock.ts'
 import { ago, until } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { cronInWords } from './cron-words.ts'
 import { runsInWords, thenInWords } from './next-words.ts'
 import { type Schedule, scheduleList } from './queries.ts'
+import { ScheduleFormSheet } from './schedule-form-sheet.tsx'
 import { ScheduleSheet } from './schedule-sheet.tsx'
 
 /** What runs by the clock: when next, when last, what is paused. */
 export function SchedulesScreen() {
   const read = useRead(scheduleList)
   const [openName, setOpenName] = useState<string | null>(null)
+  const [isEditing, setEditing] = useState(false)
+  const lock = useLock()
   const opened = read.data?.find(({ name }) => name === openName)
+  const names = read.data?.map(({ name }) => name) ?? []
   return (
-    <Page title="Schedules" parent="/settings" onRefresh={() => void read.refetch()}>
+    <Page
+      title="Schedules"
+      parent="/settings"
+      actions={
+        <Button
+          label="New schedule"
+          icon="plus"
+          lock={lock}
+          onPress={() => {
+            setOpenName(null)
+            setEditing(true)
+          }}
+        />
+      }
+      onRefresh={() => void read.refetch()}
+    >
       <ReadState
         read={read}
         isEmpty={(schedules) => schedules.length === 0}
         empty={{
           icon: 'schedules',
           title: 'No schedules',
-          text: 'Schedules are declared in code, or saved through the API.',
+          text: 'Schedules are declared in code, or created here.',
         }}
       >
         {(schedules) =>
@@ -37,7 +57,20 @@ export function SchedulesScreen() {
           ))
         }
       </ReadState>
-      {opened && <ScheduleSheet schedule={opened} onClose={() => setOpenName(null)} />}
+      {opened && !isEditing && (
+        <ScheduleSheet schedule={opened} onClose={() => setOpenName(null)} onEdit={() => setEditing(true)} />
+      )}
+      {isEditing && (
+        <ScheduleFormSheet
+          schedule={opened ?? null}
+          taken={names.filter((name) => name !== opened?.name)}
+          onClose={() => setEditing(false)}
+          onSaved={(name) => {
+            setEditing(false)
+            setOpenName(name)
+          }}
+        />
+      )}
     </Page>
   )
 }
