@@ -4,6 +4,7 @@ import { minutesAgo } from './alerts.ts'
 type Worker = Outputs['workers']['list'][number]
 type Schedule = Outputs['schedules']['list'][number]
 type Entry = Outputs['audit']['list']['items'][number]
+type Token = Outputs['tokens']['list'][number]
 type Topic = Outputs['topics']['list'][number]
 type Device = Outputs['devices']['list'][number]
 
@@ -65,6 +66,15 @@ export function topicOf(topic: string, differs: Partial<Topic> = {}): Topic {
     ...{ topic, input: { type: 'object', properties, required: ['userId'] }, output: null, clash: null },
     policy: { queue: 'mail', maxRetries: 5, timeoutMs: 30_000 },
     announced: minutesAgo(90),
+    ...differs,
+  }
+}
+
+export function tokenOf(name: string, differs: Partial<Token> = {}): Token {
+  return {
+    ...{ id: name, kind: 'token', name, role: 'producer', allowedTopics: null, allowedQueues: null },
+    ...{ parentId: null, created: minutesAgo(9_000), createdBy: 'ada', expiresAt: null, idleUntil: null },
+    ...{ lastUsed: minutesAgo(3), revokedAt: null },
     ...differs,
   }
 }

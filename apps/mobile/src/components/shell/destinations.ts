@@ -33,6 +33,9 @@ export const MORE: readonly Destination[] = [
   { href: '/activity', label: 'Activity', icon: 'activity' },
 ]
 
+/** For admins, in the settings. */
+export const ADMINISTRATION: readonly Destination[] = [{ href: '/tokens', label: 'Tokens', icon: 'token' }]
+
 /** `/queues/mail` belongs to Queues. */
 export function isWithin(pathname: string, href: string): boolean {
   return href === '/' ? pathname === '/' : pathname === href || pathname.startsWith(`${href}/`)

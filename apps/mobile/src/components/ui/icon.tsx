@@ -18,6 +18,7 @@ import Copy from 'lucide-react-native/icons/copy'
 import Ellipsis from 'lucide-react-native/icons/ellipsis'
 import Gauge from 'lucide-react-native/icons/gauge'
 import Hourglass from 'lucide-react-native/icons/hourglass'
+import Key from 'lucide-react-native/icons/key-round'
 import Layers from 'lucide-react-native/icons/layers'
 import Link from 'lucide-react-native/icons/link'
 import ListFilter from 'lucide-react-native/icons/list-filter'
@@ -85,6 +86,7 @@ const ICONS = {
   snooze: BellOff,
   stalled: Hourglass,
   stop: Square,
+  token: Key,
   topics: Tag,
   waiting: Clock,
   warn: CircleAlert,

@@ -1,6 +1,6 @@
 import { useRouter } from 'expo-router'
 import { Platform } from 'react-native'
-import { MORE } from '../../components/shell/destinations.ts'
+import { ADMINISTRATION, type Destination, MORE } from '../../components/shell/destinations.ts'
 import { Page } from '../../components/shell/page.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Row } from '../../components/ui/row.tsx'
@@ -29,7 +29,7 @@ export function SettingsScreen() {
   const isWide = useIsWide()
   return (
     <Page title={isWide ? 'Settings' : 'More'}>
-      {!isWide && <More />}
+      {!isWide && <Pages title="Pages" pages={MORE} />}
       <Section title="Appearance">
         <Appearance />
       </Section>
@@ -38,17 +38,23 @@ export function SettingsScreen() {
       </Section>
       {!HOME_SERVER && <Servers />}
       <Devices />
+      <Pages title="Administration" pages={ADMINISTRATION} />
       <SignedInAs />
       <About />
     </Page>
   )
 }
 
-function More() {
+interface PagesProps {
+  readonly title: string
+  readonly pages: readonly Destination[]
+}
+
+function Pages({ title, pages }: PagesProps) {
   const router = useRouter()
   return (
-    <Section title="Pages" isList>
-      {MORE.map(({ href, label, icon }) => (
+    <Section title={title} isList>
+      {pages.map(({ href, label, icon }) => (
         <Row
           key={href}
           label={label}
