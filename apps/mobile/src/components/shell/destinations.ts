@@ -34,7 +34,10 @@ export const MORE: readonly Destination[] = [
 ]
 
 /** For admins, in the settings. */
-export const ADMINISTRATION: readonly Destination[] = [{ href: '/tokens', label: 'Tokens', icon: 'token' }]
+export const ADMINISTRATION: readonly Destination[] = [
+  { href: '/tokens', label: 'Tokens', icon: 'token' },
+  { href: '/server-settings', label: 'Server settings', icon: 'server' },
+]
 
 /** `/queues/mail` belongs to Queues. */
 export function isWithin(pathname: string, href: string): boolean {

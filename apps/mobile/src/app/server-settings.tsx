@@ -1,0 +1,1 @@
+export { ServerSettingsScreen as default } from '../features/server-settings/server-settings-screen.tsx'

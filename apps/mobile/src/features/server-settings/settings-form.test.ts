@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { changesOf, textOf, type Values } from './settings-form.ts'
+
+const VALUES: Values = {
+  ...{ httpEnabled: true, enqueueRule: 'producer', manageRule: 'viewer', payloadValidation: 'reject' },
+  ...{ allowedTopics: null, allowedQueues: [], maskedKeys: ['password'], deviceIdleDays: 90 },
+}
+const TEXT = textOf(VALUES)
+
+it('sends nothing of what was left as it is', () => expect(changesOf(VALUES, TEXT)).toEqual({}))
+
+it('sends only what was changed', () => {
+  const typed = { ...TEXT, allowedTopics: 'mail_*\nsms', deviceIdleDays: '30', httpEnabled: false }
+  expect(changesOf(VALUES, typed)).toEqual({
+    ...{ allowedTopics: ['mail_*', 'sms'], deviceIdleDays: 30, httpEnabled: false },
+  })
+})
+
+it.each(['', 'many', '0', '1.5'])('takes %j for no number of days', (deviceIdleDays) => {
+  expect(changesOf(VALUES, { ...TEXT, deviceIdleDays })).toBeNull()
+})
