@@ -1,5 +1,5 @@
 import { useRouter } from 'expo-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
@@ -13,6 +13,7 @@ import { useOpen } from '../../lib/use-open.ts'
 import { radius, space, toneOf } from '../../theme/tokens.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { FailureRow } from '../failures/failure-row.tsx'
+import { IncidentSheet } from '../incident/incident-sheet.tsx'
 import { EndSilence, isSilent } from '../queues/silence.tsx'
 import { NowTiles, TileSkeletons } from './now-tiles.tsx'
 import { Spoken } from './spoken.tsx'
@@ -90,8 +91,21 @@ function Sentence({ health }: { readonly health: Health }) {
           onPress={() => router.navigate('/alerts')}
         />
       )}
+      {summary.level !== 'good' && <Summary health={health} />}
       <Spoken text={summary.text} />
     </View>
+  )
+}
+
+function Summary({ health }: { readonly health: Health }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button label="Summary" icon="copy" hint="To paste into a chat" onPress={() => setOpen(true)} />
+      {isOpen && (
+        <IncidentSheet health={health} queues={troubledOf(health.queues)} onClose={() => setOpen(false)} />
+      )}
+    </>
   )
 }
 

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { entryOf } from '../../testing/admin.ts'
+import { healthOf, NOW, queueOf } from '../../testing/health.ts'
+import { incidentSummary } from './summary.ts'
+
+const groupOf = (name: string, many: number) => ({
+  ...{ fingerprint: name, class: name, message: 'no answer\nat line 1', count: many, isNew: false },
+  ...{ topics: ['mail_digest'], queues: ['mail'], lastSeen: NOW },
+})
+
+it('tells the headline, alerts, errors, queues and who did what, from the beginning', () => {
+  const health = healthOf({
+    environment: 'prod',
+    summary: { level: 'bad', text: '1 queue failing (worst 14%)' },
+    alerts: { firing: 2, acked: 1, snoozed: 0 },
+    failures: [groupOf('GatewayTimeoutError', 2_105)],
+  })
+  const queues = [queueOf('mail', { state: 'failing', waiting: 1_204, failureRate: 0.14 })]
+  const at = (time: string) => new Date(`2026-11-16T${time}Z`)
+  const deeds = [
+    entryOf('2', { at: at('03:10:00') }),
+    entryOf('1', { at: at('03:05:00'), action: 'alerts.ack', target: {} }),
+  ]
+  expect(incidentSummary({ health, queues, deeds, now: NOW.getTime() })).toBe(
+    [
+      '*PROD: 1 queue failing (worst 14%)* (2026-11-16 03:12 UTC)',
+      'Alerts: 2 firing, 1 acknowledged',
+      '*Errors in the last hour*',
+      '• 2,105 × GatewayTimeoutError: no answer (mail_digest)',
+      '*Queues with problems*',
+      '• mail: failing, 1,204 waiting, 14% failing',
+      '*Done in the last hour*',
+      '• 03:05 ada acknowledged an alert',
+      '• 03:10 ada paused mail',
+    ].join('\n'),
+  )
+})
+
+it('says how many more kinds of errors there are, and leaves out what is empty', () => {
+  const failures = ['A', 'B', 'C', 'D', 'E', 'F', 'G'].map((name) => groupOf(name, 1))
+  const text = incidentSummary({
+    health: healthOf({ failures }),
+    queues: [],
+    deeds: null,
+    now: NOW.getTime(),
+  })
+  expect(text).toMatch(/• and 2 more kinds$/)
+  expect(text).not.toMatch(/Queues|Done|Alerts/)
+})

@@ -1,0 +1,68 @@
+import type { Health } from '../../lib/connection-provider.tsx'
+import { count, number, percent } from '../../lib/format.ts'
+import type { Entry } from '../activity/queries.ts'
+import { deedOf, targetOf } from '../activity/words.ts'
+
+const MAX_ERRORS = 5
+const MAX_DEEDS = 15
+const MAX_MESSAGE = 160
+
+export interface Incident {
+  readonly health: Pick<Health, 'environment' | 'summary' | 'failures' | 'alerts'>
+  /** Those with problems, worst first. */
+  readonly queues: readonly Health['queues'][number][]
+  /** What people did in the last hour, newest first; null: it may not be read. */
+  readonly deeds: readonly Entry[] | null
+  readonly now: number
+}
+
+/** What colleagues need to know, to be pasted into a chat: asterisks make Slack write bold. */
+export function incidentSummary({ health, queues, deeds, now }: Incident): string {
+  const { environment, summary, failures, alerts } = health
+  const where = environment ? `${environment.toUpperCase()}: ` : ''
+  const alertWords = [
+    alerts.firing > 0 && `${number(alerts.firing)} firing`,
+    alerts.acked > 0 && `${number(alerts.acked)} acknowledged`,
+    alerts.snoozed > 0 && `${number(alerts.snoozed)} snoozed`,
+  ].filter(Boolean)
+  const parts = [
+    `*${where}${summary.text}* (${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC)`,
+    alertWords.length > 0 && `Alerts: ${alertWords.join(', ')}`,
+    section('Errors in the last hour', failures.map(errorLine), MAX_ERRORS),
+    section('Queues with problems', queues.map(queueLine)),
+    // Newest first is how they are read; a story is told from its beginning.
+    deeds && section('Done in the last hour', deeds.slice(0, MAX_DEEDS).map(deedLine).reverse()),
+  ]
+  return parts
+    .filter(Boolean)
+    .join('\n')
+    .replaceAll(/[\u202f\u00a0]/g, ' ')
+}
+
+function section(title: string, lines: readonly string[], max = lines.length): string {
+  if (lines.length === 0) return ''
+  const rest = lines.length - max
+  const more = rest > 0 ? [`• and ${count(rest, 'more kind', 'more kinds')}`] : []
+  return [`*${title}*`, ...lines.slice(0, max).map((line) => `• ${line}`), ...more].join('\n')
+}
+
+function errorLine({ class: name, message, count: many, topics }: Health['failures'][number]): string {
+  const [first = ''] = message.split('\n')
+  const short = first.length > MAX_MESSAGE ? `${first.slice(0, MAX_MESSAGE)}…` : first
+  return `${number(many)} × ${name}: ${short} (${topics.join(', ')})`
+}
+
+function queueLine({ queue, state, waiting, failureRate, paused }: Health['queues'][number]): string {
+  const words = [
+    paused?.by ? `${state} by ${paused.by}` : state,
+    `${number(waiting)} waiting`,
+    !!failureRate && `${percent(failureRate)} failing`,
+  ]
+  return `${queue}: ${words.filter(Boolean).join(', ')}`
+}
+
+function deedLine(entry: Entry): string {
+  const target = targetOf(entry)
+  const time = entry.at.toISOString().slice(11, 16)
+  return `${time} ${entry.actor.name || entry.actor.id} ${deedOf(entry)}${target === '' ? '' : ` (${target})`}`
+}
