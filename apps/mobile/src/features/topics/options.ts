@@ -6,7 +6,7 @@ export interface OptionText {
   readonly delay: string
 }
 
-export interface Options {
+interface Options {
   readonly queue?: string
   readonly priority?: number
   readonly delay?: number
@@ -22,8 +22,8 @@ export function readOptions({ queue, priority, delay }: OptionText): Checked {
   const errors: Record<string, string> = {}
   const rank = numberIn(priority)
   const minutes = numberIn(delay)
-  if (rank !== null && !(Number.isInteger(rank) && Math.abs(rank) <= 32_767))
-    errors.priority = 'A whole number from −32,767 to 32,767, or leave empty.'
+  if (rank !== null && !(Number.isInteger(rank) && rank >= -32_768 && rank <= 32_767))
+    errors.priority = 'A whole number from −32,768 to 32,767, or leave empty.'
   if (minutes !== null && !(minutes >= 0)) errors.delay = 'Enter a number of minutes, or leave empty.'
   if (Object.keys(errors).length > 0) return { options: null, errors }
   const name = queue.trim()
