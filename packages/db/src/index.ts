@@ -61,6 +61,7 @@ export type {
   Durations,
   EnqueueIn,
   EnqueueOutcome,
+  Explanation,
   FailureFilter,
   FailureGroup,
   HeartbeatRequest,

@@ -1,6 +1,7 @@
 import type { Job, JobError, JobId, NewJob } from '@oncue/core'
 import type {
   ActionReport,
+  Explanation,
   FailureGroup,
   FailuresRequest,
   JobDetails,
@@ -144,6 +145,11 @@ export interface Store {
 
   /** With payload, result, error, and the first events of its stream (`events.list` has the rest). */
   get(id: JobId): Promise<JobDetails | null>
+  /**
+   * Why a job waits: everything that keeps it from running now, its place in line, and the jobs it waits for. Counts
+   * are bounded, and say so. Null: there is no such job.
+   */
+  explain(id: JobId): Promise<Explanation | null>
   /** The status and result of many jobs at once, for callers that wait for them; unknown ids are left out. */
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
@@ -189,6 +195,7 @@ export interface Store {
 
 export type {
   ActionReport,
+  Explanation,
   FailureGroup,
   JobDetails,
   JobFilter,

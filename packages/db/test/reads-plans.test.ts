@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { ListPosition } from '../src/portable/reads/cursor.ts'
+import { aheadStatement } from '../src/portable/reads/explain.ts'
 import { glanceStatement } from '../src/portable/reads/jobs.ts'
 import { countStatement, idsStatement, list, matching, pageStatement } from '../src/portable/reads/list.ts'
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
@@ -17,6 +18,11 @@ import { aJob, Bench, claiming, complete, MINUTE } from './conformance/harness.t
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
+
+const IN_LINE = {
+  ...{ id: PLACE.id, queue: 'default', priority: 0 },
+  ...{ at: PLACE.created, now: new Date('2026-01-02') },
+}
 
 const FILTERS: [name: string, filter: JobFilter][] = [
   ['everything', {}],
@@ -135,6 +141,13 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
     expect(waysToRead(plan)).toEqual(['Index Scan jobs_pkey', 'Index Scan history_pkey'])
   })
+
+  test('a place in line is counted along the index of ready jobs', async () => {
+    const nodes = await planOf(aheadStatement(IN_LINE))
+    const reads = nodes.filter((node) => node['Relation Name'] === 'jobs')
+    expect(new Set(reads.map((node) => node['Index Name']))).toEqual(new Set(['jobs_ready']))
+    for (const { 'Index Cond': condition } of reads) expect(condition).toMatch(/queue = .*priority/)
+  })
 })
 
 describe('the plan of a prune on Postgres', () => {
@@ -214,6 +227,12 @@ describe('the plans of reads on SQLite', () => {
       expect.stringMatching(/^SEARCH n USING (PRIMARY KEY|INDEX sqlite_autoindex_oncue_jobs_1) \(id=\?\)/),
       expect.stringMatching(/^SEARCH n USING (PRIMARY KEY|INDEX sqlite_autoindex_oncue_history_1) \(id=\?\)/),
     ])
+  })
+
+  test('a place in line is counted along the index of ready jobs', () => {
+    const reads = planOf(aheadStatement(IN_LINE)).filter(({ detail }) => / j\b/.test(detail))
+    const search = /^SEARCH j USING (COVERING )?INDEX oncue_jobs_ready \(queue=\? AND priority/
+    expect(reads.map(({ detail }) => detail)).toEqual(Array(4).fill(expect.stringMatching(search)))
   })
 })
 

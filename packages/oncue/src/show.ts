@@ -1,5 +1,5 @@
 import { isJobId, type JobError, type JobId, OncueError } from '@oncue/core'
-import type { JobDetails, Store } from '@oncue/db'
+import type { Explanation, JobDetails, Store } from '@oncue/db'
 import { plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
@@ -11,13 +11,14 @@ export function addShow(program: Command): void {
   implement<object>(
     program
       .command('show')
-      .description('show one job: payload, result, error, events')
+      .description('show one job: why it waits, payload, result, error, events')
       .argument('<id>', 'job id, or the beginning of one'),
     ['01a2b3c4-…', '01a2b3c4 --json'],
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))
       if (!job) throw new OncueError('JOB_NOT_FOUND', `there is no job ${id}`)
-      return { text: describe(job, await store.now()), json: job }
+      const [now, waiting] = await Promise.all([store.now(), store.explain(job.id)])
+      return { text: describe(job, waiting, now), json: { ...job, waiting: waiting?.reasons ?? [] } }
     }),
   )
 }
@@ -31,7 +32,7 @@ async function fullId(store: Store, id: string): Promise<JobId> {
   return first.id
 }
 
-function describe(job: JobDetails, now: Date): string {
+function describe(job: JobDetails, waiting: Explanation | null, now: Date): string {
   const moment = (date: Date | null) => date && `${formatTime(date)} (${fromNow(date, now)})`
   const text = (value: unknown) =>
     value === null || value === undefined ? null : plain(JSON.stringify(value))
@@ -61,6 +62,7 @@ function describe(job: JobDetails, now: Date): string {
       ['cursor', text(job.cursor)],
       ['trace', job.trace && plain(job.trace)],
     ]),
+    ...(waiting && waiting.reasons.length > 0 ? [section('why it waits', whyItWaits(waiting))] : []),
     section('payload', plainLines(JSON.stringify(job.payload, null, 2))),
   ]
   if (job.result !== null) parts.push(section('result', plainLines(JSON.stringify(job.result, null, 2))))
@@ -75,6 +77,11 @@ function describe(job: JobDetails, now: Date): string {
     parts.push(section('events', table(['>#', 'WHEN', 'WHAT', ''], rows)))
   }
   return parts.join('\n\n')
+}
+
+function whyItWaits({ reasons, waitsFor }: Explanation): string {
+  const parents = waitsFor.map(({ id, topic, status }) => `  ${id}  ${plain(topic)}  ${status}`)
+  return [...reasons.map(({ text }) => plain(text)), ...parents].join('\n')
 }
 
 function describeError(error: JobError): string {

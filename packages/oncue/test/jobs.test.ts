@@ -35,6 +35,18 @@ describeBoth('commands on jobs', (bench) => {
     }
   })
 
+  test('show says why a job waits', async () => {
+    const id = await bench.add('mail')
+    await bench.store.pause('default', 'ada')
+    const paused = 'Queue default is paused by ada, until it is resumed'
+    expect(await bench.text('show', id)).toContain(`why it waits\n${paused}\n`)
+    expect((await bench.json(['show', id])).waiting).toMatchObject([
+      { kind: 'paused', text: paused },
+      { kind: 'no_worker' },
+      { kind: 'in_line' },
+    ])
+  })
+
   test('show leaves out what an event does not have', async () => {
     const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
     const id = await bench.add('mail', nightly)

@@ -83,6 +83,8 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
 
   list(filter?: Inputs['jobs']['list'], options?: CallOptions): Promise<Outputs['jobs']['list']>
   get(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['get']>
+  /** Why a job waits, and its place in line. */
+  explain(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['explain']>
   events(
     id: JobId,
     options?: Omit<Inputs['jobs']['events'], 'id'> & CallOptions,
@@ -144,6 +146,7 @@ export function createJobs<Jobs extends JobDefinitions>(
     cancel: act('cancel'),
     delete: act('delete'),
     get: (id, options) => calls.get({ id }, options),
+    explain: (id, options) => calls.explain({ id }, options),
     events: (id, { signal, ...range } = {}) => calls.events({ id, ...range }, { signal }),
     watch: (id, options) => calls.watch({ id }, options),
 

@@ -8,6 +8,7 @@ export const PROCEDURES = {
     list: 'query',
     stats: 'query',
     get: 'query',
+    explain: 'query',
     events: 'query',
     failures: 'query',
     series: 'query',

@@ -2,6 +2,7 @@ import { isFinished, isOncueError, type JobId, jobIdSchema, OncueError } from '@
 import {
   actionReportSchema,
   type BulkAction,
+  explanationSchema,
   failureGroupSchema,
   failuresRequestSchema,
   gaugePointSchema,
@@ -146,6 +147,17 @@ export const jobs = {
         respond: (job) => ({ status: 200, body: commandStatusOf(job) }),
       },
     ],
+  }),
+
+  explain: query({
+    access: 'read',
+    input: z.strictObject({ id: jobIdSchema }),
+    output: explanationSchema,
+    async run(ctx, { id }) {
+      const explanation = await ctx.store.explain(id)
+      if (!explanation) throw notFound(id)
+      return explanation
+    },
   }),
 
   events: query({

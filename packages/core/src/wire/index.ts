@@ -99,6 +99,8 @@ export {
 export {
   type ActionReport,
   actionReportSchema,
+  type Explanation,
+  explanationSchema,
   getJobResponseSchema,
   type JobDetails,
   type JobEvent,
@@ -112,6 +114,7 @@ export {
   listJobsRequestSchema,
   listJobsResponseSchema,
   type PageRequest,
+  type WaitReason,
   type WatchMessage,
   waitRequestSchema,
   waitResponseSchema,

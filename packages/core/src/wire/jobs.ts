@@ -84,6 +84,51 @@ export type JobDetails = z.output<typeof jobDetailsSchema>
 
 export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSchema })
 
+const waitReasonSchema = z.object({
+  kind: z.enum([
+    'parents',
+    'scheduled',
+    'back_off',
+    'paused',
+    'no_worker',
+    'unknown_topic',
+    'concurrency_key',
+    'queue_limit',
+    'rate_limit',
+    'in_line',
+  ]),
+  /** "Queue mail is paused by anna, for another 12 min". */
+  text: z.string().describe('one sentence: "43rd in line, about 4 min"'),
+  until: z.date().nullable().describe('when this reason ends by itself; null: not known'),
+})
+export type WaitReason = Readonly<z.output<typeof waitReasonSchema>>
+
+/** Why a job waits. */
+export const explanationSchema = z.object({
+  id: jobIdSchema,
+  status: jobStatusSchema,
+  /** Everything that keeps it from running now. Empty: it runs, or has finished. */
+  reasons: z
+    .array(waitReasonSchema)
+    .describe('what keeps it from running now; empty: it runs or has finished'),
+  /** Of a job that is due. */
+  position: z
+    .object({
+      ahead: z.int().describe('due jobs that are taken before it; counted up to 10,000'),
+      isExact: z.boolean().describe('false: there are more, or priorities age'),
+      aboutMs: z
+        .int()
+        .nullable()
+        .describe('about how long, by the throughput of the last 5 min; null: not known'),
+    })
+    .nullable(),
+  /** The first 50. */
+  waitsFor: z
+    .array(jobSummarySchema.pick({ id: true, topic: true, queue: true, status: true }))
+    .describe('the jobs that it waits for, the first 50'),
+})
+export type Explanation = z.output<typeof explanationSchema>
+
 export const jobEventsRequestSchema = z.strictObject({
   id: jobIdSchema,
   afterVersion: z.int().min(0).default(0),

@@ -23,6 +23,7 @@ import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
 import { type QueueAndTopic, stats } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
+import { explain } from './reads/explain.ts'
 import { failures } from './reads/failures.ts'
 import { get, glance } from './reads/jobs.ts'
 import { list, matching } from './reads/list.ts'
@@ -173,6 +174,10 @@ export abstract class BaseStore {
   async get(id: JobId): Promise<JobDetails | null> {
     const job = await get(this.#sql, id)
     return job && { ...job, events: await this.events.list(id) }
+  }
+
+  async explain(id: JobId) {
+    return explain(this.#sql, id)
   }
 
   async glance(ids: readonly JobId[]) {

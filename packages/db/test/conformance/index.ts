@@ -8,6 +8,7 @@ import { describeClaim } from './claim.ts'
 import { describeDependencies } from './dependencies.ts'
 import { describeEnqueue } from './enqueue.ts'
 import { describeEvents } from './events.ts'
+import { describeExplain } from './explain.ts'
 import { describeFailures } from './failures.ts'
 import { describeGauges } from './gauges.ts'
 import type { Dialect } from './harness.ts'
@@ -52,6 +53,7 @@ const PARTS = {
   schedules: describeSchedules,
   reads: describeReads,
   paging: describePaging,
+  explain: describeExplain,
   failures: describeFailures,
   gauges: describeGauges,
   stats: describeStats,

@@ -74,6 +74,24 @@ describe('a job', () => {
     expect(screen.getByText(/warn: slow/)).toBeVisible()
   })
 
+  it('says why it waits, and leads to the jobs that it waits for', async () => {
+    const parent = '019a8b2c-7d10-7000-8000-00000000beef'
+    const { app, screen } = await open(jobOf({ status: 'blocked', depsLeft: 1 }), {
+      'jobs.explain': () => ({
+        ...{ id: JOB_ID, status: 'blocked', position: null },
+        reasons: [
+          { kind: 'parents', text: 'Waits for 1 other job', until: null },
+          { kind: 'paused', text: 'Queue mail is paused by ada, for another 12 min', until: NOW },
+        ],
+        waitsFor: [{ id: parent, topic: 'render', queue: 'media', status: 'processing' }],
+      }),
+    })
+    expect(await screen.findByText('Waits for 1 other job')).toBeVisible()
+    expect(screen.getByText('Queue mail is paused by ada, for another 12 min')).toBeVisible()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${parent}` }))
+    expect(app.getPathname()).toBe(`/jobs/${parent}`)
+  })
+
   it('says for how long a run was snoozed', async () => {
     const data = { run: 1, worker: 'w1', startedAt: NOW.toISOString(), delayMs: 600_000 }
     const event = { jobId: JOB_ID, version: 1, type: 'run_snoozed', created: NOW, data }

@@ -23,6 +23,7 @@ import { Card, JsonSection, Section } from './section.tsx'
 import { type JobDetails, logOf, shareOf, timelineOf } from './timeline.ts'
 import { TimelineView } from './timeline-view.tsx'
 import { useJob } from './use-job.ts'
+import { WhyItWaits } from './why-it-waits.tsx'
 
 /** One job: what went wrong, what happened, what it was given. */
 export function JobScreen({ jobId }: { readonly jobId: string }) {
@@ -72,6 +73,7 @@ function Content({ job }: { readonly job: JobDetails }) {
             <ErrorView error={lastError} />
           </Section>
         )}
+        <WhyItWaits job={job} />
         {progress !== null && progress !== undefined && <Progress job={job} />}
         <Section title="Timeline">
           <Card>

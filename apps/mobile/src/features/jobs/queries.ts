@@ -47,6 +47,14 @@ export const newestJobs = (filter: JobFilter, enabled: boolean): Read<JobLines> 
   enabled,
 })
 
+/** Why a job waits. It changes without the job: a pause, a worker that comes. */
+export const explanation = (id: string, enabled: boolean): Read<Outputs['jobs']['explain']> => ({
+  key: ['jobs.explain', id],
+  call: (client, options) => client.jobs.explain(id, options),
+  everyMs: 10_000,
+  enabled,
+})
+
 export const topics: Read<Outputs['topics']['list']> = {
   key: ['topics.list'],
   call: (client, options) => client.topics.list(undefined, options),
