@@ -267,6 +267,27 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(look).toMatchObject({ whole: { waiting: 0, workers: 1 }, queues: new Map() })
   })
 
+  it('says about when a queue will be empty, unless it grows or is paused', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    const drainMs = async () => (await here.health()).queues[0]?.drainMs
+    await here.enqueue('mail', 10)
+    await new GaugeRecorder(here).record()
+    expect(await drainMs()).toBeNull()
+    await here.advance(90 * SECOND)
+    expect(await drainMs()).toBeNull()
+    const claim = { queues: ['mail'], limit: 4, worker: WORKER, leaseMs: MINUTE }
+    const { jobs } = await here.store.claim(claim)
+    await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+    // The sample is of the minute that began 2 min ago: 4 fewer wait since then, and 6 still do.
+    expect(await drainMs()).toBe(3 * MINUTE)
+    await here.store.pause('mail', 'anna')
+    expect(await drainMs()).toBeNull()
+    await here.store.resume('mail')
+    await here.enqueue('mail', 20)
+    expect(await drainMs()).toBeNull()
+  })
+
   it('does not count a worker that has been silent for a minute, though nobody saw it die', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])

@@ -28,7 +28,13 @@ export { nextRuns } from './portable/cron.ts'
 export type { EventStore, JobEvent, NewEvent } from './portable/events/event.ts'
 export { encodeEvents } from './portable/events/event.ts'
 export type { Finding } from './portable/finding.ts'
-export type { Gauge, GaugeRange, GaugeSample, GaugeStore } from './portable/gauges.ts'
+export {
+  type Gauge,
+  type GaugeRange,
+  type GaugeSample,
+  type GaugeStore,
+  timeToDrain,
+} from './portable/gauges.ts'
 export type { PairingStore } from './portable/pairings.ts'
 export type { Schedule, ScheduleRow, ScheduleStore } from './portable/schedules.ts'
 export { DURATION_BUCKETS_MS } from './portable/stats.ts'

@@ -5,7 +5,7 @@ import {
   type QueueHealth,
   SPARK_MINUTES,
 } from '@oncue/core/wire'
-import type { FailureGroup, QueueOverview } from '@oncue/db'
+import { type FailureGroup, type QueueOverview, timeToDrain } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'
 import { gaugeIn, type Spark, sampleGauges, sparkOf } from './gauge-samples.ts'
@@ -83,6 +83,7 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
       state: stateOf({ overview, ended, capacity, thresholds, now }),
       capacity,
       throughput: rounded(ended.throughput(THROUGHPUT_MINUTES, now)),
+      drainMs: overview.paused ? null : timeToDrain(overview, facts.samples, now),
       failureRate: ended.failureRate(FAILURE_MINUTES),
       failedLastHour: ended.lost.reduce((sum, count) => sum + count, 0),
       spark: {

@@ -20,7 +20,15 @@ export function queueOf(queue: string, differs: Partial<QueueHealth> = {}): Queu
       oldestWaiting: null,
       paused: null,
     },
-    ...{ ageingMs: null, limit: null, state: 'ok', capacity: 10, throughput: 12, failureRate: 0 },
+    ...{
+      ageingMs: null,
+      limit: null,
+      state: 'ok',
+      capacity: 10,
+      throughput: 12,
+      failureRate: 0,
+      drainMs: null,
+    },
     ...{ failedLastHour: 0, spark: { completed: spark(12), failed: spark(), waiting: spark() } },
     ...differs,
   }

@@ -22,6 +22,12 @@ const queueHealthSchema = queueOverviewSchema.extend({
   ),
   capacity: z.int().describe('slots of the workers that serve it'),
   throughput: z.number().describe('finished jobs per minute, over the last 5 min'),
+  drainMs: z
+    .int()
+    .nullable()
+    .describe(
+      'about how long until it is empty, by the last 5 min; null: it does not shrink, or nothing waits',
+    ),
   failureRate: z
     .number()
     .nullable()

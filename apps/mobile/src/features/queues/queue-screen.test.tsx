@@ -31,6 +31,21 @@ describe('a queue', () => {
     expect(screen.getByLabelText('Oldest waiting: –, nothing waiting')).toBeVisible()
   })
 
+  it('says when it will be empty, or that it will not', async () => {
+    const busy = { waiting: 68, running: 2, throughput: 9.8 }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ ...busy, drainMs: 402_000 }) },
+    })
+    expect(await screen.findByText(/^2.slots busy, 9\.8\/min: empty in about 7.min$/)).toBeVisible()
+  })
+
+  it('says that its backlog does not shrink', async () => {
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ waiting: 68, running: 1 }) },
+    })
+    expect(await screen.findByText(/^1.slot busy, 12\/min: the backlog does not shrink$/)).toBeVisible()
+  })
+
   it('draws throughput and latency, in words too, and looks back further', async () => {
     const steps: unknown[] = []
     const { screen } = await renderApp('/queues/mail', {

@@ -14,7 +14,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { age, count, moment, number } from '../../lib/format.ts'
+import { age, count, duration, moment, number, rate } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { limitInWords } from './limit-form.ts'
@@ -109,6 +109,7 @@ function Content({ queue, found, health }: ContentProps) {
       {found.paused && <PausedBanner paused={found.paused} />}
       <View style={styles.content}>
         <QueueTiles queue={found} thresholds={health.thresholds} />
+        {found.waiting > 0 && <Text color="textMuted">{drainInWords(found)}</Text>}
         <Section title="Jobs">
           <StateChips queue={queue} />
         </Section>
@@ -121,6 +122,16 @@ function Content({ queue, found, health }: ContentProps) {
       <QueueWorkers queue={queue} />
     </>
   )
+}
+
+const MINUTE_MS = 60_000
+
+/** "2 slots busy, 9.8/min: empty in about 7 min". */
+function drainInWords({ running, throughput, drainMs }: QueueHealth): string {
+  const pace = `${count(running, 'slot')} busy, ${rate(throughput)}/min`
+  if (drainMs === null) return `${pace}: the backlog does not shrink`
+  const unit = drainMs < MINUTE_MS ? 1_000 : MINUTE_MS
+  return `${pace}: empty in about ${duration(Math.ceil(drainMs / unit) * unit)}`
 }
 
 function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['paused']> }) {
