@@ -91,7 +91,7 @@ export const seriesRequestSchema = z
   })
 export type SeriesRequest = Readonly<z.input<typeof seriesRequestSchema>>
 
-/** Null when nothing ran. Each is the upper end of its bucket: at most 41% too high. */
+/** In milliseconds; null when nothing ran. Interpolated within a bucket whose upper end is 41% above its lower one. */
 const percentilesSchema = z.object({
   p50: z.number().nullable(),
   p95: z.number().nullable(),
