@@ -25,7 +25,7 @@ export {
 } from './portable/bulk-operations.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
 export { nextRuns } from './portable/cron.ts'
-export type { EventStore, JobEvent, NewEvent } from './portable/events/event.ts'
+export type { EventStore, JobEvent, NewEvent, RunEvent } from './portable/events/event.ts'
 export { encodeEvents } from './portable/events/event.ts'
 export type { Finding } from './portable/finding.ts'
 export {

@@ -27,7 +27,7 @@ import type { AlertStore } from './portable/alerts.ts'
 import type { AuditStore } from './portable/audit.ts'
 import type { BulkOperationStore } from './portable/bulk-operations.ts'
 import type { ChannelStore } from './portable/channels.ts'
-import type { EventStore, NewEvent } from './portable/events/event.ts'
+import type { EventStore, RunEvent } from './portable/events/event.ts'
 import type { GaugeStore } from './portable/gauges.ts'
 import type { PairingStore } from './portable/pairings.ts'
 import type { ScheduleStore } from './portable/schedules.ts'
@@ -299,7 +299,7 @@ export type RunUpdate = RunRef & {
   readonly progress?: string | undefined
   /** JSON text: where a later run goes on. */
   readonly cursor?: string | undefined
-  readonly events?: readonly NewEvent[] | undefined
+  readonly events?: readonly RunEvent[] | undefined
 }
 
 export type Presence = {

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '3f15c662'
+export const FUNCTION_SET = '28e579d9'
 
 export type FunctionName =
   | 'after_finish'

@@ -135,6 +135,7 @@ function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
   }
 }
 
+/** By the time at which they were written. */
 export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
   return events
     .filter(({ type }) => type === 'log')
@@ -142,6 +143,7 @@ export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
       const { level = 'info', message = '', fields = null } = (data ?? {}) as Partial<LogLine>
       return { version, at: created, level, message, fields }
     })
+    .sort((a, b) => a.at.getTime() - b.at.getTime() || a.version - b.version)
 }
 
 /** From 0 to 1, where a progress says so: 0.4, 40, { done: 4, total: 10 }. */
