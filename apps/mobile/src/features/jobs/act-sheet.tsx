@@ -46,7 +46,10 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
       const report = await acting.run(undefined)
       felt(report.done > 0 ? 'done' : 'refused')
       onClose()
-      toast.show({ text: tell(action, report), icon: report.done > 0 ? 'check' : 'warn' })
+      toast.show({
+        text: tell(action, report, runningOf(ids, known)),
+        icon: report.done > 0 ? 'check' : 'warn',
+      })
       onDone?.()
     } catch (error) {
       felt('refused')
@@ -97,6 +100,15 @@ interface Known {
   readonly id: string
   readonly topic: string
   readonly queue: string
+  readonly status: string
+}
+
+/** How many of them ran when they were last seen. */
+function runningOf(ids: readonly string[], known: readonly Known[]): 'none' | 'some' | 'all' {
+  const wanted = new Set(ids)
+  const running = known.filter(({ id, status }) => wanted.has(id) && status === 'processing')
+  if (running.length === 0) return 'none'
+  return running.length === wanted.size ? 'all' : 'some'
 }
 
 /** "mail_digest in mail", and of a single job which; those that are not known go by their ids. */
@@ -121,11 +133,19 @@ function add(report: Report, { done, skipped }: Readonly<Report>): void {
   for (const [why, many] of Object.entries(skipped)) report.skipped[why] = (report.skipped[why] ?? 0) + many
 }
 
-/** "Requeued 3, skipped 1 (already waiting or running)", or why nothing happened. */
-function tell(action: Action, { done, skipped }: Readonly<Report>): string {
+/**
+ * "Requeued 3, skipped 1 (already waiting or running)", or why nothing happened. A running job is not cancelled yet: it
+ * was asked to stop.
+ */
+function tell(
+  action: Action,
+  { done, skipped }: Readonly<Report>,
+  running: ReturnType<typeof runningOf>,
+): string {
   const [why] = Object.keys(skipped)
   if (done === 0 && why !== undefined)
     return `Nothing was ${VERBS[action].done}: ${reasonInWords(why, action)}`
+  if (action === 'cancel' && running === 'all' && why === undefined) return `Asked ${jobs(done)} to stop`
   const words = outcomeInWords({
     action,
     done,
@@ -134,7 +154,8 @@ function tell(action: Action, { done, skipped }: Readonly<Report>): string {
     total: done,
     totalIsExact: true,
   })
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  const asked = action === 'cancel' && running !== 'none' ? '; running jobs were asked to stop' : ''
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${asked}`
 }
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {

@@ -131,6 +131,16 @@ describe('a job', () => {
     expect(asked).toEqual([{ ids: [JOB_ID] }])
   })
 
+  it('says that a running job was asked to stop, not that it is cancelled', async () => {
+    const { screen } = await open(jobOf({ status: 'processing', run: 1, startedAt: NOW }), {
+      'jobs.cancel': () => ({ done: 1, skipped: {} }),
+    })
+    fireEvent.press(await screen.findByLabelText('Cancel'))
+    fireEvent.press(await screen.findByLabelText(/^Cancel 1.job/))
+    expect(await screen.findByText(/^Asked 1.job to stop$/)).toBeVisible()
+    expect(screen.queryByText('Cancelled 1')).toBeNull()
+  })
+
   it('cannot be taken for cancelled while it is being done', async () => {
     let release = () => {}
     const { screen } = await open(FAILED, {

@@ -66,7 +66,7 @@ const OUTCOMES = {
 
 /** From the first moment to the last. Plain runs leave no event: the latest is told by the job itself. */
 export function timelineOf(job: JobDetails): readonly Entry[] {
-  const entries: Entry[] = [{ key: 'enqueued', kind: 'enqueued', at: job.created }]
+  const entries: Entry[] = []
   let freeAt = job.created.getTime()
   let told = 0
   for (const event of job.events) {
@@ -74,12 +74,16 @@ export function timelineOf(job: JobDetails): readonly Entry[] {
     if (!entry) continue
     entries.push(entry)
     if (entry.kind === 'run') told = entry.run
-    if (entry.kind === 'run' || entry.kind === 'done-by') freeAt = event.created.getTime()
+    // A run that is asked to stop goes on: it waited for what it had waited for.
+    if (entry.kind === 'run' || (entry.kind === 'done-by' && entry.what !== 'cancel_requested'))
+      freeAt = event.created.getTime()
   }
   if (job.run > told && job.startedAt) entries.push(latestRun(job, job.startedAt, freeAt))
+  // What happens during a run comes after its beginning.
+  entries.sort((a, b) => a.at.getTime() - b.at.getTime())
   if (job.status === 'pending' && job.visibleAt && (job.run > 0 || job.visibleAt.getTime() > freeAt))
     entries.push({ key: 'next', kind: 'next', at: job.visibleAt, isRetry: job.run > 0 })
-  return entries
+  return [{ key: 'enqueued', kind: 'enqueued', at: job.created }, ...entries]
 }
 
 function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job: JobDetails): Entry | null {
