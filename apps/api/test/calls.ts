@@ -103,6 +103,10 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ id: await world.job('pending') }),
     required: ['id'],
   },
+  'jobs.family': {
+    input: async (world) => ({ id: await world.job('pending') }),
+    required: ['id'],
+  },
   'jobs.list': {
     input: () => ({
       ...{ status: 'failed', queue: 'default', topic: 'mail', meta: { a: 'b' }, fingerprint: 'f00d' },

@@ -4,6 +4,7 @@ import type {
   Explanation,
   FailureGroup,
   FailuresRequest,
+  Family,
   JobDetails,
   JobFilter,
   JobPage,
@@ -150,6 +151,11 @@ export interface Store {
    * are bounded, and say so. Null: there is no such job.
    */
   explain(id: JobId): Promise<Explanation | null>
+  /**
+   * The parent of a job, its children, the jobs it waits for and those that wait for it: the first 50 of each. Children
+   * are searched among the jobs that were made while it ran, up to a bound. Null: there is no such job.
+   */
+  family(id: JobId): Promise<Family | null>
   /** The status and result of many jobs at once, for callers that wait for them; unknown ids are left out. */
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>

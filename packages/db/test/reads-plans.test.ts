@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { ListPosition } from '../src/portable/reads/cursor.ts'
 import { aheadStatement } from '../src/portable/reads/explain.ts'
+import { childrenStatement } from '../src/portable/reads/family.ts'
 import { glanceStatement } from '../src/portable/reads/jobs.ts'
 import { countStatement, idsStatement, list, matching, pageStatement } from '../src/portable/reads/list.ts'
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
@@ -148,6 +149,13 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     expect(new Set(reads.map((node) => node['Index Name']))).toEqual(new Set(['jobs_ready']))
     for (const { 'Index Cond': condition } of reads) expect(condition).toMatch(/queue = .*priority/)
   })
+
+  test.each(['jobs', 'history'] as const)('children are looked for along the ids of %s', async (table) => {
+    const nodes = await planOf(childrenStatement(table, PLACE.id, { from: PLACE.id, to: PLACE.id }))
+    const reads = nodes.filter((node) => node['Relation Name'] === table)
+    expect(reads.map((node) => node['Index Name'])).toEqual([`${table}_pkey`])
+    expect(reads[0]?.['Index Cond']).toMatch(/id >= .*id </)
+  })
 })
 
 describe('the plan of a prune on Postgres', () => {
@@ -233,6 +241,13 @@ describe('the plans of reads on SQLite', () => {
     const reads = planOf(aheadStatement(IN_LINE)).filter(({ detail }) => / j\b/.test(detail))
     const search = /^SEARCH j USING (COVERING )?INDEX oncue_jobs_ready \(queue=\? AND priority/
     expect(reads.map(({ detail }) => detail)).toEqual(Array(4).fill(expect.stringMatching(search)))
+  })
+
+  test.each(['jobs', 'history'] as const)('children are looked for along the ids of %s', (table) => {
+    const statement = childrenStatement(table, PLACE.id, { from: PLACE.id, to: PLACE.id })
+    const reads = planOf(statement).filter(({ detail }) => / n\b/.test(detail))
+    expect(reads.length).toBeGreaterThan(0)
+    for (const { detail } of reads) expect(detail).toMatch(/^SEARCH n USING .*\(id>\? AND id<\?\)/)
   })
 })
 

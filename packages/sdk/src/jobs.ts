@@ -85,6 +85,8 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
   get(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['get']>
   /** Why a job waits, and its place in line. */
   explain(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['explain']>
+  /** Its parent, its children, the jobs it waits for and those that wait for it. */
+  family(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['family']>
   events(
     id: JobId,
     options?: Omit<Inputs['jobs']['events'], 'id'> & CallOptions,
@@ -147,6 +149,7 @@ export function createJobs<Jobs extends JobDefinitions>(
     delete: act('delete'),
     get: (id, options) => calls.get({ id }, options),
     explain: (id, options) => calls.explain({ id }, options),
+    family: (id, options) => calls.family({ id }, options),
     events: (id, { signal, ...range } = {}) => calls.events({ id, ...range }, { signal }),
     watch: (id, options) => calls.watch({ id }, options),
 

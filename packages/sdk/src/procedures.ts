@@ -9,6 +9,7 @@ export const PROCEDURES = {
     stats: 'query',
     get: 'query',
     explain: 'query',
+    family: 'query',
     events: 'query',
     failures: 'query',
     series: 'query',

@@ -5,6 +5,7 @@ import {
   explanationSchema,
   failureGroupSchema,
   failuresRequestSchema,
+  familySchema,
   gaugePointSchema,
   gaugesRequestSchema,
   getJobResponseSchema,
@@ -157,6 +158,17 @@ export const jobs = {
       const explanation = await ctx.store.explain(id)
       if (!explanation) throw notFound(id)
       return explanation
+    },
+  }),
+
+  family: query({
+    access: 'read',
+    input: z.strictObject({ id: jobIdSchema }),
+    output: familySchema,
+    async run(ctx, { id }) {
+      const family = await ctx.store.family(id)
+      if (!family) throw notFound(id)
+      return family
     },
   }),
 

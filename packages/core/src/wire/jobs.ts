@@ -84,6 +84,20 @@ export type JobDetails = z.output<typeof jobDetailsSchema>
 
 export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSchema })
 
+const relativeSchema = jobSummarySchema.pick({ id: true, topic: true, queue: true, status: true })
+export type Relative = Readonly<z.output<typeof relativeSchema>>
+
+/** What a job belongs to. Each list has the first 50. */
+export const familySchema = z.object({
+  id: jobIdSchema,
+  parent: relativeSchema.nullable().describe('the job that spawned it; null: none, or it was pruned'),
+  waitsFor: z.array(relativeSchema).describe('unfinished jobs that it waits for, the first 50'),
+  dependants: z.array(relativeSchema).describe('jobs that wait for it, the first 50'),
+  children: z.array(relativeSchema).describe('jobs that it spawned while it ran, the first 50'),
+  childrenAreComplete: z.boolean().describe('false: there may be more children'),
+})
+export type Family = z.output<typeof familySchema>
+
 const waitReasonSchema = z.object({
   kind: z.enum([
     'parents',
@@ -123,9 +137,7 @@ export const explanationSchema = z.object({
     })
     .nullable(),
   /** The first 50. */
-  waitsFor: z
-    .array(jobSummarySchema.pick({ id: true, topic: true, queue: true, status: true }))
-    .describe('the jobs that it waits for, the first 50'),
+  waitsFor: z.array(relativeSchema).describe('the jobs that it waits for, the first 50'),
 })
 export type Explanation = z.output<typeof explanationSchema>
 

@@ -25,6 +25,7 @@ import { type QueueAndTopic, stats } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { explain } from './reads/explain.ts'
 import { failures } from './reads/failures.ts'
+import { family } from './reads/family.ts'
 import { get, glance } from './reads/jobs.ts'
 import { list, matching } from './reads/list.ts'
 import { queues, throttled } from './reads/queues.ts'
@@ -178,6 +179,10 @@ export abstract class BaseStore {
 
   async explain(id: JobId) {
     return explain(this.#sql, id)
+  }
+
+  async family(id: JobId) {
+    return family(this.#sql, id)
   }
 
   async glance(ids: readonly JobId[]) {

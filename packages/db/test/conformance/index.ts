@@ -10,6 +10,7 @@ import { describeEnqueue } from './enqueue.ts'
 import { describeEvents } from './events.ts'
 import { describeExplain } from './explain.ts'
 import { describeFailures } from './failures.ts'
+import { describeFamily } from './family.ts'
 import { describeGauges } from './gauges.ts'
 import type { Dialect } from './harness.ts'
 import { describeKeys } from './keys.ts'
@@ -55,6 +56,7 @@ const PARTS = {
   paging: describePaging,
   explain: describeExplain,
   failures: describeFailures,
+  family: describeFamily,
   gauges: describeGauges,
   stats: describeStats,
   prune: describePrune,

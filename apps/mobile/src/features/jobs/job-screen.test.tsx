@@ -92,6 +92,20 @@ describe('a job', () => {
     expect(app.getPathname()).toBe(`/jobs/${parent}`)
   })
 
+  it('names its family, each a tap away', async () => {
+    const child = '019a8b2c-7d10-7000-8000-00000000beef'
+    const { app, screen } = await open(FAILED, {
+      'jobs.family': () => ({
+        ...{ id: JOB_ID, parent: null, waitsFor: [], dependants: [], childrenAreComplete: false },
+        children: [{ id: child, topic: 'render', queue: 'media', status: 'completed' }],
+      }),
+    })
+    expect(await screen.findByText('Children, the first of them')).toBeVisible()
+    expect(screen.queryByText('Parent')).toBeNull()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${child}` }))
+    expect(app.getPathname()).toBe(`/jobs/${child}`)
+  })
+
   it('says for how long a run was snoozed', async () => {
     const data = { run: 1, worker: 'w1', startedAt: NOW.toISOString(), delayMs: 600_000 }
     const event = { jobId: JOB_ID, version: 1, type: 'run_snoozed', created: NOW, data }

@@ -17,6 +17,7 @@ import { ProgressBar } from '../bulk-operations/progress-bar.tsx'
 import { ErrorView } from '../failures/error-view.tsx'
 import { changeInWords, JobActions } from './job-actions.tsx'
 import { JobFacts } from './job-facts.tsx'
+import { JobFamily } from './job-family.tsx'
 import { JobLog } from './job-log.tsx'
 import { stateOf } from './job-row.tsx'
 import { Card, JsonSection, Section } from './section.tsx'
@@ -80,6 +81,7 @@ function Content({ job }: { readonly job: JobDetails }) {
             <TimelineView entries={timelineOf(job)} />
           </Card>
         </Section>
+        <JobFamily jobId={job.id} />
         {log.length > 0 && <JobLog lines={log} />}
         <JsonSection title="Payload" value={payload} masked={masked} root="payload" />
         {(result !== null || status === 'completed') && (

@@ -55,6 +55,11 @@ export const explanation = (id: string, enabled: boolean): Read<Outputs['jobs'][
   enabled,
 })
 
+export const family = (id: string): Read<Outputs['jobs']['family']> => ({
+  key: ['jobs.family', id],
+  call: (client, options) => client.jobs.family(id, options),
+})
+
 export const topics: Read<Outputs['topics']['list']> = {
   key: ['topics.list'],
   call: (client, options) => client.topics.list(undefined, options),

@@ -2,7 +2,8 @@ import type { JobId, JobStatus } from '@oncue/core'
 import type { Explanation, WaitReason } from '@oncue/core/wire'
 import { isUuid } from '../../uuid.ts'
 import { type Fragment, join, q, type Sql, timeOf } from '../sql.ts'
-import { byIdStatement, glance } from './jobs.ts'
+import { parentsOf } from './family.ts'
+import { glance } from './jobs.ts'
 import { series } from './series.ts'
 import { LIVE_MS } from './workers.ts'
 
@@ -10,8 +11,6 @@ import { LIVE_MS } from './workers.ts'
 export const MAX_AHEAD = 10_000
 /** Priorities above the job's own that are looked at. */
 const MAX_LEVELS = 100
-/** Parents that are named. */
-const MAX_PARENTS = 50
 const MINUTE_MS = 60_000
 /** Throughput is that of the last 5 min, the current one included, as on the queue's page. */
 const RECENT_MS = 4 * MINUTE_MS
@@ -65,7 +64,7 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
     readSettings(sql, job.queue),
     readSlots(sql, job),
     readWorkers(sql, now),
-    status === 'blocked' ? readParents(sql, id) : [],
+    status === 'blocked' ? parentsOf(sql, id) : [],
     isDue ? countAhead(sql, id, job, now) : null,
     isDue ? throughput(sql, job.queue, now) : 0,
   ])
@@ -201,16 +200,6 @@ function readWorkers(sql: Sql, now: Date): Promise<WorkerRow[]> {
   return sql.all<WorkerRow>(q`select w.queues, a.schemas from {workers} w
     left join {announcements} a on a.worker = w.id
     where w.missing_since is null and w.last_beat > ${new Date(now.getTime() - LIVE_MS)}`)
-}
-
-async function readParents(sql: Sql, id: JobId): Promise<Explanation['waitsFor']> {
-  const edges = await sql.walk<{ parent_id: string }>(
-    q`select parent_id from {deps} where job_id = ${id} order by parent_id limit ${MAX_PARENTS}`,
-  )
-  const ids = edges.map((edge) => edge.parent_id)
-  const columns = 'n.id, n.topic, n.queue, cast(n.status as text) as status'
-  const found = await sql.all<Explanation['waitsFor'][number]>(byIdStatement(sql.dialect, ids, columns))
-  return found.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<number> {
