@@ -8,7 +8,7 @@ import { series } from './series.ts'
 import { LIVE_MS } from './workers.ts'
 
 /** Jobs ahead are counted up to here: more than this many are "over 10,000". */
-export const MAX_AHEAD = 10_000
+const MAX_AHEAD = 10_000
 /** Priorities above the job's own that are looked at. */
 const MAX_LEVELS = 100
 const MINUTE_MS = 60_000

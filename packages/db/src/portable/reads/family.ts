@@ -6,7 +6,7 @@ import { byIdStatement, get } from './jobs.ts'
 /** Relatives of a kind that are named. */
 const MAX_RELATIVES = 50
 /** Jobs of each table that are looked at for children: nothing indexes `parent_id`. */
-export const MAX_LOOKED_AT = 5_000
+const MAX_LOOKED_AT = 5_000
 /** Ids carry the clock of the process that made them. */
 const SKEW_MS = 5_000
 
