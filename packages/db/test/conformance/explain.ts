@@ -145,7 +145,7 @@ export function describeExplain(dialect: Dialect): void {
       bench.clock.advance(20_000)
       expect((await store.explain(e.id))?.reasons[0]).toMatchObject({
         kind: 'rate_limit',
-        text: 'Rate limit of queue default: 1 starts per 1 min, next in 40 s',
+        text: 'Rate limit of queue default: 1 start per 1 min, next in 40 s',
       })
     })
 

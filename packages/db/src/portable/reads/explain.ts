@@ -167,7 +167,8 @@ function nextStart(sql: Sql, { rate_count, rate_ms, starts }: SlotRow, now: Date
 
 function rateReason({ key, rate_count, rate_ms }: SlotRow, until: Date, now: Date): WaitReason {
   const what = key.startsWith('k:') ? `concurrency key ${key.slice(2)}` : `queue ${key.slice(2)}`
-  const rate = `${number(rate_count ?? 0)} starts per ${inWords(rate_ms ?? 0)}`
+  const starts = rate_count === 1 ? '1 start' : `${number(rate_count ?? 0)} starts`
+  const rate = `${starts} per ${inWords(rate_ms ?? 0)}`
   const text = `Rate limit of ${what}: ${rate}, next in ${inWords(until.getTime() - now.getTime())}`
   return { kind: 'rate_limit', text, until }
 }
