@@ -13,7 +13,7 @@ import { postgresSql } from '../src/postgres/sql-access.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
 import type { JobFilter, PageRequest } from '../src/store.ts'
-import { aJob, Bench, claiming, complete, MINUTE } from './conformance/harness.ts'
+import { aJob, anError, Bench, claiming, complete, MINUTE } from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
@@ -39,6 +39,11 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['a payload', { createdFrom: new Date('2025-12-01'), payloadText: 'x' }],
   ['a short prefix', { idPrefix: '019' }],
   ['a long prefix', { idPrefix: '01900000-00' }],
+  ['the end of an id', { idSuffix: '0000000a' }],
+  ['the end of an id of a queue, failed', { idSuffix: '000a', queue: 'default', status: 'failed' }],
+  ['a text of errors', { errorText: 'timeout' }],
+  ['a text of errors of a topic, waiting', { errorText: 'timeout', topic: 'topic-1', status: 'pending' }],
+  ['a text of errors with meta', { errorText: 'timeout', meta: { agent: 1 } }],
 ]
 
 /** Everything that a filter is turned into; by an entry of the meta too, if it asks for any. */
@@ -225,32 +230,46 @@ describe('a search for what no index knows', () => {
     ['a text of payloads', { payloadText: 'rare', createdFrom }],
     ['a common meta value with a rarer topic', { meta: { even: true }, topic: 'odd' }],
     ['a meta value with a more common topic', { meta: { rare: true }, topic: 'odd' }],
+    ['the end of an id', { idSuffix: 'cafe-0000' }],
+    ['a text of errors', { errorText: 'a rare error' }],
   ])('goes through the list window by window, and finds each match once: %s', async (_, filter) => {
     const store = await bench.openWithClock()
-    const expected: string[] = []
+    const rares: string[] = []
+    const ended = new Set<string>()
     for (let i = 0; i < 40; i++) {
       const jobs = Array.from({ length: 100 }, (_, n) => {
         const rare = n === 7 && i % 4 === 0
         const topic = n % 10 === 7 ? 'odd' : 'even'
-        return aJob({ topic, meta: { rare, even: n % 2 === 0 || rare }, payload: rare ? 'a rare one' : {} })
+        const meta = { rare, even: n % 2 === 0 || rare }
+        const job = aJob({ topic, meta, payload: rare ? 'a rare one' : {} })
+        return rare ? { ...job, id: `${job.id.slice(0, -8)}cafe0000` } : job
       })
       await store.enqueue(jobs)
-      if (i % 4 === 0) expected.unshift(jobs[7]?.id ?? '')
-      if (i % 2)
-        await store.settle((await store.claim(claiming({ limit: 100 }))).jobs.map((job) => complete(job)))
+      if (i % 4 === 0) rares.unshift(jobs[7]?.id ?? '')
+      if (i % 2) {
+        const error = { ...anError, message: 'a rare error' }
+        const { jobs } = await store.claim(claiming({ limit: 100 }))
+        await store.settle(
+          jobs.map(({ id, run }) =>
+            rares.includes(id) ? { id, run, kind: 'fail', error } : complete({ id, run }),
+          ),
+        )
+        for (const { id } of jobs) ended.add(id)
+      }
       bench.clock.advance(i * MINUTE)
     }
+    const expected = filter.errorText ? rares.filter((id) => ended.has(id)) : rares
     const db = new Database(bench.url.slice('file:'.length))
     const sql = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
     const search = (page: PageRequest, searchMs = MINUTE) =>
       list(sql, filter, page, { searchMs, countMs: searchMs, lookUpTo: 3 })
     const all = await search({})
     expect(all.items.map(({ id }) => id)).toEqual(expected)
-    expect(all).toMatchObject({ total: 10, totalIsExact: true, nextCursor: null })
+    expect(all).toMatchObject({ total: expected.length, totalIsExact: true, nextCursor: null })
     const first = await search({ limit: 4 })
     const second = await search({ limit: 9, cursor: first.nextCursor ?? '' })
     expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(expected)
-    expect([first.total, first.totalIsExact, second.total]).toEqual([10, true, 10])
+    expect([first.total, first.totalIsExact, second.total]).toEqual([expected.length, true, expected.length])
     expect((await search({ offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
 
     // One that has no time answers with what it has, and where to go on.

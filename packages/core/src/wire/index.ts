@@ -100,6 +100,7 @@ export {
   type ActionReport,
   actionReportSchema,
   getJobResponseSchema,
+  isIdSuffix,
   type JobDetails,
   type JobEvent,
   type JobFilter,

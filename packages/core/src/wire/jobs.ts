@@ -10,6 +10,11 @@ import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
 /** Each is a condition of the statement, and thousands of them would take minutes to put together. */
 const MAX_META_KEYS = 20
 
+/** Ids are 32 digits and four dashes. Fewer than four digits at the end are those of many jobs. */
+export function isIdSuffix(text: string): boolean {
+  return /^[0-9a-f]{4,32}$/i.test(text.replaceAll('-', '')) && text.length <= 36
+}
+
 /** Which jobs. The store knows what can be combined. */
 const jobFilterSchema = z.strictObject({
   /** In this status. */
@@ -33,8 +38,18 @@ const jobFilterSchema = z.strictObject({
   createdTo: timeSchema.optional(),
   /** Whose id begins with it. */
   idPrefix: plainText(36).optional(),
+  /** Whose id ends with it: 4 to 32 hexadecimal digits, with or without the dashes. */
+  idSuffix: plainText(36)
+    .refine(isIdSuffix, { error: 'must be the last 4 to 32 hexadecimal digits of an id' })
+    .optional()
+    .describe('the last 4 to 32 hexadecimal digits of the id'),
   /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
   payloadText: plainText(1_000).optional().describe('text within the payload; needs createdFrom'),
+  /** Text within `class: message` of the last error, in whatever case, of jobs that failed or are retried. */
+  errorText: plainText(1_000)
+    .min(1)
+    .optional()
+    .describe('text within "class: message" of the error of failed and retrying jobs'),
 })
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
@@ -52,7 +67,7 @@ export const listJobsRequestSchema = jobFilterSchema.extend(pageRequestSchema.sh
 
 const jobPageSchema = z.object({
   /**
-   * Newest first. A search without an index (payload text, a short id prefix, or a value of meta that thousands of
+   * Newest first. A search without an index (text of payloads or errors, the end of an id, a short id prefix, or a value of meta that thousands of
    * jobs have together with something else) gives up after a while: then the page is short, or even empty, and
    * `nextCursor` continues from there.
    */
@@ -98,7 +113,7 @@ export const actedFilterSchema = jobFilterSchema
     error: 'must have at least one condition: an empty filter would match every job',
   })
   .superRefine((filter, { addIssue }) => {
-    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText'] as const) {
+    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText', 'errorText'] as const) {
       const { [name]: value } = filter
       const isEmpty =
         typeof value === 'string' ? value.trim() === '' : value && Object.keys(value).length === 0

@@ -113,7 +113,9 @@ const CONDITIONS: { readonly [Name in keyof Required<JobFilter>]: true } = {
   createdFrom: true,
   createdTo: true,
   idPrefix: true,
+  idSuffix: true,
   payloadText: true,
+  errorText: true,
 }
 
 /** Refuses an empty target: it would reach jobs that the caller did not mean. */

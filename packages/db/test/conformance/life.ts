@@ -115,7 +115,8 @@ export class Life {
   }
 
   #outcome({ id, run }: ClaimedJob): Settlement {
-    const error = { ...anError, fingerprint: this.#random.pick(FINGERPRINTS) }
+    const fingerprint = this.#random.pick(FINGERPRINTS)
+    const error = { ...anError, message: `No ${fingerprint}`, fingerprint }
     return this.#random.pick<Settlement>([
       { id, run, kind: 'complete' },
       { id, run, kind: 'complete', result: '{"sent":3}' },
