@@ -39,6 +39,7 @@ const byFilter = () => [
     filter: {
       ...{ status: 'failed', queue: 'none', topic: 'nothing', fingerprint: 'beef', idPrefix: 'ffff' },
       ...{ createdFrom: DAY_AGO, createdTo: new Date(), payloadText: 'x' },
+      ...{ idSuffix: 'ffff', errorText: 'x' },
     },
     asOf: new Date(),
   },
@@ -103,6 +104,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: () => ({
       ...{ status: 'failed', queue: 'default', topic: 'mail', meta: { a: 'b' }, fingerprint: 'f00d' },
       ...{ createdFrom: DAY_AGO, createdTo: new Date(), idPrefix: '019', limit: 10, offset: 0 },
+      ...{ idSuffix: 'ffff', errorText: 'x' },
     }),
     // Admins only.
     also: () => [{ createdFrom: DAY_AGO, payloadText: 'x' }],
@@ -137,19 +139,19 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ ids: [await world.job('failed')] }),
     also: byFilter,
     required: ['ids'],
-    free: ['fingerprint', 'idPrefix', 'payloadText'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
   'jobs.cancel': {
     input: async (world) => ({ ids: [await world.job('pending')] }),
     also: byFilter,
     required: ['ids'],
-    free: ['fingerprint', 'idPrefix', 'payloadText'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
   'jobs.delete': {
     input: async (world) => ({ ids: [await world.job('failed')] }),
     also: byFilter,
     required: ['ids'],
-    free: ['fingerprint', 'idPrefix', 'payloadText'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
   'jobs.watch': {
     input: async (world) => ({ id: await world.job('completed'), lastEventId: null }),
@@ -330,6 +332,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'GET /api/jobs': {
     query: {
       ...{ topic: 'mail', status: 'failed', queue: 'default', fingerprint: 'f00d', id_prefix: '019' },
+      ...{ id_suffix: 'ffff', error_text: 'x' },
       ...{
         created_from: '2026-01-01T00:00:00Z',
         created_to: '2099-01-01T00:00:00Z',

@@ -1,3 +1,4 @@
+import { prepareJob } from '@oncue/core'
 import { expect, test } from 'vitest'
 import { call, describeBoth, ERROR } from './harness.ts'
 
@@ -33,6 +34,62 @@ describeBoth('commands on jobs', (bench) => {
     for (const part of [id, 'TypeError: no such user', '"user": 7', 'fingerprint aaaaaaaaaaaaaaaa']) {
       expect(stdout).toContain(part)
     }
+  })
+
+  test('show finds a job by the end of its id, and lists the candidates where there are several', async () => {
+    const id = await bench.failOne()
+    const other = await bench.add()
+    for (const end of [id.slice(-8), `…${id.slice(-8)}`, id.slice(-8).toUpperCase(), id.slice(-15)])
+      expect(await bench.json(['show', end])).toMatchObject({ id })
+    const [job] = (await bench.store.list({ idSuffix: other.slice(-8) })).items
+    expect(job).toMatchObject({ id: other })
+    const twin = `${other.slice(0, 9)}0000-7000-8000-0000${other.slice(-8)}`
+    await bench.store.enqueue([{ ...prepareJob('twin', {}), id: twin }])
+    const { error } = await bench.json(['show', other.slice(-8)], 2)
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('twin, pending') })
+    expect(error.details.ids.toSorted()).toEqual([other, twin].toSorted())
+    const none = await bench.json(['show', '0123456789abcdef'], 1)
+    expect(none.error).toMatchObject({ code: 'JOB_NOT_FOUND' })
+  })
+
+  test('list --search finds a job by whatever one knows of it, and says what was searched', async () => {
+    const id = await bench.failOne()
+    await bench.add('other', { meta: { agent_id: '7' } })
+    const search = async (text: string, ...options: string[]) =>
+      bench.json(['list', '--search', text, ...options])
+    for (const text of [
+      id.slice(-8),
+      id.slice(0, 18),
+      'mail',
+      'no such user',
+      'error:TYPEERROR',
+      '"user":7 topic:mail',
+    ])
+      expect((await search(text)).items, text).toMatchObject([{ id }])
+    expect((await search('status:failed topic:other')).items).toEqual([])
+    expect((await search('meta.agent_id:7')).items).toMatchObject([{ topic: 'other' }])
+    expect((await search('error:user', '--topic', 'other')).items).toEqual([])
+    expect((await search('no such user')).search).toEqual({
+      searched: ['payload contains “no such user” (last 24 hours)', 'error contains “no such user”'],
+      notSearched: [],
+    })
+    expect(await bench.text('list', '--search', 'no such user')).toMatch(/^searched: payload contains/m)
+    const refused = await bench.json(['list', '--search', 'colour:red'], 2)
+    expect(refused.error).toMatchObject({ code: 'INVALID_INPUT', message: 'There is no qualifier colour:' })
+  })
+
+  test('list --search prints the options of its next page', async () => {
+    await bench.add('mail', { meta: { agent: '7' } })
+    await bench.add('mail', { meta: { agent: '7' } })
+    const stdout = await bench.text('list', '--search', 'meta.agent:"7" after:1h', '--limit', '1')
+    const next = /the next page: (--since \S+) --meta '(\S+)' --cursor (\S+)/.exec(stdout) ?? []
+    const [, since = '', meta = '', cursor = ''] = next
+    expect(meta).toBe('agent="7"')
+    const page = await bench.json(['list', ...since.split(' '), '--meta', meta, '--cursor', cursor])
+    expect(page.items).toHaveLength(1)
+    expect(await bench.json(['list', '--search', 'x', '--cursor', cursor], 2)).toMatchObject({
+      error: { code: 'INVALID_INPUT' },
+    })
   })
 
   test('show leaves out what an event does not have', async () => {

@@ -304,9 +304,9 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
   })
 }
 
-/** Reads payload after payload. */
-function isSearch({ payloadText }: JobFilter): boolean {
-  return payloadText !== undefined
+/** Reads job after job. */
+function isSearch({ payloadText, errorText, idSuffix }: JobFilter): boolean {
+  return payloadText !== undefined || errorText !== undefined || idSuffix !== undefined
 }
 
 function auditAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {

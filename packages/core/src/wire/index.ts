@@ -100,7 +100,6 @@ export {
   type ActionReport,
   actionReportSchema,
   getJobResponseSchema,
-  isIdSuffix,
   type JobDetails,
   type JobEvent,
   type JobFilter,
@@ -151,6 +150,14 @@ export {
   scheduleRequestSchema,
   scheduleSchema,
 } from './schedules.ts'
+export {
+  completeSearch,
+  isIdSuffix,
+  parseSearch,
+  SEARCH_QUALIFIERS,
+  type SearchContext,
+  type SearchReading,
+} from './search-query.ts'
 export {
   type FailureGroup,
   type FailuresRequest,

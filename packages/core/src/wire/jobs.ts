@@ -6,14 +6,10 @@ import { LIMITS } from '../job/limits.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
 import { FINISHED_STATUSES } from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
+import { isIdSuffix } from './search-query.ts'
 
 /** Each is a condition of the statement, and thousands of them would take minutes to put together. */
 const MAX_META_KEYS = 20
-
-/** Ids are 32 digits and four dashes. Fewer than four digits at the end are those of many jobs. */
-export function isIdSuffix(text: string): boolean {
-  return /^[0-9a-f]{4,32}$/i.test(text.replaceAll('-', '')) && text.length <= 36
-}
 
 /** Which jobs. The store knows what can be combined. */
 const jobFilterSchema = z.strictObject({

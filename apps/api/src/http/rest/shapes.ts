@@ -164,7 +164,9 @@ export const listQuery = {
   created_to: isoDateSchema.pipe(listFields.createdTo.unwrap()).optional(),
   fingerprint: listFields.fingerprint,
   id_prefix: listFields.idPrefix,
+  id_suffix: listFields.idSuffix,
   payload_text: listFields.payloadText.describe('text within the payload; needs created_from'),
+  error_text: listFields.errorText,
   meta: listFields.meta,
   limit: wholeNumber(listFields.limit.unwrap()).describe('default: 50'),
   offset: wholeNumber(listFields.offset.unwrap()),
@@ -172,12 +174,14 @@ export const listQuery = {
 }
 
 export function toListInput(fields: Record<string, unknown>): Record<string, unknown> {
-  const { created_from, created_to, id_prefix, payload_text, ...same } = fields
+  const { created_from, created_to, id_prefix, id_suffix, payload_text, error_text, ...same } = fields
   const renamed = {
     createdFrom: created_from,
     createdTo: created_to,
     idPrefix: id_prefix,
+    idSuffix: id_suffix,
     payloadText: payload_text,
+    errorText: error_text,
   }
   return { ...same, ...renamed }
 }
