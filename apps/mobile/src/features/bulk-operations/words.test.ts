@@ -48,6 +48,7 @@ describe('which jobs, in words', () => {
     [{ status: 'failed', fingerprint: 'ab' }, 'failed jobs with the same error'],
     [{ status: 'pending', queue: 'mail' }, 'waiting jobs in mail'],
     [{ topic: 'digest', payloadText: 'u_1' }, 'jobs of digest with “u_1” in the payload'],
+    [{ idSuffix: '1a2b', errorText: 'no' }, 'jobs whose id ends with 1a2b with “no” in the error'],
     [
       { queue: 'a', createdFrom: new Date('2026-11-16T03:12:00Z') },
       'jobs in a created from 2026-11-16 03:12',

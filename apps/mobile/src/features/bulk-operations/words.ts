@@ -76,7 +76,8 @@ export function progressOf(operation: Pick<BulkOperation, 'done' | 'skipped' | '
 
 /** Which jobs: "failed jobs in mail with the same error". */
 export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
-  const { status, queue, topic, fingerprint, createdFrom, createdTo, idPrefix, payloadText, meta } = filter
+  const { status, queue, topic, fingerprint, createdFrom, createdTo, payloadText, meta } = filter
+  const { idPrefix, idSuffix, errorText } = filter
   const state = { pending: 'waiting', processing: 'running' }[String(status)] ?? status
   const parts = [
     state === undefined ? 'jobs' : `${state} jobs`,
@@ -86,6 +87,8 @@ export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
     createdFrom !== undefined && `created from ${dateOf(createdFrom)}`,
     createdTo !== undefined && `created until ${dateOf(createdTo)}`,
     idPrefix !== undefined && `whose id begins with ${idPrefix}`,
+    idSuffix !== undefined && `whose id ends with ${idSuffix}`,
+    errorText !== undefined && `with “${errorText}” in the error`,
     payloadText !== undefined && `with “${payloadText}” in the payload`,
     meta !== undefined && `with ${JSON.stringify(meta)}`,
   ]
