@@ -174,6 +174,34 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 4 })
     })
 
+    it('requeues by the text of the error, over many batches, what failed with it by then', async () => {
+      const store = await bench.openWithClock()
+      const before = await fail(store, 1_200, { topic: 'broken' })
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      const [later = ''] = await fail(store, 1, { topic: 'broken' })
+      expect((await read(store, later)).status).toBe('failed')
+      expect(await store.requeue({ errorText: 'no such text' }, { asOf })).toEqual({ done: 0, skipped: {} })
+      expect(await store.requeue({ errorText: 'USERID IS NOT' }, { asOf })).toEqual({
+        done: 1_200,
+        skipped: {},
+      })
+      expect((await read(store, before[7] ?? '')).status).toBe('pending')
+      expect((await read(store, later)).status).toBe('failed')
+    })
+
+    it('deletes by the end of the id, among many', async () => {
+      const store = await bench.openWithClock()
+      const [id = ''] = await store.enqueue([aJob()])
+      for (let i = 0; i < 3; i++) {
+        bench.clock.advance(1)
+        await store.enqueue(someJobs(700))
+      }
+      expect(await store.delete({ idSuffix: id.slice(-12) })).toEqual({ done: 1, skipped: {} })
+      expect(await store.get(id)).toBeNull()
+      expect(await store.stats()).toMatchObject({ pending: 2_100 })
+    })
+
     it('deletes by error fingerprint', async () => {
       const store = await bench.open()
       await fail(store, 4)

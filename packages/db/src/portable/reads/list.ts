@@ -129,7 +129,6 @@ async function matchingIds(
   after: ListPosition | null,
   limit: number,
 ): Promise<Batch> {
-  checkFilter(filter)
   const by = (await byMeta(sql, filter, LOOK_UP_TO))?.entry
   const selection = { filter, by, asOf, after: after ?? undefined, limit }
   const sources = sourcesOf(sql.dialect, { ...selection, direction: 'asc' })
