@@ -248,10 +248,26 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     also: () => [{ pushToken: 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]' }],
     required: ['pushToken'],
   },
+  'devices.webPushKey': { input: none },
+  'devices.registerWebPush': {
+    input: () => ({ subscription: null }),
+    also: () => [
+      {
+        subscription: {
+          endpoint: 'https://1.1.1.1/push',
+          keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) },
+        },
+      },
+    ],
+    required: ['subscription'],
+  },
   'devices.testPush': { input: () => ({}), needsNothing: true },
   'alerts.list': { input: () => ({ state: 'open', queue: 'default', limit: 10 }) },
   'alerts.get': { input: anAlert, required: ['id'] },
-  'alerts.ack': { input: anAlert, required: ['id'] },
+  'alerts.ack': {
+    input: anAlert,
+    required: ['id'],
+  },
   'alerts.unack': { input: anAlert, required: ['id'] },
   'alerts.snooze': {
     input: async (world) => ({ ...(await anAlert(world)), until: new Date(Date.now() + 3_600_000) }),
@@ -274,6 +290,10 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'channels.list': { input: none },
   'channels.create': {
     input: () => ({ kind: 'webhook', name: 'pager', url: 'https://1.1.1.1/hook' }),
+    also: () => [
+      { kind: 'ntfy', name: 'phone', url: 'https://1.1.1.1/topic', priority: 5, token: 'tk_12345678' },
+      { kind: 'pagerduty', name: 'pager', key: 'a'.repeat(32) },
+    ],
     required: ['kind', 'name', 'url'],
     free: ['name'],
   },

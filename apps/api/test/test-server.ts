@@ -173,6 +173,7 @@ export class World extends TestServer {
     const after: AlertEpisode = {
       ...{ ruleId: await this.alertRule(), kind: 'paused', queue, status: 'firing', value: 60, threshold: 0 },
       ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, heldFor: [queue], since: now, firedAt: now },
+      ...{ topic: null, fingerprint: null, groupId: null },
       ...{ calmSince: null, resolvedAt: null, transitions: 1 },
     }
     await this.store.alerts.record(now, [{ before: null, after }])

@@ -73,10 +73,13 @@ describe('oncue-migrate', () => {
     await alertRules.addDefaults()
     const rules = (await alertRules.list()).length
     await store.close()
+    // The one that has tables of its own.
+    for (const _ of names.slice(names.indexOf('0002_on_call') + 1)) await run(['--rollback', '--yes'])
+    const before = await run(['--status'])
     const { code, stdout } = await run(['--rollback'])
     expect(code).toBe(2)
     expect(stdout.split('\n')).toEqual([
-      `${names.at(-1)} would be rolled back; Oncue will not work until it is applied again`,
+      `0002_on_call would be rolled back; Oncue will not work until it is applied again`,
       `${rules} rows would be permanently lost:`,
       '  oncue_gauges           0',
       '  oncue_pairings         0',
@@ -87,7 +90,7 @@ describe('oncue-migrate', () => {
       'nothing was changed; add --yes to do it',
       '',
     ])
-    expect(await run(['--status'])).toMatchObject({ code: 0 })
+    expect(await run(['--status'])).toEqual(before)
   })
 
   test('--rollback is refused while a worker runs, unless it is forced', async () => {
