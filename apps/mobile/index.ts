@@ -1,2 +1,5 @@
 import './src/lib/runtime.ts'
 import 'expo-router/entry'
+import { startServiceWorker } from './src/lib/service-worker.ts'
+
+startServiceWorker()

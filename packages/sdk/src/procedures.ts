@@ -78,6 +78,8 @@ export const PROCEDURES = {
     rename: 'mutation',
     revoke: 'mutation',
     registerPush: 'mutation',
+    webPushKey: 'query',
+    registerWebPush: 'mutation',
     testPush: 'mutation',
   },
   pairings: {

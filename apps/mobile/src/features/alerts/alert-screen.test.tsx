@@ -21,7 +21,10 @@ function answersFor(alert = alertOf(1)) {
       'alerts.get': () => now,
       'alerts.list': () => ({ items: [now], nextCursor: null }),
       'alerts.rules': () => [ruleOf('late')],
-      'alerts.ack': () => mark('ack', { state: 'acked', acked: { at: minutesAgo(0), by }, snoozed: null }),
+      'alerts.ack': () => {
+        const acked = mark('ack', { state: 'acked', acked: { at: minutesAgo(0), by }, snoozed: null })
+        return { ...acked, alerts: [acked] }
+      },
       'alerts.unack': () => mark('unack', { state: 'firing', acked: null }),
       'alerts.snooze': ({ until }: { until: Date }) =>
         mark('snooze', { state: 'snoozed', snoozed: { until, by }, acked: null }),
