@@ -24,7 +24,12 @@ const ALERT: Alert = {
 export function aNotification(changes: Partial<Notification> = {}): Notification {
   return {
     ...{ id: `alert:${ALERT.id}:1`, kind: 'firing', at: new Date('2026-01-01T00:00:00.000Z') },
-    ...{ summary: ALERT.summary, alert: ALERT, alerts: changes.alert ? [changes.alert] : [ALERT], path: `/alerts/${ALERT.id}` },
+    ...{
+      summary: ALERT.summary,
+      alert: ALERT,
+      alerts: changes.alert ? [changes.alert] : [ALERT],
+      path: `/alerts/${ALERT.id}`,
+    },
     groups: [{ id: ALERT.groupId, action: 'trigger', summary: ALERT.summary, path: `/alerts/${ALERT.id}` }],
     ...changes,
   }
