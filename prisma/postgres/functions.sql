@@ -1608,7 +1608,7 @@ begin
 end $$;
 
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
-  returns table (reason text, count integer)
+  returns table (reason text, count integer, done uuid[])
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1669,10 +1669,10 @@ begin
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
   end if;
-  return query select 'done', coalesce(cardinality(v_done), 0);
-  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live) where v_live is not null;
+  return query select 'done', coalesce(cardinality(v_done), 0), v_done;
+  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live), null::uuid[] where v_live is not null;
   return query
-  select s.reason, count(*)::integer from (
+  select s.reason, count(*)::integer, null::uuid[] from (
     select case
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'
@@ -1895,6 +1895,52 @@ begin
   perform oncue.refuse('INVALID_INPUT',
     format('options.runAt must be an ISO 8601 time with Z or an offset, between 1970-01-01 and 9999-12-31, not %s', left(p_value::text, 60)),
     'Send it as 2027-01-31T09:00:00Z or 2027-01-31T09:00:00+01:00.');
+end $$;
+
+create function oncue.run_now(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
+  returns table (reason text, count integer, ids uuid[])
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_done uuid[];
+begin
+  select coalesce(array_agg(l.id), '{}') into v_done from (
+    select j.id from oncue.jobs j
+    where j.id = any (p_ids) and j.status = 'pending' and j.run_at > v_now and j.visible_at is not null
+      and (p_as_of is null or j.created <= p_as_of)
+    for update skip locked
+  ) l;
+  -- Visible from now on, never earlier: claims that start at a low-water mark find them.
+  update oncue.jobs j set run_at = v_now, visible_at = v_now, updated = v_now where j.id = any (v_done);
+  if v_done <> '{}' then
+    perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
+    perform oncue.append_event(v_now, v_done, 'run_now',
+      (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+  end if;
+  return query select 'done', cardinality(v_done), v_done;
+  return query
+  select s.reason, count(*)::integer, array_agg(s.id) from (
+    select i.id, coalesce((
+      select case
+        when j.status = 'processing' then 'RUNNING'
+        when j.status = 'blocked' then 'BLOCKED'
+        when j.visible_at is null then 'THROTTLED'
+        when j.run_at <= v_now then 'ALREADY_DUE'
+        when j.created > p_as_of then 'CHANGED'
+        else 'BUSY' end
+      from oncue.jobs j where j.id = any (array[i.id])
+    ), (select 'FINISHED' from oncue.history h where h.id = any (array[i.id])), 'JOB_NOT_FOUND') as reason
+    from unnest(p_ids) as i(id) where i.id <> all (v_done)
+  ) s group by s.reason;
 end $$;
 
 create function oncue.run_row(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row

@@ -127,6 +127,11 @@ export interface Store {
 
   /** Puts finished jobs back into their queues: attempts start anew, run numbers continue. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
+  /**
+   * Makes scheduled and retrying jobs due at once; their retries stay as they are. Skipped: ALREADY_DUE, RUNNING, BLOCKED,
+   * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key).
+   */
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Pending or failed jobs only, and none that others wait for. */

@@ -227,6 +227,7 @@ class Life {
     return this.#one<Action>([
       { name: `cancel ${ids}`, act: (store) => store.cancel(ids, by) },
       { name: `requeue ${ids}`, act: (store) => store.requeue(ids, by) },
+      { name: `run now ${ids}`, act: (store) => store.runNow(ids, by) },
       { name: `delete ${ids}`, act: (store) => store.delete(ids, by) },
       {
         name: 'prune',

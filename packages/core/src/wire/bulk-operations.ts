@@ -4,7 +4,7 @@ import { LIMITS } from '../job/limits.ts'
 import { idRequestSchema, lastEventIdSchema, pageOf, pageRequest, plainText, timeSchema } from './fields.ts'
 import { actedFilterSchema, actionReportSchema } from './jobs.ts'
 
-const bulkActionSchema = z.enum(['requeue', 'cancel', 'delete'])
+const bulkActionSchema = z.enum(['requeue', 'run_now', 'cancel', 'delete'])
 export type BulkAction = z.output<typeof bulkActionSchema>
 
 export const previewRequestSchema = z.strictObject({

@@ -119,7 +119,10 @@ export type JobTarget = z.output<typeof jobTargetSchema>
 
 export const actionReportSchema = z.object({
   done: z.int(),
-  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
+  /**
+   * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY; of a run now also
+   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED.
+   */
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
 })
 export type ActionReport = Readonly<z.output<typeof actionReportSchema>>

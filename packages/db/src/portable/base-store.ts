@@ -78,6 +78,10 @@ export abstract class BaseStore {
     return this.#act('requeue', target, options)
   }
 
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport> {
+    return this.#act('run_now', target, options)
+  }
+
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport> {
     return this.#act('cancel', target, options)
   }

@@ -413,7 +413,11 @@ on conflict do nothing`,
 /** Each returns rows of (reason, count); the reason `done` counts the jobs it was done to. */
 export const ACTIONS = {
   requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, null from ${fn('requeue')}($1, $2, $3, $4)`,
+    text: `select reason, count, to_json(done) from ${fn('requeue')}($1, $2, $3, $4)`,
+    values: [now, ids, asOf, by],
+  }),
+  run_now: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
+    text: `select reason, count, to_json(ids) from ${fn('run_now')}($1, $2, $3, $4)`,
     values: [now, ids, asOf, by],
   }),
   cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({

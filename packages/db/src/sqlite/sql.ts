@@ -274,7 +274,7 @@ export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT val
 export const FINISHED = `SELECT id, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
 WHERE id IN (SELECT value FROM json_each(?))`
 
-export const LIVE = `SELECT id, queue, topic, status, created FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
+export const LIVE = `SELECT id, status, created, run_at, visible_at FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 
 const MOVED = columnNames('requeue').join(', ')
 
@@ -289,6 +289,9 @@ WHERE job_id = excluded.job_id OR until <= ?`
 
 export const FORGET_FINISHED = `DELETE FROM oncue_history WHERE id IN (SELECT value FROM json_each(?))`
 export const FORGET_RESULTS = `DELETE FROM oncue_payloads WHERE part = 'result' AND job_id IN (SELECT value FROM json_each(?))`
+
+/** Run at, visible at, now, ids. */
+export const MAKE_DUE = `UPDATE oncue_jobs SET run_at = ?, visible_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
 
 /** Now, now, ids. */
 export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
