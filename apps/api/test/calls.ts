@@ -139,6 +139,12 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText'],
   },
+  'jobs.runNow': {
+    input: async (world) => ({ ids: [await world.job('scheduled')] }),
+    also: byFilter,
+    required: ['ids'],
+    free: ['fingerprint', 'idPrefix', 'payloadText'],
+  },
   'jobs.cancel': {
     input: async (world) => ({ ids: [await world.job('pending')] }),
     also: byFilter,
@@ -345,6 +351,10 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
     path: pathOf('/api/jobs/:id/requeue', 'failed'),
+    status: 200,
+  },
+  'POST /api/jobs/:id/run-now': {
+    path: pathOf('/api/jobs/:id/run-now', 'scheduled'),
     status: 200,
   },
   'POST /api/jobs/:id/cancel': {

@@ -300,6 +300,9 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['DELETE', '', 'completed', 'only pending and failed jobs can be deleted'],
       ['POST', '/requeue', 'pending', 'only failed, cancelled and completed jobs can be requeued'],
       ['POST', '/requeue', 'processing', 'only failed, cancelled and completed jobs can be requeued'],
+      ['POST', '/run-now', 'pending', 'it is due already, and waits for a worker'],
+      ['POST', '/run-now', 'processing', 'only jobs that wait for their time can be run now'],
+      ['POST', '/run-now', 'failed', 'only jobs that wait for their time can be run now'],
       ['POST', '/cancel', 'completed', 'only unfinished jobs can be cancelled'],
       ['POST', '/cancel', 'failed', 'only unfinished jobs can be cancelled'],
     ] as const)('%s …%s of a %s job is a conflict, and says why', async (method, path, state, reason) => {
@@ -315,6 +318,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['GET', ''],
       ['DELETE', ''],
       ['POST', '/requeue'],
+      ['POST', '/run-now'],
       ['POST', '/cancel'],
     ])('%s …%s: nobody has the id', async (method, path) => {
       const { status, error } = await send(method, `/api/jobs/${newJobId()}${path}`)
@@ -335,6 +339,14 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       const other = await world.job('pending')
       expect((await send('DELETE', `/api/jobs/${other}`)).status).toBe(204)
       expect((await send('GET', `/api/jobs/${other}`)).status).toBe(404)
+    })
+
+    test('run-now makes a scheduled job due, and says when', async () => {
+      const id = await world.job('scheduled')
+      const { body } = await send('POST', `/api/jobs/${id}/run-now`)
+      expect(body).toMatchObject({ id, status: 'pending' })
+      expect(Date.parse(String((await get(id)).run_at))).toBeLessThanOrEqual((await world.store.now()).getTime())
+      expect((await get(id)).events).toMatchObject([{ type: 'run_now', data: { by: expect.any(String) } }])
     })
 
     test('a run is only asked to stop', async () => {

@@ -114,11 +114,12 @@ export class World extends TestServer {
 
   /** In a queue of its own, so that nobody else takes it. */
   async job(
-    state: 'pending' | 'processing' | 'completed' | 'failed',
+    state: 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed',
     queue = `q${randomUUID()}`,
   ): Promise<string> {
-    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, { queue })])
-    if (state === 'pending') return id
+    const options = { queue, ...(state === 'scheduled' && { delay: 3_600_000 }) }
+    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, options)])
+    if (state === 'pending' || state === 'scheduled') return id
     const claimed = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 600_000 })
     const { run = 0 } = claimed.jobs[0] ?? {}
     if (state === 'completed') await this.store.settle([{ id, run, kind: 'complete', result: '{"sent":1}' }])

@@ -10,7 +10,7 @@ export {
   rollback,
 } from './migrate/migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
-export { toTarget } from './portable/actions.ts'
+export { ACTION_METHODS, toTarget } from './portable/actions.ts'
 export type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow, AlertStore } from './portable/alerts.ts'
 export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {

@@ -62,6 +62,18 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending' })
   })
 
+  test('run-now makes what waits for its time due, by ids or by a filter', async () => {
+    const ids = [await bench.add('mail', { delay: 3_600_000 }), await bench.add('mail', { delay: 3_600_000 })]
+    const [first = ''] = ids
+    expect(await bench.json(['run-now', first])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['run-now', '--topic', 'mail'], 2)).toMatchObject({ matching: 2, done: 0 })
+    expect(await bench.json(['run-now', '--topic', 'mail', '--yes'])).toEqual({
+      done: 1,
+      skipped: { ALREADY_DUE: 1 },
+    })
+    expect(await bench.text('show', first)).toMatch(/ run_now /)
+  })
+
   test.each([
     ['--topic', ''],
     ['--id-prefix', ''],
@@ -77,6 +89,7 @@ describeBoth('commands on jobs', (bench) => {
 
   test.each([
     ['requeue', 'pending', 'pending jobs cannot be requeued'],
+    ['run-now', 'failed', 'failed jobs cannot be made due'],
     ['cancel', 'completed', 'completed jobs cannot be cancelled'],
     ['delete', 'completed', 'completed jobs cannot be deleted'],
   ])('%s --status %s is refused instead of counted', async (command, status, message) => {

@@ -142,6 +142,7 @@ async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, 
 
 const DONE: Record<BulkAction, string> = {
   requeue: 'requeued',
+  run_now: 'run now',
   cancel: 'cancelled',
   delete: 'deleted',
 }

@@ -25,7 +25,7 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core/wire'
-import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
+import { ACTION_METHODS, type JobDetails, type JobFilter, toTarget } from '@oncue/db'
 import { timeoutSignal } from '@oncue/runtime'
 import { z } from 'zod'
 import type { AssertStill } from '../auth/validity.ts'
@@ -204,6 +204,16 @@ export const jobs = {
     refuse: refuseUndone('requeued', 'only failed, cancelled and completed jobs can be requeued'),
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
+  runNow: action('run_now', {
+    at: 'POST /api/jobs/:id/run-now',
+    summary: 'Run a retrying or scheduled job now, instead of at its time',
+    params: byId,
+    toInput: asIds,
+    responses: { 200: restTicketSchema },
+    errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'DATABASE_BUSY'],
+    refuse: refuseUndone('made due', 'only jobs that wait for their time can be run now'),
+    respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
+  }),
   cancel: action('cancel', {
     at: 'POST /api/jobs/:id/cancel',
     summary: 'Cancel a waiting job, or ask a running one to stop',
@@ -281,10 +291,11 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
     rest: [route],
     async run(ctx, target) {
       const by = actorOf(ctx)
+      const method = ACTION_METHODS[name]
       if ('filter' in target) {
         await assertMayFilterBy(ctx, target.filter)
         await assertMayAct(ctx, name, target.filter)
-        const act = () => ctx.store[name](toTarget(target.filter), { by, asOf: target.asOf })
+        const act = () => ctx.store[method](toTarget(target.filter), { by, asOf: target.asOf })
         return isSearch(target.filter) ? search(ctx, act) : act()
       }
       if (target.ids.length > MAX_BATCH) {
@@ -293,7 +304,7 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
       }
       const ids = await actedIds(ctx, name, target.ids)
       const refused = new Set(target.ids).size - ids.length
-      const { done, skipped } = await ctx.store[name](ids, { by })
+      const { done, skipped } = await ctx.store[method](ids, { by })
       return { done, skipped: refused > 0 ? { ...skipped, FORBIDDEN: refused } : skipped }
     },
     audit: (target, { done }) => auditAction(target, done),

@@ -80,6 +80,8 @@ const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why:
   FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may cancel or delete Oncue's own jobs" },
   HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
   CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
+  ALREADY_DUE: { code: 'INVALID_STATE', why: 'it is due already, and waits for a worker' },
+  THROTTLED: { code: 'INVALID_STATE', why: 'it waits for a slot of its concurrency key' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
 }
 
