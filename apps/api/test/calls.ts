@@ -171,6 +171,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({
       ...(await failedJobs(world)),
       ...{ expectedCount: 2, idempotencyKey: randomUUID(), spreadSeconds: 3_600 },
+      ...{ canary: { count: 2, maxFailed: 1 }, stopWhenFailing: 0.5 },
     }),
     required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
     free: ['fingerprint', 'idPrefix', 'idempotencyKey'],
@@ -179,7 +180,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'bulkOperations.list': { input: () => ({ status: 'running', limit: 10 }) },
   'bulkOperations.stop': { input: aBulkOperation, required: ['id'] },
   'bulkOperations.watch': {
-    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null }),
+    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null, outcomes: true }),
     required: ['id'],
   },
   'queues.list': { input: none },
@@ -359,6 +360,29 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   },
   'POST /api/jobs/:id/cancel': {
     path: pathOf('/api/jobs/:id/cancel', 'pending'),
+    status: 200,
+  },
+  'GET /api/bulk': { query: { status: 'running', limit: '10' }, status: 200 },
+  'GET /api/bulk/:id': {
+    path: async (world) => `/api/bulk/${await world.bulkOperation()}`,
+    status: 200,
+  },
+  'POST /api/bulk/preview': {
+    body: () => ({ action: 'requeue', filter: { status: 'failed', queue: 'none' } }),
+    required: ['action', 'filter'],
+    status: 200,
+  },
+  'POST /api/bulk': {
+    body: () => ({
+      ...{ action: 'requeue', filter: { status: 'failed', queue: 'none' }, as_of: '2026-01-08T12:00:00Z' },
+      ...{ expected_count: 0, idempotency_key: randomUUID(), spread_seconds: 3_600 },
+      canary: { count: 5, maxFailed: 0 },
+    }),
+    required: ['action', 'filter', 'as_of', 'expected_count', 'idempotency_key'],
+    status: 202,
+  },
+  'POST /api/bulk/:id/stop': {
+    path: async (world) => `/api/bulk/${await world.bulkOperation()}/stop`,
     status: 200,
   },
   'POST /api/commands/jobs': {

@@ -254,5 +254,6 @@ function toAnswer({ status, headers }: Response, text: string): Answer {
     error?: { json?: { data?: { oncue?: Answer['error'] } } } & Answer['error']
   }
   const oncue = error?.json?.data?.oncue ?? (error as Answer['error'])
-  return { status, headers, text, body, error: oncue }
+  // A bulk operation that went well has an error that is null.
+  return { status, headers, text, body, error: oncue ?? undefined }
 }

@@ -23,6 +23,7 @@ export {
   type BulkOperationStore,
   type NewBulkOperation,
 } from './portable/bulk-operations.ts'
+export { awaitsCanary } from './portable/bulk-outcomes.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
 export { nextRuns } from './portable/cron.ts'
 export type { EventStore, JobEvent, NewEvent } from './portable/events/event.ts'

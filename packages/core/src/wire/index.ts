@@ -137,8 +137,10 @@ export {
 } from './queues.ts'
 export {
   isoDateSchema,
+  restBulkOperationRequestSchema,
   restEnqueueItemSchema,
   restEnqueueRequestSchema,
+  restPreviewRequestSchema,
   statsResponseSchema,
   toRest,
 } from './rest.ts'

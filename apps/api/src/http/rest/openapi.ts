@@ -53,6 +53,7 @@ export function openApiDocument(): Json {
     security: [{ token: [] }, { session: [] }],
     tags: [
       { name: 'jobs', description: 'Jobs of any topic' },
+      { name: 'bulk operations', description: 'Actions on many jobs, in the background' },
       {
         name: 'commands',
         description: 'Jobs whose topic is `app:command`, in the vocabulary of command queues',
@@ -91,7 +92,7 @@ function descriptionOf(route: Route): Json {
     operationId: operationIdOf(route),
     summary: route.summary,
     description: RIGHTS[route.procedure.access],
-    tags: [route.path.startsWith('/api/commands') ? 'commands' : 'jobs'],
+    tags: [tagOf(route)],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {
@@ -106,6 +107,11 @@ function descriptionOf(route: Route): Json {
       ...errorsOf([...COMMON, ...(route.method === 'GET' ? [] : CHANGE), ...route.errors]),
     },
   }
+}
+
+function tagOf({ path }: Route): string {
+  if (path.startsWith('/api/commands')) return 'commands'
+  return path.startsWith('/api/bulk') ? 'bulk operations' : 'jobs'
 }
 
 /** `postJobsIdRequeue` */

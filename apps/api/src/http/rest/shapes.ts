@@ -1,6 +1,7 @@
 import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
 import {
   alertSchema,
+  bulkOperationSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
   getJobResponseSchema,
@@ -9,7 +10,9 @@ import {
   jobSchema,
   jobSummarySchema,
   listAlertsRequestSchema,
+  listBulkOperationsRequestSchema,
   listJobsRequestSchema,
+  previewSchema,
   readItems,
   restEnqueueItemSchema,
   signedInSchema,
@@ -174,6 +177,22 @@ export const alertQuery = {
   queue: alertQueue,
   limit: wholeNumber(alertLimit.unwrap()).describe('default: 50'),
   cursor: alertCursor.describe('next_cursor of the previous page'),
+}
+
+export const restBulkOperationSchema = restObject(bulkOperationSchema)
+export const restPreviewSchema = restObject(previewSchema)
+
+export const restBulkOperationPageSchema = z.object({
+  items: z.array(restBulkOperationSchema),
+  next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
+})
+
+const { status: bulkStatus, limit: bulkLimit, cursor: bulkCursor } = listBulkOperationsRequestSchema.shape
+
+export const bulkQuery = {
+  status: bulkStatus,
+  limit: wholeNumber(bulkLimit.unwrap()).describe('default: 50'),
+  cursor: bulkCursor.describe('next_cursor of the previous page'),
 }
 
 export const restSignedInSchema = restObject(signedInSchema)
