@@ -28,6 +28,7 @@ export function previewOf(count: number): Outputs['bulkOperations']['preview'] {
   return {
     ...{ asOf: NOW, count, countIsExact: true, byStatus: { failed: count } },
     byError: [{ class: 'SmtpTimeout', message: 'smtp.example.com did not answer', count }],
+    ...{ errorKinds: 1, inspected: count },
     sample: count > 0 ? [{ id: JOB_ID, topic: 'digest', queue: 'mail', status: 'failed' }] : [],
   }
 }
@@ -42,6 +43,7 @@ export function bulkOperationOf(differs: Partial<BulkOperation> = {}): BulkOpera
       asOf: NOW,
     },
     ...{ spreadSeconds: 0, status: 'running', total: 312, totalIsExact: true, done: 0, skipped: {} },
+    ...{ canary: null, stopWhenFailing: null, outcomes: null },
     ...{ error: null, by: { id: 'token', name: 'somebody' }, stoppedBy: null },
     ...{ created: NOW, updated: NOW, finishedAt: null },
     ...differs,

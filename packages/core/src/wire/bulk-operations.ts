@@ -18,7 +18,9 @@ const foundJobsSchema = z.object({
   byStatus: z.record(z.string(), z.int()).describe('of the inspected jobs'),
   byError: z
     .array(z.object({ class: z.string(), message: z.string(), count: z.int() }))
-    .describe('of the inspected jobs, the most frequent first'),
+    .describe('of the inspected jobs, the most frequent first, at most 20'),
+  errorKinds: z.int().describe('how many different errors the inspected jobs have'),
+  inspected: z.int().describe('how many jobs were inspected: the newest, at most 2,000'),
   sample: z
     .array(jobSummarySchema.pick({ id: true, topic: true, queue: true }).extend({ status: z.string() }))
     .describe('the newest of the inspected jobs'),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { alertCountsSchema } from './alerts.ts'
+import { bulkOperationSchema } from './bulk-operations.ts'
 import { queueOverviewSchema } from './queues.ts'
 import { failureGroupSchema } from './stats.ts'
 
@@ -86,5 +87,19 @@ export const healthSchema = z.object({
     )
     .describe('the largest groups of the last hour, at most 5'),
   alerts: alertCountsSchema,
+  bulkOperations: z
+    .array(
+      bulkOperationSchema.pick({
+        id: true,
+        action: true,
+        status: true,
+        total: true,
+        totalIsExact: true,
+        done: true,
+        skipped: true,
+        by: true,
+      }),
+    )
+    .describe('those that have not ended, the newest first, at most 5'),
 })
 export type Health = z.output<typeof healthSchema>

@@ -110,6 +110,16 @@ export function createBulkOperations({ client, now }: Context) {
       )
     },
 
+    /** Those that have not ended, the newest first. */
+    async underWay(limit: number): Promise<BulkOperationRow[]> {
+      const rows = await client.bulkOperation.findMany({
+        where: { isOpen: true, status: isGoingOn },
+        orderBy: [{ created: 'desc' }, { id: 'desc' }],
+        take: limit,
+      })
+      return rows.map(toBulkOperation)
+    },
+
     /** The ids of those that have not ended, or whose outcomes are still counted, up to 1,000. */
     async open(): Promise<string[]> {
       const rows = await client.bulkOperation.findMany({

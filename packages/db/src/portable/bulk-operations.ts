@@ -313,12 +313,15 @@ async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise
   const found = new Map(rows.map((row) => [row.id, row]))
   const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
   const errors = seen.filter((row) => row.class !== null)
+  const kinds = tally(errors, (row) => JSON.stringify([row.class, row.message]))
   return {
     ...count,
     byStatus: Object.fromEntries(tally(seen, ({ status }) => status).map(([{ status }, n]) => [status, n])),
-    byError: tally(errors, (row) => JSON.stringify([row.class, row.message]))
+    byError: kinds
       .slice(0, MOST_ERRORS)
       .map(([row, n]) => ({ class: row.class ?? '', message: row.message ?? '', count: n })),
+    errorKinds: kinds.length,
+    inspected: seen.length,
     sample: seen.slice(0, SAMPLE).map(({ id, topic, queue, status }) => ({ id, topic, queue, status })),
   }
 }

@@ -644,6 +644,8 @@ export function describeBulkOperations(dialect: Dialect): void {
           totalIsExact: true,
           byStatus: { failed: 3, pending: 2 },
           byError: [{ class: anError.class, message: anError.message, count: 3 }],
+          errorKinds: 1,
+          inspected: 5,
           sample: expect.any(Array),
         })
         expect(preview.sample).toHaveLength(5)
@@ -652,7 +654,15 @@ export function describeBulkOperations(dialect: Dialect): void {
           ...{ topic: 'mail', queue: 'slow', status: 'pending' },
         })
         expect(await store.bulkOperations.preview({ topic: 'none' }, bench.clock.now())).toEqual({
-          ...{ total: 0, totalIsExact: true, byStatus: {}, byError: [], sample: [] },
+          ...{
+            total: 0,
+            totalIsExact: true,
+            byStatus: {},
+            byError: [],
+            errorKinds: 0,
+            inspected: 0,
+            sample: [],
+          },
         })
       })
 

@@ -20,6 +20,7 @@ export const MORE: readonly Destination[] = [
   { href: '/jobs', label: 'Jobs', icon: 'jobs' },
   { href: '/workers', label: 'Workers', icon: 'workers' },
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },
+  { href: '/bulk-operations', label: 'Bulk operations', icon: 'requeue' },
   { href: '/activity', label: 'Activity', icon: 'activity' },
 ]
 

@@ -2,6 +2,7 @@ import { usePathname, useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { RunningBar } from '../../features/bulk-operations/running-bar.tsx'
 import { Notifications } from '../../features/notifications/notifications.tsx'
 import { useFontScale } from '../../lib/font-scale.ts'
 import { useSessionState } from '../../lib/session.ts'
@@ -38,7 +39,10 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       ]}
     >
       {!isAlone && (isWide ? <Rail /> : <TopBar />)}
-      <View style={styles.content}>{children}</View>
+      <View style={styles.content}>
+        {!isAlone && <RunningBar />}
+        {children}
+      </View>
       {!isAlone && !isWide && isTab && <TabBar />}
       {status === 'signed-in' && <Notifications />}
     </View>

@@ -74,6 +74,16 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
             )}
             {isRetrying && (
               <Button
+                label={`Run ${many(retrying.count, retrying.countIsExact)} retrying now`}
+                icon="runNow"
+                variant={isNoneLeft ? 'primary' : 'secondary'}
+                lock={lock}
+                hint="Jobs that failed like this, without waiting for their next try"
+                onPress={() => setAsked('run_now')}
+              />
+            )}
+            {isRetrying && (
+              <Button
                 label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
                 icon="cancel"
                 lock={lock}
@@ -98,9 +108,9 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
       {asked && (
         <ConfirmSheet
           action={asked}
-          filter={asked === 'cancel' ? retryingOf(fingerprint) : failedOf(fingerprint)}
+          filter={isOfRetrying(asked) ? retryingOf(fingerprint) : failedOf(fingerprint)}
           scope={scopeOf(asked, group.data)}
-          {...(asked !== 'cancel' && failed && { count: failed.count })}
+          {...(!isOfRetrying(asked) && failed && { count: failed.count })}
           onClose={() => setAsked(null)}
         />
       )}
@@ -108,8 +118,10 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
   )
 }
 
+const isOfRetrying = (action: Action) => action === 'cancel' || action === 'run_now'
+
 function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
-  const what = action === 'cancel' ? 'jobs that will be retried after' : 'failed jobs with'
+  const what = isOfRetrying(action) ? 'jobs that will be retried after' : 'failed jobs with'
   return group ? `${what} ${errorOf(group).class}, ${group.topics.join(', ')}` : `${what} this error`
 }
 

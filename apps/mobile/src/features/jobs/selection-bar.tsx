@@ -28,6 +28,7 @@ export function SelectionBar({ words, isNone, onAct, onClose }: SelectionBarProp
         <IconButton icon="close" label="Stop selecting" onPress={onClose} />
       </View>
       <Button label="Retry" icon="requeue" lock={lock} onPress={() => onAct('requeue')} />
+      <Button label="Run now" icon="runNow" lock={lock} onPress={() => onAct('run_now')} />
       <Button label="Cancel" icon="cancel" lock={lock} onPress={() => onAct('cancel')} />
       <IconButton icon="remove" label="Delete" color="text" lock={lock} onPress={() => onAct('delete')} />
     </ActionBar>
