@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
 import { INTERNAL_QUEUE, prepareOwnJob } from '@oncue/core/internal'
 import { DEFAULT_ALERT_RULES, type Health, SPARK_MINUTES } from '@oncue/core/wire'
@@ -123,6 +124,24 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       alerts: { firing: 0, acked: 0, snoozed: 0 },
       bulkOperations: [],
     } satisfies Health)
+  })
+
+  it('lists the bulk operations that have not ended', async () => {
+    const here = await Installation.on(dialect)
+    const begin = (status?: 'canary') =>
+      here.control.bulkOperations.create({
+        ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
+        ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
+        ...{ total: 5_000, totalIsExact: true, ...(status && { canary: { count: 5, maxFailed: 0 } }) },
+      })
+    const [running, canary, stopped] = [await begin(), await begin('canary'), await begin()]
+    await here.control.bulkOperations.stop(stopped.id, 'Ada')
+    const { bulkOperations } = await createHealth(here, null).get()
+    const progress = { total: 5_000, totalIsExact: true, done: 0, by: { id: 't1', name: 'Ada' } }
+    expect(bulkOperations.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toMatchObject([
+      { id: running.id, status: 'running', ...progress },
+      { id: canary.id, status: 'canary', ...progress },
+    ])
   })
 
   it('lists the worst of very many queues, and the others together', async () => {
@@ -410,7 +429,7 @@ describe('what health costs', () => {
     // The pool is full from here on: a connection that is opened later would count, by the statement that sets it up.
     await Promise.all(Array.from({ length: 10 }, () => here.store.now()))
     const computed = await costOf(() => facts.read())
-    // Queues in four, workers, what ended, alerts; the clock three times.
+    // Queues in four, workers, what ended, alerts, bulk operations; the clock twice.
     expect(computed).toBeLessThanOrEqual(10)
     for (let n = 0; n < 100; n++) await here.enqueue(`q${n}`)
     // Wake-ups for what was enqueued may still be on their way, and the five seconds of the next case over.

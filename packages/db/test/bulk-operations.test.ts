@@ -3,7 +3,7 @@ import pg from 'pg'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { openControl } from '../src/control/index.ts'
 import { type BulkOperationRow, openStore, type Store } from '../src/index.ts'
-import { openJobsStatement } from '../src/portable/bulk-outcomes.ts'
+import { openBatchesStatement } from '../src/portable/bulk-outcomes.ts'
 import { toPostgres } from '../src/portable/sql.ts'
 import type { Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
@@ -68,17 +68,16 @@ describe('a bulk operation on Postgres', () => {
     return { buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], rows: plan['Actual Rows'] }
   }
 
-  it('finds those of 10⁵ jobs whose outcome is open without reading the others', async () => {
+  it('finds the batches of 10⁵ jobs whose outcome is open without reading the others', async () => {
     const { connect } = await open()
     const session = await connect()
     const operation = '01900000-0000-7000-8000-000000000000'
     await session.query(
-      `insert into oncue.bulk_operation_jobs (operation_id, job_id, failures, outcome, is_open)
-       select $1, ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 0,
-         case when n % 1000 = 0 then 'waiting' else 'completed' end, n % 1000 = 0 from generate_series(1, $2) n`,
+      `insert into oncue.bulk_operation_jobs (operation_id, step, jobs, open)
+       select $1, n, '[]', (n % 1000 = 0)::integer from generate_series(1, $2) n`,
       [operation, MANY],
     )
-    const { text, values } = toPostgres(openJobsStatement(operation, operation))
+    const { text, values } = toPostgres(openBatchesStatement(operation, 0))
     const { rows } = await session.query(`explain (analyze, buffers, format json) ${text}`, values)
     const plan = rows[0]['QUERY PLAN'][0].Plan
     expect(plan['Actual Rows']).toBe(MANY / 1_000)

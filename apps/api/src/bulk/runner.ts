@@ -179,9 +179,9 @@ export class BulkRunner implements Service {
 interface Way {
   /** When the next batch is due. */
   dueAt: number
-  /** When outcomes are counted next, and behind which job. */
+  /** When outcomes are counted next, and behind which batch. */
   lookAt: number
-  after: string | null
+  after: number | null
   hasChanged: boolean
 }
 

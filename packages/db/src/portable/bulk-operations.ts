@@ -71,18 +71,18 @@ export interface BulkOperationStore {
    */
   advance(seen: BulkOperationRow, limit?: number): Promise<BulkOperationRow | null>
   /**
-   * Counts what became of up to 1,000 of its jobs whose outcome is open, from the one behind `after`, and decides by it:
+   * Counts what became of up to 1,000 of its jobs whose outcome is open, from the batch behind `after`, and decides by it:
    * a canary that passed lets the rest begin, too many that failed again stop it. Null: it has changed since it was read.
    */
-  follow(seen: BulkOperationRow, after?: JobId | null): Promise<Followed | null>
+  follow(seen: BulkOperationRow, after?: number | null): Promise<Followed | null>
   /** It cannot continue. Null: it has ended, or has changed since it was read. */
   fail(seen: BulkOperationRow, error: BulkOperationError): Promise<BulkOperationRow | null>
 }
 
 export type Followed = {
   readonly operation: BulkOperationRow
-  /** Where the next look goes on; null: this was the last part. */
-  readonly next: JobId | null
+  /** Behind which batch the next look goes on; null: this was the last part. */
+  readonly next: number | null
 }
 
 /** A batch of an action, and what is written beside it, in one transaction. */
@@ -128,10 +128,10 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
 
   /** The jobs of which something becomes. */
   const remembered =
-    ({ id, outcomes }: BulkOperationRow) =>
+    ({ id, step, outcomes }: BulkOperationRow) =>
     (acted: readonly Acted[]) => {
       const ids = outcomes ? idsOf(acted, 'done') : []
-      return ids.length > 0 ? [remember(sql.dialect, id, ids)] : []
+      return ids.length > 0 ? [remember(sql.dialect, { id, step: step + 1 }, ids)] : []
     }
 
   return {
@@ -166,7 +166,7 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
       const { status, isOpen } = operation
       if (changed.length === 0 && status === seen.status && isOpen === seen.isOpen)
         return { operation: seen, next }
-      const saved = () => saveOutcomes(sql.dialect, seen.id, changed)
+      const saved = () => saveOutcomes(seen.id, changed)
       const written = await writeDown(seen, null, () => operation, saved)
       return written && { operation: written, next }
     },

@@ -9,15 +9,6 @@ export type Outcomes = NonNullable<BulkOperation['outcomes']>
 /** What became of one job. One that failed again may be retried: then it is still open. */
 type Outcome = { readonly name: keyof Outcomes; readonly isOpen: boolean }
 
-const STORED: Record<keyof Outcomes, string> = {
-  completed: 'completed',
-  running: 'running',
-  waiting: 'waiting',
-  failedAgain: 'failed_again',
-  cancelled: 'cancelled',
-}
-const NAMES = new Map(Object.entries(STORED).map(([name, stored]) => [stored, name as keyof Outcomes]))
-
 /** How many jobs one look reads, however many there are. */
 const LOOK_AT = 1_000
 
@@ -35,23 +26,32 @@ export function noOutcomes(action: BulkAction): Outcomes | null {
   return NO_OUTCOMES
 }
 
-/** Remembers the jobs of a batch, with the failures that they already had. */
+/** A job as it is remembered: its failures when it was touched, what became of it, and whether that can still change. */
+type Remembered = [id: JobId, failures: number, outcome: keyof Outcomes, isOpen: boolean]
+
+/** Remembers the jobs of a batch in one row, with the failures that they already had. */
 export function remember(
   dialect: Sql['dialect'],
-  operation: string,
+  { id, step }: Pick<BulkOperationRow, 'id' | 'step'>,
   ids: readonly JobId[],
 ): PortableStatement {
   const { text, values = [] } = byIdStatement(dialect, ids, 'n.id, n.retries + n.crashes as failures')
-  const id = dialect === 'postgres' ? 'cast(? as uuid)' : '?'
+  // A job that was enqueued again after it had finished is in both tables.
+  const touched = `(select id, max(failures) as failures from (${text}) f group by id) t`
+  const [key, jobs] =
+    dialect === 'postgres'
+      ? [
+          'cast(? as uuid), cast(? as integer)',
+          `json_agg(json_build_array(t.id, t.failures, 'waiting', true))`,
+        ]
+      : ['?, ?', `json_group_array(json_array(t.id, t.failures, 'waiting', json('true')))`]
   return {
-    // A job that was enqueued again after it had finished is in both tables.
-    text: `insert into {bulk_operation_jobs} (operation_id, job_id, failures, outcome, is_open)
-      select ${id}, t.id, max(t.failures), 'waiting', true from (${text}) t group by t.id`,
-    values: [operation, ...values],
+    text: `insert into {bulk_operation_jobs} (operation_id, step, jobs, open)
+      select ${key}, ${jobs}, count(*) from ${touched}`,
+    values: [id, step, ...values],
   }
 }
 
-type OpenJob = { readonly id: JobId; readonly failures: number; readonly outcome: string }
 type SeenJob = {
   readonly id: JobId
   readonly live: number
@@ -62,51 +62,63 @@ type SeenJob = {
 /** What one look found out. */
 export type Seen = {
   readonly outcomes: Outcomes
-  /** The jobs whose outcome has changed. */
-  readonly changed: readonly (Outcome & { readonly ids: readonly JobId[] })[]
+  /** The batches in which something has changed. */
+  readonly changed: readonly { readonly step: number; readonly jobs: readonly Remembered[] }[]
   /** Whether none of the jobs that were looked at can still change. */
   readonly isSettled: boolean
   /** Where the next look goes on; null: at the beginning. */
-  readonly next: JobId | null
+  readonly next: number | null
 }
 
-const FIRST = '00000000-0000-0000-0000-000000000000'
-
-/** Looks at up to 1,000 jobs whose outcome was open: two bounded reads by index. */
-export async function look(sql: Sql, operation: BulkOperationRow, after: JobId | null): Promise<Seen> {
-  const open = await sql.walk<OpenJob>(openJobsStatement(operation.id, after ?? FIRST))
-  const rows = await sql.all<SeenJob>(
-    byIdStatement(
-      sql.dialect,
-      open.map(({ id }) => id),
-      columnsOf(1),
-      columnsOf(0),
-    ),
-  )
-  const live = new Map(rows.filter((row) => row.live === 1).map((row) => [row.id, row]))
-  const ended = new Map(rows.filter((row) => row.live === 0).map((row) => [row.id, row]))
+/** Looks at up to 1,000 jobs whose outcome was open, and never at less than a batch: three bounded reads by index. */
+export async function look(sql: Sql, operation: BulkOperationRow, after: number | null): Promise<Seen> {
+  const { batches, next } = await openBatches(sql, operation.id, after ?? 0)
+  const ids = batches.flatMap(({ jobs }) => jobs.filter(([, , , isOpen]) => isOpen).map(([id]) => id))
+  const rows = await sql.all<SeenJob>(byIdStatement(sql.dialect, ids, columnsOf(1), columnsOf(0)))
+  // A job that was enqueued again after it had finished is in both tables: the live one counts.
+  const found = new Map(rows.toSorted((a, b) => a.live - b.live).map((row) => [row.id, row]))
   const outcomes = { ...(operation.outcomes ?? NO_OUTCOMES) }
-  const changed = new Map<string, Outcome & { readonly ids: JobId[] }>()
+  const changed: { step: number; jobs: Remembered[] }[] = []
   let isSettled = true
-  for (const job of open) {
-    const was = NAMES.get(job.outcome) ?? 'waiting'
-    const { name, isOpen } = outcomeOf(job, live.get(job.id) ?? ended.get(job.id))
-    if (isOpen) isSettled = false
-    if (name === was && isOpen) continue
-    outcomes[was] -= 1
-    outcomes[name] += 1
-    const alike = changed.get(`${name} ${isOpen}`) ?? { name, isOpen, ids: [] }
-    changed.set(`${name} ${isOpen}`, alike)
-    alike.ids.push(job.id)
+  for (const { step, jobs } of batches) {
+    let hasChanged = false
+    const now = jobs.map((job): Remembered => {
+      const [id, failures, was, wasOpen] = job
+      if (!wasOpen) return job
+      const { name, isOpen } = outcomeOf(failures, found.get(id))
+      if (isOpen) isSettled = false
+      if (name === was && isOpen) return job
+      hasChanged = true
+      outcomes[was] -= 1
+      outcomes[name] += 1
+      return [id, failures, name, isOpen]
+    })
+    if (hasChanged) changed.push({ step, jobs: now })
   }
-  const next = open.length < LOOK_AT ? null : (open.at(-1)?.id ?? null)
-  return { outcomes, changed: [...changed.values()], isSettled, next }
+  return { outcomes, changed, isSettled, next }
 }
 
-export function openJobsStatement(operation: string, after: JobId): Required<PortableStatement> {
+async function openBatches(sql: Sql, operation: string, after: number) {
+  const sizes = await sql.walk<{ step: number; open: number }>(openBatchesStatement(operation, after))
+  let jobs = 0
+  const taken = sizes.filter(({ open }, index) => {
+    jobs += open
+    return index === 0 || jobs <= LOOK_AT
+  })
+  const last = taken.at(-1)?.step ?? after
+  const rows = await sql.walk<{ step: number; jobs: unknown }>({
+    text: `select step, jobs from {bulk_operation_jobs}
+      where operation_id = ? and open > 0 and step > ? and step <= ? order by step`,
+    values: [operation, after, last],
+  })
+  const batches = rows.map((row) => ({ step: row.step, jobs: sql.json(row.jobs) as Remembered[] }))
+  return { batches, next: taken.length < sizes.length || sizes.length === LOOK_AT ? last : null }
+}
+
+export function openBatchesStatement(operation: string, after: number): Required<PortableStatement> {
   return {
-    text: `select job_id as id, failures, outcome from {bulk_operation_jobs}
-      where operation_id = ? and is_open and job_id > ? order by job_id limit ${LOOK_AT}`,
+    text: `select step, open from {bulk_operation_jobs}
+      where operation_id = ? and open > 0 and step > ? order by step limit ${LOOK_AT}`,
     values: [operation, after],
   }
 }
@@ -114,7 +126,7 @@ export function openJobsStatement(operation: string, after: JobId): Required<Por
 const columnsOf = (live: 0 | 1) =>
   `n.id, ${live} as live, cast(n.status as text) as status, n.retries + n.crashes as failures`
 
-function outcomeOf({ failures }: OpenJob, job: SeenJob | undefined): Outcome {
+function outcomeOf(failures: number, job: SeenJob | undefined): Outcome {
   // It was deleted, or pruned.
   if (!job) return { name: 'cancelled', isOpen: false }
   if (job.live === 0) return { name: ENDS[job.status] ?? 'cancelled', isOpen: false }
@@ -124,17 +136,10 @@ function outcomeOf({ failures }: OpenJob, job: SeenJob | undefined): Outcome {
 
 const ENDS: Readonly<Record<string, keyof Outcomes>> = { completed: 'completed', failed: 'failedAgain' }
 
-export function saveOutcomes(
-  dialect: Sql['dialect'],
-  operation: string,
-  changed: Seen['changed'],
-): PortableStatement[] {
-  const isPostgres = dialect === 'postgres'
-  // An array, so that no plan walks all jobs of the operation.
-  const among = isPostgres ? '= any (cast(? as uuid[]))' : 'in (select value from json_each(?))'
-  return changed.map(({ name, isOpen, ids }) => ({
-    text: `update {bulk_operation_jobs} set outcome = ?, is_open = ? where operation_id = ? and job_id ${among}`,
-    values: [STORED[name], isOpen, operation, isPostgres ? `{${ids.join()}}` : JSON.stringify(ids)],
+export function saveOutcomes(operation: string, changed: Seen['changed']): PortableStatement[] {
+  return changed.map(({ step, jobs }) => ({
+    text: `update {bulk_operation_jobs} set jobs = ?, open = ? where operation_id = ? and step = ?`,
+    values: [JSON.stringify(jobs), jobs.filter(([, , , isOpen]) => isOpen).length, operation, step],
   }))
 }
 

@@ -14,16 +14,15 @@ alter table oncue.bulk_operations
 update oncue.bulk_operations set is_open = false where status <> 'running';
 create index bulk_operations_open on oncue.bulk_operations (id) where is_open;
 
+-- The jobs of one batch, in one row: with a row for each job, a batch would write a third more.
 create table oncue.bulk_operation_jobs (
   operation_id uuid not null,
-  job_id       uuid not null,
-  -- Its failed runs and crashes when it was requeued or made due. If there are more, it failed again.
-  failures     integer not null,
-  outcome      text not null,
-  -- Whether it can still change: one that failed again may be retried.
-  is_open      boolean not null,
-  constraint bulk_operation_jobs_pkey primary key (operation_id, job_id),
-  constraint bulk_operation_jobs_outcome check (outcome in ('completed', 'running', 'waiting', 'failed_again', 'cancelled'))
+  step         integer not null,
+  -- [[id, failures when it was touched, outcome, whether that can still change], …]
+  jobs         json not null,
+  -- How many of them can still change.
+  open         integer not null,
+  constraint bulk_operation_jobs_pkey primary key (operation_id, step)
 );
--- Those that can still change: a look at 100,000 jobs, of which most have ended, reads the others alone.
-create index bulk_operation_jobs_open on oncue.bulk_operation_jobs (operation_id, job_id) where is_open;
+-- A look at 100,000 jobs, of which most have ended, reads the others alone.
+create index bulk_operation_jobs_open on oncue.bulk_operation_jobs (operation_id, step) where open > 0;

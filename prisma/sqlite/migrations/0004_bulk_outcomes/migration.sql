@@ -50,16 +50,15 @@ CREATE INDEX "oncue_bulk_operations_created" ON "oncue_bulk_operations" ("create
 CREATE INDEX "oncue_bulk_operations_running" ON "oncue_bulk_operations" ("id") WHERE "status" = 'running';
 CREATE INDEX "oncue_bulk_operations_open" ON "oncue_bulk_operations" ("id") WHERE "is_open";
 
+-- The jobs of one batch, in one row: with a row for each job, a batch would write a third more.
 CREATE TABLE "oncue_bulk_operation_jobs" (
   "operation_id" TEXT NOT NULL,
-  "job_id"       TEXT NOT NULL,
-  -- Its failed runs and crashes when it was requeued or made due. If there are more, it failed again.
-  "failures"     INTEGER NOT NULL,
-  "outcome"      TEXT NOT NULL,
-  -- Whether it can still change: one that failed again may be retried.
-  "is_open"      BOOLEAN NOT NULL,
-  PRIMARY KEY ("operation_id", "job_id"),
-  CONSTRAINT "bulk_operation_jobs_outcome" CHECK ("outcome" IN ('completed', 'running', 'waiting', 'failed_again', 'cancelled'))
+  "step"         INTEGER NOT NULL,
+  -- [[id, failures when it was touched, outcome, whether that can still change], …]
+  "jobs"         JSONB NOT NULL,
+  -- How many of them can still change.
+  "open"         INTEGER NOT NULL,
+  PRIMARY KEY ("operation_id", "step")
 ) WITHOUT ROWID;
--- Those that can still change: a look at 100,000 jobs, of which most have ended, reads the others alone.
-CREATE INDEX "oncue_bulk_operation_jobs_open" ON "oncue_bulk_operation_jobs" ("operation_id", "job_id") WHERE "is_open";
+-- A look at 100,000 jobs, of which most have ended, reads the others alone.
+CREATE INDEX "oncue_bulk_operation_jobs_open" ON "oncue_bulk_operation_jobs" ("operation_id", "step") WHERE "open" > 0;

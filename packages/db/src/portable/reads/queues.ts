@@ -25,16 +25,17 @@ type SlotRow = {
 
 /** Every queue that has jobs, had jobs, or is configured. */
 export async function queues(sql: Sql): Promise<QueueOverview[]> {
-  const now = await sql.now()
+  // One row that is evaluated once, and no statement of its own.
+  const clock = q`(select ${sql.clock()} as now limit 1) c`
   const [live, past, settings, slots] = await Promise.all([
     sql.all<LiveRow>(q`select queue,
-        count(*) filter (where status = 'pending' and visible_at <= ${now}) as waiting,
-        count(*) filter (where status = 'pending' and visible_at > ${now}) as scheduled,
+        count(*) filter (where status = 'pending' and visible_at <= c.now) as waiting,
+        count(*) filter (where status = 'pending' and visible_at > c.now) as scheduled,
         count(*) filter (where status = 'processing') as running,
         count(*) filter (where status = 'blocked') as blocked,
         count(*) filter (where status = 'pending' and visible_at is null) as throttled,
-        min(visible_at) filter (where status = 'pending' and visible_at <= ${now}) as oldest
-      from {jobs} group by queue`),
+        min(visible_at) filter (where status = 'pending' and visible_at <= c.now) as oldest
+      from {jobs} cross join ${clock} group by queue`),
     sql.all<{ queue: string }>(q`select queue from {totals} union select queue from {stat_deltas}`),
     sql.all<SettingsRow>(q`select name, paused_at, paused_by, ageing_ms from {queues}`),
     sql.all<SlotRow>(q`select key, max_running, rate_count, rate_ms from {slots} where key like 'q:%'`),
