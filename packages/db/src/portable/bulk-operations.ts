@@ -79,7 +79,7 @@ export interface BulkOperationStore {
   fail(seen: BulkOperationRow, error: BulkOperationError): Promise<BulkOperationRow | null>
 }
 
-export type Followed = {
+type Followed = {
   readonly operation: BulkOperationRow
   /** Behind which batch the next look goes on; null: this was the last part. */
   readonly next: number | null
