@@ -1657,8 +1657,8 @@ begin
     from back b group by b.queue, b.topic
   ), moved as (
     insert into oncue.jobs
-      (id, run, queue, topic, payload, priority, created, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta, updated, status, run_at, visible_at)
-    select b.id, b.run, b.queue, b.topic, b.payload, b.priority, b.created, b.max_retries, b.timeout_ms, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress, b.last_error, b.fingerprint, b.trace, b.meta, v_now, 'pending', v_now, v_now
+      (id, run, queue, topic, payload, priority, created, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, trace, meta, updated, status, run_at, visible_at)
+    select b.id, b.run, b.queue, b.topic, b.payload, b.priority, b.created, b.max_retries, b.timeout_ms, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress, b.last_error, b.trace, b.meta, v_now, 'pending', v_now, v_now
     from back b
   )
   select array_agg(b.id) into v_done from back b;
@@ -2074,7 +2074,7 @@ begin
       run_at = case when s.kind = 'release' then j.run_at else p_now + s."delayMs" * interval '1 millisecond' end,
       visible_at = p_now + coalesce(s."delayMs", 0) * interval '1 millisecond',
       last_error = coalesce(s.error, j.last_error),
-      fingerprint = coalesce(s.fingerprint, j.fingerprint)
+      fingerprint = case when s.kind = 'snooze' then null else coalesce(s.fingerprint, j.fingerprint) end
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)

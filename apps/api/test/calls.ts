@@ -116,10 +116,12 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
         since: DAY_AGO,
         newSince: new Date(DAY_AGO),
         fingerprint: 'f00d',
+        text: 'no user',
+        sort: 'largest',
         limit: 10,
       },
     }),
-    free: ['fingerprint'],
+    free: ['fingerprint', 'text'],
   },
   'jobs.series': {
     input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
@@ -341,6 +343,13 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/jobs/stats': { query: { queue: 'default', topic: 'mail' }, status: 200 },
+  'GET /api/failures': {
+    query: {
+      ...{ topic: 'mail', queue: 'default', fingerprint: 'f00d', text: 'no user', sort: 'largest' },
+      ...{ since: '2026-01-01T00:00:00Z', new_since: '2026-01-02T00:00:00Z', limit: '10' },
+    },
+    status: 200,
+  },
   'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {

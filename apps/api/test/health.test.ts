@@ -208,7 +208,8 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       workers: { alive: 2, missing: 0, slots: 8 },
       failures: [
         {
-          ...{ fingerprint: 'f00d', class: 'TypeError', message: 'no user', count: 3, isNew: true },
+          ...{ fingerprint: 'f00d', class: 'TypeError', message: 'no user', isNew: true },
+          ...{ retrying: 0, retryingIsExact: true, failed: 3, nextTryAt: null },
           ...{ topics: ['mail_digest'], queues: ['sync'] },
         },
       ],
@@ -218,6 +219,28 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const { jobs } = await here.store.claim({ queues: ['mail'], limit: 1, worker: WORKER, leaseMs: MINUTE })
     await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
     expect(await here.states()).toContain('mail late')
+  })
+
+  it('names an error as soon as the first runs have failed, and until they complete', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['sync'])
+    await here.enqueue('sync', 3)
+    const claim = { queues: ['sync'], limit: 3, worker: WORKER, leaseMs: MINUTE }
+    const { jobs } = await here.store.claim(claim)
+    await here.store.settle(
+      jobs.map(({ id, run }) => ({ id, run, kind: 'retry', delayMs: MINUTE, error: ERROR })),
+    )
+    const nextTryAt = new Date(here.now.getTime() + MINUTE)
+    expect((await here.health()).failures).toEqual([
+      {
+        ...{ ...ERROR, retrying: 3, retryingIsExact: true, failed: 0, nextTryAt, lastSeen: here.now },
+        ...{ topics: ['mail_digest'], queues: ['sync'], isNew: true },
+      },
+    ])
+    await here.advance(MINUTE)
+    const again = await here.store.claim(claim)
+    await here.store.settle(again.jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+    expect((await here.health()).failures).toEqual([])
   })
 
   it('forgets what is over: a failure rate after a quarter of an hour, failures after a whole', async () => {

@@ -238,6 +238,36 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(seen.sort()).toEqual(jobs.map(({ id }) => id).sort())
     })
 
+    test('lists failures, of jobs that are retried and of those that gave up', async () => {
+      const failed = await world.job('failed')
+      const { queue, topic } = await get(failed)
+      const failures = async (query: string) =>
+        (await send('GET', `/api/failures?${query}`)).body as { items: Json[] }
+      expect((await failures(`queue=${queue}`)).items).toEqual([
+        {
+          ...{
+            fingerprint: 'f00d',
+            class: 'TypeError',
+            message: 'no user',
+            topics: [topic],
+            queues: [queue],
+          },
+          ...{ retrying: 0, retrying_is_exact: true, failed: 1, next_try_at: null, is_new: true },
+          ...{ first_seen: expect.any(String), last_seen: expect.any(String), trend: expect.any(Array) },
+          sample: { job_id: failed, error: expect.objectContaining({ class: 'TypeError' }) },
+        },
+      ])
+      const waiting = await world.job('processing', `${queue}-2`)
+      const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+      await world.store.settle([{ id: waiting, run: 1, kind: 'retry', delayMs: 60_000, error }])
+      expect((await failures(`queue=${queue}-2`)).items).toMatchObject([
+        { retrying: 1, failed: 0, next_try_at: (await get(waiting)).run_at, sample: { job_id: waiting } },
+      ])
+      expect((await failures(`queue=${queue}&text=NO+USER&sort=largest&limit=1`)).items).toHaveLength(1)
+      expect((await failures(`queue=${queue}&text=other`)).items).toEqual([])
+      expect((await failures(`queue=${queue}&since=2099-01-01T00:00:00Z`)).items).toEqual([])
+    })
+
     test('filters by queue, time, error, id and meta', async () => {
       const failed = await world.job('failed')
       const { queue, created } = await get(failed)

@@ -148,7 +148,10 @@ export interface Store {
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
-  /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
+  /**
+   * Jobs whose last run failed, by its fingerprint: live ones that are retried, whenever they failed, and those that gave
+   * up within a time. The group that was seen last comes first, or the largest.
+   */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
   /** Whether a job that such a claim would take is due and waits for the rate of its queue or key. */
@@ -349,10 +352,7 @@ export type TopicClash = {
   }[]
 }
 
-export type FailureFilter = FailuresRequest & {
-  /** Default: `latest`. */
-  readonly order?: 'latest' | 'largest' | undefined
-}
+export type FailureFilter = FailuresRequest
 
 export type ActivityPoint = Pick<
   WireSeriesPoint,

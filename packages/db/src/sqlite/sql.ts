@@ -98,10 +98,10 @@ export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ?`
 
 export const KEEP_RESULT = `INSERT OR REPLACE INTO oncue_payloads (job_id, part, data) VALUES (?, 'result', ?)`
 
-/** Now, charged, crashed, run_at, visible_at, error, fingerprint, id. */
+/** Now, charged, crashed, run_at, visible_at, error, snoozed, fingerprint, id. */
 export const PUT_BACK = `UPDATE oncue_jobs SET status = 'pending', locked_until = NULL, locked_by = NULL, started_at = NULL,
   cancel_at = NULL, updated = ?, retries = retries + ?, crashes = crashes + ?, run_at = coalesce(?, run_at), visible_at = ?,
-  last_error = coalesce(?, last_error), fingerprint = coalesce(?, fingerprint)
+  last_error = coalesce(?, last_error), fingerprint = CASE WHEN ? THEN NULL ELSE coalesce(?, fingerprint) END
 WHERE id = ?`
 
 /** Id, run, worker, worker: null for any. */

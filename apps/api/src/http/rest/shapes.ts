@@ -3,6 +3,9 @@ import {
   alertSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
+  type FailureGroup,
+  failureGroupSchema,
+  failuresRequestSchema,
   getJobResponseSchema,
   isoDateSchema,
   jobEventSchema,
@@ -180,6 +183,37 @@ export function toListInput(fields: Record<string, unknown>): Record<string, unk
     payloadText: payload_text,
   }
   return { ...same, ...renamed }
+}
+
+export const restFailuresSchema = z.object({
+  items: z.array(
+    restObject(failureGroupSchema).extend({ sample: restObject(failureGroupSchema.shape.sample) }),
+  ),
+})
+
+export function toRestFailure({ sample, ...group }: FailureGroup): Record<string, unknown> {
+  return { ...toRest(group), sample: toRest(sample) }
+}
+
+const failuresFields = failuresRequestSchema.shape
+
+export const failuresQuery = {
+  queue: failuresFields.queue,
+  topic: failuresFields.topic,
+  fingerprint: failuresFields.fingerprint,
+  text: failuresFields.text,
+  sort: failuresFields.sort,
+  since: isoDateSchema.pipe(failuresFields.since.unwrap()).optional().describe('default: 24 hours ago'),
+  new_since: isoDateSchema
+    .pipe(failuresFields.newSince.unwrap())
+    .optional()
+    .describe('a group first seen after this is new; default: an hour ago'),
+  limit: wholeNumber(failuresFields.limit.unwrap()).describe('default: 50'),
+}
+
+export function toFailuresInput(fields: Record<string, unknown>): Record<string, unknown> {
+  const { new_since, ...same } = fields
+  return { ...same, newSince: new_since }
 }
 
 export const restAlertSchema = restObject(alertSchema)
