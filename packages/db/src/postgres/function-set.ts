@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '2e576db2'
+export const FUNCTION_SET = '33303aa0'
 
 export type FunctionName =
   | 'after_finish'
