@@ -446,12 +446,12 @@ describe('bulk operations on a Postgres that fails', () => {
       expect((await api.control.bulkOperations.get(id))?.done).toBeGreaterThan(0)
     })
     // Nobody answers there.
-    proxy.redirect('postgres://127.0.0.1:1')
+    proxy.target = 'postgres://127.0.0.1:1'
     proxy.cut()
     await eventually(async () => {
       await expect(api.store.now()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
     })
-    proxy.redirect(database.url)
+    proxy.target = database.url
     await eventually(async () => {
       expect(await api.control.bulkOperations.get(id)).toMatchObject({ status: 'completed', done: 1_200 })
     })

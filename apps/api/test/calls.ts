@@ -116,10 +116,12 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
         since: DAY_AGO,
         newSince: new Date(DAY_AGO),
         fingerprint: 'f00d',
+        text: 'no user',
+        sort: 'largest',
         limit: 10,
       },
     }),
-    free: ['fingerprint'],
+    free: ['fingerprint', 'text'],
   },
   'jobs.series': {
     input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
@@ -184,7 +186,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     required: ['id'],
   },
   'queues.list': { input: none },
-  'queues.pause': { input: () => ({ queue: 'idle' }), required: ['queue'] },
+  'queues.pause': { input: () => ({ queue: 'idle', forSeconds: 60 }), required: ['queue'] },
   'queues.resume': { input: () => ({ queue: 'idle' }), required: ['queue'] },
   'queues.limit': {
     input: () => ({ queue: 'idle', limit: { maxRunning: 5, rate: { count: 10, intervalMs: 1_000 } } }),
@@ -348,6 +350,13 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/jobs/stats': { query: { queue: 'default', topic: 'mail' }, status: 200 },
+  'GET /api/failures': {
+    query: {
+      ...{ topic: 'mail', queue: 'default', fingerprint: 'f00d', text: 'no user', sort: 'largest' },
+      ...{ since: '2026-01-01T00:00:00Z', new_since: '2026-01-02T00:00:00Z', limit: '10' },
+    },
+    status: 200,
+  },
   'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
@@ -400,6 +409,41 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/commands/registry/debug': { status: 200 },
+  'GET /api/topics': { status: 200 },
+  'GET /api/queues': { status: 200 },
+  'POST /api/queues/:queue/pause': { path: async () => '/api/queues/idle/pause', status: 204 },
+  'POST /api/queues/:queue/resume': { path: async () => '/api/queues/idle/resume', status: 204 },
+  'GET /api/workers': { status: 200 },
+  'GET /api/health': { status: 200 },
+  'GET /api/schedules': { status: 200 },
+  'POST /api/schedules': {
+    body: () => ({
+      ...JOB,
+      name: 'nightly',
+      cron: '0 9 * * *',
+      timezone: 'UTC',
+      options: {},
+      missed: 'skip',
+    }),
+    required: ['name', 'cron', 'topic'],
+    status: 200,
+  },
+  'DELETE /api/schedules/:name': {
+    path: async (world) => `/api/schedules/${await world.schedule()}`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/pause': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/pause`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/resume': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/resume`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/run-now': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/run-now`,
+    status: 201,
+  },
 }
 
 export function callOf(name: ProcedurePath): ProcedureCall {

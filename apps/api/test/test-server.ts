@@ -8,11 +8,15 @@ import { hashSecret, newSecret } from '../src/auth/secret.ts'
 import type { Procedure } from '../src/procedures/procedure.ts'
 import { BY_PATH } from '../src/procedures/table.ts'
 import { expectDocumented } from './documented.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 import { ADMIN_TOKEN, startServer, TestServer } from './support/index.ts'
 
 export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
-/** `narrow` is an operator who may enqueue nothing but `allowed.*`; `nobody` shows no token at all. */
-export type Person = (typeof PEOPLE)[number] | 'narrow' | 'expired' | 'revoked' | 'wrong' | 'nobody'
+/**
+ * `narrow` is an operator who may enqueue nothing but `allowed.*`; `guest` has a JWT that names no role, if there is an
+ * identity provider; `nobody` shows no token at all.
+ */
+export type Person = (typeof PEOPLE)[number] | 'narrow' | 'guest' | 'expired' | 'revoked' | 'wrong' | 'nobody'
 
 export interface Answer {
   readonly status: number
@@ -63,7 +67,7 @@ export class World extends TestServer {
     this.faults = faults
   }
 
-  static async open(dialect: Dialect): Promise<World> {
+  static async open(dialect: Dialect, provider?: IdentityProvider): Promise<World> {
     const faults: unknown[] = []
     const started = await startServer({
       database: dialect,
@@ -71,6 +75,7 @@ export class World extends TestServer {
         ONCUE_RATE_LIMIT: '1000000000',
         ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
         ONCUE_RATE_LIMIT_SEARCH: '1000000000',
+        ...provider?.env,
       },
       log: { ...silentLogger, error: (fields: object) => faults.push(fields) },
       // Nothing changes by itself while others look.
@@ -87,6 +92,7 @@ export class World extends TestServer {
     const revoked = newSecret()
     await world.store.tokens.revoke((await world.newToken('admin', {}, revoked)).id)
     tokens.set('revoked', revoked)
+    if (provider) tokens.set('guest', await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 3_600 }))
     await world.store.announce([
       { topic: 'mail', input: { type: 'object', required: ['userId'] }, output: {}, policy: {} },
       { topic: 'app:embed', input: {}, output: {}, policy: {} },

@@ -233,6 +233,13 @@ class Life {
         name: 'prune',
         act: (store) => store.prune({ status: 'completed', finishedBefore: before, limit: 3 }),
       },
+      {
+        name: 'failures',
+        act: async (store) => {
+          const { items } = await store.list({ fingerprint: anError.fingerprint })
+          return [await store.failures(), items.map(({ id }) => id)]
+        },
+      },
       { name: 'pause', act: (store) => store.pause('low') },
       { name: 'resume', act: (store) => store.resume('low') },
       { name: 'age', act: age },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { call, describeBoth, ERROR } from './harness.ts'
+import { call, describeBoth, ERROR, WORKER } from './harness.ts'
 
 describeBoth('commands on jobs', (bench) => {
   test('list filters and pages', async () => {
@@ -33,6 +33,27 @@ describeBoth('commands on jobs', (bench) => {
     for (const part of [id, 'TypeError: no such user', '"user": 7', 'fingerprint aaaaaaaaaaaaaaaa']) {
       expect(stdout).toContain(part)
     }
+  })
+
+  test('failures tells what retries, what gave up and when the next is tried', async () => {
+    await bench.failOne()
+    const id = await bench.add('digest')
+    const { jobs } = await bench.store.claim({
+      ...{ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 },
+    })
+    const error = { ...ERROR, class: 'SmtpTimeout', fingerprint: 'bbbbbbbbbbbbbbbb' }
+    await bench.store.settle(jobs.map(({ run }) => ({ id, run, kind: 'retry', delayMs: 3_600_000, error })))
+    expect(await bench.json(['failures'])).toMatchObject([
+      { class: 'SmtpTimeout', retrying: 1, failed: 0, topics: ['digest'], sample: { jobId: id } },
+      { class: 'TypeError', retrying: 0, failed: 1, nextTryAt: null },
+    ])
+    expect(await bench.json(['failures', '--topic', 'digest', '--sort', 'largest'])).toHaveLength(1)
+    expect(await bench.json(['failures', '--text', 'smtp'])).toMatchObject([{ class: 'SmtpTimeout' }])
+    const stdout = await bench.text('failures', '--fingerprint', 'bbbbbbbbbbbbbbbb')
+    expect(stdout).toMatch(/^FINGERPRINT +RETRYING +GAVE UP +NEXT TRY +LAST +TOPIC +ERROR\n/)
+    expect(stdout).toMatch(/\nbbbbbbbbbbbbbbbb +1 +0 +in 59m.* +digest +SmtpTimeout: no such user$/m)
+    expect(await bench.text('failures', '--queue', 'other')).toBe('no failures\n')
+    expect((await call('failures', '--sort', 'size', '--url', bench.url)).code).toBe(2)
   })
 
   test('show leaves out what an event does not have', async () => {

@@ -252,6 +252,12 @@ describe('nothing is sent', () => {
   // As those write who do not have the types.
   const anything = client.jobs as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
 
+  it('is told the topics there are, when one is wrong', async () => {
+    await expect(anything.enqueue?.('mail_digset', {})).rejects.toThrow(
+      `"mail_digset" is not defined in the jobs of this client: there are ${Object.keys(jobs).join(', ')}`,
+    )
+  })
+
   it.each<[string, string, unknown[], string]>([
     ['an unknown topic', 'enqueue', ['mail_digset', { userId: '1' }], 'UNKNOWN_TOPIC'],
     ['a name of the language as a topic', 'enqueue', ['constructor', {}], 'UNKNOWN_TOPIC'],

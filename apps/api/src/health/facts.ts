@@ -93,7 +93,7 @@ export class FactReader {
     const [activity, samples, failures, rules] = await Promise.all([
       store.activity({ from: lastHour(now).from, to: until }),
       store.gauges.list({ from: sparkFrom, to: now }),
-      store.failures({ since: anHourAgo, newSince: anHourAgo, order: 'largest', limit: FAILURES }),
+      store.failures({ since: anHourAgo, newSince: anHourAgo, sort: 'largest', limit: FAILURES }),
       this.#control.alertRules.list(),
     ])
     const ofOthers = failures.filter((group) => group.queues.some((queue) => isTheirs({ queue })))

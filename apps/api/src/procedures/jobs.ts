@@ -34,14 +34,18 @@ import { pointsOf } from '../health/gauge-samples.ts'
 import { commandStatusOf, commandStatusSchema } from '../http/rest/commands.ts'
 import type { RestRoute } from '../http/rest/route.ts'
 import {
+  failuresQuery,
   listQuery,
   refuseUndone,
+  restFailuresSchema,
   restJobPageSchema,
   restJobSchema,
   restTicketSchema,
   ticketOf,
+  toFailuresInput,
   toListInput,
   toRestDetails,
+  toRestFailure,
 } from '../http/rest/shapes.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
@@ -166,6 +170,17 @@ export const jobs = {
     input: failuresRequestSchema.default({ limit: 50 }),
     output: z.array(failureGroupSchema),
     run: (ctx, filter) => ctx.store.failures(filter),
+    rest: [
+      {
+        at: 'GET /api/failures',
+        summary: 'List errors, with the jobs that are retried after them and those that gave up',
+        query: failuresQuery,
+        toInput: toFailuresInput,
+        responses: { 200: restFailuresSchema },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
+        respond: (groups) => ({ status: 200, body: { items: groups.map(toRestFailure) } }),
+      },
+    ],
   }),
 
   series: query({

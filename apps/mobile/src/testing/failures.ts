@@ -7,10 +7,12 @@ type BulkOperation = Outputs['bulkOperations']['get']
 export const BULK_OPERATION_ID = '0199a1b2-0000-7000-8000-000000000001'
 const JOB_ID = '0199a1b2-0000-7000-8000-00000000000a'
 
-/** 312 jobs that failed for the same reason, unless told otherwise. */
+/** 312 jobs that gave up for the same reason, unless told otherwise. */
 export function groupOf(fingerprint: string, differs: Partial<FailureGroup> = {}): FailureGroup {
   return {
-    ...{ fingerprint, count: 312, firstSeen: NOW, lastSeen: NOW, topics: ['digest'], queues: ['mail'] },
+    ...{ fingerprint, class: 'SmtpTimeout', message: 'smtp.example.com did not answer' },
+    ...{ retrying: 0, retryingIsExact: true, failed: 312, nextTryAt: null },
+    ...{ firstSeen: NOW, lastSeen: NOW, topics: ['digest'], queues: ['mail'] },
     ...{ isNew: false, trend: Array.from({ length: 24 }, (_, index) => index) },
     sample: {
       jobId: JOB_ID,

@@ -41,14 +41,18 @@ const canarySchema = z.strictObject({
 })
 
 export const bulkOperationRequestSchema = z.strictObject({
+  /** What to do with the jobs. */
   action: bulkActionSchema,
+  /** Which jobs. */
   filter: actedFilterSchema,
+  /** Jobs that match later are left alone. */
   asOf: timeSchema.describe('jobs that match later are left alone'),
   expectedCount: z
     .int()
     .min(0)
     .max(2_147_483_647)
     .describe('the count of the preview; rejected if it differs by much'),
+  /** A repeated key returns the bulk operation that it started. */
   idempotencyKey: plainText(LIMITS.keyLength)
     .min(1)
     .describe('a repeated key returns the bulk operation it started'),

@@ -80,12 +80,8 @@ export const healthSchema = z.object({
     .pick({ waiting: true, oldestWaiting: true, paused: true, limit: true })
     .describe('the queue `oncue`, which sends alerts'),
   failures: z
-    .array(
-      failureGroupSchema
-        .omit({ firstSeen: true, trend: true, sample: true })
-        .extend({ class: z.string(), message: z.string() }),
-    )
-    .describe('the largest groups of the last hour, at most 5'),
+    .array(failureGroupSchema.omit({ firstSeen: true, trend: true, sample: true }))
+    .describe('the largest groups of retrying jobs and of those that gave up in the last hour, at most 5'),
   alerts: alertCountsSchema,
   bulkOperations: z
     .array(

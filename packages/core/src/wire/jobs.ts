@@ -11,7 +11,7 @@ import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
 const MAX_META_KEYS = 20
 
 /** Which jobs. The store knows what can be combined. */
-const jobFilterSchema = z.strictObject({
+export const jobFilterSchema = z.strictObject({
   /** In this status. */
   status: jobStatusSchema.optional(),
   /** In this queue. */

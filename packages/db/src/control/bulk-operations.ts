@@ -15,7 +15,7 @@ import { noOutcomes } from '../portable/bulk-outcomes.ts'
 import { hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
 import { isUuid, readByIds } from '../uuid.ts'
-import { type Context, jsonOf, jsonOrNothing } from './client.ts'
+import { type Context, jsonOrNothing } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
 
 const OPEN_LIMIT = 1_000
@@ -25,8 +25,6 @@ const FORGET_AT_ONCE = 5_000
 const isGoingOn = { in: ['canary', 'running'] }
 
 /** Bulk operations, as people begin, list and stop them. */
-export type BulkOperationControl = ReturnType<typeof createBulkOperations>
-
 export function createBulkOperations({ client, now }: Context) {
   async function get(id: string): Promise<BulkOperationRow | null> {
     const row = isUuid(id) ? await client.bulkOperation.findFirst({ where: { id } }) : null
@@ -54,7 +52,8 @@ export function createBulkOperations({ client, now }: Context) {
           ...key,
           id: id ?? newJobId(created.getTime()),
           action,
-          filter: jsonOf(JSON.stringify(filter)),
+          // JSON has no dates.
+          filter: JSON.parse(JSON.stringify(filter)),
           asOf,
           spreadMs,
           status: canary ? 'canary' : 'running',

@@ -1,9 +1,10 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, cleanText, toInputError } from '@oncue/core/internal'
+import { cleanText } from '@oncue/core/internal'
 import type { CreateChannelRequest, UpdateChannelRequest } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Prisma } from '../generated/sqlite/client.ts'
 import type { ChannelRow } from '../portable/channels.ts'
+import { parseInput } from '../portable/reads/filter.ts'
 import type { TokenStore } from '../portable/tokens.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given } from './client.ts'
@@ -41,8 +42,6 @@ const newChannelSchema = z.strictObject({
 const changeSchema = z.strictObject({ name: nameSchema.optional(), enabled: z.boolean().optional() })
 
 /** Where alerts are sent. A push channel exists as long as its device: a revoked or expired device has none. */
-export type ChannelControl = ReturnType<typeof createChannels>
-
 export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']) {
   /** A push channel has the name of its device, and is left out when the device cannot be used. */
   async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {
@@ -78,7 +77,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
     list: () => find({}),
 
     async create(channel: NewChannel): Promise<ChannelRow> {
-      const { secret = null, createdBy = null, ...rest } = parse(newChannelSchema, channel, 'channel')
+      const { secret = null, createdBy = null, ...rest } = parseInput(newChannelSchema, channel, 'channel')
       const created = await now()
       const data = { ...rest, secret, createdBy, id: newJobId(created.getTime()), enabled: true, created }
       return (await client.channel.create({ data })) as ChannelRow
@@ -86,7 +85,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
 
     /** CHANNEL_NOT_FOUND for an id that does not exist, as `remove`. */
     async update(id: string, change: ChannelChange): Promise<ChannelRow> {
-      const data = given(parse(changeSchema, change, 'change'))
+      const data = given(parseInput(changeSchema, change, 'change'))
       await existing(id)
       await client.channel.updateMany({ where: { id }, data })
       return existing(id)
@@ -121,12 +120,4 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
       await client.channel.deleteMany({ where: { kind: 'push', address: pushToken } })
     },
   }
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, given: object, what: string): z.output<Schema> {
-  const parsed = schema.safeParse(given)
-  if (!parsed.success) throw toInputError(parsed.error, what, given)
-  for (const [field, value] of Object.entries(given))
-    if (typeof value === 'string') assertText(value, `${what}.${field}`)
-  return parsed.data
 }

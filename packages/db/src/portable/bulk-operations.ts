@@ -8,20 +8,20 @@ import type {
   BulkOperationRequest as WireRequest,
 } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
+import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS, type Match } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
 import { afterLook, awaitsCanary, look, NO_OUTCOMES, remember, saveOutcomes } from './bulk-outcomes.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { type Fragment, q, type Sql } from './sql.ts'
 
 export type { BulkOperationStatus }
 export type BulkOperationError = NonNullable<BulkOperation['error']>
 
 /** What is to be done to all jobs that a filter matched at a moment. */
 export type BulkOperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
-  /** Over how long it is to be spread; 0: as fast as is good for the others. */
+  /** Milliseconds over which it is spread; 0: as fast as is good for the others. */
   readonly spreadMs: number
   /** Repeating `idempotencyKey` as the same actor returns the same operation. */
   readonly actor: AuditEntry['actor']
@@ -88,10 +88,10 @@ type Followed = {
 /** A batch of an action, and what is written beside it, in one transaction. */
 export type FencedAction = {
   /** Locks and changes a row; if it changes none, nothing else happens. */
-  readonly fence: PortableStatement
+  readonly fence: Fragment
   /** Null: nothing is to be done, only written down. */
   readonly batch: ActionBatch | null
-  readonly account: (acted: readonly Acted[]) => readonly PortableStatement[]
+  readonly account: (acted: readonly Acted[]) => readonly Fragment[]
 }
 
 type Host = {
@@ -107,14 +107,12 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
     seen: BulkOperationRow,
     batch: ActionBatch | null,
     afterIt: (acted: readonly Acted[]) => BulkOperationRow,
-    beside: (acted: readonly Acted[]) => readonly PortableStatement[] = () => [],
+    beside: (acted: readonly Acted[]) => readonly Fragment[] = () => [],
   ): Promise<BulkOperationRow | null> {
     let after = seen
     const isMine = await act({
-      fence: {
-        text: `update {bulk_operations} set step = step + 1 where id = ? and step = ? and status = ?`,
-        values: [seen.id, seen.step, seen.status],
-      },
+      fence: q`update {bulk_operations} set step = step + 1
+        where id = ${seen.id} and step = ${seen.step} and status = ${seen.status}`,
       batch,
       account(acted) {
         after = { ...afterIt(acted), step: seen.step + 1 }
@@ -185,18 +183,14 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
   }
 }
 
-function save(operation: BulkOperationRow): PortableStatement {
+function save(operation: BulkOperationRow): Fragment {
   const { id, status, done, skipped, total, totalIsExact, position, error, updated, finishedAt } = operation
   const { outcomes, isOpen } = operation
-  return {
-    text: `update {bulk_operations} set status = ?, done = ?, skipped = ?, total = ?, total_is_exact = ?, position = ?,
-        error = ?, updated = ?, finished_at = ?, outcomes = ?, is_open = ? where id = ?`,
-    values: [
-      ...[status, done, JSON.stringify(skipped), total, totalIsExact, position && JSON.stringify(position)],
-      ...[error && JSON.stringify(error), updated, finishedAt],
-      ...[outcomes && JSON.stringify(outcomes), isOpen, id],
-    ],
-  }
+  return q`update {bulk_operations} set status = ${status}, done = ${done}, skipped = ${JSON.stringify(skipped)},
+      total = ${total}, total_is_exact = ${totalIsExact}, position = ${position && JSON.stringify(position)},
+      error = ${error && JSON.stringify(error)}, updated = ${updated}, finished_at = ${finishedAt},
+      outcomes = ${outcomes && JSON.stringify(outcomes)}, is_open = ${isOpen}
+    where id = ${id}`
 }
 
 /** How an operation stands after a batch. */
@@ -242,13 +236,6 @@ function endEntry({ id, action, status, skipped, error, done, actor }: BulkOpera
   return { actor, action: 'bulkOperations.end', target, count: done }
 }
 
-export type Match = (
-  filter: JobFilter,
-  asOf: Date,
-  after: ListPosition | null,
-  limit: number,
-) => Promise<Batch>
-
 /** So many are enough for who decides. */
 const ENOUGH = 100_000
 /** Counting goes by steps that let others in between. */
@@ -282,24 +269,16 @@ export async function countMatches(
     if (total > ENOUGH && howMany === 'enough') return { total: ENOUGH, totalIsExact: false, newest }
     if (next && runtime.monotonic() > deadline) {
       if (total > ENOUGH) return { total, totalIsExact: false, newest }
-      throw tooSlow()
+      throw new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
+        hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
+      })
     }
     after = next
   } while (after)
   return { total, totalIsExact: true, newest }
 }
 
-function tooSlow(): OncueError {
-  return new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
-    hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
-  })
-}
-
-type LookedAt = {
-  readonly id: JobId
-  readonly topic: string
-  readonly queue: string
-  readonly status: string
+type LookedAt = FoundJobs['sample'][number] & {
   readonly class: string | null
   readonly message: string | null
 }

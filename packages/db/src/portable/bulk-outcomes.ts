@@ -2,7 +2,7 @@ import type { JobId } from '@oncue/core'
 import type { BulkAction, BulkOperation } from '@oncue/core/wire'
 import type { BulkOperationError, BulkOperationRow } from './bulk-operations.ts'
 import { byIdStatement } from './reads/jobs.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { type Fragment, q, raw, type Sql } from './sql.ts'
 
 export type Outcomes = NonNullable<BulkOperation['outcomes']>
 
@@ -34,22 +34,17 @@ export function remember(
   dialect: Sql['dialect'],
   { id, step }: Pick<BulkOperationRow, 'id' | 'step'>,
   ids: readonly JobId[],
-): PortableStatement {
-  const { text, values = [] } = byIdStatement(dialect, ids, 'n.id, n.retries + n.crashes as failures')
+): Fragment {
+  const isPostgres = dialect === 'postgres'
+  const key = isPostgres ? q`cast(${id} as uuid), cast(${step} as integer)` : q`${id}, ${step}`
+  const jobs = isPostgres
+    ? `json_agg(json_build_array(t.id, t.failures, 'waiting', true))`
+    : `json_group_array(json_array(t.id, t.failures, 'waiting', json('true')))`
+  const found = byIdStatement(dialect, ids, 'n.id, n.retries + n.crashes as failures')
   // A job that was enqueued again after it had finished is in both tables.
-  const touched = `(select id, max(failures) as failures from (${text}) f group by id) t`
-  const [key, jobs] =
-    dialect === 'postgres'
-      ? [
-          'cast(? as uuid), cast(? as integer)',
-          `json_agg(json_build_array(t.id, t.failures, 'waiting', true))`,
-        ]
-      : ['?, ?', `json_group_array(json_array(t.id, t.failures, 'waiting', json('true')))`]
-  return {
-    text: `insert into {bulk_operation_jobs} (operation_id, step, jobs, open)
-      select ${key}, ${jobs}, count(*) from ${touched}`,
-    values: [id, step, ...values],
-  }
+  return q`insert into {bulk_operation_jobs} (operation_id, step, jobs, open)
+    select ${key}, ${raw(jobs)}, count(*)
+    from (select id, max(failures) as failures from (${found}) f group by id) t`
 }
 
 type SeenJob = {
@@ -106,21 +101,15 @@ async function openBatches(sql: Sql, operation: string, after: number) {
     return index === 0 || jobs <= LOOK_AT
   })
   const last = taken.at(-1)?.step ?? after
-  const rows = await sql.walk<{ step: number; jobs: unknown }>({
-    text: `select step, jobs from {bulk_operation_jobs}
-      where operation_id = ? and open > 0 and step > ? and step <= ? order by step`,
-    values: [operation, after, last],
-  })
+  const rows = await sql.walk<{ step: number; jobs: unknown }>(q`select step, jobs from {bulk_operation_jobs}
+    where operation_id = ${operation} and open > 0 and step > ${after} and step <= ${last} order by step`)
   const batches = rows.map((row) => ({ step: row.step, jobs: sql.json(row.jobs) as Remembered[] }))
   return { batches, next: taken.length < sizes.length || sizes.length === LOOK_AT ? last : null }
 }
 
-export function openBatchesStatement(operation: string, after: number): Required<PortableStatement> {
-  return {
-    text: `select step, open from {bulk_operation_jobs}
-      where operation_id = ? and open > 0 and step > ? order by step limit ${LOOK_AT}`,
-    values: [operation, after],
-  }
+export function openBatchesStatement(operation: string, after: number): Fragment {
+  return q`select step, open from {bulk_operation_jobs}
+    where operation_id = ${operation} and open > 0 and step > ${after} order by step limit ${LOOK_AT}`
 }
 
 const columnsOf = (live: 0 | 1) =>
@@ -136,11 +125,12 @@ function outcomeOf(failures: number, job: SeenJob | undefined): Outcome {
 
 const ENDS: Readonly<Record<string, keyof Outcomes>> = { completed: 'completed', failed: 'failedAgain' }
 
-export function saveOutcomes(operation: string, changed: Seen['changed']): PortableStatement[] {
-  return changed.map(({ step, jobs }) => ({
-    text: `update {bulk_operation_jobs} set jobs = ?, open = ? where operation_id = ? and step = ?`,
-    values: [JSON.stringify(jobs), jobs.filter(([, , , isOpen]) => isOpen).length, operation, step],
-  }))
+export function saveOutcomes(operation: string, changed: Seen['changed']): Fragment[] {
+  return changed.map(({ step, jobs }) => {
+    const open = jobs.filter(([, , , isOpen]) => isOpen).length
+    return q`update {bulk_operation_jobs} set jobs = ${JSON.stringify(jobs)}, open = ${open}
+      where operation_id = ${operation} and step = ${step}`
+  })
 }
 
 /** Its canary jobs are done, and it waits for what becomes of them. */

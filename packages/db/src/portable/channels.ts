@@ -1,10 +1,10 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, toInputError } from '@oncue/core/internal'
 import type { Channel } from '@oncue/core/wire'
 import { z } from 'zod'
 import { isUuid } from '../uuid.ts'
-import type { Sql } from './sql.ts'
-import { USABLE } from './tokens.ts'
+import { parseInput } from './reads/filter.ts'
+import { q, type Sql } from './sql.ts'
+import { usableAt } from './tokens.ts'
 
 /** `address` is whole here: a URL, or the push token of a device. */
 export type ChannelRow = Omit<Channel, 'deviceId'> & {
@@ -29,32 +29,23 @@ export function createChannels(sql: Sql): ChannelStore {
   return {
     async setPush(tokenId, pushToken) {
       if (pushToken === null) {
-        if (isUuid(tokenId))
-          await sql.run({ text: 'delete from {channels} where token_id = ?', values: [tokenId] })
+        if (isUuid(tokenId)) await sql.run(q`delete from {channels} where token_id = ${tokenId}`)
         return
       }
-      const parsed = pushSchema.safeParse({ pushToken })
-      if (!parsed.success) throw toInputError(parsed.error, 'push', { pushToken })
-      assertText(pushToken, 'push.pushToken')
+      parseInput(pushSchema, { pushToken }, 'push')
       const now = await sql.now()
       const written = isUuid(tokenId)
         ? await sql.run(
-            {
-              // Also what devices left behind that were revoked.
-              text: `delete from {channels} where kind = 'push' and ((address = ? and token_id <> ?)
-                or token_id in (select id from {tokens} where revoked_at is not null))`,
-              values: [pushToken, tokenId],
-            },
-            {
-              // An app says at every start what it is reached by. As long as that is the same, so is how it went.
-              text: `insert into {channels} as c (id, kind, name, address, token_id, enabled, created)
-                select ?, 'push', t.name, ?, t.id, ?, ? from {tokens} t
-                where t.id = ? and t.kind = 'device' and ${USABLE}
-                on conflict (token_id) do update set address = excluded.address,
-                  last_error = case when c.address = excluded.address then c.last_error end,
-                  failing_since = case when c.address = excluded.address then c.failing_since end`,
-              values: [newJobId(now.getTime()), pushToken, true, now, tokenId, now, now],
-            },
+            // Also what devices left behind that were revoked.
+            q`delete from {channels} where kind = 'push' and ((address = ${pushToken} and token_id <> ${tokenId})
+              or token_id in (select id from {tokens} where revoked_at is not null))`,
+            // An app says at every start what it is reached by. As long as that is the same, so is how it went.
+            q`insert into {channels} as c (id, kind, name, address, token_id, enabled, created)
+              select ${newJobId(now.getTime())}, 'push', t.name, ${pushToken}, t.id, ${true}, ${now} from {tokens} t
+              where t.id = ${tokenId} and t.kind = 'device' and ${usableAt(now)}
+              on conflict (token_id) do update set address = excluded.address,
+                last_error = case when c.address = excluded.address then c.last_error end,
+                failing_since = case when c.address = excluded.address then c.failing_since end`,
           )
         : 0
       if (written === 0)

@@ -277,6 +277,8 @@ export function describeActions(dialect: Dialect): void {
       ['null', { queue: null }, 'target.queue is null'],
       ['an empty text', { idPrefix: '' }, 'target.idPrefix is empty'],
       ['an empty meta', { meta: {} }, 'target.meta is empty'],
+      ['a variable within meta', { meta: { agent: undefined } }, 'target.meta.agent is undefined'],
+      ['null beside another within meta', { meta: { a: 1, agent: null } }, 'target.meta.agent is null'],
       ['a mistyped condition', { topics: 'mail' }, 'target.topics is not a filter condition'],
       ['no condition', {}, 'target has no condition'],
       ['nothing', undefined, 'target has no condition'],
@@ -284,8 +286,8 @@ export function describeActions(dialect: Dialect): void {
       ['all, and something else', { all: true, topic: 'mail' }, 'target.all must be true'],
     ])('refuses a target that would reach every job: %s', async (_, target, message) => {
       const store = await bench.open()
-      await fail(store, 1)
-      await store.enqueue(someJobs(2))
+      await fail(store, 1, { meta: { agent: 7 } })
+      await store.enqueue(someJobs(2, { meta: { agent: 7, a: 1 } }))
       for (const action of ['requeue', 'cancel', 'delete'] as const) {
         await expect(store[action](target as never)).rejects.toMatchObject({
           code: 'INVALID_INPUT',
@@ -310,6 +312,8 @@ export function describeActions(dialect: Dialect): void {
         store.cancel({ topic }),
         // @ts-expect-error nor beside another condition
         store.delete({ queue: 'mail', topic }),
+        // @ts-expect-error nor within meta
+        store.cancel({ meta: { agent: topic } }),
         // @ts-expect-error no condition at all
         store.requeue({}),
         // @ts-expect-error not said outright

@@ -59,7 +59,7 @@ export function describeWakeups(dialect: Dialect): void {
       }
     })
 
-    it('nobody is woken once the subscription or the store is closed', async () => {
+    it('no subscriber is woken once the subscription or the store is closed', async () => {
       const store = await bench.open()
       const other = await bench.open()
       let wakes = 0
@@ -103,7 +103,7 @@ export function describeWakeups(dialect: Dialect): void {
       await looking
     })
 
-    it.each(dialect.transactions)('nobody is woken before the commit: $name', async (kind) => {
+    it.each(dialect.transactions)('no worker is woken before the commit: $name', async (kind) => {
       const store = await bench.open()
       const wakes = await countWakes(store)
       await kind.run(bench.url, async (tx) => {
@@ -117,7 +117,7 @@ export function describeWakeups(dialect: Dialect): void {
       await expect.poll(wakes).toBeGreaterThan(0)
     })
 
-    it.each(dialect.transactions)('nobody finds a job after a rollback: $name', async (kind) => {
+    it.each(dialect.transactions)('no worker finds a job after a rollback: $name', async (kind) => {
       const store = await bench.open()
       const wakes = await countWakes(store)
       const rolledBack = kind.run(bench.url, async (tx) => {

@@ -310,7 +310,7 @@ function Loading() {
 }
 
 /** Random enough to be nobody else's; no secret. */
-function newKey(): string {
+export function newKey(): string {
   const part = () => Math.random().toString(36).slice(2, 12)
   return `app-${Date.now().toString(36)}-${part()}${part()}`
 }

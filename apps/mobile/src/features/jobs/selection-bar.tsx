@@ -11,14 +11,16 @@ export interface SelectionBarProps {
   /** "3 jobs selected". */
   readonly words: string
   readonly isNone: boolean
+  /** What can be selected. */
+  readonly noun?: string
   readonly onAct: (action: Action) => void
   readonly onClose: () => void
 }
 
 /** What can be done to those that are selected. */
-export function SelectionBar({ words, isNone, onAct, onClose }: SelectionBarProps) {
+export function SelectionBar({ words, isNone, noun = 'jobs', onAct, onClose }: SelectionBarProps) {
   const role = useLock()
-  const lock = role ?? (isNone ? 'Select jobs first.' : null)
+  const lock = role ?? (isNone ? `Select ${noun} first.` : null)
   return (
     <ActionBar>
       <View style={styles.line}>

@@ -131,18 +131,8 @@ export class Actions {
 
   /** Up to `limit` finished jobs of one queue and topic, the oldest first. One that others wait for is kept. */
   prune({ queue, topic, status, before, limit }: PruneBatch, now: number): number {
-    const rows =
-      status === 'completed'
-        ? this.#statements.all<{ id: JobId }>(sql.PRUNABLE_COMPLETED, topic, queue, before, before, limit)
-        : this.#statements.all<{ id: JobId }>(
-            sql.PRUNABLE_UNSUCCESSFUL,
-            topic,
-            queue,
-            status,
-            before,
-            before,
-            limit,
-          )
+    const text = status === 'completed' ? sql.PRUNABLE_COMPLETED : sql.PRUNABLE_UNSUCCESSFUL
+    const rows = this.#statements.all<{ id: JobId }>(text, topic, queue, status, before, before, limit)
     if (rows.length === 0) return 0
     this.#forget(rows.map((row) => row.id))
     const tally = new Tally(now)
@@ -188,10 +178,7 @@ export class Actions {
   }
 }
 
-type PruneBatch = {
-  readonly queue: string
-  readonly topic: string
-  readonly status: 'completed' | 'failed' | 'cancelled'
+type PruneBatch = Pick<FinishedRow, 'queue' | 'topic' | 'status'> & {
   readonly before: number
   readonly limit: number
 }
