@@ -116,10 +116,12 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
         since: DAY_AGO,
         newSince: new Date(DAY_AGO),
         fingerprint: 'f00d',
+        text: 'no user',
+        sort: 'largest',
         limit: 10,
       },
     }),
-    free: ['fingerprint'],
+    free: ['fingerprint', 'text'],
   },
   'jobs.series': {
     input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
@@ -135,6 +137,12 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   },
   'jobs.requeue': {
     input: async (world) => ({ ids: [await world.job('failed')] }),
+    also: byFilter,
+    required: ['ids'],
+    free: ['fingerprint', 'idPrefix', 'payloadText'],
+  },
+  'jobs.runNow': {
+    input: async (world) => ({ ids: [await world.job('scheduled')] }),
     also: byFilter,
     required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText'],
@@ -165,6 +173,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({
       ...(await failedJobs(world)),
       ...{ expectedCount: 2, idempotencyKey: randomUUID(), spreadSeconds: 3_600 },
+      ...{ canary: { count: 2, maxFailed: 1 }, stopWhenFailing: 0.5 },
     }),
     required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
     free: ['fingerprint', 'idPrefix', 'idempotencyKey'],
@@ -173,11 +182,11 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'bulkOperations.list': { input: () => ({ status: 'running', limit: 10 }) },
   'bulkOperations.stop': { input: aBulkOperation, required: ['id'] },
   'bulkOperations.watch': {
-    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null }),
+    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null, outcomes: true }),
     required: ['id'],
   },
   'queues.list': { input: none },
-  'queues.pause': { input: () => ({ queue: 'idle' }), required: ['queue'] },
+  'queues.pause': { input: () => ({ queue: 'idle', forSeconds: 60 }), required: ['queue'] },
   'queues.resume': { input: () => ({ queue: 'idle' }), required: ['queue'] },
   'queues.limit': {
     input: () => ({ queue: 'idle', limit: { maxRunning: 5, rate: { count: 10, intervalMs: 1_000 } } }),
@@ -361,14 +370,48 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/jobs/stats': { query: { queue: 'default', topic: 'mail' }, status: 200 },
+  'GET /api/failures': {
+    query: {
+      ...{ topic: 'mail', queue: 'default', fingerprint: 'f00d', text: 'no user', sort: 'largest' },
+      ...{ since: '2026-01-01T00:00:00Z', new_since: '2026-01-02T00:00:00Z', limit: '10' },
+    },
+    status: 200,
+  },
   'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
     path: pathOf('/api/jobs/:id/requeue', 'failed'),
     status: 200,
   },
+  'POST /api/jobs/:id/run-now': {
+    path: pathOf('/api/jobs/:id/run-now', 'scheduled'),
+    status: 200,
+  },
   'POST /api/jobs/:id/cancel': {
     path: pathOf('/api/jobs/:id/cancel', 'pending'),
+    status: 200,
+  },
+  'GET /api/bulk': { query: { status: 'running', limit: '10' }, status: 200 },
+  'GET /api/bulk/:id': {
+    path: async (world) => `/api/bulk/${await world.bulkOperation()}`,
+    status: 200,
+  },
+  'POST /api/bulk/preview': {
+    body: () => ({ action: 'requeue', filter: { status: 'failed', queue: 'none' } }),
+    required: ['action', 'filter'],
+    status: 200,
+  },
+  'POST /api/bulk': {
+    body: () => ({
+      ...{ action: 'requeue', filter: { status: 'failed', queue: 'none' }, as_of: '2026-01-08T12:00:00Z' },
+      ...{ expected_count: 0, idempotency_key: randomUUID(), spread_seconds: 3_600 },
+      canary: { count: 5, maxFailed: 0 },
+    }),
+    required: ['action', 'filter', 'as_of', 'expected_count', 'idempotency_key'],
+    status: 202,
+  },
+  'POST /api/bulk/:id/stop': {
+    path: async (world) => `/api/bulk/${await world.bulkOperation()}/stop`,
     status: 200,
   },
   'POST /api/commands/jobs': {
@@ -386,6 +429,41 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/commands/registry/debug': { status: 200 },
+  'GET /api/topics': { status: 200 },
+  'GET /api/queues': { status: 200 },
+  'POST /api/queues/:queue/pause': { path: async () => '/api/queues/idle/pause', status: 204 },
+  'POST /api/queues/:queue/resume': { path: async () => '/api/queues/idle/resume', status: 204 },
+  'GET /api/workers': { status: 200 },
+  'GET /api/health': { status: 200 },
+  'GET /api/schedules': { status: 200 },
+  'POST /api/schedules': {
+    body: () => ({
+      ...JOB,
+      name: 'nightly',
+      cron: '0 9 * * *',
+      timezone: 'UTC',
+      options: {},
+      missed: 'skip',
+    }),
+    required: ['name', 'cron', 'topic'],
+    status: 200,
+  },
+  'DELETE /api/schedules/:name': {
+    path: async (world) => `/api/schedules/${await world.schedule()}`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/pause': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/pause`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/resume': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/resume`,
+    status: 204,
+  },
+  'POST /api/schedules/:name/run-now': {
+    path: async (world) => `/api/schedules/${await world.schedule()}/run-now`,
+    status: 201,
+  },
 }
 
 export function callOf(name: ProcedurePath): ProcedureCall {

@@ -238,6 +238,36 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(seen.sort()).toEqual(jobs.map(({ id }) => id).sort())
     })
 
+    test('lists failures, of jobs that are retried and of those that gave up', async () => {
+      const failed = await world.job('failed')
+      const { queue, topic } = await get(failed)
+      const failures = async (query: string) =>
+        (await send('GET', `/api/failures?${query}`)).body as { items: Json[] }
+      expect((await failures(`queue=${queue}`)).items).toEqual([
+        {
+          ...{
+            fingerprint: 'f00d',
+            class: 'TypeError',
+            message: 'no user',
+            topics: [topic],
+            queues: [queue],
+          },
+          ...{ retrying: 0, retrying_is_exact: true, failed: 1, next_try_at: null, is_new: true },
+          ...{ first_seen: expect.any(String), last_seen: expect.any(String), trend: expect.any(Array) },
+          sample: { job_id: failed, error: expect.objectContaining({ class: 'TypeError' }) },
+        },
+      ])
+      const waiting = await world.job('processing', `${queue}-2`)
+      const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+      await world.store.settle([{ id: waiting, run: 1, kind: 'retry', delayMs: 60_000, error }])
+      expect((await failures(`queue=${queue}-2`)).items).toMatchObject([
+        { retrying: 1, failed: 0, next_try_at: (await get(waiting)).run_at, sample: { job_id: waiting } },
+      ])
+      expect((await failures(`queue=${queue}&text=NO+USER&sort=largest&limit=1`)).items).toHaveLength(1)
+      expect((await failures(`queue=${queue}&text=other`)).items).toEqual([])
+      expect((await failures(`queue=${queue}&since=2099-01-01T00:00:00Z`)).items).toEqual([])
+    })
+
     test('filters by queue, time, error, id and meta', async () => {
       const failed = await world.job('failed')
       const { queue, created } = await get(failed)
@@ -300,6 +330,9 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['DELETE', '', 'completed', 'only pending and failed jobs can be deleted'],
       ['POST', '/requeue', 'pending', 'only failed, cancelled and completed jobs can be requeued'],
       ['POST', '/requeue', 'processing', 'only failed, cancelled and completed jobs can be requeued'],
+      ['POST', '/run-now', 'pending', 'it is due already, and waits for a worker'],
+      ['POST', '/run-now', 'processing', 'only jobs that wait for their time can be run now'],
+      ['POST', '/run-now', 'failed', 'only jobs that wait for their time can be run now'],
       ['POST', '/cancel', 'completed', 'only unfinished jobs can be cancelled'],
       ['POST', '/cancel', 'failed', 'only unfinished jobs can be cancelled'],
     ] as const)('%s …%s of a %s job is a conflict, and says why', async (method, path, state, reason) => {
@@ -315,8 +348,9 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['GET', ''],
       ['DELETE', ''],
       ['POST', '/requeue'],
+      ['POST', '/run-now'],
       ['POST', '/cancel'],
-    ])('%s …%s: nobody has the id', async (method, path) => {
+    ])('%s …%s: no job has the id', async (method, path) => {
       const { status, error } = await send(method, `/api/jobs/${newJobId()}${path}`)
       expect([status, error?.code]).toEqual([404, 'JOB_NOT_FOUND'])
     })
@@ -335,6 +369,16 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       const other = await world.job('pending')
       expect((await send('DELETE', `/api/jobs/${other}`)).status).toBe(204)
       expect((await send('GET', `/api/jobs/${other}`)).status).toBe(404)
+    })
+
+    test('run-now makes a scheduled job due, and says when', async () => {
+      const id = await world.job('scheduled')
+      const { body } = await send('POST', `/api/jobs/${id}/run-now`)
+      expect(body).toMatchObject({ id, status: 'pending' })
+      expect(Date.parse(String((await get(id)).run_at))).toBeLessThanOrEqual(
+        (await world.store.now()).getTime(),
+      )
+      expect((await get(id)).events).toMatchObject([{ type: 'run_now', data: { by: expect.any(String) } }])
     })
 
     test('a run is only asked to stop', async () => {
@@ -411,6 +455,44 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     test('the registry shows what workers announced, by app', async () => {
       const { body } = await send('GET', '/api/commands/registry/debug')
       expect(body).toEqual({ total_commands: 2, commands_by_app: { '': ['mail'], app: ['embed'] } })
+    })
+  })
+
+  describe('what people operate', () => {
+    const itemsOf = async (path: string) => ((await send('GET', path)).body as { items: Json[] }).items
+
+    test('a queue is paused and resumed, whatever its name', async () => {
+      const paused = async () =>
+        (await itemsOf('/api/queues')).find(({ queue }) => queue === 'eu/mail.v2')?.paused
+      expect((await send('POST', '/api/queues/eu%2Fmail.v2/pause')).status).toBe(204)
+      expect(await paused()).toMatchObject({ by: expect.any(String) })
+      expect((await send('POST', '/api/queues/eu%2Fmail.v2/resume')).status).toBe(204)
+      expect((await paused()) ?? null).toBeNull()
+    })
+
+    test('a schedule is saved, listed, run now and removed', async () => {
+      const body = { name: 'rest_nightly', cron: '0 9 * * *', topic: 'mail', payload: { userId: '123' } }
+      const saved = await send('POST', '/api/schedules', { body })
+      expect(saved.body).toMatchObject({ name: 'rest_nightly', next_runs: expect.any(Array) })
+      expect(await itemsOf('/api/schedules')).toContainEqual(saved.body)
+      const { status, body: ran } = await send('POST', '/api/schedules/rest_nightly/run-now')
+      expect(status).toBe(201)
+      expect(await get(String((ran as Json).id))).toMatchObject({ topic: 'mail', payload: { userId: '123' } })
+      expect((await send('DELETE', '/api/schedules/rest_nightly')).status).toBe(204)
+      const gone = await send('POST', '/api/schedules/rest_nightly/run-now')
+      expect([gone.status, gone.error?.code]).toEqual([404, 'SCHEDULE_NOT_FOUND'])
+    })
+
+    test('health, workers and topics are what the client gets, with names of REST', async () => {
+      expect((await send('GET', '/api/health')).body).toMatchObject({
+        summary: { level: expect.any(String) },
+        oldest_waiting: { spark: expect.any(Array) },
+        failure_rate: { spark: expect.any(Array) },
+      })
+      expect(await itemsOf('/api/topics')).toContainEqual(
+        expect.objectContaining({ topic: 'mail', clash: null }),
+      )
+      expect(await itemsOf('/api/workers')).toEqual([])
     })
   })
 

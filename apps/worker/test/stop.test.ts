@@ -72,6 +72,8 @@ describeBoth('stop', (bench) => {
     await worker.stop({ graceMs: 50 })
     const jobs = await Promise.all(ids.map((id) => store.get(id)))
     expect(jobs).toMatchObject(ids.map(() => ({ status: 'pending', retries: 0, crashes: 0, run: 1 })))
+    for (const job of jobs)
+      expect(job?.events).toMatchObject([{ type: 'run_interrupted', data: { run: 1, worker: worker.id } }])
   })
 
   it('does not wait for a handler that ignores its signal', async () => {

@@ -127,12 +127,18 @@ export interface Store {
 
   /** Puts finished jobs back into their queues: attempts start anew, run numbers continue. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
+  /**
+   * Makes scheduled and retrying jobs due at once; their retries stay as they are. Skipped: ALREADY_DUE, RUNNING, BLOCKED,
+   * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key).
+   */
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Pending or failed jobs only, and none that others wait for. */
   delete(target: Target, options?: ActionOptions): Promise<ActionReport>
 
-  pause(queue: string, by?: string): Promise<void>
+  /** Running jobs finish, no new ones start: until `resume`, or for `forMs` by the store's clock. */
+  pause(queue: string, by?: string, forMs?: number): Promise<void>
   resume(queue: string, by?: string): Promise<void>
   /** Limits a queue or a concurrency key at once; `null` removes the limit. */
   limit(target: LimitTarget, limit: Limit | null): Promise<void>
@@ -147,7 +153,10 @@ export interface Store {
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
-  /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
+  /**
+   * Jobs whose last run failed, by its fingerprint: live ones that are retried, whenever they failed, and those that gave
+   * up within a time. The group that was seen last comes first, or the largest.
+   */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
   /** Whether a job that such a claim would take is due and waits for the rate of its queue or key. */
@@ -208,7 +217,10 @@ export type {
 /** The job that an enqueue led to: a new one, an existing one, or an existing one that got the new payload. */
 export type EnqueueOutcome = { readonly id: JobId; readonly kind: 'created' | 'existing' | 'replaced' }
 
-export type EnqueueIn = { readonly tx?: Transaction | undefined }
+export type EnqueueIn = {
+  /** Your transaction. Default: one of its own. */
+  readonly tx?: Transaction | undefined
+}
 
 /** One claim of one job: with its worker, the fence that every later write of the run carries. */
 export type RunRef = { readonly id: JobId; readonly run: number }
@@ -218,11 +230,13 @@ export type ClaimRequest = {
   readonly queues: readonly string[]
   /** Only these topics; all when absent. Jobs of other topics at the head of a queue are skipped. */
   readonly topics?: readonly string[] | undefined
+  /** How many jobs at most. */
   readonly limit: number
   /** How many of the claimed jobs start at once (default: all). The rest is prefetched: a crash does not charge it. */
   readonly start?: number | undefined
   /** Id of the worker, a UUID. */
   readonly worker: string
+  /** Milliseconds that the runs own their jobs without a heartbeat. */
   readonly leaseMs: number
   /** Also finds jobs committed long after their due time, which other claims find within a second. */
   readonly thorough?: boolean | undefined
@@ -265,7 +279,9 @@ export type Settled = {
 }
 
 export type HeartbeatRequest = {
+  /** Id of the worker, a UUID. */
   readonly worker: string
+  /** Milliseconds that the runs own their jobs from now on. */
   readonly leaseMs: number
   /** `started: false` for a prefetched run that only waits. */
   readonly runs: readonly (RunRef & { readonly started?: boolean | undefined })[]
@@ -341,10 +357,7 @@ export type TopicClash = {
   }[]
 }
 
-export type FailureFilter = FailuresRequest & {
-  /** Default: `latest`. */
-  readonly order?: 'latest' | 'largest' | undefined
-}
+export type FailureFilter = FailuresRequest
 
 export type ActivityPoint = Pick<
   WireSeriesPoint,
@@ -362,8 +375,10 @@ export type Durations = Percentiles & {
 export type PoolState = { readonly total: number; readonly idle: number; readonly waiting: number }
 
 export type PruneRule = {
+  /** How the jobs ended. */
   readonly status: 'completed' | 'failed' | 'cancelled'
+  /** Jobs that finished at this moment or later are kept. */
   readonly finishedBefore: Date
-  /** 1 000 */
+  /** How many at most. Default: 1,000. */
   readonly limit?: number | undefined
 }

@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
 import type { Limit, QueueOverview } from '@oncue/db'
-import { addExamples, plain, toWhole } from '@oncue/db/cli'
+import { addExamples, plain, toDuration, toWhole } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { toRate } from './arguments.ts'
@@ -33,22 +33,32 @@ export function addQueues(program: Command): void {
     }),
   )
 
-  for (const [name, done] of [
-    ['pause', 'paused: running jobs continue, no new ones start'],
-    ['resume', 'resumed'],
-  ] as const) {
-    implement<object>(
-      queues.command(name).description(`${name} a queue`).argument('<queue>'),
-      ['imports'],
-      withStore(name, async (store, { args }) => {
-        const queue = readQueue(args)
-        await store[name](queue, whoami())
-        const alerts =
-          name === 'pause' && queue === INTERNAL_QUEUE ? '; no alerts are sent while it is paused' : ''
-        return { text: `${queue} is ${done}${alerts}`, json: { queue, paused: name === 'pause' } }
-      }),
-    )
-  }
+  implement<{ readonly for?: number }>(
+    queues
+      .command('pause')
+      .description('pause a queue: running jobs continue, no new ones start')
+      .argument('<queue>')
+      .option('--for <time>', 'end the pause by itself: 30m, 2h', toDuration),
+    ['imports', 'imports --for 30m'],
+    withStore('pause', async (store, { args, options }) => {
+      const queue = readQueue(args)
+      await store.pause(queue, whoami(), options.for)
+      const end = options.for === undefined ? '' : ` for ${formatDuration(options.for)}`
+      const alerts = queue === INTERNAL_QUEUE ? '; no alerts are sent while it is paused' : ''
+      const text = `${queue} is paused${end}: running jobs continue, no new ones start${alerts}`
+      return { text, json: { queue, paused: true, forMs: options.for ?? null } }
+    }),
+  )
+
+  implement<object>(
+    queues.command('resume').description('resume a queue').argument('<queue>'),
+    ['imports'],
+    withStore('resume', async (store, { args }) => {
+      const queue = readQueue(args)
+      await store.resume(queue, whoami())
+      return { text: `${queue} is resumed`, json: { queue, paused: false } }
+    }),
+  )
 
   implement<LimitOptions>(
     queues
@@ -80,7 +90,8 @@ const TITLES = ['QUEUE', '>WAITING', '>SCHEDULED', '>RUNNING', '>BLOCKED', '>HEL
 
 function toRow(row: QueueOverview, now: Date): string[] {
   const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.throttled]
-  const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}`)
+  const until = row.paused?.until ? `, ends ${fromNow(row.paused.until, now)}` : ''
+  const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}${until}`)
   return [
     plain(row.queue),
     ...numbers.map((number) => number.toLocaleString('en-US')),

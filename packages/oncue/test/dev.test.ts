@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { showDatabase } from '@oncue/db'
 import { createEmptyPostgresDatabase } from '@oncue/db/testing'
 import { createFolder, eventually, type Folder } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -18,12 +19,12 @@ async function dev(env: Record<string, string>) {
   onTestFinished(async () => {
     await process.stop('SIGKILL')
   })
-  const { url, adminToken } = await process.said('Oncue is running')
+  const { url, adminToken, database } = await process.said('Oncue is running')
   await process.said('worker started')
   const stop = async () => {
     return process.stop('SIGINT')
   }
-  return { url: String(url), token: adminToken as string | null, stop }
+  return { url: String(url), token: adminToken as string | null, database, stop }
 }
 
 const DATABASES: [name: string, env: () => Promise<Record<string, string>>][] = [
@@ -42,6 +43,8 @@ describe.each(DATABASES)('oncue dev, on %s', (_, createEnv) => {
   test('migrates, shows a token at its first start alone, runs jobs, and stops when asked', async () => {
     const env = await createEnv()
     const first = await dev(env)
+    const url = env.DATABASE_URL ?? `file:${join(folder.path, '.oncue/oncue.db')}`
+    expect(first.database).toContain(showDatabase(url))
     const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ topic: 'hello', payload: { a: 1 } })
     expect((await fetch(`${first.url}/api/jobs/enqueue`, { method: 'POST', headers, body })).status).toBe(201)

@@ -37,6 +37,13 @@ describeBoth('queues', (bench) => {
     })
   })
 
+  test('a queue is paused for a while', async () => {
+    expect(await bench.text('queues', 'pause', 'mail', '--for', '30m')).toBe(
+      'mail is paused for 30m: running jobs continue, no new ones start\n',
+    )
+    expect(await bench.text('queues')).toMatch(/mail .* paused by \S+, ends in (30|29)m/)
+  })
+
   test('a queue that is limited to 0 is named as such by queues, doctor and top', async () => {
     await bench.add('mail', { queue: 'high' })
     await bench.store.limit({ queue: 'high' }, { maxRunning: 0, rate: null })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type EnqueueOptions, prepareJob } from '@oncue/core'
-import { openStore, rollback, type Store } from '@oncue/db'
+import { openStore, rollback, type Store, showDatabase } from '@oncue/db'
 import { createDatabase, DIALECTS, holdWrites, type TestDatabase } from '@oncue/db/testing'
 import { createFolder, eventually, type Folder, type Program } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -133,7 +133,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     test('while the worker announces itself: modules are closed after it', async () => {
       const release = await holdWrites(database.url)
       const process = await startWith(JOBS)
-      await process.said('starting')
+      await process.said('first is set up')
       const ended = stopped(process, [
         'first is set up',
         STOPPING,
@@ -246,7 +246,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await process.stop('SIGTERM')).toBe(0)
   })
 
-  test('an error that nobody caught is reported with the jobs in hand, and stops the worker with 1', async () => {
+  test('an uncaught error is reported with the jobs in hand, and stops the worker with 1', async () => {
     const id = await add('explodes')
     const process = worker(['--grace', '50ms'])
     expect(await process.said('uncaught exception')).toMatchObject({
@@ -266,10 +266,11 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(delay).toBe(3_600_000)
   })
 
-  test('a database that is not migrated is refused with 1', async () => {
+  test('a database that is not migrated is refused with 1, and named', async () => {
     await store.close()
     await rollback(database.url)
-    const { code, stderr } = await once()
+    const { code, stdout, stderr } = await once()
+    expect(JSON.parse(stdout)).toMatchObject({ msg: 'starting', database: showDatabase(database.url) })
     expect(stderr).toMatch(/^error MIGRATION_NEEDED: .*\nRun `npx oncue migrate`/)
     expect(code).toBe(1)
   })

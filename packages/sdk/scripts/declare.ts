@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import ts from 'typescript'
+import { keepComments } from '../../../scripts/release/comments.ts'
 import { HOME, ROOT } from './home.ts'
 
 const API = join(HOME, 'src/api.ts')
@@ -53,7 +54,7 @@ function declarations(program: ts.Program): Map<string, string> {
     const own = name === 'sdk' && file === 'api.d.ts' ? writeOut(program, text) : text
     found.set(`${name}/${file}`, own.replace(/(?<=from '\.[^']+)\.ts(?=')/g, '.js'))
   }
-  const { emitSkipped } = program.emit(undefined, keep, undefined, true)
+  const { emitSkipped } = program.emit(undefined, keep, undefined, true, keepComments(program))
   if (emitSkipped) throw new Error('the declarations cannot be written: does it compile?')
   return found
 }

@@ -14,6 +14,7 @@ export const PROCEDURES = {
     gauges: 'query',
     delete: 'mutation',
     requeue: 'mutation',
+    runNow: 'mutation',
     cancel: 'mutation',
     watch: 'subscription',
     wait: 'query',

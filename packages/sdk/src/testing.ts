@@ -50,8 +50,11 @@ export interface TestClient<Jobs extends JobDefinitions = JobDefinitions> extend
  */
 export function createTestClient<const Jobs extends JobDefinitions = JobDefinitions>(
   options: {
+    /** Your job definitions. */
     readonly jobs?: Jobs | undefined
+    /** Results of handlers by topic, for `wait`. */
     readonly results?: TestResults<Jobs> | undefined
+    /** Responses of the API by procedure: `{ 'queues.list': () => [] }`. */
     readonly answers?: TestAnswers | undefined
   } = {},
 ): TestClient<Jobs> {

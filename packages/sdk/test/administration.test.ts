@@ -19,7 +19,7 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     expect(await client.queues.list()).toContainEqual(
       expect.objectContaining({
         queue: 'mail',
-        paused: { at: expect.any(Date), by: 'admin' },
+        paused: { at: expect.any(Date), by: 'admin', until: null },
         ageingMs: 1_000,
       }),
     )

@@ -231,6 +231,8 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(await calls.requeue(a)).toMatchObject({ done: 1 })
     expect(await calls.cancel({ filter: { topic: 'embed', status: 'pending' } })).toMatchObject({ done: 1 })
     expect(await calls.delete(c)).toMatchObject({ done: 0 })
+    const later = await calls.enqueue('embed', { size: 4 }, { delay: 3_600_000 })
+    expect(await calls.runNow(later)).toEqual({ done: 1, skipped: {} })
     const { events } = await calls.events(a, { limit: 10 })
     expect(events.map(({ type }) => type)).toContain('requeued')
   })
@@ -249,6 +251,12 @@ describe('nothing is sent', () => {
 
   // As those write who do not have the types.
   const anything = client.jobs as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+
+  it('is told the topics there are, when one is wrong', async () => {
+    await expect(anything.enqueue?.('mail_digset', {})).rejects.toThrow(
+      `"mail_digset" is not defined in the jobs of this client: there are ${Object.keys(jobs).join(', ')}`,
+    )
+  })
 
   it.each<[string, string, unknown[], string]>([
     ['an unknown topic', 'enqueue', ['mail_digset', { userId: '1' }], 'UNKNOWN_TOPIC'],

@@ -39,7 +39,8 @@ begin
   end if;
   for v_queue in
     -- Nested loops, which are all that the settings allow, keep the order of the array. A sort costs as much as the rest.
-    select n.name, q.paused_at is not null as is_paused, q.ageing_ms, s.key is not null as is_limited
+    select n.name, q.paused_at is not null and coalesce(q.paused_until > v_now, true) as is_paused, q.paused_until,
+      q.ageing_ms, s.key is not null as is_limited
     from unnest(p_queues) as n(name)
     left join oncue.queues q on q.name = n.name
     left join oncue.slots s on s.key = 'q:' || n.name
@@ -50,6 +51,9 @@ begin
       v_limit := oncue.queue_room(v_now, v_queue.name);
       v_room := least(v_left, v_limit.room);
       v_next_due := least(v_next_due, v_limit.again);
+    end if;
+    if v_queue.is_paused then
+      v_next_due := least(v_next_due, v_queue.paused_until);
     end if;
     if v_room = 0 then
       v_stopped := v_stopped || v_queue.name;

@@ -10,7 +10,9 @@ const QUIET: QueueFacts = {
   ...{ ended: { failed: 0, ran: 0 }, isStill: true, workers: 1, wasBusy: false },
 }
 
-const paused = (seconds: number, by: string | null = 'anna') => ({ paused: { at: ago(seconds), by } })
+const paused = (seconds: number, by: string | null = 'anna') => ({
+  paused: { at: ago(seconds), by, until: null },
+})
 const waits = (seconds: number) => ({ waiting: 3, oldestWaiting: ago(seconds) })
 const ended = (failed: number, ran: number) => ({ ended: { failed, ran } })
 

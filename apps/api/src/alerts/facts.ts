@@ -112,8 +112,12 @@ async function readErrors(
   )
   if (days.size === 0) return new Map()
   const since = new Date(now.getTime() - NEW_ERROR_WINDOW_MS)
-  const groups = await store.failures({ since, newSince: since, order: 'largest', limit: MAX_ERRORS })
-  const errors = groups.filter(({ queues }) => queues.some((queue) => queue !== INTERNAL_QUEUE)).map(toError)
+  const groups = await store.failures({ since, newSince: since, sort: 'largest', limit: MAX_ERRORS })
+  const errors = groups
+    // A job that has been retried for days keeps its error in sight without a new one.
+    .filter(({ firstSeen }) => firstSeen >= since)
+    .filter(({ queues }) => queues.some((queue) => queue !== INTERNAL_QUEUE))
+    .map(toError)
   const found = new Map<number, NewError[]>()
   for (const each of days) {
     const before = new Date(since.getTime() - each * DAY_MS)
@@ -127,6 +131,6 @@ async function readErrors(
   return found
 }
 
-function toError({ fingerprint, topics, queues, sample }: FailureGroup): NewError {
-  return { fingerprint, topics, queues, class: sample.error?.class ?? 'Error' }
+function toError({ fingerprint, topics, queues, class: name }: FailureGroup): NewError {
+  return { fingerprint, topics, queues, class: name || 'Error' }
 }

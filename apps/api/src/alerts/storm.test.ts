@@ -66,7 +66,7 @@ describe('an alert storm', () => {
   })
 
   it('does not say that a paused queue has no worker, nor that an empty one has none', () => {
-    const paused = { workers: 0, paused: { at: NOW, by: null } }
+    const paused = { workers: 0, paused: { at: NOW, by: null, until: null } }
     expect(evaluate(facts({ paused, empty: { workers: 0, waiting: 0 } }), [WORKERS], [])).toEqual([])
   })
 

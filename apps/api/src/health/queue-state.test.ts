@@ -27,7 +27,7 @@ function stateIn({ waiting = 0, running = 0, waitedMs, capacity = 10, isPaused, 
     counts.add({ queue: 'mail', minute, completed, failed, cancelled, retried }, NOW)
   }
   const oldestWaiting = waitedMs === undefined ? null : new Date(NOW.getTime() - waitedMs)
-  const paused = isPaused ? { at: NOW, by: null } : null
+  const paused = isPaused ? { at: NOW, by: null, until: null } : null
   const overview = { waiting, running, oldestWaiting, paused }
   return stateOf({ overview, ended: counts, capacity, thresholds, now: NOW })
 }

@@ -16,7 +16,7 @@ const stalled = (queue: string, waiting: number, capacity = 10) =>
   a(queue, 'stalled', { waiting, capacity, oldestWaiting: ago(30) })
 const failing = (queue: string, failureRate: number) => a(queue, 'failing', { failureRate })
 const paused = (queue: string, minutes: number, by: string | null) =>
-  a(queue, 'paused', { paused: { at: ago(minutes), by } })
+  a(queue, 'paused', { paused: { at: ago(minutes), by, until: null } })
 
 const CASES: [text: string, level: string, queues: Queue[], workersAlive?: number][] = [
   ['All good', 'good', []],

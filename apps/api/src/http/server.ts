@@ -16,9 +16,11 @@ import { serveApp } from './static-app.ts'
 export interface ServerOptions {
   /** The folder of the app's web build; it may be missing. */
   readonly appDir: string
+  /** Pages of these origins may call the API. */
   readonly corsOrigins: readonly string[]
   /** The number of proxies, or their addresses. */
   readonly trustProxy: number | string[] | false
+  /** How many requests a token and an address may send. */
   readonly limits: RateLimits
 }
 

@@ -78,8 +78,7 @@ export const channels = {
 
 async function toChannel({ delivery }: ApiContext, request: CreateChannelRequest) {
   const { name } = request
-  if ('key' in request)
-    return { kind: request.kind, name, address: request.kind, secret: request.key }
+  if ('key' in request) return { kind: request.kind, name, address: request.kind, secret: request.key }
   if ('to' in request) {
     if (delivery.mail.isConfigured) return { kind: request.kind, name, address: request.to, secret: null }
     throw new OncueError('INVALID_INPUT', 'input.kind: this server sends no e-mail', {

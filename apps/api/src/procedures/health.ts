@@ -1,5 +1,6 @@
-import { healthSchema, resumeRequestSchema } from '@oncue/core/wire'
+import { healthSchema, resumeRequestSchema, toRest } from '@oncue/core/wire'
 import { z } from 'zod'
+import { restObject } from '../http/rest/shapes.ts'
 import { query, subscription } from './procedure.ts'
 
 export const health = {
@@ -8,6 +9,15 @@ export const health = {
     input: z.undefined(),
     output: healthSchema,
     run: ({ live }) => live.health.get(),
+    rest: [
+      {
+        at: 'GET /api/health',
+        summary: 'Read the state of the whole installation',
+        toInput: () => undefined,
+        responses: { 200: restObject(healthSchema) },
+        respond: (health) => ({ status: 200, body: toRest(health) }),
+      },
+    ],
   }),
 
   /** Each message is the whole picture, so a client that reconnects starts with the next one. */

@@ -1,15 +1,18 @@
 import {
   configureQueueRequestSchema,
   limitRequestSchema,
+  pauseQueueRequestSchema,
   queueOverviewSchema,
   queueRequestSchema,
 } from '@oncue/core/wire'
 import { z } from 'zod'
+import { changeRoute, listRoute } from '../http/rest/shapes.ts'
 import { actorOf } from './actor.ts'
 import { assertMayChange } from './own-queue.ts'
 import { mutation, query } from './procedure.ts'
 
 const NOTHING = z.null()
+const byQueue = { params: queueRequestSchema.shape, errors: ['INVALID_QUEUE'] } as const
 
 export const queues = {
   list: query({
@@ -17,18 +20,28 @@ export const queues = {
     input: z.undefined(),
     output: z.array(queueOverviewSchema),
     run: ({ store }) => store.queues(),
+    rest: [
+      listRoute('GET /api/queues', 'List queues with their counts, settings and limits', queueOverviewSchema),
+    ],
   }),
 
   pause: mutation({
     access: 'act',
-    input: queueRequestSchema,
+    input: pauseQueueRequestSchema,
     output: NOTHING,
-    async run(ctx, { queue }) {
+    async run(ctx, { queue, forSeconds }) {
       await assertMayChange(ctx, 'pause', queue)
-      await ctx.store.pause(queue, actorOf(ctx))
+      await ctx.store.pause(queue, actorOf(ctx), forSeconds === undefined ? undefined : forSeconds * 1_000)
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [
+      changeRoute({
+        at: 'POST /api/queues/:queue/pause',
+        summary: 'Pause a queue: running jobs finish, no new ones start',
+        ...byQueue,
+      }),
+    ],
   }),
 
   resume: mutation({
@@ -40,6 +53,9 @@ export const queues = {
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [
+      changeRoute({ at: 'POST /api/queues/:queue/resume', summary: 'Resume a paused queue', ...byQueue }),
+    ],
   }),
 
   limit: mutation({

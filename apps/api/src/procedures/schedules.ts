@@ -1,14 +1,17 @@
 import { jobIdSchema, OncueError, prepareJob } from '@oncue/core'
-import { scheduleNameSchema, scheduleRequestSchema, scheduleSchema } from '@oncue/core/wire'
+import { scheduleNameSchema, scheduleRequestSchema, scheduleSchema, toRest } from '@oncue/core/wire'
 import { nextRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { JOB_BODY } from '../http/body.ts'
+import { changeRoute, listRoute, restObject } from '../http/rest/shapes.ts'
 import { maskerOf, unmaskedChecker } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { sharesKey } from './enqueue.ts'
 import { queueChecker } from './own-queue.ts'
 import { authorize, mutation, query } from './procedure.ts'
+
+const byName = { params: scheduleNameSchema.shape, errors: ['SCHEDULE_NOT_FOUND', 'INVALID_TOPIC'] } as const
 
 export const schedules = {
   list: query({
@@ -20,6 +23,7 @@ export const schedules = {
       const now = await ctx.store.now()
       return Promise.all(schedules.map((schedule) => show(ctx, schedule, now)))
     },
+    rest: [listRoute('GET /api/schedules', 'List schedules with their next runs', scheduleSchema)],
   }),
 
   /** A schedule enqueues again and again, so it takes what an enqueue takes: the right, the topic and the payload are checked alike. */
@@ -32,7 +36,7 @@ export const schedules = {
       const { auth, payloads, principal, settings, store } = ctx
       await authorize(ctx, 'enqueue')
       await auth.assertTopic(principal, schedule.topic)
-      if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+      await assertMayTakeKey(ctx, schedule.options)
       const assertQueue = await queueChecker(ctx)
       const policyOf = await payloads.policies()
       assertQueue(schedule.options.queue ?? policyOf(schedule.topic)?.queue)
@@ -44,6 +48,17 @@ export const schedules = {
       return show(ctx, saved, await store.now())
     },
     audit: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
+    rest: [
+      {
+        at: 'POST /api/schedules',
+        summary: 'Create or change a schedule',
+        body: scheduleRequestSchema,
+        example: { name: 'nightly', cron: '0 9 * * *', topic: 'mail_digest', payload: { userId: '123' } },
+        responses: { 200: restObject(scheduleSchema) },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
+        respond: (schedule) => ({ status: 200, body: toRest(schedule) }),
+      },
+    ],
   }),
 
   remove: mutation({
@@ -55,6 +70,7 @@ export const schedules = {
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [changeRoute({ at: 'DELETE /api/schedules/:name', summary: 'Remove a schedule', ...byName })],
   }),
 
   pause: mutation({
@@ -66,6 +82,7 @@ export const schedules = {
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [changeRoute({ at: 'POST /api/schedules/:name/pause', summary: 'Pause a schedule', ...byName })],
   }),
 
   resume: mutation({
@@ -77,6 +94,7 @@ export const schedules = {
       return null
     },
     audit: (target) => ({ target, count: 1 }),
+    rest: [changeRoute({ at: 'POST /api/schedules/:name/resume', summary: 'Resume a schedule', ...byName })],
   }),
 
   runNow: mutation({
@@ -90,14 +108,33 @@ export const schedules = {
       if (!schedule)
         throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
       await auth.assertTopic(principal, schedule.topic)
-      if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+      await assertMayTakeKey(ctx, schedule.options)
       const assertQueue = await queueChecker(ctx)
       const policyOf = await payloads.policies()
       assertQueue(schedule.options.queue ?? policyOf(schedule.topic)?.queue)
       return { id: await store.schedules.runNow(name) }
     },
     audit: ({ name }, { id }) => ({ target: { name, ids: [id] }, count: 1 }),
+    rest: [
+      {
+        at: 'POST /api/schedules/:name/run-now',
+        summary: 'Enqueue the job of a schedule now',
+        ...byName,
+        responses: { 201: z.object({ id: jobIdSchema }) },
+        respond: (body) => ({ status: 201, body }),
+      },
+    ],
   }),
+}
+
+/** No caller is checked at a tick, so the key is checked for all that it could meet: jobs of other topics and queues. */
+async function assertMayTakeKey(
+  { auth, principal }: ApiContext,
+  options: Pick<ScheduleRow['options'], 'unique'>,
+): Promise<void> {
+  if (options.unique === undefined) return
+  if (sharesKey(options)) await auth.assertAllTopics(principal)
+  auth.assertAllQueues(principal)
 }
 
 async function show(ctx: ApiContext, schedule: ScheduleRow, now: Date) {

@@ -1,6 +1,7 @@
 import { announcedTopicSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import { registryOf, registrySchema } from '../http/rest/commands.ts'
+import { listRoute } from '../http/rest/shapes.ts'
 import { query } from './procedure.ts'
 
 export const topics = {
@@ -21,6 +22,11 @@ export const topics = {
       }))
     },
     rest: [
+      listRoute(
+        'GET /api/topics',
+        'List topics that workers announced, with their schemas',
+        announcedTopicSchema,
+      ),
       {
         at: 'GET /api/commands/registry/debug',
         summary: 'List the commands that workers have announced',

@@ -13,11 +13,19 @@ export function serverNow(): number {
   return Date.now() + offsetMs
 }
 
+/** The moment at which the screen stands still, by the server's clock; null: it follows the time. */
+const frozen = new Observable<number | null>(null)
+
+/** While the server is silent no duration grows: none was measured. `at` is this device's time. */
+export function freezeClock(at: Date | null): void {
+  frozen.set(at && at.getTime() + offsetMs)
+}
+
 const tick = new Observable(0)
 let followers = 0
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** The server's time, again each second: all durations on the screen move at once. */
+/** The server's time, again each second: all durations on the screen move at once, or stand still. */
 export function useServerNow(): number {
   useEffect(() => {
     followers += 1
@@ -30,5 +38,5 @@ export function useServerNow(): number {
     }
   }, [])
   useObservable(tick)
-  return serverNow()
+  return useObservable(frozen) ?? serverNow()
 }

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { addNetworkStateListener } from 'expo-network'
 import { createContext, type ReactNode, useContext, useEffect, useMemo } from 'react'
 import { AppState, Platform } from 'react-native'
-import { syncClock } from './clock.ts'
+import { freezeClock, syncClock } from './clock.ts'
 import { Connection, type ConnectionState } from './connection.ts'
 import { Observable, useObservable } from './observable.ts'
 import { useSession, useSessionState } from './session.ts'
@@ -41,6 +41,10 @@ export function ConnectionProvider({ children }: { readonly children: ReactNode 
   useEffect(() => {
     if (!connection) return
     connection.start()
+    const freezing = connection.state.subscribe(() => {
+      const { phase, dataAt } = connection.state.get()
+      freezeClock(phase === 'offline' ? dataAt : null)
+    })
     // A browser goes on in the background: its title says when something is wrong.
     const appState = AppState.addEventListener('change', (next) => {
       if (Platform.OS === 'web') return
@@ -57,6 +61,8 @@ export function ConnectionProvider({ children }: { readonly children: ReactNode 
       appState.remove()
       network.remove()
       connection.stop()
+      freezing()
+      freezeClock(null)
     }
   }, [connection, queries])
 
@@ -65,6 +71,11 @@ export function ConnectionProvider({ children }: { readonly children: ReactNode 
 
 export function useConnection(): Connection<Health> | null {
   return useContext(ConnectionContext)
+}
+
+/** The server has been silent for so long that nothing on the screen counts as current. */
+export function useIsOffline(): boolean {
+  return useConnectionState().phase === 'offline'
 }
 
 export function useConnectionState(): ConnectionState {

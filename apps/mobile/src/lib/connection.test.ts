@@ -103,6 +103,14 @@ describe('a connection', () => {
     )
   })
 
+  it('is offline within five seconds when there is nothing to show yet', async () => {
+    server.isUp = false
+    connection.start()
+    await pass(5_100)
+    expect(phase()).toBe('offline')
+    expect(describeConnection(connection.state.get(), String)).toBe('Offline')
+  })
+
   it('says nothing of a restart of the server', async () => {
     connection.start()
     await pass(0)

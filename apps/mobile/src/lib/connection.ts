@@ -123,9 +123,11 @@ export class Connection<Message> {
 
   #lost(): void {
     if (this.#lostTimers.length > 0) return
+    // Without anything to show there is no reason to wait: the screen is empty, and must say why.
+    const offlineMs = this.state.get().dataAt ? OFFLINE_MS : QUIET_MS
     this.#lostTimers = [
       setTimeout(() => this.#say('reconnecting'), QUIET_MS),
-      setTimeout(() => this.#say('offline'), OFFLINE_MS),
+      setTimeout(() => this.#say('offline'), offlineMs),
     ]
   }
 

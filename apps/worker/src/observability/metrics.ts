@@ -22,7 +22,13 @@ export interface Metrics {
 }
 
 /** The metrics of one worker, in a registry of its own. */
-export function createMetrics({ runtime = systemRuntime }: { readonly runtime?: Runtime } = {}): Metrics {
+export function createMetrics(
+  options: {
+    /** For tests: replaces the clock. */
+    readonly runtime?: Runtime
+  } = {},
+): Metrics {
+  const { runtime = systemRuntime } = options
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'oncue_worker_' })
   const by = { labelNames: ['topic', 'queue'] as const, registers: [registry] }
@@ -154,9 +160,11 @@ export interface MetricsServer {
 
 /** Serves `/metrics` for Prometheus and `/healthz` for liveness probes. */
 export async function serveMetrics(options: {
+  /** From `createMetrics`. */
   readonly metrics: Metrics
   /** 0: any free port. */
   readonly port: number
+  /** The address to listen on. Default: 127.0.0.1. */
   readonly host?: string | undefined
 }): Promise<MetricsServer> {
   const { metrics, port, host = '127.0.0.1' } = options

@@ -8,6 +8,7 @@ export interface ModuleHooks {
   readonly setup?: (() => unknown) | undefined
   /** Runs once after the last job, in the opposite order, if `setup` was reached. */
   readonly close?: (() => unknown) | undefined
+  /** Called for every job that failed permanently, after that was written. */
   readonly onFailed?: OnFailed | undefined
 }
 

@@ -21,9 +21,13 @@ export interface ScheduleConfig<Input extends z.core.$ZodType> {
 
 /** A schedule in code. The pattern itself is read when a worker starts. */
 export interface JobSchedule {
+  /** Five fields, six with seconds, or a nickname. */
   readonly cron: string
+  /** IANA. */
   readonly timezone: string
+  /** The payload of its jobs. */
   readonly payload: unknown
+  /** Missed ticks become no job, one for the last, or one each. */
   readonly missed: Missed
 }
 

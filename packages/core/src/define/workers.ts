@@ -42,7 +42,10 @@ export function defineWorkers<Jobs extends JobDefinitions>(jobs: Jobs, handlers:
 export function defineWorkers<Jobs extends JobDefinitions>(
   jobs: Jobs,
   handlers: AllHandlers<Jobs>,
-  options: { readonly complete: true },
+  options: {
+    /** A topic without a handler is an error. */
+    readonly complete: true
+  },
 ): Workers
 export function defineWorkers<Jobs extends JobDefinitions>(
   jobs: Jobs,

@@ -113,6 +113,7 @@ export {
   jobEventSchema,
   jobEventsRequestSchema,
   jobEventsSchema,
+  jobFilterSchema,
   jobTargetSchema,
   listJobsRequestSchema,
   listJobsResponseSchema,
@@ -130,6 +131,8 @@ export {
   type LimitTarget,
   limitRequestSchema,
   limitSchema,
+  MAX_PAUSE_SECONDS,
+  pauseQueueRequestSchema,
   type QueueOverview,
   type QueueSettings,
   queueOverviewSchema,
@@ -142,8 +145,10 @@ export {
 } from './queues.ts'
 export {
   isoDateSchema,
+  restBulkOperationRequestSchema,
   restEnqueueItemSchema,
   restEnqueueRequestSchema,
+  restPreviewRequestSchema,
   statsResponseSchema,
   toRest,
 } from './rest.ts'

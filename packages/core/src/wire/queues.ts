@@ -7,7 +7,12 @@ export const limitSchema = z.strictObject({
   maxRunning: z.int().min(0).max(1_000_000).nullish().describe('how many may run at once; 0: none start'),
   /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */
   rate: z
-    .strictObject({ count: z.int().min(1).max(10_000), intervalMs: z.int().min(1).max(86_400_000) })
+    .strictObject({
+      /** How many may start, 1 to 10,000. */
+      count: z.int().min(1).max(10_000),
+      /** Within so many milliseconds, up to a day. */
+      intervalMs: z.int().min(1).max(86_400_000),
+    })
     .nullish()
     .describe('how many may start within any interval'),
 })
@@ -26,13 +31,29 @@ export const queueOverviewSchema = z.object({
   throttled: z.int().describe('due, but waiting for a slot of their concurrency key'),
   /** Since when the longest-waiting job could have run. */
   oldestWaiting: z.date().nullable(),
-  paused: pausedSchema,
+  paused: pausedSchema
+    .unwrap()
+    .extend({ until: z.date().nullable().describe('when the pause ends by itself; null: never') })
+    .nullable(),
   ageingMs: z.int().nullable(),
   limit: limitSchema.nullable(),
 })
 export type QueueOverview = Readonly<z.output<typeof queueOverviewSchema>>
 
 export const queueRequestSchema = z.strictObject({ queue: queueSchema })
+
+export const MAX_PAUSE_SECONDS = 30 * 86_400
+
+export const pauseQueueRequestSchema = queueRequestSchema.extend({
+  /** 1 to 2 592 000 (30 days). */
+  forSeconds: z
+    .int()
+    .min(1)
+    .max(MAX_PAUSE_SECONDS)
+    .optional()
+    .describe('the pause ends by itself after this time; default: it lasts until the queue is resumed'),
+})
+
 const concurrencyKeySchema = z.strictObject({ concurrencyKey: plainText(255).min(1) })
 
 /** A queue, or the jobs that share a concurrency key. */

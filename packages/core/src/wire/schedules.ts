@@ -16,16 +16,21 @@ export const scheduleRequestSchema = scheduleNameSchema.extend({
 })
 
 export const scheduleSchema = z.object({
+  /** Unique among all schedules. */
   name: z.string(),
   /** Five fields, or six with seconds. */
   cron: z.string(),
   /** IANA. */
   timezone: z.string(),
+  /** The topic of its jobs. */
   topic: z.string(),
+  /** The payload of its jobs. */
   payload: z.unknown(),
+  /** Options of an enqueue, for its jobs. */
   options: z.record(z.string(), z.unknown()),
   /** Ticks while no worker ran become no job, one for the last, or one each (up to 100). */
   missed: missedSchema,
+  /** Declared in code, or made by people. */
   source: z.enum(['code', 'database']),
   /** The service that declared it in code. Other services leave it alone. */
   service: z.string().nullable().describe('for schedules in code: the service that declares it'),

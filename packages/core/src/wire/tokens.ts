@@ -162,7 +162,14 @@ export type AuditRequest = Readonly<z.input<typeof auditRequestSchema>>
 const auditEntrySchema = z.object({
   id: z.string(),
   at: z.date(),
-  actor: z.object({ id: z.string(), name: z.string(), kind: z.string() }),
+  actor: z.object({
+    /** Of the token, or what a JWT names. */
+    id: z.string(),
+    /** For people. */
+    name: z.string(),
+    /** What kind of credential it has. */
+    kind: z.string(),
+  }),
   /** As the API names it: `jobs.requeue`. */
   action: z.string(),
   /** What it was done to: the first ids, a filter, a name. */

@@ -1,5 +1,5 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, queueSchema, toInputError, topicSchema } from '@oncue/core/internal'
+import { assertText, queueSchema, topicSchema } from '@oncue/core/internal'
 import {
   ALERT_KINDS,
   DEFAULT_ALERT_RULES,
@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { Alert, Prisma } from '../generated/sqlite/client.ts'
 import type { AlertRow, AlertRuleRow } from '../portable/alerts.ts'
 import { assertBy } from '../portable/audit.ts'
+import { parseInput } from '../portable/reads/filter.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
@@ -56,9 +57,11 @@ const ruleSchema = z
     error: 'must be null for topic_failure_rate: a topic may be in several queues',
   })
 
-/** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
-export type AlertRuleControl = ReturnType<typeof createAlertRules>
+const ruleOf = ({ name, kind, queue, topic = null, threshold, forMs, enabled }: NewAlertRule) => {
+  return { name, kind, queue, topic, threshold, forMs, enabled }
+}
 
+/** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
 export function createAlertRules({ client, now }: Context) {
   async function find(id: string): Promise<AlertRuleRow> {
     const rule = isUuid(id) ? await client.alertRule.findFirst({ where: { id } }) : null
@@ -68,21 +71,9 @@ export function createAlertRules({ client, now }: Context) {
 
   async function update(id: string, change: AlertRuleChange, by?: string): Promise<AlertRuleRow> {
     const { name, threshold, forMs, enabled } = change
-    const { kind, queue, topic, ...before } = await find(id)
-    check(
-      {
-        kind,
-        queue,
-        topic,
-        name: name ?? before.name,
-        threshold: threshold ?? before.threshold,
-        forMs: forMs ?? before.forMs,
-        enabled: enabled ?? before.enabled,
-      },
-      by,
-    )
     // Only the given fields: another request may change the others at the same time.
     const changed = given({ name, threshold, forMs, enabled })
+    check({ ...ruleOf(await find(id)), ...changed }, by)
     const data = { ...changed, updated: await now(), updatedBy: by ?? null }
     await client.alertRule.updateMany({ where: { id }, data })
     return find(id)
@@ -122,10 +113,9 @@ export function createAlertRules({ client, now }: Context) {
     async create(rule: NewAlertRule, by?: string): Promise<AlertRuleRow> {
       check(rule, by)
       const created = await now()
-      const { name, kind, queue, topic = null, threshold, forMs, enabled } = rule
       const id = newJobId(created.getTime())
-      const data = { id, name, kind, queue, topic, threshold, forMs, enabled, created, updated: created }
-      return (await client.alertRule.create({ data: { ...data, updatedBy: by ?? null } })) as AlertRuleRow
+      const data = { id, ...ruleOf(rule), created, updated: created, updatedBy: by ?? null }
+      return (await client.alertRule.create({ data })) as AlertRuleRow
     },
 
     update,
@@ -140,9 +130,7 @@ export function createAlertRules({ client, now }: Context) {
 }
 
 function check(rule: NewAlertRule, by: string | undefined): void {
-  const parsed = ruleSchema.safeParse(rule)
-  if (!parsed.success) throw toInputError(parsed.error, 'rule', rule)
-  assertText(rule.name, 'rule.name')
+  parseInput(ruleSchema, rule, 'rule')
   assertBy(by)
 }
 
@@ -151,8 +139,6 @@ const UNACKED = { ackedAt: null, ackedBy: null }
 const UNSNOOZED = { snoozedUntil: null, snoozedBy: null }
 
 /** Alerts that have fired; ALERT_NOT_FOUND for any other. */
-export type AlertControl = ReturnType<typeof createAlerts>
-
 export function createAlerts({ client, now }: Context) {
   async function get(id: string): Promise<AlertRow> {
     const where = { id, status: { not: 'pending' } }

@@ -1,9 +1,10 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, cleanText, toInputError } from '@oncue/core/internal'
+import { cleanText } from '@oncue/core/internal'
 import { CHANNEL_KINDS, type UpdateChannelRequest } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Prisma } from '../generated/sqlite/client.ts'
 import type { ChannelRow } from '../portable/channels.ts'
+import { parseInput } from '../portable/reads/filter.ts'
 import type { TokenStore } from '../portable/tokens.ts'
 import { isUuid } from '../uuid.ts'
 import { type Context, given, jsonOrNothing } from './client.ts'
@@ -44,8 +45,6 @@ const newChannelSchema = z.strictObject({
 const changeSchema = z.strictObject({ name: nameSchema.optional(), enabled: z.boolean().optional() })
 
 /** Where alerts are sent. A push channel exists as long as its device: a revoked or expired device has none. */
-export type ChannelControl = ReturnType<typeof createChannels>
-
 export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']) {
   /** A push channel has the name of its device, and is left out when the device cannot be used. */
   async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {
@@ -81,12 +80,8 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
     list: () => find({}),
 
     async create(channel: NewChannel): Promise<ChannelRow> {
-      const {
-        secret = null,
-        options,
-        createdBy = null,
-        ...rest
-      } = parse(newChannelSchema, channel, 'channel')
+      const parsed = parseInput(newChannelSchema, channel, 'channel')
+      const { secret = null, options, createdBy = null, ...rest } = parsed
       const created = await now()
       const made = { ...rest, secret, options: jsonOrNothing(options && given(options)), createdBy }
       const data = { ...made, id: newJobId(created.getTime()), enabled: true, created }
@@ -95,7 +90,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
 
     /** CHANNEL_NOT_FOUND for an id that does not exist, as `remove`. */
     async update(id: string, change: ChannelChange): Promise<ChannelRow> {
-      const data = given(parse(changeSchema, change, 'change'))
+      const data = given(parseInput(changeSchema, change, 'change'))
       await existing(id)
       await client.channel.updateMany({ where: { id }, data })
       return existing(id)
@@ -130,12 +125,4 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
       await client.channel.deleteMany({ where: { kind: { in: ['push', 'web_push'] }, address } })
     },
   }
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, given: object, what: string): z.output<Schema> {
-  const parsed = schema.safeParse(given)
-  if (!parsed.success) throw toInputError(parsed.error, what, given)
-  for (const [field, value] of Object.entries(given))
-    if (typeof value === 'string') assertText(value, `${what}.${field}`)
-  return parsed.data
 }

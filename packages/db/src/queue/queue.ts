@@ -18,6 +18,7 @@ import { isSqlite } from './transaction.ts'
 
 /** The definitions, and the one connection that the service has. */
 export type QueueOptions<Jobs extends JobDefinitions> = {
+  /** From `defineJobs`: which topics there are, and what fits them. */
   readonly jobs: Jobs
   /** Which of several installations in the database. Default: oncue, or the one of the store. */
   readonly schema?: string | undefined

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import { describe, expect, it } from 'vitest'
 import type { Limit, LimitTarget, Store } from '../../src/store.ts'
 import { aJob, Bench, claiming, complete, type Dialect, MINUTE, someJobs } from './harness.ts'
@@ -55,7 +56,43 @@ export function describeQueues(dialect: Dialect): void {
       expect(await overview(store)).toMatchObject({ paused: { at: bench.clock.now(), by: null } })
     })
 
-    it('may be one that nobody has used yet', async () => {
+    it('that is paused for a while gives nothing until then, and says when to claim again', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue([aJob({ topic: 'a' })])
+      const at = bench.clock.now()
+      const until = new Date(at.getTime() + 30 * MINUTE)
+      await store.pause('default', 'ada', 30 * MINUTE)
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until } })
+      expect(await store.claim(claiming())).toMatchObject({ jobs: [], nextDue: until })
+      bench.clock.advance(30 * MINUTE)
+      expect(await overview(store)).toMatchObject({ paused: null })
+      expect(await topics(store)).toEqual(['a'])
+    })
+
+    it('that is paused again keeps who paused it, and takes the new end', async () => {
+      const store = await bench.openWithClock()
+      const at = bench.clock.now()
+      await store.pause('default', 'ada', 30 * MINUTE)
+      await store.pause('default', 'bob', 60 * MINUTE)
+      const until = new Date(at.getTime() + 60 * MINUTE)
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until } })
+      await store.pause('default', 'bob')
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until: null } })
+      await store.pause('default', 'ada', MINUTE)
+      bench.clock.advance(2 * MINUTE)
+      await store.pause('default', 'bob')
+      expect(await overview(store)).toMatchObject({
+        paused: { at: bench.clock.now(), by: 'bob', until: null },
+      })
+    })
+
+    it.each([0, -1, 1.5, Number.NaN, 31 * 24 * 60 * MINUTE])('is not paused for %d ms', async (forMs) => {
+      const store = await bench.openWithClock()
+      await expect(store.pause('default', 'ada', forMs)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      expect(await overview(store)).toBeUndefined()
+    })
+
+    it('may be one that has not been used yet', async () => {
       const store = await bench.openWithClock()
       await store.resume('unknown')
       await store.pause('unknown')
@@ -354,6 +391,20 @@ export function describeQueues(dialect: Dialect): void {
         { topic: 'not good', ...plain },
       ]
       await expect(store.announce(topics)).rejects.toMatchObject({ code: 'INVALID_TOPIC' })
+      expect(await store.topics()).toEqual([])
+    })
+
+    it("are refused with Oncue's own queue, which no enqueue may name", async () => {
+      const store = await bench.open()
+      const plain = { input: {}, output: {} }
+      const topics = [
+        { topic: 'good', ...plain, policy: { queue: 'mail' } },
+        { topic: 'digest', ...plain, policy: { queue: INTERNAL_QUEUE } },
+      ]
+      await expect(store.announce(topics)).rejects.toMatchObject({
+        code: 'INVALID_QUEUE',
+        message: expect.stringContaining('queue of digest: "oncue" is reserved'),
+      })
       expect(await store.topics()).toEqual([])
     })
   })

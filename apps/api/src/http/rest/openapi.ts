@@ -53,10 +53,18 @@ export function openApiDocument(): Json {
     security: [{ token: [] }, { session: [] }],
     tags: [
       { name: 'jobs', description: 'Jobs of any topic' },
+      { name: 'bulk', description: 'Actions on many jobs, in the background' },
       {
         name: 'commands',
         description: 'Jobs whose topic is `app:command`, in the vocabulary of command queues',
       },
+      { name: 'failures', description: 'Runs that failed, by their error' },
+      { name: 'alerts', description: 'What is wrong, and who knows about it' },
+      { name: 'queues', description: 'Queues with jobs, settings or workers' },
+      { name: 'topics', description: 'What workers announced' },
+      { name: 'workers', description: 'Processes that run jobs' },
+      { name: 'schedules', description: 'Jobs that are enqueued by a cron pattern' },
+      { name: 'health', description: 'The state of the whole installation' },
       {
         name: 'session',
         description: 'For browsers: exchanges a token for a cookie that no script can read',
@@ -91,7 +99,7 @@ function descriptionOf(route: Route): Json {
     operationId: operationIdOf(route),
     summary: route.summary,
     description: RIGHTS[route.procedure.access],
-    tags: [route.path.startsWith('/api/commands') ? 'commands' : 'jobs'],
+    tags: [route.path.split('/')[2] ?? ''],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {

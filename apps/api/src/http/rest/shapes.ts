@@ -1,15 +1,21 @@
 import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
 import {
   alertSchema,
+  bulkOperationSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
+  type FailureGroup,
+  failureGroupSchema,
+  failuresRequestSchema,
   getJobResponseSchema,
   isoDateSchema,
   jobEventSchema,
   jobSchema,
   jobSummarySchema,
   listAlertsRequestSchema,
+  listBulkOperationsRequestSchema,
   listJobsRequestSchema,
+  previewSchema,
   readItems,
   restEnqueueItemSchema,
   signedInSchema,
@@ -17,10 +23,34 @@ import {
 } from '@oncue/core/wire'
 import type { ActionReport } from '@oncue/db'
 import { z } from 'zod'
-import type { ResponseTools } from './route.ts'
+import type { ResponseTools, RestRoute } from './route.ts'
 
 /** Its dates become texts when it is written as JSON. */
-const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
+export const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
+
+/** The route of a list that is always sent whole. */
+export function listRoute<Item extends z.ZodObject>(
+  at: `GET /${string}`,
+  summary: string,
+  item: Item,
+): RestRoute<z.ZodUndefined, z.ZodArray<Item>> {
+  return {
+    at,
+    summary,
+    toInput: () => undefined,
+    responses: { 200: z.object({ items: z.array(restObject(item)) }) },
+    respond: (items) => ({ status: 200, body: { items: items.map(toRest) } }),
+  }
+}
+
+type ChangeRoute = Pick<RestRoute<z.ZodType, z.ZodNull>, 'at' | 'summary' | 'params' | 'errors'>
+
+/** The route of a change that returns nothing. */
+export function changeRoute(
+  route: ChangeRoute,
+): ChangeRoute & Pick<RestRoute<z.ZodType, z.ZodNull>, 'responses' | 'respond'> {
+  return { ...route, responses: { 204: null }, respond: () => ({ status: 204 }) }
+}
 
 const { id, topic, status, runAt, created } = jobSchema.shape
 
@@ -80,6 +110,8 @@ const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why:
   FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may cancel or delete Oncue's own jobs" },
   HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
   CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
+  ALREADY_DUE: { code: 'INVALID_STATE', why: 'it is due already, and waits for a worker' },
+  THROTTLED: { code: 'INVALID_STATE', why: 'it waits for a slot of its concurrency key' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
 }
 
@@ -158,6 +190,37 @@ export function toListInput(fields: Record<string, unknown>): Record<string, unk
   return { ...same, ...renamed }
 }
 
+export const restFailuresSchema = z.object({
+  items: z.array(
+    restObject(failureGroupSchema).extend({ sample: restObject(failureGroupSchema.shape.sample) }),
+  ),
+})
+
+export function toRestFailure({ sample, ...group }: FailureGroup): Record<string, unknown> {
+  return { ...toRest(group), sample: toRest(sample) }
+}
+
+const failuresFields = failuresRequestSchema.shape
+
+export const failuresQuery = {
+  queue: failuresFields.queue,
+  topic: failuresFields.topic,
+  fingerprint: failuresFields.fingerprint,
+  text: failuresFields.text,
+  sort: failuresFields.sort,
+  since: isoDateSchema.pipe(failuresFields.since.unwrap()).optional().describe('default: 24 hours ago'),
+  new_since: isoDateSchema
+    .pipe(failuresFields.newSince.unwrap())
+    .optional()
+    .describe('a group first seen after this is new; default: an hour ago'),
+  limit: wholeNumber(failuresFields.limit.unwrap()).describe('default: 50'),
+}
+
+export function toFailuresInput(fields: Record<string, unknown>): Record<string, unknown> {
+  const { new_since, ...same } = fields
+  return { ...same, newSince: new_since }
+}
+
 export const restAlertSchema = restObject(alertSchema)
 
 export const restAlertPageSchema = z.object({
@@ -172,6 +235,22 @@ export const alertQuery = {
   queue: alertQueue,
   limit: wholeNumber(alertLimit.unwrap()).describe('default: 50'),
   cursor: alertCursor.describe('next_cursor of the previous page'),
+}
+
+export const restBulkOperationSchema = restObject(bulkOperationSchema)
+export const restPreviewSchema = restObject(previewSchema)
+
+export const restBulkOperationPageSchema = z.object({
+  items: z.array(restBulkOperationSchema),
+  next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
+})
+
+const { status: bulkStatus, limit: bulkLimit, cursor: bulkCursor } = listBulkOperationsRequestSchema.shape
+
+export const bulkQuery = {
+  status: bulkStatus,
+  limit: wholeNumber(bulkLimit.unwrap()).describe('default: 50'),
+  cursor: bulkCursor.describe('next_cursor of the previous page'),
 }
 
 export const restSignedInSchema = restObject(signedInSchema)

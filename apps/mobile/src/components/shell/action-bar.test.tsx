@@ -20,7 +20,7 @@ it('lies below what is said, however many lines it has, and only on its own page
     nativeEvent: { layout: { height: 190 } },
   })
   expect(bottom()).toBe(190)
-  fireEvent.press(screen.getByLabelText('Settings and more'))
-  expect(app.getPathname()).toBe('/settings')
+  fireEvent.press(screen.getByLabelText('Search'))
+  expect(app.getPathname()).toBe('/jobs')
   expect(bottom()).toBe(before)
 })

@@ -21,8 +21,10 @@ export function ConnectionWord() {
   const { colors } = useTheme()
   const connection = useConnection()
   const state = useConnectionState()
+  // The banner says it, with the way to try again.
+  if (state.phase === 'offline') return null
   const words = describeConnection(state, timeOfDay)
-  const next = { paused: 'resume', offline: 'retry', reconnecting: 'retry' } as const
+  const next = { paused: 'resume', reconnecting: 'retry' } as const
   const verb = state.phase in next ? next[state.phase as keyof typeof next] : 'pause'
   const onPress = () => {
     if (verb === 'resume') connection?.resume()

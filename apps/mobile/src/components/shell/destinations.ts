@@ -7,19 +7,29 @@ export interface Destination {
   readonly icon: IconName
 }
 
-/** In reach of a thumb, in this order. */
-export const TABS: readonly Destination[] = [
+const JOBS: Destination = { href: '/jobs', label: 'Jobs', icon: 'jobs' }
+
+/** Screens that stay as they were left. */
+export const TABS = [
   { href: '/', label: 'Now', icon: 'now' },
   { href: '/failures', label: 'Failures', icon: 'failures' },
   { href: '/queues', label: 'Queues', icon: 'queues' },
   { href: '/alerts', label: 'Alerts', icon: 'alerts' },
-]
+] as const satisfies readonly Destination[]
+
+const [NOW, FAILURES, QUEUES, ALERTS] = TABS
+
+/** What is looked at most: first in the rail, and in reach of a thumb on a phone. */
+export const MAIN: readonly Destination[] = [NOW, FAILURES, JOBS, QUEUES, ALERTS]
+
+/** The rest, as the bar of a phone has it. */
+export const OTHERS: Destination = { href: '/settings', label: 'More', icon: 'more' }
 
 /** In the rail where there is one, in the settings on a phone. */
 export const MORE: readonly Destination[] = [
-  { href: '/jobs', label: 'Jobs', icon: 'jobs' },
   { href: '/workers', label: 'Workers', icon: 'workers' },
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },
+  { href: '/bulk-operations', label: 'Bulk operations', icon: 'requeue' },
   { href: '/activity', label: 'Activity', icon: 'activity' },
 ]
 

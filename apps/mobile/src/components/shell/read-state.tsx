@@ -1,5 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { useIsOffline } from '../../lib/connection-provider.tsx'
 import { Banner } from '../ui/banner.tsx'
 import { Button } from '../ui/button.tsx'
 import { describeProblem } from '../ui/describe-problem.ts'
@@ -20,17 +21,19 @@ export interface ReadStateProps<Data> {
 
 /**
  * Every state of a screen, once: first load, old data while a newer answer is fetched, healthy and empty, emptied by
- * a filter, an error over old data, an error instead of data. Who is signed out never gets here: the gate sees to it.
+ * a filter, an error over old data, an error instead of data. Offline, the shell says it once for all of them. Who is signed out never gets here: the gate sees to it.
  */
 export function ReadState<Data>(props: ReadStateProps<Data>) {
   const { read, children, isEmpty, empty, onClearFilter, skeleton = <SkeletonRows /> } = props
   const { data, error } = read
+  const isOffline = useIsOffline()
   const retry = () => void read.refetch()
+  if (data === undefined && error && isOffline) return <EmptyState {...NOT_LOADED} />
   if (data === undefined) return error ? <ErrorState error={error} onRetry={retry} /> : skeleton
   const isNothing = isEmpty?.(data) ?? false
   return (
     <>
-      {error && <StaleBanner error={error} onRetry={retry} />}
+      {error && !isOffline && <StaleBanner error={error} onRetry={retry} />}
       {isNothing && onClearFilter && (
         <EmptyState
           icon="filter"
@@ -43,6 +46,13 @@ export function ReadState<Data>(props: ReadStateProps<Data>) {
       {!isNothing && children(data)}
     </>
   )
+}
+
+/** The banner of the shell says why. */
+const NOT_LOADED: EmptyStateProps = {
+  icon: 'offline',
+  title: 'Not loaded',
+  text: 'This page loads when the server responds.',
 }
 
 function StaleBanner({ error, onRetry }: { readonly error: Error; readonly onRetry: () => void }) {

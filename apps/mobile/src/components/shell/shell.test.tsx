@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/sdk'
 import { act, fireEvent } from 'expo-router/testing-library'
-import { healthOf } from '../../testing/health.ts'
-import { renderApp } from '../../testing/render-app.tsx'
+import { healthOf, NOW } from '../../testing/health.ts'
+import { offline, renderApp } from '../../testing/render-app.tsx'
 
 describe('the shell', () => {
   it('says where one is and that it is live', async () => {
@@ -27,6 +27,56 @@ describe('the shell', () => {
     expect(await screen.findByRole('heading', { name: 'mail' })).toBeVisible()
     fireEvent.press(screen.getByLabelText('Back'))
     expect(app.getPathname()).toBe('/queues')
+  })
+})
+
+describe('a server that does not respond', () => {
+  it('is said once, above every screen, and nothing on the screen goes on counting', async () => {
+    jest.useFakeTimers()
+    let isUp = true
+    const waiting = { value: new Date(NOW.getTime() - 60_000), spark: Array(30).fill(0) }
+    const health = () => (isUp ? healthOf({ oldestWaiting: waiting }) : offline())
+    const { screen } = await renderApp('/', { answers: { 'health.get': health, 'health.watch': offline } })
+    const oldest = () => screen.getByLabelText(/^Oldest waiting: /).props.accessibilityLabel
+    await act(() => jest.advanceTimersByTimeAsync(12_000))
+    const before = oldest()
+    await act(() => jest.advanceTimersByTimeAsync(3_000))
+    expect(oldest()).not.toBe(before)
+    isUp = false
+    await act(() => jest.advanceTimersByTimeAsync(60_000))
+    expect(screen.getAllByText(/offline|not responding|out of date/i)).toHaveLength(2)
+    expect(screen.getByText(/^Offline, data from \d/)).toBeVisible()
+    expect(screen.getByText(/^Last known: /)).toBeVisible()
+    const frozen = oldest()
+    await act(() => jest.advanceTimersByTimeAsync(60_000))
+    expect(oldest()).toBe(frozen)
+    isUp = true
+    fireEvent.press(screen.getByLabelText('Reconnect'))
+    await act(() => jest.advanceTimersByTimeAsync(2_000))
+    expect(screen.queryByText(/^Offline/)).toBeNull()
+    expect(oldest()).not.toBe(frozen)
+    jest.useRealTimers()
+  })
+
+  it('leaves a page that was never loaded empty, without a second explanation', async () => {
+    jest.useFakeTimers()
+    const answers = { 'health.get': offline, 'health.watch': offline, 'workers.list': offline }
+    const { screen } = await renderApp('/workers', { answers })
+    await act(() => jest.advanceTimersByTimeAsync(10_000))
+    expect(screen.getByText('Not loaded')).toBeVisible()
+    expect(screen.getAllByText(/not responding/)).toHaveLength(1)
+    jest.useRealTimers()
+  })
+})
+
+describe('the bar of a phone', () => {
+  it('has the jobs and everything else one tap away', async () => {
+    const { app, screen } = await renderApp('/')
+    fireEvent.press(await screen.findByLabelText('Jobs'))
+    expect(app.getPathname()).toBe('/jobs')
+    fireEvent.press(screen.getByLabelText('More'))
+    expect(app.getPathname()).toBe('/settings')
+    expect(await screen.findByLabelText('Workers')).toBeVisible()
   })
 })
 

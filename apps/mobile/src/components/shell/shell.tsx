@@ -2,7 +2,9 @@ import { usePathname, useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { RunningBar } from '../../features/bulk-operations/running-bar.tsx'
 import { Notifications } from '../../features/notifications/notifications.tsx'
+import { useIsOffline } from '../../lib/connection-provider.tsx'
 import { useFontScale } from '../../lib/font-scale.ts'
 import { useSessionState } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
@@ -14,10 +16,12 @@ import { Mark } from '../ui/mark.tsx'
 import { Pressable } from '../ui/pressable.tsx'
 import { Text } from '../ui/text.tsx'
 import { ConnectionWord } from './connection-word.tsx'
-import { type Destination, isWithin, MORE, TABS } from './destinations.ts'
+import { type Destination, isWithin, MAIN, MORE, OTHERS } from './destinations.ts'
 import { EnvironmentBadge } from './environment-badge.tsx'
+import { OfflineBanner } from './offline-banner.tsx'
 
 const ALONE = ['/sign-in', '/pair']
+const BAR = [...MAIN, OTHERS]
 const MAX_TAB_SCALE = 1.4
 
 /** What stays where it is while screens come and go: a rail where there is room, bars on a phone. */
@@ -28,7 +32,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const isWide = useIsWide()
   const insets = useSafeAreaInsets()
   const isAlone = status !== 'signed-in' || ALONE.includes(pathname)
-  const isTab = TABS.some(({ href }) => href === pathname)
+  const isOffline = useIsOffline()
+  const hasBar = BAR.some(({ href }) => href === pathname)
   return (
     <View
       style={[
@@ -38,8 +43,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       ]}
     >
       {!isAlone && (isWide ? <Rail /> : <TopBar />)}
-      <View style={styles.content}>{children}</View>
-      {!isAlone && !isWide && isTab && <TabBar />}
+      <View style={styles.content}>
+        {!isAlone && <OfflineBanner />}
+        {!isAlone && <RunningBar />}
+        <View style={[styles.content, !isAlone && isOffline && styles.frozen]}>{children}</View>
+      </View>
+      {!isAlone && !isWide && hasBar && <TabBar />}
       {status === 'signed-in' && <Notifications />}
     </View>
   )
@@ -52,7 +61,7 @@ function TopBar() {
       <EnvironmentBadge />
       <ConnectionWord />
       <View style={styles.content} />
-      <IconButton icon="settings" label="Settings and more" onPress={() => router.push('/settings')} />
+      <IconButton icon="search" label="Search" onPress={() => router.navigate('/jobs')} />
     </View>
   )
 }
@@ -68,7 +77,7 @@ function TabBar() {
         { borderTopColor: colors.line, backgroundColor: colors.surfaceRaised, paddingBottom: insets.bottom },
       ]}
     >
-      {TABS.map((tab) => (
+      {BAR.map((tab) => (
         <Goto key={tab.href} to={tab} isTab />
       ))}
     </View>
@@ -89,8 +98,8 @@ function Rail() {
       <View style={styles.where}>
         <EnvironmentBadge />
       </View>
-      {TABS.map((tab) => (
-        <Goto key={tab.href} to={tab} />
+      {MAIN.map((main) => (
+        <Goto key={main.href} to={main} />
       ))}
       <View style={[styles.rule, { backgroundColor: colors.line }]} />
       {MORE.map((other) => (
@@ -137,7 +146,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   )
 }
 
-/** Four share the width of a phone: their words grow less than others. */
+/** Six share the width of a phone: their words grow less than others. */
 function useTabSize() {
   const share = Math.min(1, MAX_TAB_SCALE / useFontScale())
   return { fontSize: type.overline.fontSize * share, lineHeight: type.overline.lineHeight * share }
@@ -152,6 +161,8 @@ const styles = StyleSheet.create({
   shell: { flex: 1 },
   row: { flexDirection: 'row' },
   content: { flex: 1, minWidth: 0 },
+  // Grey: what was true when the server was last heard of.
+  frozen: { opacity: 0.6, filter: [{ grayscale: 1 }] },
   top: {
     flexDirection: 'row',
     alignItems: 'center',

@@ -17,6 +17,7 @@ import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
+import { TopErrors } from '../failures/top-errors.tsx'
 import { type Alert, alertRules, oneAlert } from './queries.ts'
 import { SnoozeSheet } from './snooze-sheet.tsx'
 import { useAlertActs } from './use-alert-acts.ts'
@@ -86,6 +87,19 @@ function Actions({ alert }: { readonly alert: Alert }) {
 }
 
 function Shown({ alert }: { readonly alert: Alert }) {
+  return (
+    <>
+      <About alert={alert} />
+      {alert.state !== 'resolved' && (
+        <View style={styles.errors}>
+          <TopErrors queue={alert.queue} />
+        </View>
+      )}
+    </>
+  )
+}
+
+function About({ alert }: { readonly alert: Alert }) {
   const { colors } = useTheme()
   const openQueue = useOpen('queue')
   const router = useRouter()
@@ -186,5 +200,6 @@ function Facts({ alert }: { readonly alert: Alert }) {
 
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, gap: space.l },
+  errors: { paddingTop: space.l },
   card: { borderRadius: radius.l, borderWidth: 1, padding: space.xl },
 })

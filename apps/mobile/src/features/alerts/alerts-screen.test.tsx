@@ -75,7 +75,7 @@ describe('Alerts', () => {
   it('says that none is sent, and lets them be resumed', async () => {
     const health = healthOf({
       summary: { level: 'bad', text: 'No alerts are sent: oncue is paused by anna' },
-      delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna' }, limit: null },
+      delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna', until: null }, limit: null },
     })
     const { screen } = await renderApp('/alerts', {
       answers: {

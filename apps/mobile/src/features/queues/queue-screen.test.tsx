@@ -1,5 +1,6 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { fireEvent } from 'expo-router/testing-library'
+import { groupOf } from '../../testing/failures.ts'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
@@ -49,6 +50,22 @@ describe('a queue', () => {
     expect(steps).toEqual([1, 10])
   })
 
+  it('names its errors, one tap away', async () => {
+    const asked: unknown[] = []
+    const { app, screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        'jobs.failures': (input) => {
+          asked.push([input?.queue, input?.sort])
+          return [groupOf('f00d', { retrying: 7 })]
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^SmtpTimeout: .* 7 retrying · 312 gave up/))
+    expect(app.getPathname()).toBe('/failures/f00d')
+    expect(asked[0]).toEqual(['mail', 'largest'])
+  })
+
   it('leads to the jobs in a state', async () => {
     const { app, screen } = await renderApp('/queues/mail', { answers: ANSWERS })
     fireEvent.press(await screen.findByLabelText('Failed 24'))
@@ -69,7 +86,7 @@ describe('a queue', () => {
 
   it('has a banner while it is paused, and can be resumed', async () => {
     const resumed: string[] = []
-    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna', until: null }
     const { screen } = await renderApp('/queues/mail', {
       answers: {
         ...ANSWERS,
@@ -136,7 +153,7 @@ describe('a queue', () => {
   })
 
   it('tells of the alert queue, which an operator resumes and does not pause', async () => {
-    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna' }
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna', until: null }
     let isPaused = true
     const delivery = () => ({
       ...{ waiting: 4, oldestWaiting: null, limit: null },

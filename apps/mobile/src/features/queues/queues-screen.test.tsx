@@ -73,7 +73,9 @@ describe('Queues', () => {
   })
 
   it('says by whom and for how long a queue is paused', async () => {
-    const queues = [queueOf('mail', { state: 'paused', paused: { at: minutesAgo(120), by: 'anna' } })]
+    const queues = [
+      queueOf('mail', { state: 'paused', paused: { at: minutesAgo(120), by: 'anna', until: null } }),
+    ]
     const { screen } = await renderApp('/queues', { answers: { 'health.get': () => healthOf({ queues }) } })
     expect(await screen.findByText(/by anna, 2.h/)).toBeVisible()
     expect(screen.getByLabelText('Resume mail')).toBeVisible()

@@ -28,7 +28,7 @@ const THEMES = [
 export function SettingsScreen() {
   const isWide = useIsWide()
   return (
-    <Page title="Settings" parent="/">
+    <Page title={isWide ? 'Settings' : 'More'}>
       {!isWide && <More />}
       <Section title="Appearance">
         <Appearance />
@@ -47,7 +47,7 @@ export function SettingsScreen() {
 function More() {
   const router = useRouter()
   return (
-    <Section title="More" isList>
+    <Section title="Pages" isList>
       {MORE.map(({ href, label, icon }) => (
         <Row
           key={href}

@@ -8,7 +8,11 @@ import type { Statements } from './statements.ts'
 /** Jobs of one priority that are due by then. */
 type Level = { readonly priority: number; readonly due: number }
 type Waiting = { readonly priority: number; readonly visible_at: number }
-type QueueRow = { readonly paused_at: number | null; readonly ageing_ms: number | null }
+type QueueRow = {
+  readonly paused_at: number | null
+  readonly paused_until: number | null
+  readonly ageing_ms: number | null
+}
 
 /** `expired`: their leases are over. `cleared`: jobs were in the way and no longer are, so that a second look finds others. */
 type Ready = {
@@ -22,26 +26,10 @@ const ABOVE_ALL_PRIORITIES = 32_768
 const MAX_LOOKS = 20
 
 /**
- * Claims jobs, in the steps of prisma/postgres/functions/claim.sql and under the same names. There is one writer, so
- * nothing is locked or skipped, and no low-water mark is needed.
+ * Claims jobs, once, in the steps of prisma/postgres/functions/claim.sql and under the same names. There is one writer,
+ * so nothing is locked or skipped, and no low-water mark is needed.
  */
-export class Claims {
-  readonly #statements: Statements
-  readonly #limits: Limits
-  readonly #lease: Lease
-
-  constructor(statements: Statements, limits: Limits, lease: Lease) {
-    this.#statements = statements
-    this.#limits = limits
-    this.#lease = lease
-  }
-
-  claim(request: ClaimRequest, now: number): Claimed {
-    return new OneClaim(this.#statements, this.#limits, this.#lease, request, now).claim()
-  }
-}
-
-class OneClaim {
+export class Claim {
   readonly #statements: Statements
   readonly #limits: Limits
   readonly #lease: Lease
@@ -72,7 +60,14 @@ class OneClaim {
 
   #claimFrom(queue: string): void {
     const settings = this.#statements.get<QueueRow>(sql.QUEUE, queue)
-    if (settings && settings.paused_at !== null) return
+    if (settings && settings.paused_at !== null) {
+      const { paused_until: until } = settings
+      if (until === null) return
+      if (until > this.#now) {
+        this.#dueAt(until)
+        return
+      }
+    }
     const slot = this.#limits.slot(slotOfQueue(queue))
     let room = this.#left
     if (slot) {
@@ -154,10 +149,8 @@ class OneClaim {
 
   /** The next jobs of a level that may start, in claim order. */
   #ready(queue: string, { priority, due }: Level, limit: number): Ready {
-    const found = this.#statements.all<ReadyRow>(
-      sql.READY,
-      ...[queue, priority, due, this.#now, this.#topics, this.#topics, limit],
-    )
+    const values = [queue, priority, due, this.#now, this.#topics, this.#topics, limit]
+    const found = this.#statements.all<ReadyRow>(sql.READY, ...values)
     const expired = found.filter((row) => row.status === 'processing')
     const pending = expired.length > 0 ? found.filter((row) => row.status === 'pending') : found
     const isKeyed = pending.some((row) => row.concurrency_key !== null)

@@ -1,0 +1,1 @@
+alter table oncue.queues drop column paused_until;

@@ -1,0 +1,1 @@
+ALTER TABLE "oncue_queues" DROP COLUMN "paused_until";
