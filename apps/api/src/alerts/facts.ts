@@ -27,7 +27,7 @@ export interface QueueFacts extends Staffing, Pick<QueueOverview, 'oldestWaiting
 }
 
 /** An error that appeared, or came back. */
-export interface NewError extends Pick<FailureGroup, 'fingerprint' | 'topics' | 'queues'> {
+interface NewError extends Pick<FailureGroup, 'fingerprint' | 'topics' | 'queues'> {
   readonly class: string
 }
 
