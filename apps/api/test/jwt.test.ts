@@ -1,55 +1,23 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createJwtVerifier, type JwtVerifier, looksLikeJwt } from '../src/auth/jwt.ts'
+import { exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createJwtVerifier, looksLikeJwt } from '../src/auth/jwt.ts'
 import { readConfig } from '../src/index.ts'
 import { DIALECTS, errorOf, startTestApi } from './harness.ts'
+import { IdentityProvider } from './identity-provider.ts'
 
-const ISSUER = 'https://id.example.com/'
-const AUDIENCE = 'oncue'
-
-const ours = await generateKeyPair('RS256', { extractable: true })
+const provider = await IdentityProvider.start()
+afterAll(() => provider.close())
 const stranger = await generateKeyPair('RS256')
-
-let server: Server
-let jwksUrl: string
-let status = 200
-let verify: JwtVerifier
-
-beforeAll(async () => {
-  const jwk = { ...(await exportJWK(ours.publicKey)), kid: 'k1', use: 'sig' }
-  server = createServer((_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [jwk] }))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`
-  verify = verifier()
-})
-afterAll(() => {
-  server.closeAllConnections()
-  return new Promise((resolve) => server.close(resolve))
-})
+const verify = verifier()
 
 function verifier(changes: { roleClaim?: string; topicsClaim?: string; jwksUrl?: string } = {}) {
+  const { issuer, audience } = IdentityProvider
   const claims = { roleClaim: 'role', topicsClaim: 'topics', queuesClaim: 'queues' }
-  return createJwtVerifier({ jwksUrl, issuer: ISSUER, audience: AUDIENCE, ...claims, ...changes })
+  return createJwtVerifier({ jwksUrl: provider.jwksUrl, issuer, audience, ...claims, ...changes })
 }
 
 const now = () => Math.floor(Date.now() / 1_000)
-
-/** The claims of a good one, and what is different about this one. */
-function claims(changes: Record<string, unknown> = {}): JWTPayload {
-  return { iss: ISSUER, aud: AUDIENCE, sub: 'u1', exp: now() + 60, ...changes }
-}
-
-function sign(
-  changes?: Record<string, unknown>,
-  header: { alg?: string; kid?: string } = {},
-  key = ours.privateKey,
-) {
-  return new SignJWT(claims(changes)).setProtectedHeader({ alg: 'RS256', kid: 'k1', ...header }).sign(key)
-}
+const sign: IdentityProvider['sign'] = (...given) => provider.sign(...given)
 
 describe('a JWT', () => {
   it('says who sent it, and what they may', async () => {
@@ -127,7 +95,7 @@ describe('a JWT is refused', () => {
     ['whose name is a list', () => sign({ sub: ['u1'] }), 'sub'],
     ['with an unknown key', () => sign({}, { kid: 'k2' }), 'not valid'],
     ['signed by a stranger', () => sign({}, {}, stranger.privateKey), 'not valid'],
-    ['without a signature', () => new UnsecuredJWT(claims()).encode(), 'not valid'],
+    ['without a signature', () => new UnsecuredJWT(provider.claims()).encode(), 'not valid'],
     ['signed with the public key as a secret', signedWithThePublicKey, 'not valid'],
     ['whose claims were changed', changed, 'not valid'],
     ['that is none', () => 'eyJ.b.c', 'not valid'],
@@ -141,23 +109,21 @@ describe('a JWT is refused', () => {
   })
 
   async function signedWithThePublicKey(): Promise<string> {
-    const secret = new TextEncoder().encode(await exportSPKI(ours.publicKey))
-    return new SignJWT(claims({ role: 'admin' })).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(secret)
+    const secret = new TextEncoder().encode(await exportSPKI(provider.keys.publicKey))
+    return new SignJWT(provider.claims({ role: 'admin' }))
+      .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
+      .sign(secret)
   }
 
   async function changed(): Promise<string> {
     const [header, , signature] = (await sign()).split('.')
-    const payload = Buffer.from(JSON.stringify(claims({ role: 'admin' }))).toString('base64url')
+    const payload = Buffer.from(JSON.stringify(provider.claims({ role: 'admin' }))).toString('base64url')
     return `${header}.${payload}.${signature}`
   }
 })
 
 describe('a key set', () => {
-  const settings = (url: string) => ({
-    ONCUE_JWKS_URL: url,
-    ONCUE_JWT_ISSUER: ISSUER,
-    ONCUE_JWT_AUDIENCE: AUDIENCE,
-  })
+  const settings = (url: string) => ({ ...provider.env, ONCUE_JWKS_URL: url })
 
   it.each([
     'http://id.example.com/jwks.json',
@@ -188,9 +154,9 @@ it('ends no later than dates do', async () => {
 describe('a key set that cannot be read', () => {
   it('is not the fault of the token', async () => {
     const token = await sign()
-    status = 500
+    provider.status = 500
     await expect(verifier()(token)).rejects.toMatchObject({ code: 'JWKS_UNAVAILABLE', retryable: true })
-    status = 200
+    provider.status = 200
     await expect(verifier({ jwksUrl: 'http://127.0.0.1:1/' })(token)).rejects.toMatchObject({
       code: 'JWKS_UNAVAILABLE',
     })
@@ -200,12 +166,7 @@ describe('a key set that cannot be read', () => {
 describe.each(DIALECTS)('the API on %s', (dialect) => {
   it('takes JWTs beside its own tokens, when it is told whose', async () => {
     const api = await startTestApi(dialect, {
-      env: {
-        ONCUE_JWKS_URL: jwksUrl,
-        ONCUE_JWT_ISSUER: ISSUER,
-        ONCUE_JWT_AUDIENCE: AUDIENCE,
-        ONCUE_JWT_ROLE_CLAIM: 'oncue_role',
-      },
+      env: { ...provider.env, ONCUE_JWT_ROLE_CLAIM: 'oncue_role' },
     })
     const producer = api.client(await sign({ name: 'Ada', oncue_role: 'producer', topics: ['mail_*'] }))
     expect(await producer.tokens.me.query()).toMatchObject({ kind: 'jwt', id: 'u1', may: ['enqueue'] })
@@ -224,8 +185,7 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
   })
 
   it('takes no JWT for the device that it says to be', async () => {
-    const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
-    const api = await startTestApi(dialect, { env })
+    const api = await startTestApi(dialect, { env: provider.env })
     const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })
     const { device } = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
     const viewer = api.client(await sign({ sub: device.id, role: 'viewer' }))
@@ -235,15 +195,13 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
   })
 
   it('does not take a JWT for a token of the same name', async () => {
-    const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
-    const api = await startTestApi(dialect, { env })
+    const api = await startTestApi(dialect, { env: provider.env })
     await api.client(await sign({ name: 'admin', role: 'operator' })).queues.pause.mutate({ queue: 'mail' })
     expect(await api.client().queues.list.query()).toMatchObject([{ paused: { by: 'admin (JWT)' } }])
   })
 
   it('lets a device end with the JWT that made it', async () => {
-    const env = { ONCUE_JWKS_URL: jwksUrl, ONCUE_JWT_ISSUER: ISSUER, ONCUE_JWT_AUDIENCE: AUDIENCE }
-    const api = await startTestApi(dialect, { env })
+    const api = await startTestApi(dialect, { env: provider.env })
     const exp = now() + 600
     const { code } = await api.client(await sign({ exp, role: 'admin' })).pairings.create.mutate()
     const { device, secret } = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })

@@ -8,11 +8,15 @@ import { hashSecret, newSecret } from '../src/auth/secret.ts'
 import type { Procedure } from '../src/procedures/procedure.ts'
 import { BY_PATH } from '../src/procedures/table.ts'
 import { expectDocumented } from './documented.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 import { ADMIN_TOKEN, startServer, TestServer } from './support/index.ts'
 
 export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
-/** `narrow` is an operator who may enqueue nothing but `allowed.*`; `nobody` shows no token at all. */
-export type Person = (typeof PEOPLE)[number] | 'narrow' | 'expired' | 'revoked' | 'wrong' | 'nobody'
+/**
+ * `narrow` is an operator who may enqueue nothing but `allowed.*`; `guest` has a JWT that names no role, if there is an
+ * identity provider; `nobody` shows no token at all.
+ */
+export type Person = (typeof PEOPLE)[number] | 'narrow' | 'guest' | 'expired' | 'revoked' | 'wrong' | 'nobody'
 
 export interface Answer {
   readonly status: number
@@ -63,7 +67,7 @@ export class World extends TestServer {
     this.faults = faults
   }
 
-  static async open(dialect: Dialect): Promise<World> {
+  static async open(dialect: Dialect, provider?: IdentityProvider): Promise<World> {
     const faults: unknown[] = []
     const started = await startServer({
       database: dialect,
@@ -71,6 +75,7 @@ export class World extends TestServer {
         ONCUE_RATE_LIMIT: '1000000000',
         ONCUE_RATE_LIMIT_ADDRESS: '1000000000',
         ONCUE_RATE_LIMIT_SEARCH: '1000000000',
+        ...provider?.env,
       },
       log: { ...silentLogger, error: (fields: object) => faults.push(fields) },
       // Nothing changes by itself while others look.
@@ -87,6 +92,7 @@ export class World extends TestServer {
     const revoked = newSecret()
     await world.store.tokens.revoke((await world.newToken('admin', {}, revoked)).id)
     tokens.set('revoked', revoked)
+    if (provider) tokens.set('guest', await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 3_600 }))
     await world.store.announce([
       { topic: 'mail', input: { type: 'object', required: ['userId'] }, output: {}, policy: {} },
       { topic: 'app:embed', input: {}, output: {}, policy: {} },
@@ -114,11 +120,12 @@ export class World extends TestServer {
 
   /** In a queue of its own, so that nobody else takes it. */
   async job(
-    state: 'pending' | 'processing' | 'completed' | 'failed',
+    state: 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed',
     queue = `q${randomUUID()}`,
   ): Promise<string> {
-    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, { queue })])
-    if (state === 'pending') return id
+    const options = { queue, ...(state === 'scheduled' && { delay: 3_600_000 }) }
+    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, options)])
+    if (state === 'pending' || state === 'scheduled') return id
     const claimed = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 600_000 })
     const { run = 0 } = claimed.jobs[0] ?? {}
     if (state === 'completed') await this.store.settle([{ id, run, kind: 'complete', result: '{"sent":1}' }])
@@ -173,6 +180,7 @@ export class World extends TestServer {
     const after: AlertEpisode = {
       ...{ ruleId: await this.alertRule(), kind: 'paused', queue, status: 'firing', value: 60, threshold: 0 },
       ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, heldFor: [queue], since: now, firedAt: now },
+      ...{ topic: null, fingerprint: null, groupId: null },
       ...{ calmSince: null, resolvedAt: null, transitions: 1 },
     }
     await this.store.alerts.record(now, [{ before: null, after }])
@@ -253,5 +261,6 @@ function toAnswer({ status, headers }: Response, text: string): Answer {
     error?: { json?: { data?: { oncue?: Answer['error'] } } } & Answer['error']
   }
   const oncue = error?.json?.data?.oncue ?? (error as Answer['error'])
-  return { status, headers, text, body, error: oncue }
+  // A bulk operation that went well has an error that is null.
+  return { status, headers, text, body, error: oncue ?? undefined }
 }

@@ -227,10 +227,18 @@ class Life {
     return this.#one<Action>([
       { name: `cancel ${ids}`, act: (store) => store.cancel(ids, by) },
       { name: `requeue ${ids}`, act: (store) => store.requeue(ids, by) },
+      { name: `run now ${ids}`, act: (store) => store.runNow(ids, by) },
       { name: `delete ${ids}`, act: (store) => store.delete(ids, by) },
       {
         name: 'prune',
         act: (store) => store.prune({ status: 'completed', finishedBefore: before, limit: 3 }),
+      },
+      {
+        name: 'failures',
+        act: async (store) => {
+          const { items } = await store.list({ fingerprint: anError.fingerprint })
+          return [await store.failures(), items.map(({ id }) => id)]
+        },
       },
       { name: 'pause', act: (store) => store.pause('low') },
       { name: 'resume', act: (store) => store.resume('low') },

@@ -16,7 +16,7 @@ export function toJson(text: string): unknown {
 }
 
 /** A moment, or how long ago. */
-function toPast(text: string): Date {
+export function toPast(text: string): Date {
   const ms = readDuration(text)
   return ms === null ? toMoment(text) : new Date(systemRuntime.now() - ms)
 }

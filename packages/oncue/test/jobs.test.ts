@@ -1,6 +1,6 @@
 import { prepareJob } from '@oncue/core'
 import { expect, test } from 'vitest'
-import { call, describeBoth, ERROR } from './harness.ts'
+import { call, describeBoth, ERROR, WORKER } from './harness.ts'
 
 describeBoth('commands on jobs', (bench) => {
   test('list filters and pages', async () => {
@@ -92,6 +92,27 @@ describeBoth('commands on jobs', (bench) => {
     })
   })
 
+  test('failures tells what retries, what gave up and when the next is tried', async () => {
+    await bench.failOne()
+    const id = await bench.add('digest')
+    const { jobs } = await bench.store.claim({
+      ...{ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 },
+    })
+    const error = { ...ERROR, class: 'SmtpTimeout', fingerprint: 'bbbbbbbbbbbbbbbb' }
+    await bench.store.settle(jobs.map(({ run }) => ({ id, run, kind: 'retry', delayMs: 3_600_000, error })))
+    expect(await bench.json(['failures'])).toMatchObject([
+      { class: 'SmtpTimeout', retrying: 1, failed: 0, topics: ['digest'], sample: { jobId: id } },
+      { class: 'TypeError', retrying: 0, failed: 1, nextTryAt: null },
+    ])
+    expect(await bench.json(['failures', '--topic', 'digest', '--sort', 'largest'])).toHaveLength(1)
+    expect(await bench.json(['failures', '--text', 'smtp'])).toMatchObject([{ class: 'SmtpTimeout' }])
+    const stdout = await bench.text('failures', '--fingerprint', 'bbbbbbbbbbbbbbbb')
+    expect(stdout).toMatch(/^FINGERPRINT +RETRYING +GAVE UP +NEXT TRY +LAST +TOPIC +ERROR\n/)
+    expect(stdout).toMatch(/\nbbbbbbbbbbbbbbbb +1 +0 +in 59m.* +digest +SmtpTimeout: no such user$/m)
+    expect(await bench.text('failures', '--queue', 'other')).toBe('no failures\n')
+    expect((await call('failures', '--sort', 'size', '--url', bench.url)).code).toBe(2)
+  })
+
   test('show leaves out what an event does not have', async () => {
     const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
     const id = await bench.add('mail', nightly)
@@ -119,6 +140,18 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending' })
   })
 
+  test('run-now makes what waits for its time due, by ids or by a filter', async () => {
+    const ids = [await bench.add('mail', { delay: 3_600_000 }), await bench.add('mail', { delay: 3_600_000 })]
+    const [first = ''] = ids
+    expect(await bench.json(['run-now', first])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['run-now', '--topic', 'mail'], 2)).toMatchObject({ matching: 2, done: 0 })
+    expect(await bench.json(['run-now', '--topic', 'mail', '--yes'])).toEqual({
+      done: 1,
+      skipped: { ALREADY_DUE: 1 },
+    })
+    expect(await bench.text('show', first)).toMatch(/ run_now /)
+  })
+
   test.each([
     ['--topic', ''],
     ['--id-prefix', ''],
@@ -134,6 +167,7 @@ describeBoth('commands on jobs', (bench) => {
 
   test.each([
     ['requeue', 'pending', 'pending jobs cannot be requeued'],
+    ['run-now', 'failed', 'failed jobs cannot be made due'],
     ['cancel', 'completed', 'completed jobs cannot be cancelled'],
     ['delete', 'completed', 'completed jobs cannot be deleted'],
   ])('%s --status %s is refused instead of counted', async (command, status, message) => {

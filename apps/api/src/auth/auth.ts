@@ -123,6 +123,14 @@ export function createAuth({
         throw new OncueError('TOPIC_NOT_ALLOWED', `The setting allowedTopics allows only some topics: ${who}`)
     },
 
+    assertAllQueues({ allowedQueues, name }) {
+      if (allowsEvery(allowedQueues)) return
+      throw new OncueError(
+        'QUEUE_NOT_ALLOWED',
+        `${JSON.stringify(name)} may enqueue into only some queues: a schedule with a unique key needs permission to enqueue into every queue`,
+      )
+    },
+
     whileValid: (principal, access = 'read', assertStill) => validity.watch(principal, access, assertStill),
 
     changed() {

@@ -40,6 +40,8 @@ export interface Auth {
   allowsEveryQueue(principal: Principal): Promise<boolean>
   /** TOPIC_NOT_ALLOWED unless both allow every topic: a key shared by all topics reveals jobs of any of them. */
   assertAllTopics(principal: Principal): Promise<void>
+  /** QUEUE_NOT_ALLOWED unless the token allows every queue: the unique key of a schedule may lead into any of them. */
+  assertAllQueues(principal: Principal): void
   /**
    * Aborts when the principal may no longer do this: its token was revoked or has expired, or a setting was
    * changed. One check a second covers all open streams. The signal's reason is the error to return.

@@ -36,7 +36,7 @@ export const schedules = {
       const { auth, payloads, principal, settings, store } = ctx
       await authorize(ctx, 'enqueue')
       await auth.assertTopic(principal, schedule.topic)
-      if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+      await assertMayTakeKey(ctx, schedule.options)
       const assertQueue = await queueChecker(ctx)
       const policyOf = await payloads.policies()
       assertQueue(schedule.options.queue ?? policyOf(schedule.topic)?.queue)
@@ -108,7 +108,7 @@ export const schedules = {
       if (!schedule)
         throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
       await auth.assertTopic(principal, schedule.topic)
-      if (sharesKey(schedule.options)) await auth.assertAllTopics(principal)
+      await assertMayTakeKey(ctx, schedule.options)
       const assertQueue = await queueChecker(ctx)
       const policyOf = await payloads.policies()
       assertQueue(schedule.options.queue ?? policyOf(schedule.topic)?.queue)
@@ -125,6 +125,16 @@ export const schedules = {
       },
     ],
   }),
+}
+
+/** No caller is checked at a tick, so the key is checked for all that it could meet: jobs of other topics and queues. */
+async function assertMayTakeKey(
+  { auth, principal }: ApiContext,
+  options: Pick<ScheduleRow['options'], 'unique'>,
+): Promise<void> {
+  if (options.unique === undefined) return
+  if (sharesKey(options)) await auth.assertAllTopics(principal)
+  auth.assertAllQueues(principal)
 }
 
 async function show(ctx: ApiContext, schedule: ScheduleRow, now: Date) {

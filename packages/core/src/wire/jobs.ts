@@ -12,7 +12,7 @@ import { isIdSuffix } from './search-query.ts'
 const MAX_META_KEYS = 20
 
 /** Which jobs. The store knows what can be combined. */
-const jobFilterSchema = z.strictObject({
+export const jobFilterSchema = z.strictObject({
   /** In this status. */
   status: jobStatusSchema.optional(),
   /** In this queue. */
@@ -130,7 +130,10 @@ export type JobTarget = z.output<typeof jobTargetSchema>
 
 export const actionReportSchema = z.object({
   done: z.int(),
-  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
+  /**
+   * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY; of a run now also
+   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED.
+   */
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
 })
 export type ActionReport = Readonly<z.output<typeof actionReportSchema>>

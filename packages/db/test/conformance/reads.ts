@@ -20,7 +20,7 @@ export function describeReads(dialect: Dialect): void {
     const bench = new Bench(dialect)
     const invalid = expect.objectContaining({ code: 'INVALID_INPUT' })
 
-    it('get answers null for an id that nobody has', async () => {
+    it('get returns null for an unknown id', async () => {
       const store = await bench.open()
       expect(await store.get(aJob().id)).toBeNull()
       expect(await store.get('no id at all')).toBeNull()

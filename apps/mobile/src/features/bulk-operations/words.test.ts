@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { headlineOf, many, outcomeInWords, progressOf, reasonInWords, scopeOf } from './words.ts'
+import {
+  barInWords,
+  headlineOf,
+  many,
+  outcomeInWords,
+  outcomesInWords,
+  phraseOf,
+  progressOf,
+  reasonInWords,
+  scopeOf,
+} from './words.ts'
 
 const base = { action: 'requeue', total: 312, totalIsExact: true, done: 309, skipped: {} } as const
 
@@ -55,5 +65,31 @@ describe('which jobs, in words', () => {
     ],
   ])('%j: %s', (filter, words) => {
     expect(scopeOf(filter)).toBe(words)
+  })
+})
+
+describe('a bulk operation that watches its jobs', () => {
+  const running = { action: 'requeue', status: 'running', total: 5_000, totalIsExact: true } as const
+
+  it('says in the bar how far it is', () => {
+    expect(barInWords({ ...running, done: 225, skipped: {} })).toBe('Requeueing 225 of 5,000')
+    expect(barInWords({ ...running, status: 'canary', done: 5, skipped: {} })).toBe('Trying 5 of 5,000 first')
+  })
+
+  it('says what became of them, without what is zero', () => {
+    const outcomes = { completed: 131, running: 12, waiting: 0, failedAgain: 27, cancelled: 0 }
+    expect(outcomesInWords(outcomes)).toBe('131 completed · 12 running · 27 failed again')
+  })
+
+  it('says why it stopped by itself', () => {
+    const error = { code: 'FAILED_AGAIN', message: '2 of 5 failed again' }
+    expect(headlineOf({ ...running, status: 'stopped', done: 5, skipped: {}, error })).toBe(
+      'Stopped: 2 of 5 failed again',
+    )
+  })
+
+  it('runs jobs now', () => {
+    expect(phraseOf('run_now', '12 jobs')).toBe('Run 12 jobs now')
+    expect(reasonInWords('ALREADY_DUE', 'run_now')).toBe('already due')
   })
 })

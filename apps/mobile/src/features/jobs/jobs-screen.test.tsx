@@ -302,7 +302,16 @@ describe('Jobs', () => {
       const { screen } = await begin({
         'bulkOperations.preview': (request) => {
           asked.push(request)
-          return { asOf: NOW, count: 4_210, countIsExact: true, byStatus: {}, byError: [], sample: [] }
+          return {
+            asOf: NOW,
+            count: 4_210,
+            countIsExact: true,
+            byStatus: {},
+            byError: [],
+            errorKinds: 0,
+            inspected: 0,
+            sample: [],
+          }
         },
       })
       fireEvent.press(screen.getByLabelText(/^Select all 4.210 that match/))

@@ -1,5 +1,7 @@
 import { isFinished, JOB_STATUSES, type JobStatus, LIMITS, OncueError } from '@oncue/core'
+import { assertText, toInputError } from '@oncue/core/internal'
 import { isIdSuffix } from '@oncue/core/wire'
+import type { z } from 'zod'
 import type { JobFilter } from '../../store.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
 
@@ -40,6 +42,19 @@ export function assertDate(date: Date, name: string): void {
     name,
     `must be a date between 0001-01-01 and 9999-12-31, not ${Number.isNaN(ms) ? 'an invalid Date' : date.toISOString()}`,
   )
+}
+
+/** What a caller gave, as its schema has it. Every text in it can be stored. */
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  given: object,
+  what: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(given)
+  if (!parsed.success) throw toInputError(parsed.error, what, given)
+  for (const [field, value] of Object.entries(given))
+    if (typeof value === 'string') assertText(value, `${what}.${field}`)
+  return parsed.data
 }
 
 export function invalid(field: string, why: string): OncueError {

@@ -5,7 +5,7 @@ import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
 import type { ListPosition } from './cursor.ts'
 import { ANY_TEXT, conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
 import { having, type MetaEntry } from './meta.ts'
-import { distinctEnds, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
+import { distinctHeads, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
   readonly filter: JobFilter
@@ -35,13 +35,13 @@ export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Source
     builder.byId()
   } else if (selection.by) {
     builder.byMeta(selection.by)
+  } else if (fingerprint !== undefined) {
+    builder.failing()
+    builder.failedWith(fingerprint)
   } else {
     builder.live()
-    if (fingerprint !== undefined) builder.failedWith(fingerprint)
-    else {
-      builder.completed()
-      builder.unsuccessful()
-    }
+    builder.completed()
+    builder.unsuccessful()
   }
   return builder.sources()
 }
@@ -75,7 +75,7 @@ class Builder {
     const live = [...both]
     const finished = [...both]
     if (status) live.push(q`x.status = ${status}`)
-    // A job that is retried after the error counts too; one that got over it does not.
+    // A job that is retried after the error counts too; one that got over it, or was requeued, does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
     if (asOf) live.push(...asItWas(filter, asOf))
@@ -112,7 +112,12 @@ class Builder {
   unsuccessful(): void {
     const { status, topic, queue, errorText } = this.#filter
     if (!mayHaveEnded(this.#filter, 'failed') && !mayHaveEnded(this.#filter, 'cancelled')) return
-    this.#ctes.push(distinctEnds(this.#dialect, 'ends'))
+    const index = {
+      table: 'history',
+      index: 'history_unsuccessful',
+      where: raw(`x.status <> 'completed'`),
+    } as const
+    this.#ctes.push(distinctHeads(this.#dialect, 'ends', index, ['topic', 'status', 'queue']))
     const wanted = Object.entries({ status, topic, queue }).filter(([, value]) => value !== undefined)
     const ends = all([
       ...wanted.map(([column, value]) => q`${raw(column)} = ${value ?? null}`),
@@ -122,9 +127,16 @@ class Builder {
       `x.status <> 'completed' and x.topic = o.topic and x.status = o.status and x.queue = o.queue`,
     )
     const where = all([place, ...this.#finished])
-    const scan = { table: 'history', index: 'history_unsuccessful', where } as const
+    const scan = { ...index, where }
     const outer = q`(select topic, status, queue from ends where ${ends})`
     this.#add(0, this.#walk(outer, scan, ['topic', 'status', 'queue']))
+  }
+
+  /** Live jobs whose last run failed with the fingerprint of the filter. */
+  failing(): void {
+    if (!mayBeLive(this.#filter)) return
+    const scan = { table: 'jobs', index: 'jobs_failing_listed', where: all(this.#live) } as const
+    this.#add(1, this.#walk(ONCE, scan, ['fingerprint']))
   }
 
   failedWith(fingerprint: string): void {
