@@ -16,7 +16,7 @@ import { ROOT } from './start/root.ts'
 
 const HELP = `Usage: pnpm test:fresh [--keep]
 
-Tries the last commit as somebody would who has just cloned it: with an empty home, empty caches and no pnpm.
+Tries the last commit as it is after a first clone: with an empty home, empty caches and no pnpm.
 Needs git and the npm registry. --keep leaves the folder where it is.
 `
 const COMMAND = ['-y', 'pnpm@12.18.0', 'start', '--port', '0']

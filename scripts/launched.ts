@@ -63,7 +63,7 @@ export class Launched {
   }
 }
 
-/** Of a process that may be gone, or somebody else's. */
+/** Of a process that may be gone, or belong to another user. */
 function read(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -33,7 +33,7 @@ export interface Machine {
   readonly node: string
 }
 
-/** An environment like that of somebody's first day: an empty home, empty caches, and few commands. */
+/** An environment like that of a new machine: an empty home, empty caches, and few commands. */
 export async function makeMachine(folder: string): Promise<Machine> {
   const { env, path } = readMachine()
   const find = (name: string) => path.map((part) => join(part, name)).find((file) => existsSync(file))

@@ -10,7 +10,7 @@ import { type Manifest, type Packed, SDK, unpack } from './packages.ts'
 
 const run = promisify(execFile)
 
-/** What nobody who installs a package should find in it. */
+/** What no package may contain. */
 const OURS_ALONE = /^src\/|\.test\.|\.test-d\.|^dist\/(testing|conformance)\/|tsbuildinfo$/
 
 /** What is wrong with a packed package: nothing, if it may be published. Needs no network. */

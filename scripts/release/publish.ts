@@ -12,7 +12,7 @@ export interface PublishOptions {
 }
 
 /**
- * Publishes tarballs in their order, so that nobody can install one whose dependencies are not there yet. What the
+ * Publishes tarballs in their order, so that no package can be installed whose dependencies are not there yet. What the
  * registry has already is passed over: after a failure the same command goes on.
  */
 export async function publish(packages: readonly Packed[], options: PublishOptions): Promise<void> {

@@ -7,7 +7,7 @@ import type { Packed } from './packages.ts'
 import { compile, install, type Resolution, versionsOf } from './project.ts'
 
 const run = promisify(execFile)
-/** What the types cost whoever compiles them, those of zod included. Raise it knowingly. */
+/** What the types cost a compiler, those of zod included. Raise it knowingly. */
 export const MAX_INSTANTIATIONS = 300_000
 const EXPECTED = '3 completed true check_payment'
 

@@ -14,7 +14,7 @@ export interface Settings {
   readonly folder: string
 }
 
-/** Short: whoever tries something out does not wait half a minute for its end. */
+/** Short: a first try should not take half a minute to stop. */
 const GRACE = '5s'
 
 /** The environment as the API and the worker read it, with what only `start` knows. */
@@ -36,7 +36,7 @@ export function readSettings(options: Options, env = process.env, cwd = process.
   }
 }
 
-/** Whether somebody says where the app is. Then it is not ours to build. */
+/** Whether the folder of the app was given. Then it is not ours to build. */
 export const hasOwnApp = (env = process.env): boolean => Boolean(env.ONCUE_APP_DIR)
 
 /** What processes need to run here, and nothing that sets up Oncue: for tests. */

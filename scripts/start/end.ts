@@ -4,11 +4,11 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const LOOK_MS = 1_000
 
 export interface End {
-  /** Stop: Ctrl-C, SIGTERM, a terminal or a launcher that is gone, an error that nobody caught. */
+  /** Stop: Ctrl-C, SIGTERM, a terminal or a launcher that is gone, an uncaught error. */
   readonly asked: AbortSignal
   /** Stop at once: the same again. */
   readonly insisted: AbortSignal
-  /** What nobody caught, if that is why. */
+  /** The uncaught error, if that is why. */
   readonly error: unknown
 }
 
@@ -43,8 +43,8 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   })
 
 /**
- * Up to the npx or pnpm that started us, the shells in between included: who was whose child. Whoever kills npx
- * alone (`kill $!`) means all of it, but npx tells nobody, and we would hold the port for ever. Its child gets
+ * Up to the npx or pnpm that started us, the shells in between included: who was whose child. A kill of npx
+ * alone (`kill $!`) is meant for all of it, but npx passes it on to none, and we would hold the port for ever. Its child gets
  * another parent then, and that can be seen. On Linux; elsewhere only signals end us.
  */
 function findLaunchers(): { readonly pid: number; readonly parent: number }[] {

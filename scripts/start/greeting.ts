@@ -16,7 +16,7 @@ export interface Facts {
   readonly isBrief: boolean
 }
 
-/** What somebody needs who has just started it. */
+/** What a user needs after the start. */
 export function greeting(facts: Facts): string {
   const parts = [places(facts), token(facts), ...(facts.isBrief ? [] : [shell(facts), program(facts)])]
   if (!facts.isBrief && !isPostgres(facts.databaseUrl)) parts.push(POSTGRES)

@@ -1,4 +1,4 @@
-/** Quicker than this, nobody needs to hear of it. */
+/** Steps shorter than this are not reported. */
 const QUIET_MS = 1_000
 const REDRAW_MS = 500
 /** Without a terminal each word is a line that stays. */
@@ -6,7 +6,7 @@ const REMIND_MS = 15_000
 
 export const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** Does something that may take minutes, and lets whoever waits see that it goes on. */
+/** Does something that may take minutes, and shows that it goes on. */
 export async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()
   const seconds = () => `${Math.round((performance.now() - began) / 1_000)} s`

@@ -9,7 +9,7 @@ import { buildApp } from './prepare.ts'
 import { say, step } from './progress.ts'
 import { type Oncue, serve } from './serve.ts'
 
-/** How long the end may take after somebody insisted on it. */
+/** How long the end may take after a second signal. */
 const LAST_MS = 3_000
 
 /** From the first check to the last word. Answers the exit code. */
@@ -39,7 +39,7 @@ async function prepare({ api, folder }: Settings, options: Options, { asked }: E
   return log
 }
 
-/** Nobody who has had enough waits for a server that says nothing, or for a lock that is not let go. */
+/** A user who quits does not wait for a server that does not reply, or for a lock that is held. */
 async function interrupted(asked: AbortSignal): Promise<never> {
   await aborted(asked)
   throw asked.reason

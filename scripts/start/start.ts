@@ -23,7 +23,7 @@ export async function start(args: readonly string[]): Promise<number> {
     const { run } = await import('./run.ts')
     return await run(options, end)
   } catch (error) {
-    // Whatever was under way when somebody interrupted it, failed because of that.
+    // What was under way when it was interrupted failed because of that.
     if (end.asked.aborted && end.error === undefined) {
       say('\nInterrupted.')
       return EXIT.interrupted

@@ -129,7 +129,7 @@ test('node --watch, as `dev` has it, disturbs nothing: the log is in the termina
 })
 
 describe('start ends', () => {
-  test('with the npx that started it, also when that is killed and tells nobody', async ({ skip }) => {
+  test('with the npx that started it, also when that is killed and passes no signal on', async ({ skip }) => {
     if (!existsSync('/proc/self/stat')) skip('processes can be looked up under /proc only')
     // Named as npx is: that is what is looked for.
     const npx = `require('node:child_process').spawn(process.execPath, process.argv.slice(2), { stdio: 'inherit' })`
@@ -140,7 +140,7 @@ describe('start ends', () => {
     expect((await launched.ends()).output).toContain('Stopped.')
   })
 
-  test('as a whole when a part of it throws what nobody catches', async () => {
+  test('as a whole when a part of it throws an uncaught error', async () => {
     const bomb = `process.once('SIGUSR2', () => { throw new Error('out of luck') })`
     const node = ['--import', `data:text/javascript,${encodeURIComponent(bomb)}`]
     const launched = start([], { DATABASE_URL: ':memory:' }, node)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Call, EXIT } from '@oncue/db/cli'
 import { createLogger } from '@oncue/logger'
-import type { Logger } from '@oncue/runtime'
+import { abortable, type Logger } from '@oncue/runtime'
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
@@ -15,9 +15,11 @@ export async function runApi({ options, url, schema, database }: Call): Promise<
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const stopping = stopSignal(log)
   log.info({ database: config.database }, 'starting')
-  const api = await startApi(config, log, { signal: stopping }).catch((error: unknown) => {
-    if (error !== stopping.reason) throw error
-  })
+  const api = await abortable(stopping, (signal) => startApi(config, log, { signal })).catch(
+    (error: unknown) => {
+      if (error !== stopping.reason) throw error
+    },
+  )
   if (!api) {
     log.info({}, 'stopped before the API had started')
     return

@@ -34,7 +34,10 @@ export interface Api {
 export interface StartOptions {
   /** False: it only serves requests, and leaves alerts, notifications, bulk operations and retention to other processes. */
   readonly background?: boolean | undefined
-  /** Aborted while it starts: stops what has started, and rejects with the signal's reason. */
+  /**
+   * Aborted while it starts: gives up what it waits for, stops what has started, and rejects with the signal's reason. To
+   * be aborted only while it starts, because that cuts the connections to the database.
+   */
   readonly signal?: AbortSignal | undefined
   /** For tests: replaces the clock, timers and chance. */
   readonly runtime?: Runtime | undefined
@@ -49,6 +52,7 @@ export async function startApi(
   const store = await openStore(config.databaseUrl, {
     schema: config.schema,
     runtime,
+    signal,
     onNewer: (newer) =>
       log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
   })

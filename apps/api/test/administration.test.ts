@@ -47,7 +47,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       expect(ended.find((token) => token.id === id)?.revokedAt).toBeInstanceOf(Date)
     })
 
-    it('that nobody has cannot be revoked', async () => {
+    it('that does not exist cannot be revoked', async () => {
       const api = await startTestApi(dialect)
       const id = '01900000-0000-7000-8000-00000000000f'
       expect(await errorOf(api.client().tokens.revoke.mutate({ id }))).toMatchObject({
@@ -200,7 +200,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
   })
 
-  it("lets nobody but admins stop Oncue's own queue", async () => {
+  it("lets only admins stop Oncue's own queue", async () => {
     const api = await startTestApi(dialect)
     const operator = api.client(await api.tokenFor('operator'))
     const queue = 'oncue'
@@ -284,7 +284,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
   })
 
-  it('lets nobody enqueue by a schedule who may not enqueue', async () => {
+  it('lets no caller enqueue by a schedule who may not enqueue', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_ENQUEUE_RULE: 'admin' } })
     const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail' }
     await api.client().schedules.save.mutate(schedule)

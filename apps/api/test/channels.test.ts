@@ -63,7 +63,7 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(await api.client().channels.list.query()).toEqual([])
   })
 
-  it('can be tried, by whoever is on call', async () => {
+  it('can be tried by operators', async () => {
     const receiver = await Receiver.listen()
     const env = { ...OPEN, ONCUE_PUBLIC_URL: 'https://oncue.example/', ONCUE_ENVIRONMENT: 'staging' }
     const api = await startTestApi(dialect, { env })

@@ -209,7 +209,7 @@ class Fuzzer {
 /** One half of a character cannot be written in a path. */
 const PATHS = TRICKS.filter((text) => text !== '\ud800')
 const METHODS = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS']
-/** Streams and waits go on for as long as somebody listens; they have tests of their own. */
+/** Streams and waits go on for as long as a client listens; they have tests of their own. */
 const CALLABLE = PROCEDURES.filter(({ name, type }) => type !== 'subscription' && name !== 'jobs.wait')
 
 /** As it is, where `fetch` would correct it. */
@@ -235,7 +235,7 @@ function send(url: string, { method, path, headers, body }: Sent): Promise<numbe
   })
 }
 
-describe.each(DIALECTS)('requests that nobody thought of, on %s', { timeout: 240_000 }, (dialect) => {
+describe.each(DIALECTS)('random requests, on %s', { timeout: 240_000 }, (dialect) => {
   let world: World
   beforeAll(async () => {
     world = await World.open(dialect)

@@ -215,7 +215,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const notebook = new Notebook().watch(createClient(proxy.url), id)
     await eventually(() => expect(notebook.events).toEqual(['before']))
     await eventually(() => expect(notebook.statuses).toEqual(['pending']))
-    proxy.redirect(second.url)
+    proxy.target = second.url
     await first.close()
     expect(notebook.outcome).toBe('open')
     await emit(second, id, 'after')

@@ -6,7 +6,7 @@ import { ROUTES } from '../src/http/rest/routes.ts'
 
 const document = openApiDocument()
 
-test('the document is OpenAPI 3.1, as somebody else understands it', async () => {
+test('the document is OpenAPI 3.1, as another parser understands it', async () => {
   const validator = new Validator()
   expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')

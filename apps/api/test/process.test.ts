@@ -53,7 +53,7 @@ describe('the process', () => {
     )
   })
 
-  it('says that nobody answers at the address of the database', async () => {
+  it('says that no server answers at the address of the database', async () => {
     const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
     expect(await api.exit).toBe(1)
     expect(api.stderr).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck the URL \(host, port/)
@@ -142,7 +142,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
   })
 
   it(
-    'stops in time for whoever would kill it, with streams, long polls and a request that never ends',
+    'stops before a supervisor would kill it, with streams, long polls and a request that never ends',
     async () => {
       const database = await given(dialect)
       const store = await openStore(database.url)

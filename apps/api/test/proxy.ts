@@ -1,59 +1,11 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Relay, type RelayOptions } from '@oncue/testing'
 import { onTestFinished } from 'vitest'
 
-/** A network between a client and a server that can be cut, listened to, and led elsewhere. */
-export interface Proxy {
-  /** The address of the server with the proxy's port. */
-  readonly url: string
-  /** Every connection that is open breaks; new ones are accepted. */
-  cut(): void
-  /** Where new connections lead. */
-  redirect(target: string): void
-}
-
-/** `listen` is asked for each connection, and gets what its client sends. */
-export async function startProxy(
-  target: string,
-  listen: () => (chunk: Buffer) => void = () => () => {},
-): Promise<Proxy> {
-  let address = new URL(target)
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(Number(address.port), address.hostname)
-    client.on('data', listen())
-    join(client, upstream)
-    join(upstream, client)
-  })
-
-  function join(from: Socket, to: Socket): void {
-    sockets.add(from)
-    from.on('error', () => to.destroy())
-    from.on('close', () => {
-      sockets.delete(from)
-      to.destroy()
-    })
-    from.pipe(to)
-  }
-
-  function cut(): void {
-    for (const socket of sockets) socket.destroy()
-  }
-
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    cut()
-    server.close()
-  })
-  const url = new URL(target)
-  url.hostname = '127.0.0.1'
-  url.port = String((server.address() as AddressInfo).port)
-  return {
-    url: url.href.replace(/\/$/, ''),
-    cut,
-    redirect(next) {
-      address = new URL(next)
-    },
-  }
+/** A relay that is closed when the test is over. */
+export async function startProxy(target: string, listen?: RelayOptions['listen']): Promise<Relay> {
+  const relay = await Relay.start(target, listen && { listen })
+  onTestFinished(() => relay.close())
+  return relay
 }
 
 /** Counts the statements that go to Postgres over a proxy: the messages Query and Execute of its protocol. */

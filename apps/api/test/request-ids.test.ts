@@ -1,5 +1,6 @@
 import { LIMITS, newJobId } from '@oncue/core'
 import { openStore } from '@oncue/db'
+import { systemRuntime } from '@oncue/runtime'
 import { describe, expect, it } from 'vitest'
 import { startProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, startTestApi } from './harness.ts'
@@ -74,6 +75,32 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     const foreign = api.client(await api.tokenFor('producer'))
     expect(await foreign.jobs.enqueue.mutate({ ...request, isRepeat: true })).toMatchObject({ created: true })
   })
+
+  it.each([
+    ['behind', -LIMITS.idempotencyMs + 10_000],
+    ['ahead', LIMITS.idempotencyMs + 10_000],
+  ])(
+    'makes one job if the clock of its client comes to be a day %s between two attempts',
+    async (_, skewMs) => {
+      const passedMs = [0, 20_000]
+      let attempt = 0
+      const runtime = { ...systemRuntime, now: () => systemRuntime.now() + (passedMs[attempt] ?? 0) }
+      const api = await startTestApi(dialect, { runtime })
+      const { jobs } = api.client()
+      const requestId = newJobIdAt(Date.now() + skewMs)
+      const request = { topic, payload: { n: 1 }, requestId }
+      const { id } = await jobs.enqueue.mutate(request)
+      attempt = 1
+      expect(await jobs.enqueue.mutate({ ...request, isRepeat: true })).toMatchObject({ id, created: false })
+      await api.complete(await api.claim())
+      for (attempt of [0, 1])
+        expect(await jobs.enqueue.mutate({ ...request, isRepeat: true })).toMatchObject({
+          id,
+          created: false,
+        })
+      expect(await jobs.stats.query()).toMatchObject({ pending: 0, completed: 1 })
+    },
+  )
 
   it("does not count beside a key of the caller's own", async () => {
     const { jobs } = (await startTestApi(dialect)).client()

@@ -97,7 +97,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     }
   })
 
-  it('end the session before when somebody signs in again', async () => {
+  it('end the previous session at a new sign-in', async () => {
     const api = await startTestApi(dialect)
     const first = cookieOf(await signIn(api, await api.tokenFor('viewer')))
     const again = await signIn(api, await api.tokenFor('operator'), { cookie: first })

@@ -116,7 +116,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     expect(warnings).toHaveLength(1)
   })
 
-  test('a topic that nobody announced takes anything', async () => {
+  test('a topic that no worker announced takes any payload', async () => {
     await payloads.check('unknown', { any: 'thing' }, 'reject')
     await payloads.check('toString', { any: 'thing' }, 'reject')
   })
@@ -161,7 +161,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     ['is a text', 'string'],
     ['is a number', 5],
     ['is null', null],
-  ])('a schema that %s stops nobody, and is reported once', async (_, schema) => {
+  ])('a schema that %s rejects no payload, and is reported once', async (_, schema) => {
     await store.announce([topicOf(schema)])
     await payloads.check('mail', { userId: 12 }, 'reject')
     await payloads.check('mail', { userId: 12 }, 'reject')

@@ -61,6 +61,7 @@ export class WorkerService implements RunningWorker {
   readonly #background: readonly Service[]
   #subscribing: Promise<Subscription> | undefined
   #starting: Promise<void> | undefined
+  #hasStarted = false
   #stopping: Promise<void> | undefined
 
   constructor(options: WorkerOptions) {
@@ -162,6 +163,7 @@ export class WorkerService implements RunningWorker {
     this.#subscribing = store.onWake(queues, () => this.#dispatcher.wake())
     await this.#subscribing
     this.#assertStarting()
+    this.#hasStarted = true
     this.#dispatcher.start()
     for (const part of this.#background) part.start()
     if (!visible) {
@@ -177,6 +179,8 @@ export class WorkerService implements RunningWorker {
     const { runtime } = this.#settings
     const background = failuresOf([this.#unsubscribe(), ...this.#background.map((part) => part.stop())])
     await dispatched
+    // Nothing was claimed, and the start may be waiting for the lease.
+    if (!this.#hasStarted) await failuresOf([this.#lease.stop()])
     const start = this.#starting?.catch(() => {})
     const handlers = failuresOf([start, this.#executor.close(), this.#dispatcher.hooksEnded()])
     const both = Promise.all([background, handlers]).then((failures) => failures.flat())

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { type JobContext, OncueError, type RunningJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
 import { connectPostgres, type PostgresSession, startPostgres } from '@oncue/db/testing'
+import { Relay } from '@oncue/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startWorker, type WorkerOptions } from '../src/index.ts'
 import { type Bench, describeBoth, describePostgres, Gate, nap, someJobs, TestLog, until } from './harness.ts'
-import { type PostgresProxy, startProxy } from './postgres-proxy.ts'
+import { TOO_MANY } from './too-many-clients.ts'
 
-async function proxyTo(bench: Bench): Promise<PostgresProxy> {
-  const proxy = await startProxy(bench.url)
+async function proxyTo(bench: Bench): Promise<Relay> {
+  const proxy = await Relay.start(bench.url)
   bench.defer(() => proxy.close())
   return proxy
 }
@@ -164,7 +165,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     const worker = await bench.start({ store, log, workers: { mail: () => null } })
     await outside.enqueue(someJobs(100, 'mail'))
     await worker.drain()
-    proxy.isFull = true
+    proxy.refusal = TOO_MANY
     proxy.cut()
     await until(() => reports(log) === 1)
     const { claims } = worker.stats()
@@ -174,7 +175,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     expect(reports(log)).toBe(1)
     expect(proxy.counts.refused).toBeGreaterThan(0)
     expect(proxy.counts.refused).toBeLessThan(200)
-    proxy.isFull = false
+    proxy.refusal = undefined
     await worker.drain()
     expect(await outside.stats()).toMatchObject({ completed: 200, pending: 0, processing: 0 })
     expect(log.of('info')).toContainEqual(expect.stringContaining('claiming and settling jobs works again'))
@@ -199,10 +200,10 @@ describePostgres('a worker on a Postgres', (bench) => {
       }
       const worker = await bench.start({ store, log, concurrency: 1, workers: { mail } })
       await worker.drain()
-      if (when === 'before the first run') proxy.loseAnswerTo(statement)
+      if (when === 'before the first run') proxy.loseAnswerTo = statement
       const ids = await outside.enqueue(someJobs(5, 'mail'))
       await until(() => worker.stats().running === 1)
-      if (when === 'with its end') proxy.loseAnswerTo(statement)
+      if (when === 'with its end') proxy.loseAnswerTo = statement
       gate.open()
       await until(() => worker.stats().settled.complete === 5)
       const jobs = await Promise.all(ids.map((id) => outside.get(id)))

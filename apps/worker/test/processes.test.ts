@@ -35,24 +35,31 @@ describeBoth('worker processes', (bench) => {
     expect(jobs.map((job) => job?.run)).toEqual(ids.map(() => 2))
   })
 
-  it('paused with SIGSTOP for longer than its lease: what it ends afterwards is refused', async () => {
-    const store = await bench.open()
-    const [id = ''] = await store.enqueue(someJobs(1, 'hold'))
-    const paused = await bench.spawn({ leaseMs: 1_000 })
-    await until(() => paused.started.length === 1)
-    await pauseBetweenWrites(paused, store)
-    const heir = await bench.spawn({ leaseMs: 1_000, pollMs: 100 })
-    await until(() => heir.started.length === 1)
-    heir.tell({ finish: true })
-    await until(async () => (await store.get(id))?.status === 'completed')
-    paused.tell({ finish: true })
-    paused.child.kill('SIGCONT')
-    // Refused, or told by a heartbeat before it was sent.
-    await until(async () => (await statsOf(paused)).every(({ stale, lost }) => stale + lost === 1))
-    paused.child.kill('SIGTERM')
-    expect(await paused.exited).toEqual({ code: 0, signal: null })
-    expect(await store.get(id)).toMatchObject({ result: heir.pid, run: 2 })
-  })
+  it.each([
+    ['anywhere', null],
+    ['in a queue that runs one job at a time', { maxRunning: 1 }],
+  ])(
+    'paused with SIGSTOP for longer than its lease, %s: what it ends afterwards is refused',
+    async (_, limit) => {
+      const store = await bench.open()
+      await store.limit({ queue: 'default' }, limit)
+      const [id = ''] = await store.enqueue(someJobs(1, 'hold'))
+      const paused = await bench.spawn({ leaseMs: 1_000 })
+      await until(() => paused.started.length === 1)
+      await pauseBetweenWrites(paused, store)
+      const heir = await bench.spawn({ leaseMs: 1_000, pollMs: 100 })
+      await until(() => heir.started.length === 1)
+      heir.tell({ finish: true })
+      await until(async () => (await store.get(id))?.status === 'completed')
+      paused.tell({ finish: true })
+      paused.child.kill('SIGCONT')
+      // Refused, or told by a heartbeat before it was sent.
+      await until(async () => (await statsOf(paused)).every(({ stale, lost }) => stale + lost === 1))
+      paused.child.kill('SIGTERM')
+      expect(await paused.exited).toEqual({ code: 0, signal: null })
+      expect(await store.get(id)).toMatchObject({ result: heir.pid, run: 2 })
+    },
+  )
 
   it('told to stop by five SIGTERMs: one clean exit, and nothing is lost', async () => {
     const store = await bench.open()

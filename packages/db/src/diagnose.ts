@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type MigrationStatus, migrationStatus } from './migrate/migrate.ts'
-import { type Finding, fail, ok, warn } from './portable/finding.ts'
+import { type Finding, fail, ok, type Seen, warn } from './portable/finding.ts'
 import { DEFAULT_SCHEMA, migrationHint, toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
 
@@ -26,14 +26,14 @@ export async function diagnose(url: string, options: DiagnoseOptions = {}): Prom
     status = await migrationStatus(url, { schema, runtime })
   } catch (cause) {
     const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
-    return [fail('database', error.message, error.hint)]
+    return [{ check: 'database', ...fail(error.message, error.hint) }]
   }
   const ms = Math.round(runtime.monotonic() - started)
   const migrations = migrationsOf(status, toSchema(schema))
   const isMigrated = migrations.status !== 'fail'
   return [
-    ok('database', `${withoutPassword(url)} responds (${ms} ms)`),
-    migrations,
+    { check: 'database', ...ok(`${withoutPassword(url)} responds (${ms} ms)`) },
+    { check: 'migrations', ...migrations },
     ...(await look(url, isMigrated, toSchema(schema), runtime)),
   ]
 }
@@ -49,31 +49,31 @@ function refuseMissing(url: string): void {
   })
 }
 
-function migrationsOf({ migrations, functions }: MigrationStatus, schema: string): Finding {
+function migrationsOf({ migrations, functions }: MigrationStatus, schema: string): Seen {
   const named = (state: string) => migrations.flatMap((one) => (one.state === state ? [one.name] : []))
   const [pending, changed] = [named('pending'), named('changed')]
   const [breaking, newer] = [named('breaking'), named('newer')]
   if (breaking.length > 0) {
     const advice = 'A newer version of Oncue has migrated the database: upgrade this process.'
-    return fail('migrations', `unknown: ${breaking.join(', ')}`, advice)
+    return fail(`unknown: ${breaking.join(', ')}`, advice)
   }
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [`functions_${hash}`] : []))
   pending.push(...missing)
   if (pending.length > 0) {
     const advice =
       schema === DEFAULT_SCHEMA ? 'Run `npx oncue migrate` against this database.' : migrationHint(schema)
-    return fail('migrations', `pending: ${pending.join(', ')}`, advice)
+    return fail(`pending: ${pending.join(', ')}`, advice)
   }
   if (changed.length > 0) {
     const advice = 'Restore the original file: an applied migration must never change.'
-    return fail('migrations', `changed after they were applied: ${changed.join(', ')}`, advice)
+    return fail(`changed after they were applied: ${changed.join(', ')}`, advice)
   }
   if (newer.length > 0) {
     const advice =
       'A newer version of Oncue has migrated the database. This one works with it: finish the upgrade.'
-    return warn('migrations', `newer than this version: ${newer.join(', ')}`, advice)
+    return warn(`newer than this version: ${newer.join(', ')}`, advice)
   }
-  return ok('migrations', `all ${migrations.length} are applied`)
+  return ok(`all ${migrations.length} are applied`)
 }
 
 async function look(url: string, isMigrated: boolean, schema: string, runtime: Runtime): Promise<Finding[]> {

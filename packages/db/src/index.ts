@@ -10,7 +10,7 @@ export {
   rollback,
 } from './migrate/migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
-export { toTarget } from './portable/actions.ts'
+export { ACTION_METHODS, toTarget } from './portable/actions.ts'
 export type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow, AlertStore } from './portable/alerts.ts'
 export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {
@@ -23,6 +23,7 @@ export {
   type BulkOperationStore,
   type NewBulkOperation,
 } from './portable/bulk-operations.ts'
+export { awaitsCanary } from './portable/bulk-outcomes.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
 export { nextRuns } from './portable/cron.ts'
 export type { EventStore, JobEvent, NewEvent, RunEvent } from './portable/events/event.ts'

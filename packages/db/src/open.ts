@@ -17,6 +17,11 @@ export type OpenOptions = {
   readonly poolSize?: number | undefined
   /** SQLite: `FULL` survives a power cut, `NORMAL` is faster and may lose the last commits. Default: FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
+  /**
+   * Aborted: whatever waits for the database is given up at once, and the store can only be closed. For a process that is
+   * asked to stop while it starts.
+   */
+  readonly signal?: AbortSignal | undefined
   /** For tests: replaces the store's clock. */
   readonly clock?: (() => Date) | undefined
   /** For tests: replaces the host's clock and chance. On SQLite that is the store's clock, too. */
@@ -28,11 +33,20 @@ export type OpenOptions = {
  * on close). Drivers are imported only when they are needed.
  */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
+  try {
+    return await open(url, options)
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    throw error
+  }
+}
+
+async function open(url: string, options: OpenOptions): Promise<Store> {
   const { migrate: shouldMigrate, onNewer, ...rest } = options
   if (url === ':memory:') return openTemporary(rest)
-  const { schema, runtime } = rest
-  if (shouldMigrate) await migrate(url, { schema, runtime })
-  const newer = await assertMigrated(url, { schema, runtime })
+  const { schema, runtime, signal } = rest
+  if (shouldMigrate) await migrate(url, { schema, runtime, signal })
+  const newer = await assertMigrated(url, { schema, runtime, signal })
   if (newer.length > 0) onNewer?.(newer)
   return dialectOf(url) === 'postgres' ? openPostgres(url, rest) : openSqlite(url, rest)
 }

@@ -10,19 +10,23 @@ const BACKOFF = { firstMs: 15, maxMs: 1_000, factor: 4, jitter: 2 / 3 }
 
 /**
  * Sends again what failed for a passing reason: a serialization conflict, a busy file, a lost
- * connection. `isSafe` decides which failures leave no doubt about what was written.
+ * connection. `isSafe` decides which failures leave no doubt about what was written. After an abort of the signal
+ * nothing more is sent.
  */
 export async function withRetries<T>(
   attempt: (n: number) => Promise<T> | T,
   toError: (error: unknown) => OncueError,
   isSafe: (error: OncueError) => boolean = (error) => error.retryable,
   runtime: Runtime = systemRuntime,
+  signal?: AbortSignal,
 ): Promise<T> {
   for (let n = 1; ; n++) {
+    signal?.throwIfAborted()
     try {
       return await attempt(n)
     } catch (cause) {
       const error = toError(cause)
+      signal?.throwIfAborted()
       if (n === ATTEMPTS || !error.retryable || !isSafe(error)) throw error
       await runtime.sleep(backoff(n - 1, BACKOFF, runtime))
     }

@@ -129,6 +129,11 @@ export interface Store {
 
   /** Puts finished jobs back into their queues: attempts start anew, run numbers continue. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
+  /**
+   * Makes scheduled and retrying jobs due at once; their retries stay as they are. Skipped: ALREADY_DUE, RUNNING, BLOCKED,
+   * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key).
+   */
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Pending or failed jobs only, and none that others wait for. */
@@ -160,7 +165,10 @@ export interface Store {
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
-  /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
+  /**
+   * Jobs whose last run failed, by its fingerprint: live ones that are retried, whenever they failed, and those that gave
+   * up within a time. The group that was seen last comes first, or the largest.
+   */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
   /** Whether a job that such a claim would take is due and waits for the rate of its queue or key. */
@@ -362,10 +370,7 @@ export type TopicClash = {
   }[]
 }
 
-export type FailureFilter = FailuresRequest & {
-  /** Default: `latest`. */
-  readonly order?: 'latest' | 'largest' | undefined
-}
+export type FailureFilter = FailuresRequest
 
 export type ActivityPoint = Pick<
   WireSeriesPoint,

@@ -27,11 +27,9 @@ export async function readByIds<Row>(
 }
 
 export function assertWorkerId(id: string): void {
-  if (!isUuid(id))
-    throw new OncueError(
-      'INVALID_INPUT',
-      `The worker id must be a UUID in lower case, not ${JSON.stringify(id)}`,
-    )
+  if (isUuid(id)) return
+  const message = `The worker id must be a UUID in lower case, not ${JSON.stringify(id)}`
+  throw new OncueError('INVALID_INPUT', message)
 }
 
 /** The process has one sequence of ids, and so has every simulation. */

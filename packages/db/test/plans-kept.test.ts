@@ -127,6 +127,9 @@ async function aFewJobs(store: Store, name: string): Promise<Few> {
 const settleAll = (runs: readonly RunRef[], now: Date, outcome: (run: RunRef) => Settlement) =>
   postgres.settle(runs.map(outcome), now)
 
+const act = (action: 'requeue' | 'cancel' | 'delete', ids: readonly string[], now: Date) =>
+  postgres.act({ action, ids, asOf: null, by: null }, now)
+
 const CALLS = {
   complete: ({ runs }, now) => settleAll(runs, now, (run) => complete(run, '{"sent":true}')),
   'complete, sent again': ({ runs }, now) =>
@@ -158,12 +161,12 @@ const CALLS = {
     ),
   tend: (_, now) => ({ text: `select ${fn('tend')}($1)`, values: [now] }),
   link: ({ ids }, now) => ({ text: `select ${fn('link')}($1, $2)`, values: [now, ids] }),
-  requeue: ({ failed }, now) => postgres.ACTIONS.requeue(failed, null, null, now),
-  'requeue of what runs': ({ ids }, now) => postgres.ACTIONS.requeue(ids, null, null, now),
-  cancel: ({ waiting, ids }, now) => postgres.ACTIONS.cancel([...waiting, ...ids], null, null, now),
-  'cancel of what has ended': ({ failed }, now) => postgres.ACTIONS.cancel(failed, null, null, now),
-  delete: ({ waiting, failed }, now) => postgres.ACTIONS.delete([...waiting, ...failed], null, null, now),
-  'delete of what runs': ({ ids }, now) => postgres.ACTIONS.delete(ids, null, null, now),
+  requeue: ({ failed }, now) => act('requeue', failed, now),
+  'requeue of what runs': ({ ids }, now) => act('requeue', ids, now),
+  cancel: ({ waiting, ids }, now) => act('cancel', [...waiting, ...ids], now),
+  'cancel of what has ended': ({ failed }, now) => act('cancel', failed, now),
+  delete: ({ waiting, failed }, now) => act('delete', [...waiting, ...failed], now),
+  'delete of what runs': ({ ids }, now) => act('delete', ids, now),
   prune: ({ topic }, now) =>
     postgres.prune('default', `failing_${topic}`, 'failed', new Date(now.getTime() + MINUTE), FEW, now),
   'enqueue with keys': ({ waiting, topic }, now) =>

@@ -28,6 +28,7 @@ describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level
     `${fn('settle')}(null, '{}', '{}', null, null, '{}', '{}', '{}')`,
     `${fn('record_progress')}(null, '[]')`,
     `${fn('rescue')}(null, 800, 20000, 5000, 0, null)`,
+    `${fn('tend')}(null)`,
   ]
 
   it.each(FUNCTIONS)('is refused by name: %s', async (call) => {

@@ -1,6 +1,5 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { NewJob } from '@oncue/core'
-import { eventually } from '@oncue/testing'
+import { eventually, Relay } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openStore } from '../src/open.ts'
@@ -160,68 +159,15 @@ describe('a job on Postgres that is replaced by a transaction that is still open
 })
 
 describe('an enqueue on Postgres whose connection breaks before its answer', () => {
-  /** Between the store and the server. What was sent before the cut is still done by the server. */
-  class Relay {
-    readonly #server: Server
-    readonly #sockets = new Set<Socket>()
-    readonly #upstreams = new Set<Socket>()
-    url = ''
-    /** Cuts instead of passing on what the server answers to this. */
-    loseAnswerTo: string | undefined
-
-    constructor(target: URL) {
-      this.#server = createServer((socket) => {
-        const upstream = connect(Number(target.port), target.hostname)
-        this.#sockets.add(socket)
-        this.#upstreams.add(upstream)
-        let isLost = false
-        const forward = (data: Buffer) => {
-          isLost ||= this.loseAnswerTo !== undefined && data.includes(this.loseAnswerTo)
-          upstream.write(data)
-        }
-        const answer = (data: Buffer) => {
-          if (!isLost) return void socket.write(data)
-          this.loseAnswerTo = undefined
-          socket.destroy()
-        }
-        socket.on('data', forward).on('error', () => {})
-        upstream.on('data', answer).on('error', () => {})
-        // The server is not told: it goes on with what it has received.
-        upstream.on('close', () => socket.destroy())
-      })
-    }
-
-    async start(target: URL): Promise<void> {
-      await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-      const through = new URL(target)
-      through.hostname = '127.0.0.1'
-      through.port = String((this.#server.address() as { port: number }).port)
-      this.url = through.href
-    }
-
-    cut(): void {
-      for (const socket of this.#sockets) socket.destroy()
-      this.#sockets.clear()
-    }
-
-    close(): void {
-      this.cut()
-      for (const upstream of this.#upstreams) upstream.destroy()
-      this.#server.close()
-    }
-  }
-
   let proxy: Relay
   let remote: Store
   beforeEach(async () => {
-    const target = new URL(database.url)
-    proxy = new Relay(target)
-    await proxy.start(target)
+    proxy = await Relay.start(database.url)
     remote = await openStore(proxy.url)
   })
   afterEach(async () => {
     await remote.close()
-    proxy.close()
+    await proxy.close()
   })
 
   it.each([

@@ -1,3 +1,4 @@
+import { systemRuntime } from '@oncue/runtime'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openControl } from '../src/control/index.ts'
@@ -102,6 +103,22 @@ describe('the low-water mark and limits', () => {
       expect(jobs).toHaveLength(2)
       expect(await claim()).toEqual([])
       await finish(jobs)
+    }
+  })
+
+  it('and its store remembers that until the next sweep', async () => {
+    // Each reading is later, so that the first sweep has a length and the next is not due before twenty of them.
+    let readings = 0
+    const runtime = { ...systemRuntime, monotonic: () => readings++ }
+    const own = await bench.open({ runtime })
+    const isPast = { runAt: new Date(Date.now() - MINUTE) }
+    await own.enqueue(someJobs(4, isPast))
+    await own.limit({ queue: 'default' }, { maxRunning: 2 })
+    for (let round = 0; round < 2; round++) {
+      const { jobs } = await own.claim(claiming())
+      expect(jobs).toHaveLength(2)
+      expect((await own.claim(claiming())).jobs).toEqual([])
+      await own.settle(jobs.map((job) => complete(job)))
     }
   })
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer, Socket } from 'node:net'
-import { eventually, Gate } from '@oncue/testing'
+import { createServer, type Socket } from 'node:net'
+import { eventually, Gate, Relay } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -75,7 +75,7 @@ describe('a listener', () => {
       `select pid from pg_stat_activity where application_name = 'oncue listener' and datname = current_database()`,
     )
 
-  it('wakes nobody before the commit, once after it, and not at all after a rollback', async () => {
+  it('wakes no subscriber before the commit, once after it, and not at all after a rollback', async () => {
     const wakes = await countWakes(listenerOn(database.url))
     const client = await connectTo(database.url)
     const other = await connectTo(database.url)
@@ -96,7 +96,7 @@ describe('a listener', () => {
     expect(wakes()).toBe(0)
   })
 
-  it('wakes those who wait for that queue, and nobody else', async () => {
+  it('wakes only subscribers of that queue', async () => {
     const listener = listenerOn(database.url)
     const high = await countWakes(listener, ['high', 'higher'])
     const low = await countWakes(listener, ['low'])
@@ -321,33 +321,8 @@ describe('a notifier', () => {
   })
 })
 
-/** Between a client and the server. `freeze` leaves its connections open and lets nothing through any more. */
-async function startProxy(url: string): Promise<{ url: string; freeze(): void }> {
-  const { port, hostname } = new URL(url)
-  const sockets = new Set<Socket>()
-  const server = createServer((inside) => {
-    const outside = new Socket().connect(Number(port), hostname)
-    for (const [from, to] of [
-      [inside, outside],
-      [outside, inside],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => {})
-      from.pipe(to)
-    }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-    await once(server, 'close')
-  })
-  const proxied = new URL(url)
-  proxied.port = String((server.address() as { port: number }).port)
-  return {
-    url: proxied.href,
-    freeze: () => {
-      for (const socket of sockets) socket.unpipe().pause()
-    },
-  }
+async function startProxy(url: string): Promise<Relay> {
+  const relay = await Relay.start(url)
+  cleanups.push(() => relay.close())
+  return relay
 }

@@ -137,6 +137,19 @@ describe('who waits for whom on Postgres', () => {
       expect(await unchecked()).toBe(0)
     })
 
+    it('leave what has come since to a first that is under way', async () => {
+      await other.query('begin')
+      await other.query(`select ${fn('tend')}(null)`)
+      await aChain()
+      const edges = await unchecked()
+      expect(edges).toBeGreaterThan(0)
+      await store.rescue()
+      expect(await unchecked()).toBe(edges)
+      await other.query('commit')
+      await store.rescue()
+      expect(await unchecked()).toBe(0)
+    })
+
     it('two at once over a chain whose first job has failed wait neither for an edge nor for each other', async () => {
       const { c } = await aChain()
       // Both would have B shared by now, and wait here; let go, each would wait for the other's share of B.
@@ -332,28 +345,34 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('a slot', () => {
-    it('that a claim takes while a poll clears away the one of an earlier run is kept', async () => {
-      const [id = ''] = await store.enqueue([aJob({ concurrencyKey: 'k', concurrencyLimit: 1 })])
-      await watcher.query(
-        `insert into oncue.slot_runs (key, job_id, run, taken, until) values ('k:k', $1, 0, now(), now() - interval '1 hour')`,
-        [id],
-      )
-      await watcher.query(`insert into oncue.slots (key, max_running, waiting) values ('k:k', 1, true)`)
-      await other.query('begin')
-      await other.query(
-        `select from ${fn('claim')}(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
-        [WORKER, LEASE],
-      )
-      const poll = store.rescue()
-      await endsOrWaits(poll)
-      await other.query('commit')
-      await poll
-      const { rows } = await watcher.query('select job_id, run from oncue.slot_runs')
-      expect(rows).toEqual([{ job_id: id, run: 1 }])
-      await watcher.query(`update oncue.slot_runs set until = now() - interval '1 hour'`)
-      await store.rescue()
-      expect((await watcher.query('select from oncue.slot_runs')).rowCount).toBe(1)
-    })
+    // With a limit of 1 the claim removes the earlier run and adds its own; with 2 it changes the row in place.
+    it.each([1, 2])(
+      'that a claim takes while a poll clears away the one of an earlier run is kept, with a limit of %i',
+      async (limit) => {
+        const [id = ''] = await store.enqueue([aJob({ concurrencyKey: 'k', concurrencyLimit: limit })])
+        await watcher.query(
+          `insert into oncue.slot_runs (key, job_id, run, taken, until) values ('k:k', $1, 0, now(), now() - interval '1 hour')`,
+          [id],
+        )
+        await watcher.query(`insert into oncue.slots (key, max_running, waiting) values ('k:k', $1, true)`, [
+          limit,
+        ])
+        await other.query('begin')
+        await other.query(
+          `select from ${fn('claim')}(null, $1, $2, '{default}', null, 1, 1, '{}', '{}', '{}', '{}')`,
+          [WORKER, LEASE],
+        )
+        const poll = store.rescue()
+        await endsOrWaits(poll)
+        await other.query('commit')
+        await poll
+        const { rows } = await watcher.query('select job_id, run from oncue.slot_runs')
+        expect(rows).toEqual([{ job_id: id, run: 1 }])
+        await watcher.query(`update oncue.slot_runs set until = now() - interval '1 hour'`)
+        await store.rescue()
+        expect((await watcher.query('select from oncue.slot_runs')).rowCount).toBe(1)
+      },
+    )
 
     it('is not waited for by a poll while a settle gives it back', async () => {
       const jobs = [1, 2].map(() => aJob({ concurrencyKey: 'k', concurrencyLimit: 1 }))

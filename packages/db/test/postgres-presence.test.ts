@@ -100,6 +100,37 @@ describe('workers on Postgres whose presence is missing', () => {
     expect(await dead()).toEqual([id])
   })
 
+  it('leave no statement behind on the server when their row is locked for long', async () => {
+    const id = await present()
+    await admin(async (holder) => {
+      await holder.query('begin')
+      await holder.query('select from oncue.workers where id = $1 for update', [id])
+      const { rows: own } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid')
+      const waiting = () =>
+        admin(async (client) => {
+          const { rows } = await client.query<{ pid: number }>(
+            'select pid from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+            [own[0]?.pid],
+          )
+          return rows.map(({ pid }) => pid)
+        })
+      await holder.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'oncue presence ' || $1::text`,
+        [id],
+      )
+      await eventually(async () => expect(await waiting()).toHaveLength(1))
+      const [first = 0] = await waiting()
+      // The first attempt gives up after 10 s. The second one waits alone.
+      await eventually(async () => {
+        const pids = await waiting()
+        expect(pids).toHaveLength(1)
+        expect(pids).not.toContain(first)
+      })
+      await holder.query('rollback')
+    })
+    await eventually(async () => expect(await store.workers()).toMatchObject([{ id, missingSince: null }]))
+  })
+
   it('are not declared dead by a process that has just lost connections itself', async () => {
     await untilCalm()
     await present()

@@ -1,3 +1,4 @@
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { eventually, until } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../src/open.ts'
@@ -6,6 +7,8 @@ import { aJob, claiming, newWorkerId } from './conformance/harness.ts'
 import { type PostgresServer, startPostgres } from './support/index.ts'
 import { openPool } from './support/postgres-pool.ts'
 import { withClient } from './support/postgres-transactions.ts'
+
+const HOUR = 3_600_000
 
 describe('connections to a server that has become read-only', () => {
   let server: PostgresServer
@@ -65,7 +68,9 @@ describe('connections to a server that has become read-only', () => {
   })
 
   it('presence and listener leave them as soon as a write was refused', async () => {
-    const store = await openStore(server.url, { migrate: true })
+    // Without their pings, which would find out too, after seconds.
+    const every: Runtime['every'] = (_, work) => systemRuntime.every(HOUR, work)
+    const store = await openStore(server.url, { migrate: true, runtime: { ...systemRuntime, every } })
     const id = newWorkerId()
     const worker = { id, host: 'h', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
     const presence = await store.attend(worker)

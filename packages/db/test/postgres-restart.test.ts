@@ -84,7 +84,7 @@ describe('a Postgres that is killed and comes back', () => {
     })
   })
 
-  it('declares nobody dead before everyone had time to come back', async () => {
+  it('declares no worker dead before all had time to reconnect', async () => {
     const other = await openStore(server.url)
     const id = newWorkerId()
     await store.attend({ id, host: 'h', pid: 1, queues: ['default'], concurrency: 1, version: '0' })

@@ -1,8 +1,9 @@
+import { until } from '@oncue/testing'
 import pg from 'pg'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openStore } from '../src/open.ts'
-import { aJob, someJobs } from './conformance/harness.ts'
-import { borrowPostgresDatabase } from './support/index.ts'
+import { aJob, claimOne, complete, someJobs } from './conformance/harness.ts'
+import { borrowPostgresDatabase, connectPostgres } from './support/index.ts'
 
 it('a job by a request costs one statement, a job by a key a transaction, on Postgres', async () => {
   const database = await borrowPostgresDatabase(inject('postgresUrl'))
@@ -53,4 +54,31 @@ it('two requests with the same ids in opposite orders make each job once, and me
   )
   await client.end()
   expect(rows).toEqual([{ deadlocks: 0 }])
+})
+
+it('a repeat with a key makes no second job if the first finishes while it waits for the key', async () => {
+  const database = await borrowPostgresDatabase(inject('postgresUrl'))
+  const store = await openStore(database.url)
+  const session = await connectPostgres(database.url)
+  onTestFinished(async () => {
+    await session.end()
+    await store.close()
+    await database.drop()
+  })
+  const job = { ...aJob(), request: 'first' } as const
+  const { id, topic } = job
+  await session.query('begin')
+  await session.query(`insert into oncue.keys (topic, key, job_id) values ($1, $2, $3)`, [
+    topic,
+    `i:${id}`,
+    aJob().id,
+  ])
+  const repeating = store.enqueueWithOutcomes([{ ...job, idempotencyKey: id, request: 'repeat' }])
+  const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await until(async () => (await session.query(blocked)).length > 0)
+  await store.enqueue([job])
+  await store.settle([complete(await claimOne(store))])
+  await session.query('rollback')
+  expect(await repeating).toEqual([{ id, kind: 'existing' }])
+  expect(await store.stats()).toMatchObject({ pending: 0, completed: 1 })
 })

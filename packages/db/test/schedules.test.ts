@@ -119,7 +119,10 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
   it('a schedule that cannot be read keeps no other from ticking, and is told of', async () => {
     await store.schedules.save({ ...hourly, name: 'a-broken-one', topic: 'broken' })
     clock.advance(HOUR)
-    await access.sql.run({ text: `update {schedules} set cron = 'never' where name = 'a-broken-one'` })
+    await access.sql.run({
+      text: `update {schedules} set cron = 'never' where name = 'a-broken-one'`,
+      values: [],
+    })
     await expect(store.schedules.tick()).rejects.toMatchObject({ code: 'INVALID_CRON' })
     expect(await topics()).toEqual(['good'])
     await store.schedules.save({ ...hourly, name: 'a-broken-one', topic: 'mended' })

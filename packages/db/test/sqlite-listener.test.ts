@@ -48,7 +48,7 @@ test('a write of another connection is seen, and wakes every queue once', async 
   await listener.close()
 })
 
-test('a transaction that is rolled back wakes nobody', async () => {
+test('a transaction that is rolled back wakes no subscriber', async () => {
   const listener = new SqliteListener(Database, fileOf(database))
   let wakes = 0
   await listener.onWake(['a'], () => {
@@ -61,7 +61,7 @@ test('a transaction that is rolled back wakes nobody', async () => {
   await listener.close()
 })
 
-test('the file is held open only while somebody wants to hear of it', async () => {
+test('the file is held open only while there is a subscriber', async () => {
   const listener = new SqliteListener(Database, fileOf(database))
   const first = await listener.onWake(['a'], () => {})
   const second = await listener.onChange(() => {})
@@ -90,7 +90,7 @@ test('a subscriber that throws does not keep the others from hearing', async () 
   await listener.close()
 })
 
-test('a worker that looks whenever it is woken comes to rest: a look that finds nothing wakes nobody', async () => {
+test('a worker that looks whenever it is woken comes to rest: a look that finds nothing wakes no worker', async () => {
   const store = await openStore(database.url)
   let looks = 0
   await store.onWake(['default'], () => {

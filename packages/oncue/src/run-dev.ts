@@ -20,7 +20,7 @@ export async function runDev(call: Call<DevOptions>, devFolder: string): Promise
   const code = await runModules(call, log, async (signal) => {
     if (options.url === undefined && config.databaseUrl === undefined)
       await makeFolder(join(config.folder, devFolder))
-    if (url !== ':memory:') await migrate(url, { schema })
+    if (url !== ':memory:') await migrate(url, { schema, signal })
     const api = await startApi({ ...apiConfig, port: options.port ?? apiConfig.port }, log, { signal })
     const hasApp = existsSync(join(apiConfig.appDir, 'index.html'))
     process.stdout.write(`${options.json ? toJson(api, call) : greeting(api, call, hasApp)}\n`)

@@ -12,13 +12,13 @@ export interface Screen {
   draw(lines: readonly string[]): void
   onResize(redraw: () => void): void
   isClosed(): boolean
-  /** Ends early when somebody quits. */
+  /** Ends early when the user quits. */
   wait(ms: number): Promise<void>
   /** Gives the terminal back as it was. */
   close(): void
 }
 
-/** The whole terminal, until somebody presses q or the process is asked to end. */
+/** The whole terminal, until the user presses q or the process is asked to end. */
 export function openScreen({ stdin, stdout } = process): Screen {
   let closed = false
   const quit = new AbortController()

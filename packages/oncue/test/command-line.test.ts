@@ -164,7 +164,7 @@ describe('the command line', () => {
     })
   })
 
-  test('a database that cannot be reached is a failure, 1, and its password is told nobody', async () => {
+  test('a database that cannot be reached is a failure, 1, and its password is not printed', async () => {
     const { code, stderr, stdout } = await run(['stats'], { env: NOWHERE })
     expect(stderr).toMatch(/^database: postgres:\/\/.*\nerror DATABASE_UNAVAILABLE: /)
     expect(code).toBe(1)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { describeBoth } from './harness.ts'
 
 describeBoth('doctor', (bench) => {
-  test('doctor says which worker is silent, and that its queues are served by nobody', async () => {
+  test('doctor says which worker is silent, and that its queues are not served', async () => {
     await bench.attend({ pid: 4711, queues: ['default'] }, 90_000)
     await bench.add()
     const found = await bench.diagnose()
@@ -66,7 +66,7 @@ describeBoth('doctor', (bench) => {
     })
   })
 
-  test('doctor finds a healthy database well, and what nobody serves', async () => {
+  test('doctor finds a healthy database well, and queues that are not served', async () => {
     await bench.add('mail', { queue: 'lonely' })
     await bench.store.pause('high', 'ada')
     expect(await bench.json(['doctor'])).toMatchObject({ healthy: true })

@@ -246,7 +246,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await process.stop('SIGTERM')).toBe(0)
   })
 
-  test('an error that nobody caught is reported with the jobs in hand, and stops the worker with 1', async () => {
+  test('an uncaught error is reported with the jobs in hand, and stops the worker with 1', async () => {
     const id = await add('explodes')
     const process = worker(['--grace', '50ms'])
     expect(await process.said('uncaught exception')).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Service, type SlowService, startAll, together, toService } from './service.ts'
+import { abortable, type Service, type SlowService, startAll, together, toService } from './service.ts'
 import { simulate } from './simulation.ts'
 
 const recorded = (name: string, log: string[], error?: Error): Service => ({
@@ -120,5 +120,31 @@ describe('toService', () => {
     await service.stop()
     await expect(service.start()).rejects.toThrow('no')
     await service.stop()
+  })
+})
+
+describe('abortable work', () => {
+  const reason = new Error('asked to stop')
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut short'))))
+
+  test('is cut short by the signal, and fails with its reason', async () => {
+    const stopping = new AbortController()
+    const work = abortable(stopping.signal, untilAborted)
+    stopping.abort(reason)
+    await expect(work).rejects.toBe(reason)
+    await expect(abortable(stopping.signal, async (signal) => signal.throwIfAborted())).rejects.toBe(reason)
+  })
+
+  test('fails with its own error while the signal is not aborted', async () => {
+    const failed = abortable(new AbortController().signal, () => Promise.reject(new Error('no')))
+    await expect(failed).rejects.toThrow('no')
+  })
+
+  test('leaves alone what has started when the signal comes later', async () => {
+    const stopping = new AbortController()
+    const started = await abortable(stopping.signal, async (signal) => signal)
+    stopping.abort(reason)
+    expect(started.aborted).toBe(false)
   })
 })

@@ -83,6 +83,28 @@ export async function startAll(
   }
 }
 
+/**
+ * Runs `work` with a signal that follows `signal` until the work has ended: an abort then cuts a start short, and nothing
+ * of what has started. Work that fails after an abort fails with its reason.
+ */
+export async function abortable<T>(
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const inner = new AbortController()
+  const abort = () => inner.abort(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
+  try {
+    return await work(inner.signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 async function stopAll(services: readonly SlowService[]): Promise<void> {
   const errors: unknown[] = []
   for (const service of [...services].reverse()) await service.stop().catch((error) => errors.push(error))

@@ -92,6 +92,8 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
     options?: Omit<Inputs['jobs']['events'], 'id'> & CallOptions,
   ): Promise<Outputs['jobs']['events']>
   requeue(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['requeue']>
+  /** Makes retrying and scheduled jobs due at once. */
+  runNow(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['runNow']>
   cancel(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['cancel']>
   delete(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['delete']>
 
@@ -132,7 +134,7 @@ export function createJobs<Jobs extends JobDefinitions>(
   }
 
   const act =
-    (verb: 'requeue' | 'cancel' | 'delete') =>
+    (verb: 'requeue' | 'runNow' | 'cancel' | 'delete') =>
     (target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['requeue']> => {
       if (typeof target === 'string') return calls[verb]({ ids: [target] }, options)
       return calls[verb](isIds(target) ? { ids: [...target] } : target, options)
@@ -145,6 +147,7 @@ export function createJobs<Jobs extends JobDefinitions>(
     series: calls.series,
     gauges: calls.gauges,
     requeue: act('requeue'),
+    runNow: act('runNow'),
     cancel: act('cancel'),
     delete: act('delete'),
     get: (id, options) => calls.get({ id }, options),

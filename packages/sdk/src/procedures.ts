@@ -16,6 +16,7 @@ export const PROCEDURES = {
     gauges: 'query',
     delete: 'mutation',
     requeue: 'mutation',
+    runNow: 'mutation',
     cancel: 'mutation',
     watch: 'subscription',
     wait: 'query',
@@ -80,6 +81,8 @@ export const PROCEDURES = {
     rename: 'mutation',
     revoke: 'mutation',
     registerPush: 'mutation',
+    webPushKey: 'query',
+    registerWebPush: 'mutation',
     testPush: 'mutation',
   },
   pairings: {

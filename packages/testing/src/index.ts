@@ -7,4 +7,5 @@ export {
   type RunOptions,
   runProgramFile,
 } from './program.ts'
+export { Relay, type RelayOptions } from './relay.ts'
 export { eventually, nap, observeFor, until } from './wait.ts'

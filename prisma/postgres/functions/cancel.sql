@@ -22,7 +22,7 @@ begin
     ) l;
   if v_waiting is not null then
     perform oncue.append_event(v_now, v_waiting, 'cancelled', (select array_agg(v_event) from unnest(v_waiting)));
-    perform oncue.end_waiting(v_now, v_waiting, 'cancelled', null);
+    perform oncue.release_dependants(v_now, oncue.end_rows(v_now, v_waiting, 'cancelled', null), false);
   end if;
   if v_running is not null then
     perform oncue.append_event(v_now, v_running, 'cancel_requested', (select array_agg(v_event) from unnest(v_running)));

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { type JobId, LIMITS, type NewJob } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
@@ -13,11 +13,11 @@ const HEX_DIGITS = 12
  * made. The server's key goes into them, so that a caller can neither guess nor choose the id of another's job.
  */
 export class RequestIds {
-  readonly #key: KeyObject
+  readonly #key: string
   readonly #runtime: Runtime
 
   constructor(key: string, runtime: Runtime = systemRuntime) {
-    this.#key = createSecretKey(key, 'base64')
+    this.#key = key
     this.#runtime = runtime
   }
 
@@ -29,17 +29,23 @@ export class RequestIds {
 
   /**
    * The job as it is to be stored. A key of the caller's own decides by itself. A job with a unique key may stand for
-   * another one, and the clock of a client may be wrong: these get an idempotency key instead of an id.
+   * another one, and the clock of a client may be wrong: these get an idempotency key instead of an id. A repeat gets
+   * both: at the first attempt the clock may have been right, or wrong, as it is not now.
    */
   apply(job: NewJob, holder: string, requestId: JobId, isRepeat: boolean): NewJob {
     if (job.idempotencyKey !== null) return job
     const id = this.#derive(holder, job.topic, requestId)
-    if (job.unique !== null || !this.#isTimely(requestId)) return { ...job, idempotencyKey: id }
-    return { ...job, id, request: isRepeat ? 'repeat' : 'first' }
+    if (job.unique !== null) return { ...job, idempotencyKey: id }
+    if (isRepeat) return { ...job, id, idempotencyKey: id, request: 'repeat' }
+    return this.#isTimely(requestId) ? { ...job, id, request: 'first' } : { ...job, idempotencyKey: id }
   }
 
+  /**
+   * A hash that begins with the key, and of which an id shows 48 bits: SHA-512/256 cannot be continued by someone who
+   * knows a digest but not the key. An HMAC costs three times as much, which was a tenth of a batch.
+   */
   #derive(holder: string, topic: string, requestId: JobId): JobId {
-    const digest = createHmac('sha256', this.#key).update(`${holder}\0${topic}\0${requestId}`).digest('hex')
+    const digest = hash('sha512-256', `${this.#key}\0${holder}\0${topic}\0${requestId}`, 'hex')
     return requestId.slice(0, KEPT) + digest.slice(0, HEX_DIGITS)
   }
 

@@ -64,6 +64,10 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
     delivery,
     failures: facts.failures.slice(0, TOP_FAILURES).map(shortened),
     alerts: facts.alerts,
+    bulkOperations: facts.bulkOperations.map(({ actor: { id, name }, ...operation }) => ({
+      ...operation,
+      by: { id, name },
+    })),
   }
 }
 
@@ -119,12 +123,12 @@ function together(queues: readonly QueueOverview[]): Health['others'] {
   }
 }
 
-function shortened({ sample, fingerprint, topics, queues, count, lastSeen, isNew }: FailureGroup) {
-  const { class: name = '', message = '' } = sample.error ?? {}
+function shortened({ firstSeen, trend, sample, ...group }: FailureGroup): Health['failures'][number] {
+  const { topics, queues, message } = group
   return {
-    ...{ fingerprint, count, lastSeen, isNew },
-    ...{ topics: topics.slice(0, MAX_NAMES), queues: queues.slice(0, MAX_NAMES) },
-    class: name,
+    ...group,
+    topics: topics.slice(0, MAX_NAMES),
+    queues: queues.slice(0, MAX_NAMES),
     message: message.slice(0, MESSAGE_LENGTH),
   }
 }

@@ -18,7 +18,7 @@ async function maskOfOthers({ settings }: ApiContext): Promise<Mask> {
 }
 
 /**
- * Somebody who was shown a masked payload and sends it back would store the mask instead of the secret. Takes
+ * A caller who was shown a masked payload and sends it back would store the mask instead of the secret. Takes
  * the payload's text as well, because most of them need no further look.
  */
 export async function unmaskedChecker(

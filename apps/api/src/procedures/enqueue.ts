@@ -132,7 +132,7 @@ function hasChanged({ created, replaced }: Enqueued): boolean {
 async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
   await ctx.auth.assertTopic(ctx.principal, request.topic)
   if (sharesKey(request)) await ctx.auth.assertAllTopics(ctx.principal)
-  return toJob(request, await checksFor(ctx))
+  return toJob(request, await checksFor(ctx), request.isRepeat)
 }
 
 /** Each job, or what is wrong with it. Whatever has to be asked for is asked for once. */
@@ -155,7 +155,7 @@ async function prepareEach(
   const prepared = requests.map((request) => {
     if (isOncueError(request)) return request
     const refusal = refusals.get(request.topic) ?? (sharesKey(request) ? unshared : undefined)
-    return refusal ?? attempt(() => toJob({ ...withoutItems(request), isRepeat }, checks))
+    return refusal ?? attempt(() => toJob(request, checks, isRepeat))
   })
   return prepared.map((job, index) =>
     isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
@@ -166,8 +166,6 @@ async function prepareEach(
 export function sharesKey({ unique }: Pick<Request, 'unique'>): boolean {
   return unique?.scope === 'all'
 }
-
-const withoutItems = ({ afterItems: _, ...request }: CheckedItem): Request => request
 
 /** The ids of the jobs that it waits for, now that they have some. */
 function afterItems(
@@ -210,9 +208,11 @@ async function checksFor(ctx: ApiContext): Promise<Checks> {
 }
 
 function toJob(
-  { requestId, isRepeat = false, ...request }: Request,
+  request: Request | CheckedItem,
   { sameQueue, assertQueue, assertPayload, policyOf, withRequest }: Checks,
+  isRepeat = false,
 ): NewJob {
+  const { requestId } = request
   const made = makeJob(request, policyOf(request.topic))
   assertQueue(made.queue)
   assertPayload(request.topic, request.payload ?? null, made.payload)
@@ -230,7 +230,7 @@ function checkParents(
   const { afterItems } = item
   if (!afterItems) return item
   const at = `input.jobs[${index}].afterItems`
-  // Otherwise one that is refused would have to take with it whoever waits for it.
+  // Otherwise refusing one job would mean refusing all that wait for it.
   if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
   const unknown = afterItems.find((parent) => parent >= count)
   if (unknown === undefined) return item

@@ -3,7 +3,7 @@ import { OncueError } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
 import { EXIT } from '@oncue/db/cli'
 import { createLogger } from '@oncue/logger'
-import { type Logger, type SlowService, startAll, toService, withTimeout } from '@oncue/runtime'
+import { abortable, type Logger, type SlowService, startAll, toService, withTimeout } from '@oncue/runtime'
 import { createMetrics, type Metrics, serveMetrics } from '../observability/metrics.ts'
 import { tracing } from '../observability/tracing.ts'
 import { setUpModules, toOnFailed } from '../run/module-hooks.ts'
@@ -15,9 +15,10 @@ import { createGuard } from './guard.ts'
 export async function runWorker(call: WorkerCall): Promise<undefined> {
   const { config, options, url, schema } = call
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
-  const code = await runModules(call, log, async () => {
+  const code = await runModules(call, log, async (signal) => {
     const store = await openStore(url, {
       schema,
+      signal,
       onNewer: (newer) =>
         log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
     })
@@ -34,7 +35,7 @@ interface OpenedStore {
 
 /**
  * Loads the modules, opens the store, and works until a signal or an error stops it. Returns the exit code. A signal
- * during the start stops what has started, in the reverse order.
+ * during the start gives up what the start waits for, and stops what has started, in the reverse order.
  */
 export async function runModules(
   call: WorkerCall,
@@ -50,7 +51,7 @@ export async function runModules(
   let modules: LoadedModules
   let opened: OpenedStore
   let worker: WorkerService | undefined
-  const services: SlowService[] = [
+  const services = (starting: AbortSignal): SlowService[] => [
     {
       async start() {
         modules = await loadModulesOf(call)
@@ -60,7 +61,7 @@ export async function runModules(
       async stop() {},
     },
     responsive(async () => {
-      opened = await open(stopping)
+      opened = await open(starting)
       return () => opened.close()
     }),
     responsive(() => setUpModules(modules.hooks, log, stopping)),
@@ -101,7 +102,7 @@ export async function runModules(
 
   let stop: () => Promise<void>
   try {
-    stop = await startAll(services, stopping)
+    stop = await abortable(stopping, (starting) => startAll(services(starting), starting))
   } catch (error) {
     if (error !== stopping.reason) throw error
     log.info({}, 'stopped before the worker had started')

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { JobId } from '@oncue/core'
 import { openStore, type Rescued, type WorkerInfo } from '@oncue/db'
-import { type Logger, systemRuntime, withTimeout } from '@oncue/runtime'
+import { abortable, type Logger, systemRuntime, withTimeout } from '@oncue/runtime'
 import { type Claim, type KeptRun, LeaseKeeper } from './keeper.ts'
 import { LeaseLedger, type LedgerPosition } from './ledger.ts'
 import { type RetryPolicies, settleBlocked, Watchdog } from './watchdog.ts'
@@ -50,8 +51,9 @@ const log: Logger = {
   child: () => log,
 }
 
-try {
-  const store = await openStore(url, { schema, poolSize: 2 })
+/** Resolves once the worker is present. */
+async function start(signal: AbortSignal) {
+  const store = await openStore(url, { schema, poolSize: 2, signal })
   const ledger = new LeaseLedger(memory)
   const dog = new Watchdog(ledger, abandonMs)
   let isCondemned = false
@@ -91,15 +93,28 @@ try {
     await settleBlocked(store, worker.id, overdue, others, policies)
   }
 
-  parentPort?.on('message', async (message: ToLeaseThread) => {
-    if ('keep' in message) return keeper.keep(message.keep)
-    await keeper.stop()
+  try {
+    return { ...(await keeper.start()), keeper, store }
+  } catch (error) {
     await store.close()
-    // Without a port to listen to, the thread ends.
-    parentPort?.close()
-  })
-  post({ ready: await keeper.start() })
+    throw error
+  }
+}
+
+const stopping = new AbortController()
+const starting = abortable(stopping.signal, start)
+parentPort?.on('message', async (message: ToLeaseThread) => {
+  if ('keep' in message) (await starting).keeper.keep(message.keep)
+  else stopping.abort()
+})
+try {
+  const { visible, keeper, store } = await starting
+  post({ ready: { visible } })
+  if (!stopping.signal.aborted) await once(stopping.signal, 'abort')
+  await keeper.stop()
+  await store.close()
 } catch (failed) {
   post({ failed })
-  parentPort?.close()
 }
+// Without a port to listen to, the thread ends.
+parentPort?.close()

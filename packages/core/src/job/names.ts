@@ -57,9 +57,9 @@ export function assertOtherTopic(topic: string): void {
 }
 
 /** Users would not see a job of theirs there: health, alerts and bulk operations leave this queue out. */
-export function assertOtherQueue(queue: string): void {
+export function assertOtherQueue(queue: string, at = 'queue'): void {
   if (queue !== INTERNAL_QUEUE) return
-  throw new OncueError('INVALID_QUEUE', `queue: "${INTERNAL_QUEUE}" is reserved for Oncue's own jobs`, {
+  throw new OncueError('INVALID_QUEUE', `${at}: "${INTERNAL_QUEUE}" is reserved for Oncue's own jobs`, {
     hint: 'Use another name.',
   })
 }

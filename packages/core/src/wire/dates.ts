@@ -19,12 +19,22 @@ export function encodeDates(json: unknown): WithDates {
 }
 
 function markDates(container: object, path: string, values: Record<string, ['Date']>): void {
-  for (const [key, value] of Object.entries(container)) {
-    if (typeof value !== 'object' || value === null) continue
-    const at = path + key.replace(/[\\.]/g, '\\$&')
-    if (value instanceof Date) values[at] = ['Date']
-    else markDates(value, `${at}.`, values)
+  if (Array.isArray(container)) {
+    // Thousands of results: their keys need no escaping.
+    for (let n = 0; n < container.length; n++) markDate(container[n], path + n, values)
+    return
   }
+  for (const key of Object.keys(container)) {
+    const value = (container as Record<string, unknown>)[key]
+    if (typeof value === 'object' && value !== null)
+      markDate(value, path + key.replace(/[\\.]/g, '\\$&'), values)
+  }
+}
+
+function markDate(value: unknown, at: string, values: Record<string, ['Date']>): void {
+  if (typeof value !== 'object' || value === null) return
+  if (value instanceof Date) values[at] = ['Date']
+  else markDates(value, `${at}.`, values)
 }
 
 /** The other way, in place. Other texts stay as they are. */

@@ -6,12 +6,13 @@ import { LIMITS } from '../job/limits.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
 import { FINISHED_STATUSES } from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
+import { isIdSuffix } from './search-query.ts'
 
 /** Each is a condition of the statement, and thousands of them would take minutes to put together. */
 const MAX_META_KEYS = 20
 
 /** Which jobs. The store knows what can be combined. */
-const jobFilterSchema = z.strictObject({
+export const jobFilterSchema = z.strictObject({
   /** In this status. */
   status: jobStatusSchema.optional(),
   /** In this queue. */
@@ -33,8 +34,18 @@ const jobFilterSchema = z.strictObject({
   createdTo: timeSchema.optional(),
   /** Whose id begins with it. */
   idPrefix: plainText(36).optional(),
+  /** Whose id ends with it: 4 to 32 hexadecimal digits, with or without the dashes. */
+  idSuffix: plainText(36)
+    .refine(isIdSuffix, { error: 'must be the last 4 to 32 hexadecimal digits of an id' })
+    .optional()
+    .describe('the last 4 to 32 hexadecimal digits of the id'),
   /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
   payloadText: plainText(1_000).optional().describe('text within the payload; needs createdFrom'),
+  /** Text within `class: message` of the last error, in whatever case, of jobs that failed or are retried. */
+  errorText: plainText(1_000)
+    .min(1)
+    .optional()
+    .describe('text within "class: message" of the error of failed and retrying jobs'),
 })
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
@@ -52,7 +63,7 @@ export const listJobsRequestSchema = jobFilterSchema.extend(pageRequestSchema.sh
 
 const jobPageSchema = z.object({
   /**
-   * Newest first. A search without an index (payload text, a short id prefix, or a value of meta that thousands of
+   * Newest first. A search without an index (text of payloads or errors, the end of an id, a short id prefix, or a value of meta that thousands of
    * jobs have together with something else) gives up after a while: then the page is short, or even empty, and
    * `nextCursor` continues from there.
    */
@@ -155,7 +166,7 @@ export const actedFilterSchema = jobFilterSchema
     error: 'must have at least one condition: an empty filter would match every job',
   })
   .superRefine((filter, { addIssue }) => {
-    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText'] as const) {
+    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText', 'errorText'] as const) {
       const { [name]: value } = filter
       const isEmpty =
         typeof value === 'string' ? value.trim() === '' : value && Object.keys(value).length === 0
@@ -176,7 +187,10 @@ export type JobTarget = z.output<typeof jobTargetSchema>
 
 export const actionReportSchema = z.object({
   done: z.int(),
-  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
+  /**
+   * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY; of a run now also
+   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED.
+   */
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
 })
 export type ActionReport = Readonly<z.output<typeof actionReportSchema>>

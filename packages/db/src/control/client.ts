@@ -1,5 +1,5 @@
 import { isOncueError, OncueError } from '@oncue/core'
-import { DbNull, type InputJsonValue, JsonNull } from '@prisma/client/runtime/client'
+import { DbNull, type InputJsonValue } from '@prisma/client/runtime/client'
 import type { ColumnTypeEnum, SqlDriverAdapterFactory, SqlQuery } from '@prisma/driver-adapter-utils'
 import type { PrismaClient } from '../generated/sqlite/client.ts'
 import { assertDate } from '../portable/reads/filter.ts'
@@ -23,12 +23,6 @@ export type Context = {
 export function given<Values extends object>(values: Values) {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
-}
-
-/** JSON text for a column of JSON, in which `null` is a value. */
-export function jsonOf(text: string): InputJsonValue | typeof JsonNull {
-  const value: InputJsonValue | null = JSON.parse(text)
-  return value ?? JsonNull
 }
 
 /** For a column of JSON that may also hold nothing, which null stands for. */

@@ -1,13 +1,13 @@
 import { OncueError } from '@oncue/core'
 import type { BaseStore } from '../portable/base-store.ts'
 import type { Store } from '../store.ts'
-import { type AlertControl, type AlertRuleControl, createAlertRules, createAlerts } from './alerts.ts'
-import { type AuditControl, createAudit } from './audit.ts'
-import { type BulkOperationControl, createBulkOperations } from './bulk-operations.ts'
-import { type ChannelControl, createChannels } from './channels.ts'
+import { createAlertRules, createAlerts } from './alerts.ts'
+import { createAudit } from './audit.ts'
+import { createBulkOperations } from './bulk-operations.ts'
+import { createChannels } from './channels.ts'
 import { openClient } from './client.ts'
-import { createQueues, createSettings, type QueueControl, type SettingControl } from './settings.ts'
-import { createTokens, type TokenControl } from './tokens.ts'
+import { createQueues, createSettings } from './settings.ts'
+import { createTokens } from './tokens.ts'
 
 export type { AuditEntry, AuditFilter, AuditPage } from '../portable/audit.ts'
 export type { AlertRuleChange, NewAlertRule } from './alerts.ts'
@@ -21,16 +21,7 @@ export type { NewToken, TokenControl } from './tokens.ts'
  * connections of a store. For the API alone: workers and producers need no Prisma. No transaction spans both:
  * what must be one belongs to the Store.
  */
-export interface Control {
-  readonly tokens: TokenControl
-  readonly audit: AuditControl
-  readonly settings: SettingControl
-  readonly alertRules: AlertRuleControl
-  readonly alerts: AlertControl
-  readonly channels: ChannelControl
-  readonly bulkOperations: BulkOperationControl
-  readonly queues: QueueControl
-}
+export type Control = Readonly<Awaited<ReturnType<typeof openControl>>>
 
 /** By what it has, not by its class: the published API has Control in a bundle, apart from the Store. */
 function isOpened(store: Store): store is Store & Pick<BaseStore, 'connection' | 'onClose'> {
@@ -38,7 +29,7 @@ function isOpened(store: Store): store is Store & Pick<BaseStore, 'connection' |
 }
 
 /** Ends with its store. */
-export async function openControl(store: Store): Promise<Control> {
+export async function openControl(store: Store) {
   if (!isOpened(store))
     throw new OncueError('INVALID_INPUT', 'openControl takes a store that openStore has returned')
   const client = await openClient(store.connection)

@@ -28,8 +28,6 @@ export function createSettings({ client }: Context, change: SettingStore['change
 const MAX_AGEING_MS = 2_147_483_647
 
 /** Settings of queues. Pausing and limits are the Store's: workers and their command line need them. */
-export type QueueControl = ReturnType<typeof createQueues>
-
 export function createQueues({ client }: Context) {
   return {
     /** Changes what is given; `null` removes the setting. */

@@ -2,6 +2,7 @@ import { LIMITS, newJobId } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
 import { allowedQueuesSchema, allowedTopicsSchema, roleSchema } from '@oncue/core/wire'
 import { z } from 'zod'
+import { parseInput } from '../portable/reads/filter.ts'
 import {
   type TokenKind,
   type TokenRow,
@@ -45,11 +46,8 @@ export type TokenControl = ReturnType<typeof createTokens>
 export function createTokens({ client, now }: Context, usable: TokenStore['usable']) {
   return {
     async create(token: NewToken): Promise<TokenRow> {
-      const parsed = newTokenSchema.safeParse(token)
-      if (!parsed.success) throw toInputError(parsed.error, 'token', token)
-      assertText(token.name, 'token.name')
-      if (token.createdBy) assertText(token.createdBy, 'token.createdBy')
-      const { kind, name, role, hash, allowedTopics, allowedQueues, ...optional } = parsed.data
+      const parsed = parseInput(newTokenSchema, token, 'token')
+      const { kind, name, role, hash, allowedTopics, allowedQueues, ...optional } = parsed
       const created = await now()
       if (kind === 'session') {
         const before = new Date(created.getTime() - KEPT_MS)

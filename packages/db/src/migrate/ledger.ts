@@ -22,8 +22,8 @@ export interface InstalledFunctions {
   inUse: boolean
 }
 
-/** What can be asked inside and outside of a transaction. */
-interface Census {
+/** What a dialect has to bring so that migrations can be applied to it. May be asked inside of `alone` too. */
+export interface MigrationDatabase {
   /** What a statement of ours is in this installation. Whatever is executed passes it by itself. */
   readonly rename: Rename
   /** Whether a set of functions is installed. Every role may ask. SQLite needs none. */
@@ -34,10 +34,6 @@ interface Census {
   rowsOf(table: string, column?: string): Promise<number>
   /** Workers that run now. 0 where there is no table of them. */
   liveWorkers(): Promise<number>
-}
-
-/** What a dialect has to bring so that migrations can be applied to it. */
-export interface MigrationDatabase extends Census {
   /** What was applied, by name; null where Oncue is not installed. Takes no lock and changes nothing. */
   applied(): Promise<AppliedMigration[] | null>
   /**
@@ -49,7 +45,7 @@ export interface MigrationDatabase extends Census {
 }
 
 /** What may be done inside `alone`. */
-export interface Ledger extends Pick<Census, 'rename' | 'liveWorkers' | 'functionSets' | 'hasFunctions'> {
+export interface Ledger {
   /** Makes the record of migrations if it is missing, and returns it, by name. */
   open(): Promise<AppliedMigration[]>
   execute(statement: string): Promise<void>

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { DEFAULT_SCHEMA, migrationHint, toSchema } from '../schema.ts'
+import { DEFAULT_SCHEMA, migrationHint, type Rename, toSchema } from '../schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from '../url.ts'
 import { type Migration, migrationsFolder, readMigrations, type Statement, splitStatements } from './files.ts'
 import { type FunctionSet, installable, readFunctions } from './functions.ts'
@@ -14,6 +14,8 @@ interface MigrateOptions {
   readonly schema?: string | undefined
   /** Postgres: milliseconds to wait while another process migrates the database. Default: 600,000, ten minutes. */
   readonly lockTimeoutMs?: number | undefined
+  /** Aborted: gives up at once what it waits for; the migration under way is rolled back. */
+  readonly signal?: AbortSignal | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
   /** For tests: other functions than ours. With other migrations, none by default. */
@@ -75,11 +77,11 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const known = await knownMigrations(url, options)
   const functions = await knownFunctions(url, options)
   const steps: MigrationStep[] = []
-  await using(openForWriting(url, options), async (database) => {
+  await using(open(url, options, true) as Promise<MigrationDatabase>, async (database) => {
     // The usual case at a start needs no lock, and no right to create tables either.
     if (isUpToDate(known, await database.applied()) && !(await lacks(database, functions))) return
     for (;;) {
-      const done = await database.alone((ledger) => applyNext(ledger, known, functions))
+      const done = await database.alone((ledger) => applyNext(database, ledger, known, functions))
       if (done.length === 0) return
       steps.push(...done)
     }
@@ -93,9 +95,9 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
  */
 export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url, options), async (database) => {
+  return using(open(url, options), async (database) => {
     if (!(await database?.applied())) return null
-    return database?.alone((ledger) => revertLast(ledger, known, options.force ?? false)) ?? null
+    return database?.alone((ledger) => revertLast(database, ledger, known, options.force ?? false)) ?? null
   })
 }
 
@@ -105,13 +107,17 @@ export async function previewRollback(
   options: MigrateOptions = {},
 ): Promise<RollbackPreview | null> {
   const known = await knownMigrations(url, options)
-  return using(openExisting(url, options), async (database) => {
+  return using(open(url, options), async (database) => {
     const applied = await database?.applied()
     const last = applied && lastOf(known, applied)
     if (!database || !last) return null
     const lost = []
-    for (const { text } of splitStatements(last.down ?? '')) {
+    const statements = splitStatements(last.down ?? '')
+    const copied = statements.map(({ text }) => /\brename\s+to\s+([\w."]+)/i.exec(text)?.[1])
+    for (const { text } of statements) {
       for (const { table, column } of dropsOf(text)) {
+        // The old one of a table that is made anew with the same rows.
+        if (copied.includes(table)) continue
         const name = database.rename(table).replaceAll('"', '')
         lost.push({ table: column ? `${name}.${column}` : name, rows: await database.rowsOf(table, column) })
       }
@@ -134,7 +140,7 @@ function dropsOf(text: string): { readonly table: string; readonly column?: stri
 export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
   const known = await knownMigrations(url, options)
   const ours = await knownFunctions(url, options)
-  const { applied, functions } = await using(openExisting(url, options), async (database) => ({
+  const { applied, functions } = await using(open(url, options), async (database) => ({
     applied: (await database?.applied()) ?? [],
     functions: database ? await functionStates(database, ours) : [],
   }))
@@ -174,10 +180,10 @@ export async function removeFunctions(
   }
   if (hash === ours?.hash)
     refuse(`This version of Oncue uses the functions ${hash}`, 'Remove only the functions of other versions.')
-  await using(openExisting(url, options), async (database) => {
+  await using(open(url, options), async (database) => {
     if (!database) throw unknownFunctions(hash)
     await database.alone(async (ledger) => {
-      const set = (await ledger.functionSets()).find((installed) => installed.hash === hash)
+      const set = (await database.functionSets()).find((installed) => installed.hash === hash)
       if (!set) throw unknownFunctions(hash)
       if (set.inUse) {
         const seen = `${set.lastSeen.toISOString().slice(0, 19)}Z`
@@ -211,13 +217,11 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
     const schema = toSchema(options.schema)
-    const message = `lacks ${list(pending)}`
-    const details = { pending }
-    if (schema === DEFAULT_SCHEMA)
-      throw new OncueError('MIGRATION_NEEDED', `The database ${message}`, { details })
-    throw new OncueError('MIGRATION_NEEDED', `The schema ${schema} ${message}`, {
-      details,
-      hint: migrationHint(schema),
+    const [what, hint] =
+      schema === DEFAULT_SCHEMA ? ['database'] : [`schema ${schema}`, migrationHint(schema)]
+    throw new OncueError('MIGRATION_NEEDED', `The ${what} lacks ${list(pending)}`, {
+      details: { pending },
+      hint,
     })
   }
   return named('newer')
@@ -225,6 +229,7 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
 
 /** The functions are installed together with the last migration: no moment has the tables without them. */
 async function applyNext(
+  database: MigrationDatabase,
   ledger: Ledger,
   known: readonly Migration[],
   functions: FunctionSet | null,
@@ -236,34 +241,27 @@ async function applyNext(
   if (next) {
     refuseUnknown(newerOf(known, applied))
     const step = timed(next.name, async () => {
-      await execute(ledger, next.name, 'migration.sql', next.up)
+      await execute(database, ledger, next.name, 'migration.sql', next.up)
       await ledger.record(next)
     })
     steps.push(await step)
   }
-  if (later.length === 0 && functions && (await lacks(ledger, functions)))
-    steps.push(await installFunctions(ledger, functions, String(known.at(-1)?.name)))
-  return steps
+  if (later.length > 0 || !functions || !(await lacks(database, functions))) return steps
+  const { hash } = functions
+  const name = stepName(hash)
+  const step = timed(name, async () => {
+    await execute(database, ledger, name, 'functions.sql', installable(functions))
+    await ledger.recordFunctions({ hash, release, needs: String(known.at(-1)?.name) })
+    await ledger.pointApi(functions)
+  })
+  return [...steps, await step]
 }
 
-async function lacks(
-  database: Pick<MigrationDatabase, 'hasFunctions'>,
-  functions: FunctionSet | null,
-): Promise<boolean> {
+async function lacks(database: MigrationDatabase, functions: FunctionSet | null): Promise<boolean> {
   return functions !== null && !(await database.hasFunctions(functions.hash))
 }
 
 const stepName = (hash: string) => `functions_${hash}`
-
-function installFunctions(ledger: Ledger, functions: FunctionSet, needs: string): Promise<MigrationStep> {
-  const { hash } = functions
-  const name = stepName(hash)
-  return timed(name, async () => {
-    await execute(ledger, name, 'functions.sql', installable(functions))
-    await ledger.recordFunctions({ hash, release, needs })
-    await ledger.pointApi(functions)
-  })
-}
 
 /** The newest one, if this code may take it back. */
 function lastOf(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration | undefined {
@@ -274,6 +272,7 @@ function lastOf(known: readonly Migration[], applied: readonly AppliedMigration[
 }
 
 async function revertLast(
+  database: MigrationDatabase,
   ledger: Ledger,
   known: readonly Migration[],
   force: boolean,
@@ -284,22 +283,22 @@ async function revertLast(
     await ledger.remove()
     return null
   }
-  if (!force) await refuseLiveWorkers(ledger)
+  if (!force) await refuseLiveWorkers(database)
   const { name, down } = migration
   if (down === null)
     throw new OncueError('MIGRATION_FAILED', `${name} has no down.sql and cannot be rolled back`)
   return timed(name, async () => {
-    const sets = (await ledger.functionSets()).filter(({ needs }) => needs >= name)
+    const sets = (await database.functionSets()).filter(({ needs }) => needs >= name)
     for (const { hash } of sets) await ledger.dropFunctions(hash)
     if (sets.length > 0) await ledger.pointApi(await readFunctions())
-    await execute(ledger, name, 'down.sql', down)
+    await execute(database, ledger, name, 'down.sql', down)
     await ledger.forget(name)
     if (applied.length === 1) await ledger.remove()
   })
 }
 
-async function refuseLiveWorkers(ledger: Ledger): Promise<void> {
-  const live = await ledger.liveWorkers()
+async function refuseLiveWorkers(database: MigrationDatabase): Promise<void> {
+  const live = await database.liveWorkers()
   if (live === 0) return
   const message = `${live} ${live === 1 ? 'worker runs' : 'workers run'} on this database`
   throw new OncueError('INVALID_STATE', message, {
@@ -308,12 +307,18 @@ async function refuseLiveWorkers(ledger: Ledger): Promise<void> {
   })
 }
 
-async function execute(ledger: Ledger, name: string, file: string, sql: string): Promise<void> {
+async function execute(
+  { rename }: MigrationDatabase,
+  ledger: Ledger,
+  name: string,
+  file: string,
+  sql: string,
+): Promise<void> {
   for (const statement of splitStatements(sql)) {
     try {
       await ledger.execute(statement.text)
     } catch (cause) {
-      const line = lineOf(statement, cause, ledger)
+      const line = lineOf(statement, cause, rename)
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new OncueError('MIGRATION_FAILED', `${name} failed at ${file}:${line}: ${reason}`, {
         cause,
@@ -325,15 +330,10 @@ async function execute(ledger: Ledger, name: string, file: string, sql: string):
 }
 
 /** Postgres gives the exact place of some errors, as a character of the statement, counted from 1. */
-function lineOf({ text, line }: Statement, cause: unknown, { rename }: Ledger): number {
+function lineOf({ text, line }: Statement, cause: unknown, rename: Rename): number {
   const position = Number((cause as { position?: unknown } | null)?.position ?? 1)
-  return (
-    line +
-    rename(text)
-      .slice(0, position - 1)
-      .split('\n').length -
-    1
-  )
+  const before = rename(text).slice(0, position - 1)
+  return line + before.split('\n').length - 1
 }
 
 /** A database whose past is not the one we know is left alone. */
@@ -366,13 +366,8 @@ function newerOf(known: readonly Migration[], applied: readonly AppliedMigration
 
 function refuseUnknown(unknown: readonly string[]): void {
   if (unknown.length === 0) return
-  throw new OncueError(
-    'SCHEMA_TOO_NEW',
-    `The database has ${list(unknown)}, which this version does not know`,
-    {
-      details: { unknown },
-    },
-  )
+  const message = `The database has ${list(unknown)}, which this version does not know`
+  throw new OncueError('SCHEMA_TOO_NEW', message, { details: { unknown } })
 }
 
 function stateOf(
@@ -399,30 +394,18 @@ async function knownFunctions(
   return readFunctions()
 }
 
-async function openForWriting(url: string, options: MigrateOptions): Promise<MigrationDatabase> {
-  const database = dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, true)
-  return (await database) as MigrationDatabase
-}
-
-async function openExisting(url: string, options: MigrateOptions): Promise<MigrationDatabase | null> {
-  return dialectOf(url) === 'postgres' ? openPostgres(url, options) : openSqlite(url, options, false)
-}
-
-/** Drivers are imported only for the dialect in use. */
-async function openPostgres(
+/** Null: a SQLite file that does not exist, unless it is to be made. Drivers are imported only for the dialect in use. */
+async function open(
   url: string,
-  { schema, runtime = systemRuntime, lockTimeoutMs }: MigrateOptions,
-): Promise<MigrationDatabase> {
-  const postgres = await import('../postgres/migrate.ts')
-  return postgres.openPostgres(url, toSchema(schema), runtime, lockTimeoutMs)
-}
-
-async function openSqlite(
-  url: string,
-  { schema, runtime = systemRuntime }: MigrateOptions,
-  create: boolean,
+  { schema, runtime = systemRuntime, lockTimeoutMs, signal }: MigrateOptions,
+  create = false,
 ): Promise<MigrationDatabase | null> {
-  return (await import('../sqlite/migrate.ts')).openSqlite(sqliteFile(url), toSchema(schema), create, runtime)
+  if (dialectOf(url) === 'postgres') {
+    const { openPostgres } = await import('../postgres/migrate.ts')
+    return openPostgres(url, toSchema(schema), runtime, lockTimeoutMs, signal)
+  }
+  const { openSqlite } = await import('../sqlite/migrate.ts')
+  return openSqlite(sqliteFile(url), toSchema(schema), create, runtime, signal)
 }
 
 async function using<D extends MigrationDatabase | null, T>(

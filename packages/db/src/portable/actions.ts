@@ -1,5 +1,5 @@
 import { FINISHED_STATUSES, isOncueError, type JobId, OncueError } from '@oncue/core'
-import type { BulkAction } from '@oncue/core/wire'
+import { type BulkAction, jobFilterSchema } from '@oncue/core/wire'
 import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
 import { isUuid } from '../uuid.ts'
@@ -15,6 +15,14 @@ export const BATCH = 500
 export const BUSY_ATTEMPTS = 5
 const BUSY = { firstMs: 25, maxMs: 100, jitter: 0.2 }
 
+/** Which of the store's methods does it. */
+export const ACTION_METHODS = {
+  requeue: 'requeue',
+  run_now: 'runNow',
+  cancel: 'cancel',
+  delete: 'delete',
+} as const satisfies Record<BulkAction, string>
+
 /** What one transaction does. */
 export type ActionBatch = {
   readonly action: BulkAction
@@ -26,7 +34,12 @@ export type ActionBatch = {
 export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
 
 type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
-type Match = (filter: JobFilter, asOf: Date, after: ListPosition | null, limit: number) => Promise<Batch>
+export type Match = (
+  filter: JobFilter,
+  asOf: Date,
+  after: ListPosition | null,
+  limit: number,
+) => Promise<Batch>
 
 type ActionAccess = {
   readonly now: () => Promise<Date>
@@ -104,18 +117,6 @@ async function whileBusy(
   return settled
 }
 
-const CONDITIONS: { readonly [Name in keyof Required<JobFilter>]: true } = {
-  status: true,
-  queue: true,
-  topic: true,
-  meta: true,
-  fingerprint: true,
-  createdFrom: true,
-  createdTo: true,
-  idPrefix: true,
-  payloadText: true,
-}
-
 /** Refuses an empty target: it would reach jobs that the caller did not mean. */
 function assertTarget(target: Target): void {
   if (isIds(target)) return
@@ -127,7 +128,7 @@ function assertTarget(target: Target): void {
     return
   }
   for (const [name, value] of Object.entries(conditions)) {
-    if (!Object.hasOwn(CONDITIONS, name)) throw refused(`target.${name} is not a filter condition`)
+    if (!Object.hasOwn(jobFilterSchema.shape, name)) throw refused(`target.${name} is not a filter condition`)
     assertGiven(`target.${name}`, value)
     if (name === 'meta')
       for (const [key, one] of Object.entries(value as object)) assertGiven(`target.meta.${key}`, one)

@@ -1,10 +1,17 @@
-import { createHash } from 'node:crypto'
 import { LIMITS, OncueError } from '@oncue/core'
-import { assertQueue, assertText, assertTopic, encodeJson, toInputError } from '@oncue/core/internal'
+import {
+  assertOtherQueue,
+  assertQueue,
+  assertText,
+  assertTopic,
+  encodeJson,
+  toInputError,
+} from '@oncue/core/internal'
 import { limitSchema, MAX_PAUSE_SECONDS } from '@oncue/core/wire'
 import type { AnnouncedBy, Limit, LimitTarget, Store, TopicAnnouncement } from '../store.ts'
 import { assertBy } from './audit.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { hashOf } from './reads/cursor.ts'
+import { type Fragment, q, raw, type Sql } from './sql.ts'
 
 export type Admin = Pick<Store, 'pause' | 'resume' | 'limit' | 'announce'>
 
@@ -21,45 +28,53 @@ export function createAdmin(sql: Sql): Admin {
       const now = await sql.now()
       const until = forMs === undefined ? null : new Date(now.getTime() + forMs)
       // A second pause moves only the end of the first: who paused the queue, and since when, stays known.
-      const first = (column: string) =>
-        `${column} = case when q.paused_at is null or q.paused_until <= ? then excluded.${column} else q.${column} end`
-      await sql.run({
-        text: `insert into {queues} as q (name, paused_at, paused_by, paused_until) values (?, ?, ?, ?)
-          on conflict (name) do update set ${first('paused_at')}, ${first('paused_by')},
-            paused_until = excluded.paused_until`,
-        values: [queue, now, by ?? null, until, now, now],
-      })
+      const first = (
+        column: 'paused_at' | 'paused_by',
+      ) => q`case when q.paused_at is null or q.paused_until <= ${now}
+        then excluded.${raw(column)} else q.${raw(column)} end`
+      await sql.run(q`insert into {queues} as q (name, paused_at, paused_by, paused_until)
+        values (${queue}, ${now}, ${by ?? null}, ${until})
+        on conflict (name) do update set paused_at = ${first('paused_at')}, paused_by = ${first('paused_by')},
+          paused_until = excluded.paused_until`)
     },
 
     async resume(queue) {
       assertQueue(queue)
-      await sql.run({
-        text: 'update {queues} set paused_at = null, paused_by = null, paused_until = null where name = ? and paused_at is not null',
-        values: [queue],
-      })
+      await sql.run(q`update {queues} set paused_at = null, paused_by = null, paused_until = null
+        where name = ${queue} and paused_at is not null`)
     },
 
     limit: createLimits(sql),
 
     async announce(topics, by) {
       if (topics.length === 0) return
-      for (const { topic } of topics) assertTopic(topic)
+      for (const announced of topics) assertAnnounced(announced)
       const now = await sql.now()
       // In one order, so that two workers that start together cannot wait for each other.
       const sorted = [...topics].sort((a, b) => (a.topic < b.topic ? -1 : 1))
       await sql.run(
         ...sorted.map(
-          ({ topic, input, output, policy }): PortableStatement => ({
-            text: `insert into {topics} (topic, input, output, policy, announced) values (?, ?, ?, ?, ?)
-              on conflict (topic) do update set
-                input = excluded.input, output = excluded.output, policy = excluded.policy, announced = excluded.announced`,
-            values: [topic, toJson(input), toJson(output), toJson(policy), now],
-          }),
+          ({
+            topic,
+            input,
+            output,
+            policy,
+          }) => q`insert into {topics} (topic, input, output, policy, announced)
+            values (${topic}, ${toJson(input)}, ${toJson(output)}, ${toJson(policy)}, ${now})
+            on conflict (topic) do update set
+              input = excluded.input, output = excluded.output, policy = excluded.policy, announced = excluded.announced`,
         ),
         ...(by ? announcement(sorted, by, now) : []),
       )
     },
   }
+}
+
+/** A queue into which no job of this topic could be enqueued is refused here, where the mistake was made. */
+function assertAnnounced({ topic, policy }: TopicAnnouncement): void {
+  assertTopic(topic)
+  const { queue } = policy as { readonly queue?: unknown }
+  if (typeof queue === 'string') assertOtherQueue(queue, `queue of ${topic}`)
 }
 
 /** Longer than a worker takes from its announcement to its presence. */
@@ -70,33 +85,18 @@ function announcement(
   topics: readonly TopicAnnouncement[],
   { worker, service }: AnnouncedBy,
   now: Date,
-): PortableStatement[] {
-  const schemas = Object.fromEntries(topics.map((topic) => [topic.topic, digestOf(topic)]))
+): Fragment[] {
+  const schemas = Object.fromEntries(
+    topics.map(({ topic, input, output }) => [topic, hashOf({ input, output })]),
+  )
+  const forgotten = new Date(now.getTime() - FORGOTTEN_MS)
   return [
-    {
-      text: `insert into {announcements} (worker, service, schemas, announced) values (?, ?, ?, ?)
-        on conflict (worker) do update set
-          service = excluded.service, schemas = excluded.schemas, announced = excluded.announced`,
-      values: [worker, service, JSON.stringify(schemas), now],
-    },
-    {
-      text: 'delete from {announcements} where announced < ? and worker not in (select id from {workers})',
-      values: [new Date(now.getTime() - FORGOTTEN_MS)],
-    },
+    q`insert into {announcements} (worker, service, schemas, announced)
+      values (${worker}, ${service}, ${JSON.stringify(schemas)}, ${now})
+      on conflict (worker) do update set
+        service = excluded.service, schemas = excluded.schemas, announced = excluded.announced`,
+    q`delete from {announcements} where announced < ${forgotten} and worker not in (select id from {workers})`,
   ]
-}
-
-/** The same for schemas that differ only in the order in which they were written. */
-function digestOf({ input, output }: TopicAnnouncement): string {
-  return createHash('sha256')
-    .update(JSON.stringify([input, output], sortKeys))
-    .digest('hex')
-    .slice(0, 16)
-}
-
-function sortKeys(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 const toJson = (value: unknown) => encodeJson(value, 'payload')
@@ -109,7 +109,7 @@ type Columns = { readonly max: number | null; readonly count: number | null; rea
  */
 function createLimits(sql: Sql): Store['limit'] {
   // A locked row is being ended or claimed, and needs no slot.
-  const skipLocked = sql.dialect === 'postgres' ? 'for update skip locked' : ''
+  const skipLocked = raw(sql.dialect === 'postgres' ? 'for update skip locked' : '')
 
   return async (target, limit) => {
     const columns = toColumns(limit)
@@ -123,26 +123,20 @@ function createLimits(sql: Sql): Store['limit'] {
     const now = sql.clock()
     const slot = `q:${queue}`
     // What runs already counts. A run that ends at this moment gives its place back when the first claim finds none.
-    const count: PortableStatement = {
-      text: `insert into {slot_runs} (key, job_id, run, taken, until)
-        select 'q:' || queue, id, run, ${now.text}, ${now.text} from {jobs} where queue = ? and status = 'processing'
-        on conflict (job_id, key) do nothing`,
-      values: [...now.values, ...now.values, queue],
-    }
+    const count = q`insert into {slot_runs} (key, job_id, run, taken, until)
+      select 'q:' || queue, id, run, ${now}, ${now} from {jobs} where queue = ${queue} and status = 'processing'
+      on conflict (job_id, key) do nothing`
     await sql.run(writeSlot(slot, columns), count)
     if (sql.dialect === 'postgres') {
       await sql.claimsInFlight()
-      await sql.run({ text: 'update {slots} set since = null where key = ?', values: [slot] }, count)
+      await sql.run(q`update {slots} set since = null where key = ${slot}`, count)
     }
   }
 
   async function freeQueue(queue: string): Promise<void> {
-    const values = [`q:${queue}`]
+    const slot = `q:${queue}`
     // In this order: the slot is the lock, and no claim adds runs once it is ours.
-    await sql.run(
-      { text: 'delete from {slots} where key = ?', values },
-      { text: 'delete from {slot_runs} where key = ?', values },
-    )
+    await sql.run(q`delete from {slots} where key = ${slot}`, q`delete from {slot_runs} where key = ${slot}`)
   }
 
   /**
@@ -152,46 +146,37 @@ function createLimits(sql: Sql): Store['limit'] {
   async function limitKey(key: string, columns: Columns): Promise<void> {
     const now = await sql.now()
     const slot = `k:${key}`
-    const held = `concurrency_key = ? and status = 'pending' and visible_at is null`
+    const held = q`concurrency_key = ${key} and status = 'pending' and visible_at is null`
     await sql.run(
       writeSlot(slot, columns),
-      { text: 'update {slots} set waiting = ? where key = ?', values: [true, slot] },
-      {
-        text: `with put_off as (
-            select id from {jobs} where concurrency_key = ? and status = 'pending'
-              and visible_at > ? and run_at <= ? and crashes = 0 ${skipLocked}
-          )
-          update {jobs} set visible_at = null where id in (select id from put_off)`,
-        values: [key, now, now],
-      },
-      {
-        text: `with chosen as (
-            select id from {jobs} where ${held} order by priority desc, run_at, id
-            limit (
-              select case when free < 0 then 0 else free end from (
-                select coalesce(s.max_running, j.concurrency_limit, 1)
-                  - (select count(*) from {slot_runs} r where r.key = s.key) as free
-                from {slots} s left join (
-                  select concurrency_limit from {jobs} where ${held} order by priority desc, run_at, id limit 1
-                ) j on true
-                where s.key = ?
-              ) room
-            ) ${skipLocked}
-          )
-          update {jobs} set visible_at = ? where id in (select id from chosen)`,
-        values: [key, key, slot, now],
-      },
+      q`update {slots} set waiting = ${true} where key = ${slot}`,
+      q`with put_off as (
+          select id from {jobs} where concurrency_key = ${key} and status = 'pending'
+            and visible_at > ${now} and run_at <= ${now} and crashes = 0 ${skipLocked}
+        )
+        update {jobs} set visible_at = null where id in (select id from put_off)`,
+      q`with chosen as (
+          select id from {jobs} where ${held} order by priority desc, run_at, id
+          limit (
+            select case when free < 0 then 0 else free end from (
+              select coalesce(s.max_running, j.concurrency_limit, 1)
+                - (select count(*) from {slot_runs} r where r.key = s.key) as free
+              from {slots} s left join (
+                select concurrency_limit from {jobs} where ${held} order by priority desc, run_at, id limit 1
+              ) j on true
+              where s.key = ${slot}
+            ) room
+          ) ${skipLocked}
+        )
+        update {jobs} set visible_at = ${now} where id in (select id from chosen)`,
     )
   }
 }
 
-function writeSlot(key: string, { max, count, ms }: Columns): PortableStatement {
-  return {
-    text: `insert into {slots} (key, max_running, rate_count, rate_ms) values (?, ?, ?, ?)
-      on conflict (key) do update set
-        max_running = excluded.max_running, rate_count = excluded.rate_count, rate_ms = excluded.rate_ms, since = null`,
-    values: [key, max, count, ms],
-  }
+function writeSlot(key: string, { max, count, ms }: Columns): Fragment {
+  return q`insert into {slots} (key, max_running, rate_count, rate_ms) values (${key}, ${max}, ${count}, ${ms})
+    on conflict (key) do update set
+      max_running = excluded.max_running, rate_count = excluded.rate_count, rate_ms = excluded.rate_ms, since = null`
 }
 
 function toColumns(limit: Limit | null): Columns {
@@ -203,7 +188,7 @@ function toColumns(limit: Limit | null): Columns {
 
 function readTarget(
   target: LimitTarget,
-): ({ queue: string } & { concurrencyKey?: never }) | { queue?: never; concurrencyKey: string } {
+): { queue: string; concurrencyKey?: never } | { queue?: never; concurrencyKey: string } {
   if ('queue' in target && !('concurrencyKey' in target)) {
     assertQueue(target.queue)
     return { queue: target.queue }

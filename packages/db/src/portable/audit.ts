@@ -1,7 +1,7 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
 import { assertText, cleanText } from '@oncue/core/internal'
 import type { AuditEntry, AuditPage, AuditRequest } from '@oncue/core/wire'
-import { insertRows, type PortableStatement, type Sql } from './sql.ts'
+import { type Fragment, insertRows, type Sql } from './sql.ts'
 
 export type { AuditEntry, AuditPage }
 export type AuditFilter = Omit<AuditRequest, 'limit' | 'cursor'>
@@ -47,7 +47,7 @@ export function createAudit(sql: Sql): AuditStore {
 }
 
 /** For those who write them beside something else, in one transaction. */
-export function insertEntries(entries: readonly NewAuditEntry[], now: Date): PortableStatement[] {
+export function insertEntries(entries: readonly NewAuditEntry[], now: Date): Fragment[] {
   const rows = entries.map(({ actor, action, target, count, ip, userAgent, requestId }) => [
     ...[newJobId(now.getTime()), now, clean(actor.id), clean(actor.name), clean(actor.kind), clean(action)],
     ...[target === undefined ? null : JSON.stringify(target), count ?? null],

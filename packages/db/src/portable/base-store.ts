@@ -3,13 +3,11 @@ import type { BulkAction } from '@oncue/core/wire'
 import type {
   ActionOptions,
   ActionReport,
-  FailureFilter,
   JobDetails,
   JobFilter,
   PageRequest,
   PoolState,
   PruneRule,
-  SeriesRequest,
   Target,
 } from '../store.ts'
 import { type Acted, type ActionBatch, act, prune } from './actions.ts'
@@ -21,7 +19,7 @@ import { type ChannelStore, createChannels } from './channels.ts'
 import type { EventStore } from './events/event.ts'
 import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
-import { type QueueAndTopic, stats } from './reads/counts.ts'
+import { stats } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { explain } from './reads/explain.ts'
 import { failures } from './reads/failures.ts'
@@ -78,6 +76,10 @@ export abstract class BaseStore {
 
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport> {
     return this.#act('requeue', target, options)
+  }
+
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport> {
+    return this.#act('run_now', target, options)
   }
 
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport> {
@@ -172,61 +174,30 @@ export abstract class BaseStore {
     return this.access.sql
   }
 
+  #reading<Args extends readonly unknown[], Result>(read: (sql: Sql, ...args: Args) => Promise<Result>) {
+    return async (...args: Args): Promise<Result> => read(this.#sql, ...args)
+  }
+
   async get(id: JobId): Promise<JobDetails | null> {
     const job = await get(this.#sql, id)
     return job && { ...job, events: await this.events.list(id) }
   }
 
-  async explain(id: JobId) {
-    return explain(this.#sql, id)
-  }
-
-  async family(id: JobId) {
-    return family(this.#sql, id)
-  }
-
-  async glance(ids: readonly JobId[]) {
-    return glance(this.#sql, ids)
-  }
+  readonly explain = this.#reading(explain)
+  readonly family = this.#reading(family)
+  readonly glance = this.#reading(glance)
+  readonly stats = this.#reading(stats)
+  readonly failures = this.#reading(failures)
+  readonly queues = this.#reading(queues)
+  readonly throttled = this.#reading(throttled)
+  readonly workers = this.#reading(workers)
+  readonly topics = this.#reading(topics)
+  readonly topicClashes = this.#reading(topicClashes)
+  readonly series = this.#reading(series)
+  readonly activity = this.#reading(activity)
 
   async list(filter: JobFilter = {}, page: PageRequest = {}) {
     return list(this.#sql, filter, page)
-  }
-
-  async stats(filter: QueueAndTopic = {}) {
-    return stats(this.#sql, filter)
-  }
-
-  async failures(filter: FailureFilter = {}) {
-    return failures(this.#sql, filter)
-  }
-
-  async queues() {
-    return queues(this.#sql)
-  }
-
-  async throttled(request: Parameters<typeof throttled>[1]) {
-    return throttled(this.#sql, request)
-  }
-
-  async workers() {
-    return workers(this.#sql)
-  }
-
-  async topics() {
-    return topics(this.#sql)
-  }
-
-  async topicClashes() {
-    return topicClashes(this.#sql)
-  }
-
-  async series(request: SeriesRequest) {
-    return series(this.#sql, request)
-  }
-
-  async activity(range: Parameters<typeof activity>[1]) {
-    return activity(this.#sql, range)
   }
 
   pool(): PoolState | null {

@@ -8,12 +8,13 @@ import type {
   BulkOperationRequest as WireRequest,
 } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
+import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS, type Match } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
+import { afterLook, awaitsCanary, look, NO_OUTCOMES, remember, saveOutcomes } from './bulk-outcomes.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { type Fragment, q, type Sql } from './sql.ts'
 
 export type { BulkOperationStatus }
 export type BulkOperationError = NonNullable<BulkOperation['error']>
@@ -31,11 +32,13 @@ export type NewBulkOperation = BulkOperationRequest & MatchCount
 export type BulkOperationPreview = MatchCount & FoundJobs
 
 export type BulkOperationRow = Omit<BulkOperation, 'filter' | 'spreadSeconds' | 'by'> &
-  Omit<BulkOperationRequest, 'idempotencyKey'> & {
+  Omit<BulkOperationRequest, 'idempotencyKey' | 'canary' | 'stopWhenFailing'> & {
     /** How many batches it took. The process that does the next one must have seen this one. */
     readonly step: number
     /** Null: at the beginning. */
     readonly position: OperationPosition | null
+    /** Whether there is something to do for it: batches, or outcomes to be counted. */
+    readonly isOpen: boolean
   }
 
 export type OperationPosition = {
@@ -67,17 +70,28 @@ export interface BulkOperationStore {
    * actor that began it.
    */
   advance(seen: BulkOperationRow, limit?: number): Promise<BulkOperationRow | null>
+  /**
+   * Counts what became of up to 1,000 of its jobs whose outcome is open, from the batch behind `after`, and decides by it:
+   * a canary that passed lets the rest begin, too many that failed again stop it. Null: it has changed since it was read.
+   */
+  follow(seen: BulkOperationRow, after?: number | null): Promise<Followed | null>
   /** It cannot continue. Null: it has ended, or has changed since it was read. */
   fail(seen: BulkOperationRow, error: BulkOperationError): Promise<BulkOperationRow | null>
+}
+
+type Followed = {
+  readonly operation: BulkOperationRow
+  /** Behind which batch the next look goes on; null: this was the last part. */
+  readonly next: number | null
 }
 
 /** A batch of an action, and what is written beside it, in one transaction. */
 export type FencedAction = {
   /** Locks and changes a row; if it changes none, nothing else happens. */
-  readonly fence: PortableStatement
+  readonly fence: Fragment
   /** Null: nothing is to be done, only written down. */
   readonly batch: ActionBatch | null
-  readonly account: (acted: readonly Acted[]) => readonly PortableStatement[]
+  readonly account: (acted: readonly Acted[]) => readonly Fragment[]
 }
 
 type Host = {
@@ -93,22 +107,30 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
     seen: BulkOperationRow,
     batch: ActionBatch | null,
     afterIt: (acted: readonly Acted[]) => BulkOperationRow,
+    beside: (acted: readonly Acted[]) => readonly Fragment[] = () => [],
   ): Promise<BulkOperationRow | null> {
     let after = seen
     const isMine = await act({
-      fence: {
-        text: `update {bulk_operations} set step = step + 1 where id = ? and step = ? and status = 'running'`,
-        values: [seen.id, seen.step],
-      },
+      fence: q`update {bulk_operations} set step = step + 1
+        where id = ${seen.id} and step = ${seen.step} and status = ${seen.status}`,
       batch,
       account(acted) {
         after = { ...afterIt(acted), step: seen.step + 1 }
         const { finishedAt } = after
-        return [save(after), ...(finishedAt ? insertEntries([endEntry(after)], finishedAt) : [])]
+        const end = finishedAt && !seen.finishedAt ? insertEntries([endEntry(after)], finishedAt) : []
+        return [save(after), ...beside(acted), ...end]
       },
     })
     return isMine ? after : null
   }
+
+  /** The jobs of which something becomes. */
+  const remembered =
+    ({ id, step, outcomes }: BulkOperationRow) =>
+    (acted: readonly Acted[]) => {
+      const ids = outcomes ? idsOf(acted, 'done') : []
+      return ids.length > 0 ? [remember(sql.dialect, { id, step: step + 1 }, ids)] : []
+    }
 
   return {
     async count(filter, asOf, howMany) {
@@ -121,16 +143,34 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
     },
 
     async advance(seen, limit = BATCH) {
-      const { action, filter, asOf, actor, position } = seen
+      if (seen.finishedAt) return null
+      if (awaitsCanary(seen)) return seen
+      const { action, filter, asOf, actor, position, canary, done } = seen
+      const most = seen.status === 'canary' && canary ? Math.min(canary.count - done, limit) : limit
       const { ids, next } = position?.busy.length
         ? { ids: position.busy, next: position.next }
-        : await match(filter, asOf, position?.next ?? null, Math.min(limit, BATCH))
+        : await match(filter, asOf, position?.next ?? null, Math.min(most, BATCH))
       const now = await sql.now()
       const batch = ids.length > 0 ? { action, ids, asOf, by: actor.name } : null
-      return writeDown(seen, batch, (acted) => afterBatch(seen, next, acted, now))
+      return writeDown(seen, batch, (acted) => afterBatch(seen, next, acted, now), remembered(seen))
+    },
+
+    async follow(seen, after = null) {
+      const found = seen.outcomes ? await look(sql, seen, after) : null
+      const next = found?.next ?? null
+      const now = await sql.now()
+      const { outcomes = NO_OUTCOMES, isSettled = true, changed = [] } = found ?? {}
+      const operation = afterLook(seen, { outcomes, isSettled, next }, after === null, now)
+      const { status, isOpen } = operation
+      if (changed.length === 0 && status === seen.status && isOpen === seen.isOpen)
+        return { operation: seen, next }
+      const saved = () => saveOutcomes(seen.id, changed)
+      const written = await writeDown(seen, null, () => operation, saved)
+      return written && { operation: written, next }
     },
 
     async fail(seen, error) {
+      if (seen.finishedAt) return null
       const now = await sql.now()
       return writeDown(seen, null, () => ({
         ...seen,
@@ -143,16 +183,14 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
   }
 }
 
-function save(operation: BulkOperationRow): PortableStatement {
+function save(operation: BulkOperationRow): Fragment {
   const { id, status, done, skipped, total, totalIsExact, position, error, updated, finishedAt } = operation
-  return {
-    text: `update {bulk_operations} set status = ?, done = ?, skipped = ?, total = ?, total_is_exact = ?, position = ?,
-        error = ?, updated = ?, finished_at = ? where id = ?`,
-    values: [
-      ...[status, done, JSON.stringify(skipped), total, totalIsExact, position && JSON.stringify(position)],
-      ...[error && JSON.stringify(error), updated, finishedAt, id],
-    ],
-  }
+  const { outcomes, isOpen } = operation
+  return q`update {bulk_operations} set status = ${status}, done = ${done}, skipped = ${JSON.stringify(skipped)},
+      total = ${total}, total_is_exact = ${totalIsExact}, position = ${position && JSON.stringify(position)},
+      error = ${error && JSON.stringify(error)}, updated = ${updated}, finished_at = ${finishedAt},
+      outcomes = ${outcomes && JSON.stringify(outcomes)}, is_open = ${isOpen}
+    where id = ${id}`
 }
 
 /** How an operation stands after a batch. */
@@ -173,16 +211,18 @@ function afterBatch(
   }
   const handled = Object.values(skipped).reduce((sum, count) => sum + count, done)
   const isOver = next === null && busy.length === 0
+  const outcomes = seen.outcomes && { ...seen.outcomes, waiting: seen.outcomes.waiting + done - seen.done }
   return {
     ...seen,
     done,
     skipped,
+    outcomes,
     // Where more matched than were counted, the walk finds out.
     total: Math.max(seen.total, handled),
     totalIsExact: seen.totalIsExact || isOver,
     position: isOver ? null : { next, busy, tries },
     updated: now,
-    ...(isOver && { status: 'completed', finishedAt: now }),
+    ...(isOver && { status: 'completed', finishedAt: now, isOpen: outcomes !== null && done > 0 }),
   }
 }
 
@@ -195,13 +235,6 @@ function endEntry({ id, action, status, skipped, error, done, actor }: BulkOpera
   const target = { id, action, status, skipped, ...(error && { error }) }
   return { actor, action: 'bulkOperations.end', target, count: done }
 }
-
-export type Match = (
-  filter: JobFilter,
-  asOf: Date,
-  after: ListPosition | null,
-  limit: number,
-) => Promise<Batch>
 
 /** So many are enough for who decides. */
 const ENOUGH = 100_000
@@ -236,24 +269,16 @@ export async function countMatches(
     if (total > ENOUGH && howMany === 'enough') return { total: ENOUGH, totalIsExact: false, newest }
     if (next && runtime.monotonic() > deadline) {
       if (total > ENOUGH) return { total, totalIsExact: false, newest }
-      throw tooSlow()
+      throw new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
+        hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
+      })
     }
     after = next
   } while (after)
   return { total, totalIsExact: true, newest }
 }
 
-function tooSlow(): OncueError {
-  return new OncueError('INVALID_INPUT', 'filter takes too long: no index serves it', {
-    hint: 'Add a topic or a queue, or a shorter period with createdFrom and createdTo.',
-  })
-}
-
-type LookedAt = {
-  readonly id: JobId
-  readonly topic: string
-  readonly queue: string
-  readonly status: string
+type LookedAt = FoundJobs['sample'][number] & {
   readonly class: string | null
   readonly message: string | null
 }
@@ -267,12 +292,15 @@ async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise
   const found = new Map(rows.map((row) => [row.id, row]))
   const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
   const errors = seen.filter((row) => row.class !== null)
+  const kinds = tally(errors, (row) => JSON.stringify([row.class, row.message]))
   return {
     ...count,
     byStatus: Object.fromEntries(tally(seen, ({ status }) => status).map(([{ status }, n]) => [status, n])),
-    byError: tally(errors, (row) => JSON.stringify([row.class, row.message]))
+    byError: kinds
       .slice(0, MOST_ERRORS)
       .map(([row, n]) => ({ class: row.class ?? '', message: row.message ?? '', count: n })),
+    errorKinds: kinds.length,
+    inspected: seen.length,
     sample: seen.slice(0, SAMPLE).map(({ id, topic, queue, status }) => ({ id, topic, queue, status })),
   }
 }

@@ -22,9 +22,8 @@ export function onceKeyOf({ topic, idempotencyKey, internalKey }: NewJob): KeyNa
   return idempotencyKey === null ? null : { topic, key: `i:${idempotencyKey}` }
 }
 
-/** Which jobs stand for those that were enqueued. */
-export function idsOf(outcomes: readonly EnqueueOutcome[]): JobId[] {
-  return outcomes.map(({ id }) => id)
+export function idsOf(jobs: readonly { readonly id: JobId }[]): JobId[] {
+  return jobs.map(({ id }) => id)
 }
 
 export function isKeyed(job: NewJob): boolean {
@@ -77,6 +76,14 @@ export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
   }
   if (ordered.length < nodes.length) throw cycle(nodes, waiting)
   return ordered
+}
+
+/**
+ * Refuses jobs of one call that wait for each other. To be called before it is known which of them exist, so that a call
+ * gets the same error whenever it is sent.
+ */
+export function assertNoCycle(jobs: readonly NewJob[]): void {
+  if (jobs.some((job) => job.after.length > 0)) inOrder(withoutKnown(jobs, new Set()))
 }
 
 function cycle(nodes: readonly Node[], waiting: ReadonlyMap<JobId, number>): OncueError {

@@ -9,21 +9,13 @@ export interface Finding {
   readonly advice: string | null
 }
 
-export const ok = (check: string, found: string): Finding => ({ check, status: 'ok', found, advice: null })
-export const warn = (check: string, found: string, advice: string): Finding => ({
-  check,
-  status: 'warn',
-  found,
-  advice,
-})
-export const fail = (check: string, found: string, advice: string): Finding => ({
-  check,
-  status: 'fail',
-  found,
-  advice,
-})
+export type Seen = Omit<Finding, 'check'>
 
-export type Check = readonly [name: string, look: () => Promise<Finding> | Finding]
+export const ok = (found: string): Seen => ({ status: 'ok', found, advice: null })
+export const warn = (found: string, advice: string): Seen => ({ status: 'warn', found, advice })
+export const fail = (found: string, advice: string): Seen => ({ status: 'fail', found, advice })
+
+export type Check = readonly [name: string, look: () => Promise<Seen> | Seen]
 
 /** One after the other. What cannot be looked at is a finding too, and does not hide the rest. */
 export async function lookAll(
@@ -31,12 +23,12 @@ export async function lookAll(
   toError: (error: unknown) => OncueError,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const [name, look] of checks) {
+  for (const [check, look] of checks) {
     try {
-      findings.push(await look())
+      findings.push({ check, ...(await look()) })
     } catch (cause) {
       const error = isOncueError(cause) ? cause : toError(cause)
-      findings.push(warn(name, `could not be checked: ${error.message}`, error.hint))
+      findings.push({ check, ...warn(`could not be checked: ${error.message}`, error.hint) })
     }
   }
   return findings

@@ -1,5 +1,5 @@
 import type { Gauge } from '@oncue/core/wire'
-import { all, insertRows, q, raw, type Sql } from './sql.ts'
+import { all, insertRows, q, raw, readAll, type Sql } from './sql.ts'
 
 export type { Gauge }
 
@@ -59,24 +59,17 @@ const COLUMNS = 'minute, queue, waiting, running, oldest_ms, workers, slots'
 /** The name under which the whole is stored: no queue has it. */
 const WHOLE = ''
 
-type StoredGauge = {
-  readonly minute: unknown
-  readonly queue: string
-  readonly waiting: number
-  readonly running: number
-  readonly oldest_ms: number
-  readonly workers: number
-  readonly slots: number
-}
+type GaugeRow = Gauge & { readonly minute: Date; readonly queue: string }
 
 /** Written once for both databases. */
 export function createGauges(sql: Sql): GaugeStore {
   return {
     async record({ minute, whole, queues }) {
       const gauges: [string, Gauge][] = [[WHOLE, whole], ...queues]
-      const rows = gauges.map(([queue, { waiting, running, oldestMs, workers, slots }]) => [
-        ...[minute, queue, waiting, running, oldestMs, workers, slots],
-      ])
+      const rows = gauges.map(([queue, gauge]) => {
+        const { waiting, running, oldestMs, workers, slots } = gauge
+        return [minute, queue, waiting, running, oldestMs, workers, slots]
+      })
       const tooOld = new Date(minute.getTime() - KEPT_MS)
       await sql.run(
         q`delete from {gauges} where minute < ${tooOld}`,
@@ -87,16 +80,12 @@ export function createGauges(sql: Sql): GaugeStore {
     async list({ from, to, queue }) {
       const where = [q`minute >= ${from}`, q`minute < ${to}`]
       if (queue !== undefined) where.push(q`queue in (${WHOLE}, ${queue ?? WHOLE})`)
-      const rows = await sql.all<StoredGauge>(
-        q`select ${raw(COLUMNS)} from {gauges}
-          where ${all(where)} order by minute, queue`,
-      )
+      const statement = q`select ${raw(COLUMNS)} from {gauges} where ${all(where)} order by minute, queue`
       const samples: (GaugeSample & { readonly queues: Map<string, Gauge> })[] = []
-      for (const { minute, queue, oldest_ms: oldestMs, ...rest } of rows) {
-        const gauge = { ...rest, oldestMs }
+      for (const row of await readAll<GaugeRow>(sql, statement, { minute: 'time' })) {
+        const { minute, queue, ...gauge } = row
         // The whole comes first in its minute.
-        if (queue === WHOLE)
-          samples.push({ minute: sql.time(minute) as Date, whole: gauge, queues: new Map() })
+        if (queue === WHOLE) samples.push({ minute, whole: gauge, queues: new Map() })
         else samples.at(-1)?.queues.set(queue, gauge)
       }
       return samples

@@ -11,7 +11,8 @@ import {
 } from '@oncue/core/wire'
 import { z } from 'zod'
 import { isUuid } from '../uuid.ts'
-import type { Sql } from './sql.ts'
+import { parseInput } from './reads/filter.ts'
+import { type Fragment, q, type Sql } from './sql.ts'
 import {
   readToken,
   type StoredToken,
@@ -19,7 +20,7 @@ import {
   toJson,
   tokenHashSchema,
   tokenNameSchema,
-  USABLE,
+  usableAt,
 } from './tokens.ts'
 
 export type NewPairing = {
@@ -88,27 +89,16 @@ const deviceSchema = z.strictObject({
 export function createPairings(sql: Sql): PairingStore {
   return {
     async create(pairing) {
-      const parsed = pairingSchema.safeParse(pairing)
-      if (!parsed.success) throw toInputError(parsed.error, 'pairing', pairing)
-      assertText(pairing.createdBy, 'pairing.createdBy')
-      const { role, allowedTopics, allowedQueues, makerId, deviceUntil, createdBy, validMs } = parsed.data
+      const parsed = parseInput(pairingSchema, pairing, 'pairing')
+      const { role, allowedTopics, allowedQueues, makerId, deviceUntil, createdBy, validMs } = parsed
       const now = await sql.now()
       const [id, code, expiresAt] = [newJobId(now.getTime()), newCode(), new Date(now.getTime() + validMs)]
       await sql.run(
-        {
-          text: 'delete from {pairings} where expires_at < ?',
-          values: [new Date(now.getTime() - KEPT_MS)],
-        },
-        {
-          text: `insert into {pairings}
-              (id, code_hash, role, allowed_topics, allowed_queues, maker_id, device_until, created, created_by,
-                expires_at)
-            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          values: [
-            ...[id, hashOf(code), role, toJson(allowedTopics), toJson(allowedQueues)],
-            ...[makerId ?? null, deviceUntil ?? null, now, createdBy, expiresAt],
-          ],
-        },
+        q`delete from {pairings} where expires_at < ${new Date(now.getTime() - KEPT_MS)}`,
+        q`insert into {pairings} (id, code_hash, role, allowed_topics, allowed_queues, maker_id, device_until, created,
+            created_by, expires_at)
+          values (${id}, ${hashOf(code)}, ${role}, ${toJson(allowedTopics)}, ${toJson(allowedQueues)}, ${makerId ?? null},
+            ${deviceUntil ?? null}, ${now}, ${createdBy}, ${expiresAt})`,
       )
       return { id, code, expiresAt }
     },
@@ -124,39 +114,30 @@ export function createPairings(sql: Sql): PairingStore {
       const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
       // Only the one that took the code finds itself in the row.
       const made = await sql.run(
-        {
-          text: `update {pairings} set used_at = ?, device_id = ?
-            where code_hash = ? and used_at is null and expires_at > ?
-              and (device_until is null or device_until > ?)
-              and (maker_id is null or exists (select 1 from {tokens} t where t.id = maker_id and ${USABLE}))`,
-          values: [now, id, hashOf(device.code), now, now, now, now],
-        },
-        {
-          // No longer than what made the code.
-          text: `insert into {tokens} (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id,
-              created, created_by, expires_at, idle_until)
-            select p.device_id, 'device', ?, p.role, ?, p.allowed_topics, p.allowed_queues, p.maker_id,
-              p.used_at, p.created_by,
-              coalesce(p.device_until, (select t.expires_at from {tokens} t where t.id = p.maker_id)), ?
-            from {pairings} p where p.device_id = ?`,
-          values: [device.name, device.hash, idleUntil, id],
-        },
+        q`update {pairings} set used_at = ${now}, device_id = ${id}
+          where code_hash = ${hashOf(device.code)} and used_at is null and expires_at > ${now}
+            and (device_until is null or device_until > ${now})
+            and (maker_id is null or exists (select 1 from {tokens} t where t.id = maker_id and ${usableAt(now)}))`,
+        // No longer than what made the code.
+        q`insert into {tokens} (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id, created, created_by,
+            expires_at, idle_until)
+          select p.device_id, 'device', ${device.name}, p.role, ${device.hash}, p.allowed_topics, p.allowed_queues,
+            p.maker_id, p.used_at, p.created_by,
+            coalesce(p.device_until, (select t.expires_at from {tokens} t where t.id = p.maker_id)), ${idleUntil}
+          from {pairings} p where p.device_id = ${id}`,
       )
-      const token = made > 0 ? await find('t.id = ?', id) : null
+      const token = made > 0 ? await find(q`${id}`) : null
       if (!token) throw new OncueError('PAIRING_REFUSED', 'This code is not valid')
       return token
     },
 
     async deviceOf(id) {
-      return isUuid(id) ? find('t.id = (select device_id from {pairings} where id = ?)', id) : null
+      return isUuid(id) ? find(q`(select device_id from {pairings} where id = ${id})`) : null
     },
   }
 
-  async function find(condition: string, value: string) {
-    const [row] = await sql.all<StoredToken>({
-      text: `select t.* from {tokens} t where ${condition}`,
-      values: [value],
-    })
+  async function find(id: Fragment) {
+    const [row] = await sql.all<StoredToken>(q`select t.* from {tokens} t where t.id = ${id}`)
     return row ? readToken(sql, row) : null
   }
 }

@@ -14,7 +14,7 @@ import { jobIdsOf } from '../uuid.ts'
 import { assertBy } from './audit.ts'
 import { firstTick, parseCron, ticksToRun } from './cron.ts'
 import { LIVE_MS } from './reads/workers.ts'
-import { fieldsOf, type PortableStatement, type Sql } from './sql.ts'
+import { type Fragment, fieldsOf, q, raw, type Sql } from './sql.ts'
 
 export type ScheduleRow = Omit<ShownSchedule, 'options' | 'nextRuns'> & {
   /** Of its jobs. */
@@ -62,33 +62,27 @@ const CHANGES = ['oncue:schedules']
 /** Schedules are rows. A tick finds the due ones, enqueues their jobs and moves them on. Written once for both databases. */
 export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   const newId = jobIdsOf(sql.runtime)
-  const read = async (statement: PortableStatement) =>
-    (await sql.all<StoredSchedule>(statement)).map((row) => readSchedule(sql, row))
+  const read = async (rest: Fragment) => {
+    const rows = await sql.all<StoredSchedule>(q`select ${COLUMNS} from {schedules} ${rest}`)
+    return rows.map((row) => readSchedule(sql, row))
+  }
 
   async function find(name: string): Promise<ScheduleRow> {
-    const [schedule] = await read({
-      text: `select ${COLUMNS} from {schedules} where name = ?`,
-      values: [name],
-    })
+    const [schedule] = await read(q`where name = ${name}`)
     if (!schedule) throw new OncueError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(name)}`)
     return schedule
   }
 
   /** What a worker announced of the topic, for options that the schedule does not name. */
   async function policyOf(topic: string): Promise<TopicPolicy> {
-    const [row] = await sql.all<{ policy: unknown }>({
-      text: 'select policy from {topics} where topic = ?',
-      values: [topic],
-    })
+    const [row] = await sql.all<{ policy: unknown }>(q`select policy from {topics} where topic = ${topic}`)
     return readPolicy(sql.json(row?.policy))
   }
 
   async function next(): Promise<{ nextAt: Date | null; now: Date }> {
-    const clock = sql.clock()
-    const [row] = await sql.all<{ next_at: unknown; now: unknown }>({
-      text: `select min(next_at) as next_at, ${clock.text} as now from {schedules} where paused_at is null`,
-      values: clock.values,
-    })
+    const [row] = await sql.all<{ next_at: unknown; now: unknown }>(
+      q`select min(next_at) as next_at, ${sql.clock()} as now from {schedules} where paused_at is null`,
+    )
     return { nextAt: sql.time(row?.next_at), now: sql.time(row?.now) ?? new Date(sql.runtime.now()) }
   }
 
@@ -117,18 +111,9 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
       const id = await enqueueTick(schedule, tick)
       if (id) ids.push(id)
     }
-    await sql.run({
-      text: `update {schedules} set next_at = ?, last_at = ?
-        where name = ? and next_at = ? and cron = ? and timezone = ? and paused_at is null`,
-      values: [
-        ticks.next(now),
-        due.at(-1) ?? schedule.lastAt,
-        schedule.name,
-        nextAt,
-        schedule.cron,
-        schedule.timezone,
-      ],
-    })
+    const { name, cron, timezone } = schedule
+    await sql.run(q`update {schedules} set next_at = ${ticks.next(now)}, last_at = ${due.at(-1) ?? schedule.lastAt}
+      where name = ${name} and next_at = ${nextAt} and cron = ${cron} and timezone = ${timezone} and paused_at is null`)
     return ids
   }
 
@@ -137,53 +122,45 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
       const { payload, options } = checkSchedule(schedule)
       const { name, cron, timezone, topic, missed, source, service = null } = schedule
       const now = await sql.now()
-      await sql.run({
-        text: `insert into {schedules} as s
-            (name, cron, timezone, topic, payload, options, missed, source, service, next_at, created, updated)
-          values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          on conflict (name) do update set
-            cron = excluded.cron, timezone = excluded.timezone, topic = excluded.topic, payload = excluded.payload,
-            options = excluded.options, missed = excluded.missed, source = excluded.source, service = excluded.service,
-            updated = excluded.updated,
-            next_at = case
-              when s.paused_at is not null then null
-              when s.cron = excluded.cron and s.timezone = excluded.timezone then coalesce(s.next_at, excluded.next_at)
-              else excluded.next_at end
-          where excluded.source = 'database' or s.source = 'database' or s.service is null
-            or s.service = excluded.service or not exists (
-              select 1 from {announcements} a join {workers} w on w.id = a.worker
-              where a.service = s.service and w.missing_since is null and w.last_beat > ?)`,
-        values: [
-          ...[name, cron, timezone, topic, payload, options, missed, source, service],
-          ...[firstTick(cron, timezone, now), now, now, new Date(now.getTime() - LIVE_MS)],
-        ],
-      })
+      await sql.run(q`insert into {schedules} as s
+          (name, cron, timezone, topic, payload, options, missed, source, service, next_at, created, updated)
+        values (${name}, ${cron}, ${timezone}, ${topic}, ${payload}, ${options}, ${missed}, ${source}, ${service},
+          ${firstTick(cron, timezone, now)}, ${now}, ${now})
+        on conflict (name) do update set
+          cron = excluded.cron, timezone = excluded.timezone, topic = excluded.topic, payload = excluded.payload,
+          options = excluded.options, missed = excluded.missed, source = excluded.source, service = excluded.service,
+          updated = excluded.updated,
+          next_at = case
+            when s.paused_at is not null then null
+            when s.cron = excluded.cron and s.timezone = excluded.timezone then coalesce(s.next_at, excluded.next_at)
+            else excluded.next_at end
+        where excluded.source = 'database' or s.source = 'database' or s.service is null
+          or s.service = excluded.service or not exists (
+            select 1 from {announcements} a join {workers} w on w.id = a.worker
+            where a.service = s.service and w.missing_since is null
+              and w.last_beat > ${new Date(now.getTime() - LIVE_MS)})`)
       host.wake(CHANGES)
       return find(name)
     },
 
-    list: () => read({ text: `select ${COLUMNS} from {schedules} order by name` }),
+    list: () => read(q`order by name`),
 
     async remove(name) {
-      const removed = await sql.run({ text: 'delete from {schedules} where name = ?', values: [name] })
+      const removed = await sql.run(q`delete from {schedules} where name = ${name}`)
       if (removed === 0) await find(name)
     },
 
     async withdraw(name, service) {
-      await sql.run({
-        text: `delete from {schedules} where name = ? and source = 'code' and (service is null or service = ?)`,
-        values: [name, service],
-      })
+      await sql.run(q`delete from {schedules}
+        where name = ${name} and source = 'code' and (service is null or service = ${service})`)
     },
 
     async pause(name, by) {
       assertBy(by)
       const now = await sql.now()
-      const paused = await sql.run({
-        text: `update {schedules} set next_at = null, paused_at = ?, paused_by = ?, updated = ?
-          where name = ? and paused_at is null`,
-        values: [now, by ?? null, now, name],
-      })
+      const paused = await sql.run(q`update {schedules}
+        set next_at = null, paused_at = ${now}, paused_by = ${by ?? null}, updated = ${now}
+        where name = ${name} and paused_at is null`)
       // Paused before: the first to do so stays known.
       if (paused === 0) await find(name)
     },
@@ -193,11 +170,9 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
         const { cron, timezone, paused } = await find(name)
         if (!paused) return
         const now = await sql.now()
-        const resumed = await sql.run({
-          text: `update {schedules} set next_at = ?, paused_at = null, paused_by = null, updated = ?
-            where name = ? and paused_at is not null and cron = ? and timezone = ?`,
-          values: [firstTick(cron, timezone, now), now, name, cron, timezone],
-        })
+        const resumed = await sql.run(q`update {schedules}
+          set next_at = ${firstTick(cron, timezone, now)}, paused_at = null, paused_by = null, updated = ${now}
+          where name = ${name} and paused_at is not null and cron = ${cron} and timezone = ${timezone}`)
         if (resumed > 0) return host.wake(CHANGES)
       }
     },
@@ -211,10 +186,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
 
     async tick() {
       const now = await sql.now()
-      const due = await read({
-        text: `select ${COLUMNS} from {schedules} where next_at <= ? and paused_at is null order by next_at, name`,
-        values: [now],
-      })
+      const due = await read(q`where next_at <= ${now} and paused_at is null order by next_at, name`)
       const enqueued: JobId[] = []
       const failures: unknown[] = []
       for (const schedule of due) {
@@ -236,8 +208,9 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   }
 }
 
-const COLUMNS =
-  'name, cron, timezone, topic, payload, options, missed, source, service, next_at, last_at, paused_at, paused_by'
+const COLUMNS = raw(
+  'name, cron, timezone, topic, payload, options, missed, source, service, next_at, last_at, paused_at, paused_by',
+)
 
 type StoredSchedule = { readonly paused_at: unknown; readonly paused_by: string | null }
 
@@ -269,10 +242,8 @@ function checkSchedule(schedule: Schedule): { readonly payload: string; readonly
   if (!parsed.success) throw toInputError(parsed.error, 'schedule', schedule)
   for (const option of NOT_FOR_SCHEDULES) {
     if (schedule.options[option] === undefined) continue
-    throw new OncueError(
-      'INVALID_INPUT',
-      `schedule.options.${option} cannot be set: it would be the same for every tick`,
-    )
+    const message = `schedule.options.${option} cannot be set: it would be the same for every tick`
+    throw new OncueError('INVALID_INPUT', message)
   }
   const { payload } = toJob(schedule)
   return { payload, options: JSON.stringify(schedule.options) }

@@ -1,6 +1,6 @@
 import { encodeJson } from '@oncue/core/internal'
 import { assertBy } from './audit.ts'
-import type { PortableStatement, Sql } from './sql.ts'
+import { type Fragment, q, type Sql } from './sql.ts'
 
 type SettingChange = {
   readonly set?: Readonly<Record<string, unknown>> | undefined
@@ -27,21 +27,18 @@ export function createSettings(sql: Sql): SettingStore {
     async change({ set = {}, reset = [], by }) {
       assertBy(by)
       const now = await sql.now()
-      const changes: [string, PortableStatement][] = [
-        ...reset.map((key): [string, PortableStatement] => [
+      const changes: [string, Fragment][] = reset.map((key) => [
+        key,
+        q`delete from {settings} where key = ${key}`,
+      ])
+      for (const [key, value] of Object.entries(set))
+        changes.push([
           key,
-          { text: 'delete from {settings} where key = ?', values: [key] },
-        ]),
-        ...Object.entries(set).map(([key, value]): [string, PortableStatement] => [
-          key,
-          {
-            text: `insert into {settings} (key, value, updated, updated_by) values (?, ?, ?, ?)
-              on conflict (key) do update set
-                value = excluded.value, updated = excluded.updated, updated_by = excluded.updated_by`,
-            values: [key, encodeJson(value, 'payload'), now, by ?? null],
-          },
-        ]),
-      ]
+          q`insert into {settings} (key, value, updated, updated_by)
+            values (${key}, ${encodeJson(value, 'payload')}, ${now}, ${by ?? null})
+            on conflict (key) do update set
+              value = excluded.value, updated = excluded.updated, updated_by = excluded.updated_by`,
+        ])
       // In one order, so that two changes do not wait for each other.
       const statements = changes.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, statement]) => statement)
       if (statements.length > 0) await sql.run(...statements)
@@ -49,15 +46,12 @@ export function createSettings(sql: Sql): SettingStore {
 
     async secret(name, make) {
       const key = SECRET + name
-      const read = () =>
-        sql.all<{ value: unknown }>({ text: 'select value from {settings} where key = ?', values: [key] })
+      const read = () => sql.all<{ value: unknown }>(q`select value from {settings} where key = ${key}`)
       const [known] = await read()
       if (known) return String(sql.json(known.value))
       // Of several processes that start at once, the first makes it.
-      await sql.run({
-        text: 'insert into {settings} (key, value, updated) values (?, ?, ?) on conflict (key) do nothing',
-        values: [key, encodeJson(make(), 'payload'), await sql.now()],
-      })
+      await sql.run(q`insert into {settings} (key, value, updated)
+        values (${key}, ${encodeJson(make(), 'payload')}, ${await sql.now()}) on conflict (key) do nothing`)
       const [made] = await read()
       return String(sql.json(made?.value))
     },

@@ -5,7 +5,8 @@ import type { PoolState } from '../store.ts'
 /** What a statement may carry. JSON travels as text. */
 export type Value = string | number | boolean | Date | null
 
-export type PortableStatement = { readonly text: string; readonly values?: readonly Value[] }
+/** SQL with its values, so that statements can be put together without counting `?`. */
+export type Fragment = { readonly text: string; readonly values: readonly Value[] }
 
 /**
  * What cold code needs of a database, so that it is written once. Statements are portable SQL:
@@ -15,13 +16,13 @@ export interface Sql {
   readonly dialect: 'postgres' | 'sqlite'
   readonly runtime: Runtime
   /** Rows of a statement that only reads. */
-  all<Row extends object>(statement: PortableStatement): Promise<Row[]>
+  all<Row extends object>(statement: Fragment): Promise<Row[]>
   /** The same, along indexes whatever the planner knows or guesses about the tables: for walks that end early. */
-  walk<Row extends object>(statement: PortableStatement): Promise<Row[]>
+  walk<Row extends object>(statement: Fragment): Promise<Row[]>
   /** One or more writes, as one transaction; returns how many rows the last one changed. */
-  run(...statements: PortableStatement[]): Promise<number>
+  run(...statements: Fragment[]): Promise<number>
   /** One write with `returning`: its rows, column by column. */
-  write(statement: PortableStatement): Promise<unknown[][]>
+  write(statement: Fragment): Promise<unknown[][]>
   /** A column that holds a time, as it came. */
   time(value: unknown): Date | null
   /** A column that holds JSON, as it came. */
@@ -29,7 +30,7 @@ export interface Sql {
   /** The store's clock, also in tests. */
   now(): Promise<Date>
   /** The same as an expression, for a statement that wants to know it on the way. */
-  clock(): Required<PortableStatement>
+  clock(): Fragment
   /** Waits for claims that may not have seen what was committed just now. None do on SQLite, which has one writer. */
   claimsInFlight(): Promise<void>
   /** Null where there is no pool. */
@@ -38,12 +39,12 @@ export interface Sql {
 
 const TABLE = /\{(\w+)\}/g
 
-export function toPostgres({ text, values = [] }: PortableStatement): { text: string; values: unknown[] } {
+export function toPostgres({ text, values }: Fragment): { text: string; values: unknown[] } {
   let n = 0
   return { text: text.replace(TABLE, 'oncue.$1').replace(/\?/g, () => `$${++n}`), values: [...values] }
 }
 
-export function toSqlite({ text, values = [] }: PortableStatement): { text: string; values: unknown[] } {
+export function toSqlite({ text, values }: Fragment): { text: string; values: unknown[] } {
   return { text: text.replace(TABLE, 'oncue_$1'), values: sqliteValues(values) }
 }
 
@@ -69,25 +70,28 @@ export function insertRows(
   columns: string,
   rows: readonly (readonly Value[])[],
   rest = '',
-): PortableStatement[] {
-  const statements: PortableStatement[] = []
+): Fragment[] {
+  const statements: Fragment[] = []
   for (let from = 0; from < rows.length; from += CHUNK) {
     const chunk = rows.slice(from, from + CHUNK)
-    const marks = chunk.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ')
-    statements.push({
-      text: `insert into ${into} (${columns}) values ${marks} ${rest}`,
-      values: chunk.flat(),
-    })
+    const values = join(
+      chunk.map((row) => q`(${list(row)})`),
+      ', ',
+    )
+    statements.push(q`insert into ${raw(`${into} (${columns})`)} values ${values} ${raw(rest)}`)
   }
   return statements
 }
 
+type Kinds = { readonly [column: string]: 'time' | 'json' }
+
+/** Rows of a statement that only reads, as `fieldsOf` gives them. */
+export async function readAll<Fields>(sql: Sql, statement: Fragment, kinds: Kinds = {}): Promise<Fields[]> {
+  return (await sql.all(statement)).map((row) => fieldsOf(sql, row, kinds))
+}
+
 /** A row by our names of its columns, with those that hold a time or JSON decoded. */
-export function fieldsOf<Fields>(
-  sql: Sql,
-  row: object,
-  kinds: { readonly [column: string]: 'time' | 'json' },
-): Fields {
+export function fieldsOf<Fields>(sql: Sql, row: object, kinds: Kinds): Fields {
   const fields: Record<string, unknown> = {}
   for (const [column, value] of Object.entries(row)) {
     const kind = kinds[column]
@@ -95,9 +99,6 @@ export function fieldsOf<Fields>(
   }
   return fields as Fields
 }
-
-/** One statement in the dialect's own SQL. */
-export type NativeStatement = { readonly text: string; readonly values: readonly Value[] }
 
 export type NativeResult = {
   readonly columns: readonly string[]
@@ -110,11 +111,9 @@ export type NativeResult = {
 /** What Control's Prisma client needs of a store: its connections, retries and errors. */
 export interface Connection {
   readonly dialect: 'postgres' | 'sqlite'
-  send(statement: NativeStatement): Promise<NativeResult>
+  /** One statement in the dialect's own SQL. */
+  send(statement: Fragment): Promise<NativeResult>
 }
-
-/** A piece of portable SQL with its values, so that statements can be put together without counting `?`. */
-export type Fragment = { readonly text: string; readonly values: readonly Value[] }
 
 export function q(strings: TemplateStringsArray, ...parts: readonly (Fragment | Value)[]): Fragment {
   let text = strings[0] ?? ''
@@ -142,6 +141,11 @@ export function join(fragments: readonly Fragment[], separator: string): Fragmen
     text: fragments.map(({ text }) => text).join(separator),
     values: fragments.flatMap(({ values }) => values),
   }
+}
+
+/** Values for `in (…)`. */
+export function list(values: readonly Value[]): Fragment {
+  return { text: values.map(() => '?').join(', '), values }
 }
 
 /** All of the conditions; true when there are none. */

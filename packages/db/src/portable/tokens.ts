@@ -2,7 +2,7 @@ import { LIMITS, OncueError } from '@oncue/core'
 import type { Token } from '@oncue/core/wire'
 import { z } from 'zod'
 import { isUuid, readByIds } from '../uuid.ts'
-import { fieldsOf, type PortableStatement, type Sql } from './sql.ts'
+import { type Fragment, fieldsOf, list, q, type Sql } from './sql.ts'
 
 export type TokenRow = Token
 export type TokenKind = Token['kind']
@@ -37,17 +37,17 @@ const MINUTE_MS = 60_000
 export const tokenNameSchema = z.string().min(1).max(LIMITS.keyLength)
 export const tokenHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
 
-/** Neither `t` nor what it was made by, nor what that was made by, has ended. Takes the time twice. */
-export const USABLE = `not exists (
+/** Neither `t` nor what it was made by, nor what that was made by, has ended. */
+export const usableAt = (now: Date): Fragment => q`not exists (
   with recursive line as (
     select t.parent_id, t.revoked_at, t.expires_at, t.idle_until
     union all
     select p.parent_id, p.revoked_at, p.expires_at, p.idle_until from {tokens} p join line on p.id = line.parent_id)
-  select 1 from line where revoked_at is not null or expires_at <= ? or idle_until <= ?)`
+  select 1 from line where revoked_at is not null or expires_at <= ${now} or idle_until <= ${now})`
 
 /** All that was made by a token, and by those. */
-const MADE_BY = `with recursive made as (
-    select m.id from {tokens} m where m.parent_id = ?
+const madeBy = (id: string): Fragment => q`with recursive made as (
+    select m.id from {tokens} m where m.parent_id = ${id}
     union all
     select m.id from {tokens} m join made on m.parent_id = made.id)
   select id from made`
@@ -76,16 +76,12 @@ export const toJson = (names: readonly string[] | null | undefined) => (names ? 
 
 /** Written once for both databases. */
 export function createTokens(sql: Sql): TokenStore {
-  const revokeMadeBy = (parentId: string, now: Date, condition = ''): PortableStatement => ({
-    text: `update {tokens} set revoked_at = ? where id in (${MADE_BY}) and revoked_at is null ${condition}`,
-    values: [now, parentId],
-  })
+  const revokeMadeBy = (parentId: string, now: Date): Fragment =>
+    q`update {tokens} set revoked_at = ${now} where id in (${madeBy(parentId)}) and revoked_at is null`
 
-  const insertFirstAdmin = (hash: string, now: Date): PortableStatement => ({
-    text: `insert into {tokens} (id, kind, name, role, hash, created) values (?, 'token', 'admin', 'admin', ?, ?)
-      on conflict do nothing`,
-    values: [FIRST_ADMIN, hash, now],
-  })
+  const insertFirstAdmin = (hash: string, now: Date): Fragment =>
+    q`insert into {tokens} (id, kind, name, role, hash, created)
+      values (${FIRST_ADMIN}, 'token', 'admin', 'admin', ${hash}, ${now}) on conflict do nothing`
 
   return {
     async createFirstAdmin(hash) {
@@ -94,56 +90,44 @@ export function createTokens(sql: Sql): TokenStore {
 
     async setAdmin(hash) {
       const now = await sql.now()
-      const unknown = 'not exists (select 1 from {tokens} o where o.hash = ?)'
-      const madeByIt = revokeMadeBy(FIRST_ADMIN, now, `and ${unknown}`)
+      const isUnknown = q`not exists (select 1 from {tokens} o where o.hash = ${hash})`
       await sql.run(
         insertFirstAdmin(hash, now),
-        {
-          text: `update {tokens} set role = 'admin', allowed_topics = null, allowed_queues = null,
-              expires_at = null, revoked_at = null
-            where hash = ?`,
-          values: [hash],
-        },
-        { ...madeByIt, values: [...(madeByIt.values ?? []), hash] },
-        {
-          text: `update {tokens} set hash = ?, role = 'admin', expires_at = null, revoked_at = null, last_used = null
-            where id = ? and ${unknown}`,
-          values: [hash, FIRST_ADMIN, hash],
-        },
+        q`update {tokens} set role = 'admin', allowed_topics = null, allowed_queues = null, expires_at = null, revoked_at = null
+          where hash = ${hash}`,
+        q`${revokeMadeBy(FIRST_ADMIN, now)} and ${isUnknown}`,
+        q`update {tokens} set hash = ${hash}, role = 'admin', expires_at = null, revoked_at = null, last_used = null
+          where id = ${FIRST_ADMIN} and ${isUnknown}`,
       )
     },
 
     async find(hash) {
       const now = await sql.now()
-      const [row] = await sql.all<StoredToken>({
-        text: `select t.* from {tokens} t where t.hash = ? and ${USABLE}`,
-        values: [hash, now, now],
-      })
+      const [row] = await sql.all<StoredToken>(
+        q`select t.* from {tokens} t where t.hash = ${hash} and ${usableAt(now)}`,
+      )
       return row ? { ...readToken(sql, row), hash: row.hash } : null
     },
 
     async usable(ids) {
-      const rows = await readByIds(ids, async (known) => {
-        const now = await sql.now()
-        return sql.all<{ id: string }>({
-          text: `select t.id from {tokens} t where t.id in (${known.map(() => '?').join(', ')}) and ${USABLE}`,
-          values: [...known, now, now],
-        })
-      })
+      const rows = await readByIds(ids, async (known) =>
+        sql.all<{ id: string }>(
+          q`select t.id from {tokens} t where t.id in (${list(known)}) and ${usableAt(await sql.now())}`,
+        ),
+      )
       return new Set(rows.map(({ id }) => id))
     },
 
     async revoke(id) {
       if (!isUuid(id)) throw unknownToken(id)
       const now = await sql.now()
-      const devices = await sql.all({
-        text: `select t.id from {tokens} t where t.kind = 'device' and t.id in (${MADE_BY}) and ${USABLE}`,
-        values: [id, now, now],
-      })
-      const revoked = await sql.run(revokeMadeBy(id, now), {
-        text: 'update {tokens} set revoked_at = coalesce(revoked_at, ?) where id = ?',
-        values: [now, id],
-      })
+      const devices = await sql.all(
+        q`select t.id from {tokens} t where t.kind = 'device' and t.id in (${madeBy(id)}) and ${usableAt(now)}`,
+      )
+      const revoked = await sql.run(
+        revokeMadeBy(id, now),
+        q`update {tokens} set revoked_at = coalesce(revoked_at, ${now}) where id = ${id}`,
+      )
       if (revoked === 0) throw unknownToken(id)
       return { devices: devices.length }
     },
@@ -151,14 +135,13 @@ export function createTokens(sql: Sql): TokenStore {
     async touch(id, idleMs) {
       const now = await sql.now()
       const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
-      await sql.run({
-        // Who uses a session of a device uses the device.
-        text: `update {tokens} set last_used = ?, idle_until = case when kind = 'device' then ? else idle_until end
-          where (id = ? or (kind = 'device'
-              and id = (select s.parent_id from {tokens} s where s.id = ? and s.kind = 'session')))
-            and (last_used is null or last_used <= ?) and (idle_until is null or idle_until > ?)`,
-        values: [now, idleUntil, id, id, new Date(now.getTime() - MINUTE_MS), now],
-      })
+      const aMinuteAgo = new Date(now.getTime() - MINUTE_MS)
+      // Who uses a session of a device uses the device.
+      await sql.run(q`update {tokens} set last_used = ${now},
+          idle_until = case when kind = 'device' then ${idleUntil} else idle_until end
+        where (id = ${id} or (kind = 'device'
+            and id = (select s.parent_id from {tokens} s where s.id = ${id} and s.kind = 'session')))
+          and (last_used is null or last_used <= ${aMinuteAgo}) and (idle_until is null or idle_until > ${now})`)
     },
   }
 }

@@ -2,12 +2,12 @@ import type { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import type { NativeResult } from '../portable/sql.ts'
-import type { Row, Steps } from '../queue/transaction.ts'
+import { driveAsync, type Row, type Steps } from '../queue/transaction.ts'
 import { NOT_SENT, withRetries } from '../retry.ts'
 import { DEFAULT_SCHEMA, type Rename, renameTo } from '../schema.ts'
 import { NATIVE_TYPES, TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, cancelStatement, prepareSession } from './session.ts'
+import { abandonable, CONNECT_TIMEOUT_MS, cancelStatement, prepareSession, streamOf } from './session.ts'
 import type { Query } from './sql.ts'
 
 type Rows = unknown[][]
@@ -16,6 +16,8 @@ export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 /** The pool, and how to ask it again. */
 export class PostgresClient {
   readonly pool: pg.Pool
+  /** Of all connections of this store, also those beside the pool. */
+  readonly Client: typeof pg.Client
   readonly runtime: Runtime
   /** What every statement passes on its way to the server. */
   readonly rename: Rename
@@ -24,6 +26,7 @@ export class PostgresClient {
   /** Connections that have worked before. */
   readonly #proven = new WeakSet<pg.PoolClient>()
   readonly #isOurs: boolean
+  readonly #signal: AbortSignal | undefined
   /** Connections on which a statement is under way. */
   readonly #inUse = new Set<pg.PoolClient>()
   /** On the monotonic clock: when a connection was last lost, or could not be had. */
@@ -37,7 +40,10 @@ export class PostgresClient {
     max = 10,
     runtime: Runtime = systemRuntime,
     schema: string = DEFAULT_SCHEMA,
+    signal?: AbortSignal,
   ) {
+    this.#signal = signal
+    this.Client = abandonable(pg.Client, signal)
     this.runtime = runtime
     this.rename = renameTo(schema, 'postgres')
     this.#isOurs = typeof source === 'string'
@@ -46,6 +52,7 @@ export class PostgresClient {
       return
     }
     this.pool = new pg.Pool({
+      Client: this.Client,
       connectionString: source,
       max,
       keepAlive: true,
@@ -68,12 +75,13 @@ export class PostgresClient {
    */
   query(query: Query | (() => Query)): Promise<Rows> {
     const make = typeof query === 'function' ? query : () => query
-    return this.#retried(() => this.#run((client) => this.#send(client, make())))
+    return this.#retried(() => this.#run(async (client) => (await this.#send(client, make())).rows))
   }
 
   /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
-    return this.#retried(() => this.#run((client) => this.#send(client, query)), wasNotWritten)
+    const attempt = () => this.#run(async (client) => (await this.#send(client, query)).rows)
+    return this.#retried(attempt, wasNotWritten)
   }
 
   /** Rows as objects, for cold reads. */
@@ -100,9 +108,7 @@ export class PostgresClient {
     const run = async (client: pg.PoolClient) => {
       await client.query('begin isolation level read committed')
       try {
-        const send: Send = (query) =>
-          client.query({ ...this.#prepared(query), rowMode: 'array', types: TYPES })
-        const result = await work(send, client)
+        const result = await work((query) => this.#send(client, query), client)
         await client.query('commit')
         return result
       } catch (error) {
@@ -116,22 +122,22 @@ export class PostgresClient {
   /** One statement of another SQL builder: a read is repeated, a write only if nothing of it was written. */
   native(query: Query): Promise<NativeResult> {
     const isRead = /^\s*select\b/i.test(query.text)
-    const attempt = () => this.#run((client) => this.#sendNative(client, query))
+    const attempt = () =>
+      this.#run(async (client) => {
+        const { fields, rows, rowCount } = await this.#send(client, query, NATIVE_TYPES)
+        return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
+      })
     return this.#retried(attempt, isRead ? undefined : wasNotWritten)
   }
 
   /** Steps as one transaction. Repeated from the first when it was rolled back. */
   drive<T>(start: () => Steps<T>): Promise<T> {
-    return this.inTransaction(async (_, client) => {
-      const steps = start()
-      let next = steps.next()
-      while (!next.done) {
-        const { text, values } = next.value
+    return this.inTransaction((_, client) =>
+      driveAsync(start(), async ({ text, values }) => {
         const { rows } = await client.query<Row>({ text: this.rename(text), values, types: TYPES })
-        next = steps.next(rows)
-      }
-      return next.value
-    })
+        return rows
+      }),
+    )
   }
 
   /** Tells that a connection to the server was lost. */
@@ -150,7 +156,7 @@ export class PostgresClient {
   }
 
   #retried<T>(attempt: () => Promise<T>, isSafe?: (error: OncueError) => boolean): Promise<T> {
-    return withRetries(attempt, toOncueError, isSafe, this.runtime)
+    return withRetries(attempt, toOncueError, isSafe, this.runtime, this.#signal)
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -209,29 +215,13 @@ export class PostgresClient {
     }
   }
 
-  async #send(client: pg.ClientBase, query: Query): Promise<Rows> {
-    const { rows } = await client.query<unknown[]>({
-      ...this.#prepared(query),
-      rowMode: 'array',
-      types: TYPES,
-    })
-    return rows
-  }
-
-  async #sendNative(client: pg.ClientBase, query: Query): Promise<NativeResult> {
-    const { fields, rows, rowCount } = await client.query<unknown[]>({
-      ...this.#prepared(query),
-      rowMode: 'array',
-      types: NATIVE_TYPES,
-    })
-    return { columns: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
+  #send(client: pg.ClientBase, query: Query, types = TYPES): ReturnType<Send> {
+    return client.query<unknown[]>({ ...this.#prepared(query), rowMode: 'array', types })
   }
 
   #prepared({ name, text, ...query }: Query): Query {
     const isNamed = this.#named && name
-    return isNamed
-      ? { ...query, name: this.rename(name), text: this.rename(text) }
-      : { ...query, text: this.rename(text) }
+    return { ...query, ...(isNamed && { name: this.rename(name) }), text: this.rename(text) }
   }
 }
 
@@ -239,11 +229,6 @@ export class PostgresClient {
 const CLOSING_MS = 5_000
 
 const ignore = () => {}
-
-/** The driver ends a connection by a word to the server, which a half-open one does not reach. */
-function streamOf(client: pg.PoolClient): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
-}
 
 function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error

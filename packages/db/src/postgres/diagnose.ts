@@ -1,6 +1,6 @@
 import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
-import { type Check, type Finding, fail, lookAll, ok, warn } from '../portable/finding.ts'
+import { type Check, type Finding, fail, lookAll, ok, type Seen, warn } from '../portable/finding.ts'
 import { toOncueError } from './errors.ts'
 import { CONNECT_TIMEOUT_MS, clientFor, hasSessions, prepareSession } from './session.ts'
 
@@ -15,47 +15,34 @@ const MANY_PAGES = 1_000
 
 /** For a server that can be reached. `isMigrated` says whether our tables exist. */
 export async function diagnosePostgres(
-  connectionString: string,
+  url: string,
   isMigrated: boolean,
   schema: string,
   runtime: Runtime,
 ): Promise<Finding[]> {
   const pool = new pg.Pool({
     Client: clientFor(schema),
-    connectionString,
+    connectionString: url,
     max: 2,
     application_name: 'oncue doctor',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     onConnect: prepareSession,
   })
   pool.on('error', () => {})
-  const about = postgresChecks(pool, connectionString, schema, runtime)
+  const checks: Check[] = [
+    ['version', () => version(pool)],
+    ['clock', () => clock(pool, runtime)],
+    ['pooler', () => pooler(pool, url)],
+    ['isolation', () => isolation(pool, url)],
+    ['connections', () => connections(pool)],
+    ['oldest transaction', () => oldestTransaction(pool)],
+  ]
+  if (isMigrated)
+    checks.push(['claim plan', () => claimPlan(pool, schema)], ['dead rows', () => deadRows(pool, schema)])
   try {
-    return await lookAll(isMigrated ? [...about.server, ...about.tables] : about.server, toOncueError)
+    return await lookAll(checks, toOncueError)
   } finally {
     await pool.end()
-  }
-}
-
-function postgresChecks(
-  pool: pg.Pool,
-  url: string,
-  schema: string,
-  runtime: Runtime,
-): { server: readonly Check[]; tables: readonly Check[] } {
-  return {
-    server: [
-      ['version', () => version(pool)],
-      ['clock', () => clock(pool, runtime)],
-      ['pooler', () => pooler(pool, url)],
-      ['isolation', () => isolation(pool, url)],
-      ['connections', () => connections(pool)],
-      ['oldest transaction', () => oldestTransaction(pool)],
-    ],
-    tables: [
-      ['claim plan', () => claimPlan(pool, schema)],
-      ['dead rows', () => deadRows(pool, schema)],
-    ],
   }
 }
 
@@ -64,16 +51,16 @@ async function one<Row extends pg.QueryResultRow>(pool: pg.Pool, text: string): 
   return rows[0] ?? Promise.reject(new Error(`no row: ${text}`))
 }
 
-async function version(pool: pg.Pool): Promise<Finding> {
+async function version(pool: pg.Pool): Promise<Seen> {
   const { number, name } = await one<{ number: number; name: string }>(
     pool,
     `select current_setting('server_version_num')::int as number, current_setting('server_version') as name`,
   )
-  if (number >= OLDEST_VERSION) return ok('version', `Postgres ${name}`)
-  return fail('version', `Postgres ${name}`, 'Oncue needs Postgres 14 or newer: upgrade the server.')
+  if (number >= OLDEST_VERSION) return ok(`Postgres ${name}`)
+  return fail(`Postgres ${name}`, 'Oncue needs Postgres 14 or newer: upgrade the server.')
 }
 
-async function clock(pool: pg.Pool, runtime: Runtime): Promise<Finding> {
+async function clock(pool: pg.Pool, runtime: Runtime): Promise<Seen> {
   // The first round trip opens the connection.
   await one(pool, 'select 1')
   const before = runtime.now()
@@ -81,63 +68,53 @@ async function clock(pool: pg.Pool, runtime: Runtime): Promise<Finding> {
   const after = runtime.now()
   const off = Math.round(Math.max(0, now.getTime() - after, before - now.getTime()))
   const direction = now.getTime() > after ? 'ahead of' : 'behind'
-  if (off <= SKEW_MS)
-    return ok('clock', `within a second of this host (a round trip takes ${after - before} ms)`)
+  if (off <= SKEW_MS) return ok(`within a second of this host (a round trip takes ${after - before} ms)`)
   return warn(
-    'clock',
     `${(off / 1_000).toFixed(1)} s ${direction} this host`,
     "Oncue uses the database's clock, so a runAt computed on this host is off by that much. Use `delay`, and synchronise both hosts with NTP.",
   )
 }
 
-async function pooler(pool: pg.Pool, url: string): Promise<Finding> {
-  if (await hasSessions(url, pool)) return ok('pooler', 'no transaction pooler')
+async function pooler(pool: pg.Pool, url: string): Promise<Seen> {
+  if (await hasSessions(url, pool)) return ok('no transaction pooler')
   return warn(
-    'pooler',
     'transaction pooler detected',
     'LISTEN and presence do not work through it: jobs are found by polling, and the runs of a dead worker wait until their leases expire. Give workers a direct URL.',
   )
 }
 
 /** As the server, the database or the role set it: our own connections have changed theirs. */
-async function isolation(pool: pg.Pool, url: string): Promise<Finding> {
+async function isolation(pool: pg.Pool, url: string): Promise<Seen> {
   const { level } = await one<{ level: string }>(
     pool,
     `select reset_val as level from pg_settings where name = 'default_transaction_isolation'`,
   )
-  if (level === 'read committed') return ok('isolation', level)
+  if (level === 'read committed') return ok(level)
   const found = `${level} by default`
   if (!(await hasSessions(url, pool))) {
     return fail(
-      'isolation',
       `${found}, behind a transaction pooler`,
       "It cannot be set through the pooler, and workers reject it: `alter role … set default_transaction_isolation = 'read committed'`.",
     )
   }
   return warn(
-    'isolation',
     found,
     'Workers and the API set read committed on their own connections. Your transactions that enqueue with keys can fail with a serialization conflict (40001): repeat them.',
   )
 }
 
-async function connections(pool: pg.Pool): Promise<Finding> {
+async function connections(pool: pg.Pool): Promise<Seen> {
   const { used, max } = await one<{ used: number; max: number }>(
     pool,
     `select count(*)::int as used, current_setting('max_connections')::int as max
      from pg_stat_activity where backend_type = 'client backend'`,
   )
   const found = `${used} of ${max} in use`
-  if (used < max * 0.8) return ok('connections', found)
-  return warn(
-    'connections',
-    found,
-    'Few connections are left for new workers: raise max_connections, or reduce pool sizes.',
-  )
+  if (used < max * 0.8) return ok(found)
+  return warn(found, 'Few connections are left for new workers: raise max_connections, or reduce pool sizes.')
 }
 
-async function oldestTransaction(pool: pg.Pool): Promise<Finding> {
-  const check = 'oldest transaction'
+async function oldestTransaction(pool: pg.Pool): Promise<Seen> {
   const { rows } = await pool.query<{ what: string; seconds: number }>(
     `select what, extract(epoch from clock_timestamp() - since)::float8 as seconds from (
        select format('pid %s (%s, %s)', pid, coalesce(nullif(application_name, ''), usename), state) as what, xact_start as since
@@ -153,12 +130,12 @@ async function oldestTransaction(pool: pg.Pool): Promise<Finding> {
   const unseen = hidden ? `; ${hidden} sessions of other roles are not visible (grant pg_read_all_stats)` : ''
   const [oldest] = rows
   if (!oldest || oldest.seconds < LONG_TRANSACTION_S) {
-    return ok(check, (oldest ? `${oldest.what}, ${oldest.seconds.toFixed(1)} s` : 'none open') + unseen)
+    return ok((oldest ? `${oldest.what}, ${oldest.seconds.toFixed(1)} s` : 'none open') + unseen)
   }
   const found = `${oldest.what} has been open for ${Math.round(oldest.seconds / 60)} min${unseen}`
   const advice =
     'While it is open, vacuum cannot remove dead rows, and every queue in this database slows down. End it (pg_terminate_backend), and set idle_in_transaction_session_timeout.'
-  return oldest.seconds < VERY_LONG_TRANSACTION_S ? warn(check, found, advice) : fail(check, found, advice)
+  return oldest.seconds < VERY_LONG_TRANSACTION_S ? warn(found, advice) : fail(found, advice)
 }
 
 interface PlanNode {
@@ -173,8 +150,7 @@ interface PlanNode {
  * The part of a claim that looks for ready jobs, with the settings that the claim has, where most of
  * them wait. It only reads: the function itself would take jobs.
  */
-async function claimPlan(pool: pg.Pool, schema: string): Promise<Finding> {
-  const check = 'claim plan'
+async function claimPlan(pool: pg.Pool, schema: string): Promise<Seen> {
   const client = await pool.connect()
   try {
     await client.query(
@@ -198,16 +174,14 @@ async function claimPlan(pool: pg.Pool, schema: string): Promise<Finding> {
     if (!nodes.some((node) => node['Index Name'] === 'jobs_ready')) {
       const way = nodes.map((node) => node['Node Type']).join(', ')
       return fail(
-        check,
         `it does not use the index jobs_ready (${way})`,
         `The index is missing or invalid: \`reindex index concurrently ${schema}.jobs_ready\`, or restore it from the migrations.`,
       )
     }
     const pages = plan ? plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] : 0
     const found = `uses the index jobs_ready; ${pages} pages read for 10 jobs of ${queue}`
-    if (pages <= MANY_PAGES) return ok(check, found)
+    if (pages <= MANY_PAGES) return ok(found)
     return warn(
-      check,
       found,
       `Dead entries are at the head of the index: check the oldest transaction, then \`vacuum ${schema}.jobs\`.`,
     )
@@ -221,7 +195,7 @@ function flatten(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)]
 }
 
-async function deadRows(pool: pg.Pool, schema: string): Promise<Finding> {
+async function deadRows(pool: pg.Pool, schema: string): Promise<Seen> {
   const { live, dead, size, vacuumed } = await one<{
     live: number
     dead: number
@@ -235,9 +209,8 @@ async function deadRows(pool: pg.Pool, schema: string): Promise<Finding> {
   )
   const when = vacuumed ? `vacuumed ${vacuumed.toISOString().slice(0, 16)}Z` : 'never vacuumed'
   const found = `${schema}.jobs: ${live} live and ${dead} dead rows, ${size}, ${when}`
-  if (dead < MANY_DEAD_ROWS || dead < 2 * live) return ok('dead rows', found)
+  if (dead < MANY_DEAD_ROWS || dead < 2 * live) return ok(found)
   return warn(
-    'dead rows',
     found,
     `Vacuum cannot keep up: check the oldest transaction and that autovacuum is on, then \`vacuum ${schema}.jobs\`.`,
   )

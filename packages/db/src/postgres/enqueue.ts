@@ -1,6 +1,6 @@
 import type { JobId, NewJob } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
-import { dueQueues, inOrder, isKeyed, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
+import { assertNoCycle, dueQueues, inOrder, isKeyed, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../queue/transaction.ts'
 import { type Rename, renamed } from '../schema.ts'
 import type { EnqueueOutcome } from '../store.ts'
@@ -71,6 +71,7 @@ async function enqueueRequested(
   jobs: readonly NewJob[],
   now: Date | null,
 ): Promise<EnqueueOutcome[]> {
+  assertNoCycle(jobs)
   let asked = jobs.filter((job) => job.request === 'repeat')
   for (let attempt = 1; ; attempt++) {
     const known = asked.length > 0 ? await knownOf(client, asked) : new Set<JobId>()
@@ -138,7 +139,7 @@ export function* enqueueAndWake(
  */
 function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<EnqueueOutcome[]> {
   const hasParents = jobs.some((job) => job.after.length > 0)
-  if (hasParents) inOrder(jobs)
+  assertNoCycle(jobs)
   const outcomes = yield* enqueueKeyed(jobs, now)
   const standIn = (id: JobId) => outcomes.get(id)?.id ?? id
   const written = jobs
@@ -180,6 +181,8 @@ function* enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Steps<Map<Job
     const job = keyed[Number(n)]
     if (job) outcomes.set(job.id, { id: String(job_id), kind: outcome as EnqueueOutcome['kind'] })
   }
+  const requested = keyed.filter((job) => job.request && outcomes.get(job.id)?.kind === 'created')
+  if (requested.length > 0) yield read(sql.refuseFinished(requested.map((job) => job.id)))
   return outcomes
 }
 

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '28e579d9'
+export const FUNCTION_SET = '48dd7a41'
 
 export type FunctionName =
   | 'after_finish'
@@ -19,7 +19,6 @@ export type FunctionName =
   | 'crash_error'
   | 'delete'
   | 'end_rows'
-  | 'end_waiting'
   | 'enqueue_keyed'
   | 'enqueue_one'
   | 'forget'
@@ -54,6 +53,7 @@ export type FunctionName =
   | 'retry_option'
   | 'room'
   | 'run_at_option'
+  | 'run_now'
   | 'run_row'
   | 'settle'
   | 'settle_and_claim'

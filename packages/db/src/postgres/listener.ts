@@ -29,6 +29,7 @@ type ListenerOptions = {
   readonly connectionString: string
   /** To find out whether a pooler is in between. */
   readonly pool: pg.Pool
+  readonly Client?: typeof pg.Client | undefined
   readonly schema?: string | undefined
   /** How often, and for how long, a silent connection is asked whether it is alive. */
   readonly pingMs?: number | undefined
@@ -125,7 +126,8 @@ export class PostgresListener {
 
   async #open(): Promise<void> {
     const socket = new Socket()
-    const client = new pg.Client({
+    const { Client = pg.Client } = this.#options
+    const client = new Client({
       connectionString: this.#options.connectionString,
       application_name: 'oncue listener',
       stream: () => socket,

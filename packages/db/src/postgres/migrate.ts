@@ -4,9 +4,9 @@ import type pg from 'pg'
 import { installableApi, publicNamesIn } from '../migrate/functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from '../migrate/ledger.ts'
 import { LIVE_MS } from '../portable/reads/workers.ts'
-import { type Rename, renameTo } from '../schema.ts'
+import { renameTo } from '../schema.ts'
 import { hintOf, toOncueError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
+import { abandonable, CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
 
 /** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
 const LOCK = `1869505397, hashtext('oncue.migrations')`
@@ -64,7 +64,7 @@ select 'drop type ' || string_agg(oid::regtype::text, ', ') from pg_type
 where typnamespace = 'oncue'::regnamespace and right(typname, 9) = '_' || $1 and typcategory <> 'A'`
 
 /**
- * How long a migration waits for a table that somebody uses, before it lets everybody past and comes again: behind a
+ * How long a migration waits for a table that is in use, before it lets the others past and tries again: behind a
  * statement that waits to change a table, all others wait, too, and the queue would stand still.
  */
 const LOCK_WAIT_MS = 2_000
@@ -85,9 +85,10 @@ export async function openPostgres(
   schema: string,
   runtime: Runtime,
   lockTimeoutMs = MIGRATION_WAIT_MS,
+  signal?: AbortSignal,
 ): Promise<MigrationDatabase> {
   const rename = renameTo(schema, 'postgres')
-  const client = new (clientFor(schema))({
+  const client = new (abandonable(clientFor(schema), signal))({
     connectionString: url,
     application_name: 'oncue-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -106,7 +107,7 @@ export async function openPostgres(
         whenUnlocked(async () => {
           try {
             await begin(client, runtime, lockTimeoutMs)
-            const result = await work(ledgerOn(client, rename))
+            const result = await work(ledgerOn(client))
             await client.query('commit')
             return result
           } catch (error) {
@@ -168,19 +169,16 @@ async function takeLock(client: pg.Client, runtime: Runtime, timeoutMs: number):
     await client.query(`select pg_advisory_xact_lock(${LOCK})`)
   } catch (error) {
     if ((error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error
-    throw new OncueError(
-      'DATABASE_BUSY',
-      `Another migration of this database has not finished within ${limit}`,
-      {
-        hint: "Inspect it: select * from pg_stat_activity where application_name = 'oncue-migrate'. If it hangs, end it with pg_terminate_backend (it is rolled back), then migrate again.",
-      },
-    )
+    const message = `Another migration of this database has not finished within ${limit}`
+    throw new OncueError('DATABASE_BUSY', message, {
+      hint: "Inspect it: select * from pg_stat_activity where application_name = 'oncue-migrate'. If it hangs, end it with pg_terminate_backend (it is rolled back), then migrate again.",
+    })
   } finally {
     runtime.cancel(notice)
   }
 }
 
-function ledgerOn(client: pg.Client, rename: Rename): Ledger {
+function ledgerOn(client: pg.Client): Ledger {
   const run = async (text: string, values?: unknown[]) => {
     await client.query(text, values)
   }
@@ -189,7 +187,6 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
     for (const row of rows) if (row.grant) await queryAsIs(client, row.grant)
   }
   return {
-    rename,
     async open() {
       // `create schema if not exists` asks for the right to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)
@@ -197,9 +194,6 @@ function ledgerOn(client: pg.Client, rename: Rename): Ledger {
       await run(CREATE_LEDGER)
       return readLedger(client)
     },
-    liveWorkers: () => countLiveWorkers(client),
-    hasFunctions: (hash) => hasFunctions(client, hash),
-    functionSets: () => readFunctionSets(client),
     async recordFunctions({ hash, release, needs }) {
       await run(RECORD_FUNCTIONS, [hash, release, needs])
       await grant(hash, [])

@@ -1,7 +1,7 @@
 import { Loop, type Runtime } from '@oncue/runtime'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
-import { CONNECT_TIMEOUT_MS, isPooled, prepareSession, serverOf } from './session.ts'
+import { CONNECT_TIMEOUT_MS, cancelStatement, isPooled, prepareSession, serverOf } from './session.ts'
 import type { Query } from './sql.ts'
 
 const PING_MS = 10_000
@@ -14,6 +14,7 @@ type Options = {
   /** The row of the worker, as it stands once the lock of this key is held. */
   readonly row: (presence: string | null) => Query
   readonly pool: pg.Pool
+  readonly Client: typeof pg.Client
   readonly runtime: Runtime
   /** Called when the connection is lost. */
   readonly onLost: () => void
@@ -43,7 +44,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   })
 
   async function connect(isFirst: boolean): Promise<boolean> {
-    const client = new pg.Client({
+    const client = new options.Client({
       connectionString: options.connectionString,
       application_name: `oncue presence ${options.worker.id}`,
       keepAlive: true,
@@ -63,6 +64,8 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       await client.query('select pg_advisory_lock($1)', [String(key)])
       await client.query(options.row(String(key)))
     } catch (error) {
+      // It may wait for a lock, and a backend that does goes on waiting when its client has gone.
+      await cancelStatement(client)
       await client.end().catch(() => {})
       throw error
     }

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { ClientBase } from 'pg'
+import { withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 
@@ -42,6 +42,51 @@ export function clientFor(schema: string): typeof pg.Client {
   } as typeof pg.Client
 }
 
+/** How long to wait for the end of a statement that was cancelled. A server that does not reply is left. */
+const ABANDON_MS = 1_000
+
+/**
+ * Connections that are given up at once when the signal is aborted, also while they are being opened. Statements are
+ * cancelled on the server, where they would otherwise go on waiting for a lock. Their end is awaited: a caller must know
+ * whether a write happened.
+ */
+export function abandonable(Client: typeof pg.Client, signal: AbortSignal | undefined): typeof pg.Client {
+  if (!signal) return Client
+  const open = new Set<pg.Client>()
+  signal.addEventListener('abort', () => {
+    for (const client of open) void abandon(client)
+  })
+  return class extends Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config)
+      open.add(this)
+      this.once('end', () => open.delete(this))
+    }
+
+    override connect(callback?: unknown) {
+      const connecting = super.connect(callback as never)
+      // A pool opens another one for those that wait when one is lost.
+      if (signal.aborted) streamOf(this).destroy()
+      return connecting as unknown as Promise<pg.Client>
+    }
+  }
+}
+
+async function abandon(client: pg.Client): Promise<void> {
+  const { readyForQuery } = client as unknown as { readyForQuery: boolean }
+  if (introducedAs(client) !== null && !readyForQuery) {
+    const idle = new Promise<void>((resolve) => client.once('drain', resolve).once('end', resolve))
+    const cancelled = cancelStatement(client).then(() => idle)
+    await withTimeout(cancelled, ABANDON_MS, () => undefined)
+  }
+  streamOf(client).destroy()
+}
+
+/** The driver ends a connection by a word to the server, which a half-open one does not reach. */
+export function streamOf(client: pg.ClientBase): { destroy(): void } {
+  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
+}
+
 /** For a statement that the catalogs of the server wrote: its names are those of this installation already. */
 export async function queryAsIs(client: pg.Client, text: string): Promise<void> {
   await Reflect.apply(pg.Client.prototype.query, client, [text])
@@ -62,14 +107,18 @@ export async function isPooled(client: pg.Client, pool: pg.Pool): Promise<boolea
 }
 
 /** What a store knows of itself before a session is asked for. */
-export async function hasSessions(connectionString: string, pool: pg.Pool): Promise<boolean> {
+export async function hasSessions(
+  connectionString: string,
+  pool: pg.Pool,
+  Client = pg.Client,
+): Promise<boolean> {
   const first = await pool.connect()
   try {
     if (introducedAs(first) === (await backendOf(first))) return true
   } finally {
     first.release()
   }
-  const client = new pg.Client({
+  const client = new Client({
     connectionString,
     application_name: 'oncue probe',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -131,8 +180,8 @@ type Backend = { host?: string; port?: number; processID?: number | null; secret
  * that its client is gone: it would wait on, and count against `max_connections`. To be sent before the connection
  * is closed, because a pooler forgets it then. Resolves when the server has taken the request; never rejects.
  */
-export function cancelStatement(client: ClientBase): Promise<void> {
-  const { host, port, processID, secretKey } = client as ClientBase & Backend
+export function cancelStatement(client: pg.ClientBase): Promise<void> {
+  const { host, port, processID, secretKey } = client as pg.ClientBase & Backend
   if (!host || !port || !processID || typeof secretKey !== 'number') return Promise.resolve()
   const request = Buffer.alloc(16)
   request.writeInt32BE(request.length, 0)

@@ -1,4 +1,4 @@
-import { type Connection, type PortableStatement, type Sql, toPostgres } from '../portable/sql.ts'
+import { type Connection, type Fragment, type Sql, toPostgres } from '../portable/sql.ts'
 import { withRetries } from '../retry.ts'
 import type { PostgresClient } from './client.ts'
 import { TYPES } from './decode.ts'
@@ -20,7 +20,7 @@ export function postgresSql(
   return {
     dialect: 'postgres',
     runtime: client.runtime,
-    all: <Row extends object>(statement: PortableStatement) => client.rows<Row>(toPostgres(statement)),
+    all: <Row extends object>(statement: Fragment) => client.rows<Row>(toPostgres(statement)),
     walk: (statement) => withRetries(() => walk(client, statement), toOncueError, undefined, client.runtime),
     run: (...statements) => client.transaction(statements.map(toPostgres)),
     write: (statement) => client.queryOnce(toPostgres(statement)),
@@ -36,7 +36,7 @@ export function postgresSql(
   }
 }
 
-function walk<Row extends object>(client: PostgresClient, statement: PortableStatement): Promise<Row[]> {
+function walk<Row extends object>(client: PostgresClient, statement: Fragment): Promise<Row[]> {
   return client.inTransaction(async (_, connection) => {
     await connection.query(BY_INDEX)
     const { text, values } = toPostgres(statement)

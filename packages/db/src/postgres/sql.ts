@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { LIMITS, type NewJob } from '@oncue/core'
 import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
+import type { ActionBatch } from '../portable/actions.ts'
 import { isInline, onceKeyOf } from '../portable/enqueue.ts'
 import type { EncodedUpdate } from '../portable/events/event.ts'
-import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement } from '../store.ts'
+import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement, WorkerInfo } from '../store.ts'
 import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
 
@@ -129,19 +130,10 @@ function bigPayloads(
 ): readonly string[] {
   const big = jobs.filter((job) => !isInline(job.payload))
   if (big.length === 0) return []
-  const ids = parameter(
-    big.map((job) => job.id),
-    'uuid[]',
-  )
-  const data = parameter(
-    big.map((job) => job.payload),
-    'json[]',
-  )
-  return [
-    `big as (
-  insert into oncue.payloads (job_id, part, data) select b.id, 'payload', b.data from unnest(${ids}, ${data}) as b(id, data)
-)`,
-  ]
+  const [ids, data] = [big.map((job) => job.id), big.map((job) => job.payload)]
+  const insert = `insert into oncue.payloads (job_id, part, data) select b.id, 'payload', b.data
+from unnest(${parameter(ids, 'uuid[]')}, ${parameter(data, 'json[]')}) as b(id, data)`
+  return [`big as (${insert})`]
 }
 
 /**
@@ -378,6 +370,11 @@ export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   }
 }
 
+/** For jobs that were just written with a key: fails if another job with one of these ids has finished. */
+export function refuseFinished(ids: readonly string[]): Query {
+  return { text: `select ${fn('refuse_finished')}($1::uuid[])::text`, values: [ids] }
+}
+
 /** For jobs that are written already, with their edges: how many others they wait for. */
 export function recountParents(jobs: readonly NewJob[]): Query {
   return {
@@ -410,20 +407,20 @@ on conflict do nothing`,
   ]
 }
 
-/** Each returns rows of (reason, count); the reason `done` counts the jobs it was done to. */
-export const ACTIONS = {
-  requeue: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, null from ${fn('requeue')}($1, $2, $3, $4)`,
-    values: [now, ids, asOf, by],
-  }),
-  cancel: (ids: readonly string[], asOf: Date | null, by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, to_json(busy) from ${fn('cancel')}($1, $2, $3, $4)`,
-    values: [now, ids, asOf, by],
-  }),
-  delete: (ids: readonly string[], asOf: Date | null, _by: string | null, now: Date | null): Query => ({
-    text: `select reason, count, null from ${fn('delete')}($1, $2, $3)`,
-    values: [now, ids, asOf],
-  }),
+/** The third column of each action: the ids of the jobs it was done to, or of busy ones. */
+const IDS_OF = {
+  requeue: 'to_json(done)',
+  run_now: 'to_json(ids)',
+  cancel: 'to_json(busy)',
+  delete: 'null',
+} as const
+
+/** Returns rows of (reason, count, ids); the reason `done` counts the jobs it was done to. */
+export function act({ action, ids, asOf, by }: ActionBatch, now: Date | null): Query {
+  // What is deleted keeps no event that could tell by whom.
+  const [parameters, values] = action === 'delete' ? ['$1, $2, $3', []] : ['$1, $2, $3, $4', [by]]
+  const text = `select reason, count, ${IDS_OF[action]} from ${fn(action)}(${parameters})`
+  return { text, values: [now, ids, asOf, ...values] }
 }
 
 export function prune(
@@ -448,18 +445,7 @@ export function known(ids: readonly string[]): Query {
   }
 }
 
-export function attend(
-  worker: {
-    id: string
-    host: string
-    pid: number
-    queues: readonly string[]
-    concurrency: number
-    version: string
-  },
-  presence: string | null,
-  now: Date | null,
-): Query {
+export function attend(worker: WorkerInfo, presence: string | null, now: Date | null): Query {
   return {
     text: `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
 select $2, $3, $4, $5, $6, $7, $8, c.now, c.now from (select coalesce($1::timestamptz, oncue.clock()) as now) as c

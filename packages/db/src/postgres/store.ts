@@ -48,6 +48,7 @@ export type PostgresOptions = {
   readonly url: string
   readonly schema?: string | undefined
   readonly poolSize?: number | undefined
+  readonly signal?: AbortSignal | undefined
   /** For tests: replaces the database's clock. */
   readonly clock?: (() => Date) | undefined
   readonly runtime?: Runtime | undefined
@@ -64,8 +65,8 @@ const GONE_MS = 800
  */
 const MOST_GONE_MS = 20_000
 /**
- * How long after a start of the server, or after this process has itself lost a connection, nobody is
- * declared dead: everyone has to come back first.
+ * How long after a start of the server, or after this process has itself lost a connection, no worker is
+ * declared dead: all of them have to reconnect first.
  */
 const SETTLE_MS = 5_000
 /** How often a worker or an API tells that it uses the functions of its build. */
@@ -91,7 +92,7 @@ export class PostgresStore extends BaseStore implements Store {
   static async open(options: PostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options)
     try {
-      const sessions = await hasSessions(options.url, store.#client.pool)
+      const sessions = await hasSessions(options.url, store.#client.pool, store.#client.Client)
       if (!sessions) await store.#client.rows(sql.requireReadCommitted())
       store.#capabilities = { ...POSTGRES, sessions }
       return store
@@ -118,7 +119,7 @@ export class PostgresStore extends BaseStore implements Store {
     this.#options = options
     const runtime = options.runtime ?? systemRuntime
     this.#runtime = runtime
-    const client = new PostgresClient(options.url, options.poolSize, runtime, this.schema)
+    const client = new PostgresClient(options.url, options.poolSize, runtime, this.schema, options.signal)
     this.#client = client
     const access = postgresSql(
       client,
@@ -129,6 +130,7 @@ export class PostgresStore extends BaseStore implements Store {
     this.#listener = new PostgresListener({
       connectionString: options.url,
       pool: client.pool,
+      Client: client.Client,
       schema: this.schema,
       runtime,
     })
@@ -257,6 +259,7 @@ export class PostgresStore extends BaseStore implements Store {
         connectionString: this.#options.url,
         worker,
         pool: this.#client.pool,
+        Client: this.#client.Client,
         runtime: this.#runtime,
         onLost: () => this.#client.lost(),
         row: (key) => {
@@ -302,20 +305,16 @@ export class PostgresStore extends BaseStore implements Store {
   }
 
   protected async runAction(batch: ActionBatch): Promise<Acted[]> {
-    return toActed(await this.#client.queryOnce(this.#action(batch)))
+    return toActed(await this.#client.queryOnce(sql.act(batch, this.#now())))
   }
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {
     return this.#client.inTransaction(async (send) => {
       if ((await send(toPostgres(fence))).rowCount === 0) return false
-      const acted = batch ? toActed((await send(this.#action(batch))).rows) : []
+      const acted = batch ? toActed((await send(sql.act(batch, this.#now()))).rows) : []
       for (const statement of account(acted)) await send(toPostgres(statement))
       return true
     })
-  }
-
-  #action({ action, ids, asOf, by }: ActionBatch): sql.Query {
-    return sql.ACTIONS[action](ids, asOf, by, this.#now())
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {

@@ -62,7 +62,7 @@ export function toHome({ store, prisma, pool, database, ...rest }: Given, runtim
   const schema = toSchema(rest.schema)
   const given = [store, prisma, pool, database].filter((host) => host !== undefined)
   if (given.length === 1) {
-    if (pool && isClient(pool)) throw clientAsPool()
+    if (pool) assertPool(pool)
     if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
     if (typeof prisma?.$transaction === 'function') return naming(schema, onPrisma(prisma, schema, runtime))
     if (typeof pool?.connect === 'function') return naming(schema, onPool(pool, schema, runtime))
@@ -95,26 +95,19 @@ function naming(schema: string, home: Home): Home {
   }
 }
 
-/** One connection of pg, which has a `connect` too: it returns nothing, and a pool's client must not be connected again. */
-function isClient(pool: object): boolean {
-  return 'connectionParameters' in pool || 'release' in pool
-}
-
-function clientAsPool(): OncueError {
-  return new OncueError('INVALID_INPUT', 'createQueue: pool is a single pg client, not a Pool', {
+/** One connection of pg has a `connect` too: it returns nothing, and a pool's client must not be connected again. */
+function assertPool(pool: object): void {
+  if (!('connectionParameters' in pool || 'release' in pool)) return
+  throw new OncueError('INVALID_INPUT', 'createQueue: pool is a single pg client, not a Pool', {
     hint: "Pass a Pool as pool. Pass a transaction's client to the call: queue.enqueue(topic, payload, { tx: client }).",
   })
 }
 
 function onStore(store: Store, schema = store.schema): Home {
-  if (store.schema !== schema)
-    throw new OncueError(
-      'INVALID_INPUT',
-      `createQueue: the store has the schema ${store.schema}, not ${schema}`,
-      {
-        hint: 'Omit schema: a store has its own.',
-      },
-    )
+  if (store.schema !== schema) {
+    const message = `createQueue: the store has the schema ${store.schema}, not ${schema}`
+    throw new OncueError('INVALID_INPUT', message, { hint: 'Omit schema: a store has its own.' })
+  }
   return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
 }
 

@@ -1,5 +1,10 @@
-import { OncueError } from '@oncue/core'
-import type { QueryTransaction, SqliteTransaction, Transaction } from './transaction.ts'
+import {
+  notInside,
+  type QueryTransaction,
+  type SqliteTransaction,
+  type Transaction,
+  unsupported,
+} from './transaction.ts'
 
 /** Kysely's transaction: `db.transaction().execute((trx) => …)`. */
 export type KyselyTransaction<Query> = {
@@ -13,7 +18,7 @@ export function fromKysely<Query>(
   trx: KyselyTransaction<Query>,
   CompiledQuery: { raw(sql: string, values: unknown[]): Query },
 ): QueryTransaction {
-  if (!trx.isTransaction) throw notInside('Kysely')
+  if (!trx.isTransaction) throw notInside('the Kysely database itself', 'the transaction instead')
   // A plugin would rename the columns that we read.
   const plain = trx.withoutPlugins()
   return { query: (text, values) => plain.executeQuery(CompiledQuery.raw(text, values)) }
@@ -34,7 +39,8 @@ export type DrizzleSql<Sql, Part> = {
 
 /** `fromDrizzle(tx, sql)`: the `tx` of an enqueue, with `sql` from drizzle-orm. */
 export function fromDrizzle<Sql, Part>(tx: DrizzleTransaction<Sql>, sql: DrizzleSql<Sql, Part>): Transaction {
-  if (typeof tx.rollback !== 'function') throw notInside('Drizzle')
+  if (typeof tx.rollback !== 'function')
+    throw notInside('the Drizzle database itself', 'the transaction instead')
   const toSql = (text: string, values: unknown[]) => sql.join(partsOf(text, values, sql))
   return 'execute' in tx
     ? { query: (text, values) => unwrapped(tx.execute(toSql(text, values))) }
@@ -58,10 +64,7 @@ function synchronous(run: Execute, all: Execute): SqliteTransaction {
 /** With an asynchronous driver, Drizzle returns a query that was not sent yet. */
 function resultOf(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('then' in result)) return result
-  throw new OncueError(
-    'UNSUPPORTED_TRANSACTION',
-    'The `tx` given to fromDrizzle uses an asynchronous SQLite driver: only better-sqlite3 is supported',
-  )
+  throw unsupported('fromDrizzle uses an asynchronous SQLite driver: only better-sqlite3 is supported')
 }
 
 /** Drizzle wraps the driver's error. */
@@ -83,11 +86,4 @@ function partsOf<Part>(text: string, values: unknown[], sql: DrizzleSql<unknown,
         ? (sql.raw(part) as Part)
         : sql.param(values[part === '?' ? next++ : Number(part.slice(1)) - 1]),
     )
-}
-
-function notInside(library: string): OncueError {
-  return new OncueError(
-    'UNSUPPORTED_TRANSACTION',
-    `The \`tx\` given to enqueue is the ${library} database itself, so the jobs would not be part of your transaction: pass the transaction instead`,
-  )
 }

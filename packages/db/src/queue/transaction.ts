@@ -40,9 +40,8 @@ export function driveIn<T>(tx: Transaction, steps: Steps<T>): Promise<T> {
     if (isSqlite(tx)) return Promise.resolve(drive(steps, (step) => runOnSqlite(tx, step)))
     if (isQuery(tx)) return driveAsync(steps, (step) => runOnQuery(tx, step))
   }
-  throw new OncueError(
-    'UNSUPPORTED_TRANSACTION',
-    'The `tx` given to enqueue is not a supported transaction (for Drizzle pass fromDrizzle(tx, sql), for Kysely fromKysely(trx, CompiledQuery))',
+  throw unsupported(
+    'enqueue is not a supported transaction (for Drizzle pass fromDrizzle(tx, sql), for Kysely fromKysely(trx, CompiledQuery))',
   )
 }
 
@@ -53,7 +52,7 @@ export function drive<T>(steps: Steps<T>, run: (step: Step) => Row[]): T {
   return next.value
 }
 
-async function driveAsync<T>(steps: Steps<T>, run: (step: Step) => Promise<Row[]>): Promise<T> {
+export async function driveAsync<T>(steps: Steps<T>, run: (step: Step) => Promise<Row[]>): Promise<T> {
   let next = steps.next()
   while (!next.done) next = steps.next(await run(next.value))
   return next.value
@@ -87,10 +86,7 @@ function rowsOf(result: unknown): Row[] {
 }
 
 function cannotRead(method: string): OncueError {
-  return new OncueError(
-    'UNSUPPORTED_TRANSACTION',
-    `The \`tx\` given to enqueue has no ${method}, which a job with a key or with parents needs`,
-  )
+  return unsupported(`enqueue has no ${method}, which a job with a key or with parents needs`)
 }
 
 function isPrisma(tx: Transaction): tx is PrismaTransaction {
@@ -113,9 +109,10 @@ function isQuery(tx: Transaction): tx is QueryTransaction {
   return true
 }
 
-function notInside(what: string, instead: string): OncueError {
-  return new OncueError(
-    'UNSUPPORTED_TRANSACTION',
-    `The \`tx\` given to enqueue is ${what}, so the jobs would not be part of your transaction: pass ${instead}`,
-  )
+export function notInside(what: string, instead: string): OncueError {
+  return unsupported(`enqueue is ${what}, so the jobs would not be part of your transaction: pass ${instead}`)
+}
+
+export function unsupported(what: string): OncueError {
+  return new OncueError('UNSUPPORTED_TRANSACTION', `The \`tx\` given to ${what}`)
 }

@@ -24,9 +24,11 @@ export async function whenFree<T>(
   attempt: () => T,
   runtime: Runtime = systemRuntime,
   limitMs = BUSY_LIMIT_MS,
+  signal?: AbortSignal,
 ): Promise<T> {
   const deadline = runtime.monotonic() + limitMs
   for (;;) {
+    signal?.throwIfAborted()
     try {
       return attempt()
     } catch (cause) {
@@ -51,6 +53,7 @@ export async function whenFree<T>(
 export class SqliteWriter {
   readonly runtime: Runtime
   readonly #db: Database
+  readonly #signal: AbortSignal | undefined
   readonly #begin: Statement
   readonly #commit: Statement
   #waiting: Task[] = []
@@ -59,9 +62,11 @@ export class SqliteWriter {
   #apart = false
   #busySince: number | undefined
 
-  constructor(db: Database, runtime: Runtime = systemRuntime) {
+  /** Aborted: it writes no more. */
+  constructor(db: Database, runtime: Runtime = systemRuntime, signal?: AbortSignal) {
     this.runtime = runtime
     this.#db = db
+    this.#signal = signal
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
   }
@@ -89,6 +94,10 @@ export class SqliteWriter {
   }
 
   #flush(): void {
+    if (this.#signal?.aborted) {
+      for (const task of this.#waiting.splice(0)) task.reject(this.#signal.reason)
+      return
+    }
     try {
       this.#begin.run()
     } catch (error) {

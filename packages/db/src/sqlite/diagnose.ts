@@ -1,7 +1,7 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { type Check, type Finding, fail, lookAll, ok, warn } from '../portable/finding.ts'
+import { type Check, type Finding, fail, lookAll, ok, type Seen, warn } from '../portable/finding.ts'
 import { driverFor, loadDriver } from './driver.ts'
 import { toOncueError } from './errors.ts'
 import { READY } from './sql.ts'
@@ -15,8 +15,8 @@ export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: 
   const Driver = driverFor(await loadDriver(), schema)
   const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const checks: Check[] = [
-    ['version', () => ok('version', `SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`)],
-    ['clock', () => ok('clock', "this host's (SQLite has no clock of its own)")],
+    ['version', () => ok(`SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`)],
+    ['clock', () => ok("this host's (SQLite has no clock of its own)")],
     ['journal', () => journal(db, file)],
     ['permissions', () => permissions(file)],
     ['disk space', () => diskSpace(file)],
@@ -30,40 +30,37 @@ export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: 
   }
 }
 
-function journal(db: Database, file: string): Finding {
+function journal(db: Database, file: string): Seen {
   const mode = db.pragma('journal_mode', { simple: true })
   if (mode !== 'wal') {
     return fail(
-      'journal',
       `mode ${mode}`,
       'Readers and writers would wait for each other: run `npx oncue migrate`, or `PRAGMA journal_mode = WAL` while no process uses the file.',
     )
   }
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
   const found = `WAL of ${megabytes(size)}`
-  if (size < LARGE_WAL) return ok('journal', found)
-  return warn('journal', found, 'A long read prevents the checkpoint: find the process that is reading.')
+  if (size < LARGE_WAL) return ok(found)
+  return warn(found, 'A long read prevents the checkpoint: find the process that is reading.')
 }
 
-function permissions(file: string): Finding {
+function permissions(file: string): Seen {
   // Beside the file lie its journal, and the locks of workers.
   const folder = dirname(file)
   const locked = [file, folder].filter((path) => !isWritable(path))
   if (locked.length > 0) {
     return fail(
-      'permissions',
       `no write permission for ${locked.join(' and ')}`,
       'Give this user write permission for the file and its folder.',
     )
   }
   if (isPublic(file, folder)) {
     return warn(
-      'permissions',
       'other users of this machine can read the file and all payloads in it',
       `If they should not: chmod 600 ${file}*; chmod 700 ${folder}`,
     )
   }
-  return ok('permissions', 'file and folder are writable, and closed to other users')
+  return ok('file and folder are writable, and closed to other users')
 }
 
 /** Windows keeps its rights elsewhere. */
@@ -82,37 +79,28 @@ function isWritable(path: string): boolean {
   }
 }
 
-function diskSpace(file: string): Finding {
+function diskSpace(file: string): Seen {
   const { bavail, bsize } = statfsSync(dirname(file))
   const found = `${megabytes(bavail * bsize)} free`
-  if (bavail * bsize > LITTLE_SPACE) return ok('disk space', found)
-  return warn(
-    'disk space',
-    found,
-    'Free disk space, or move the file: on a full disk no job can be enqueued or settled.',
-  )
+  if (bavail * bsize > LITTLE_SPACE) return ok(found)
+  return warn(found, 'Free disk space, or move the file: on a full disk no job can be enqueued or settled.')
 }
 
-function freePages(db: Database, file: string): Finding {
+function freePages(db: Database, file: string): Seen {
   const pages = Number(db.pragma('page_count', { simple: true }))
   const free = Number(db.pragma('freelist_count', { simple: true }))
   const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))}% free`
   const wasted = free * Number(db.pragma('page_size', { simple: true }))
-  if (wasted < LITTLE_SPACE || free < pages / 2) return ok('free pages', found)
-  return warn(
-    'free pages',
-    found,
-    'Free pages are reused before the file grows. `VACUUM` returns them to the disk.',
-  )
+  if (wasted < LITTLE_SPACE || free < pages / 2) return ok(found)
+  return warn(found, 'Free pages are reused before the file grows. `VACUUM` returns them to the disk.')
 }
 
-function claimPlan(db: Database, index: string): Finding {
+function claimPlan(db: Database, index: string): Seen {
   const plan = explain(db)
   if (plan.includes(`USING INDEX ${index}`) && !plan.includes('TEMP B-TREE')) {
-    return ok('claim plan', `uses the index ${index}`)
+    return ok(`uses the index ${index}`)
   }
   return fail(
-    'claim plan',
     plan,
     `The index ${index} is missing or wrong: restore it from the migrations, then \`REINDEX\`.`,
   )

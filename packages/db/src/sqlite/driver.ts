@@ -15,13 +15,8 @@ const REQUIRED_NODE_API = 10
  */
 export async function loadDriver(nodeApi = process.versions.napi): Promise<Driver> {
   if (Number(nodeApi) < REQUIRED_NODE_API) {
-    throw new OncueError(
-      'UNSUPPORTED_NODE',
-      `SQLite needs Node.js 22.14 or newer; this is ${process.version}`,
-      {
-        hint: 'Upgrade Node.js.',
-      },
-    )
+    const message = `SQLite needs Node.js 22.14 or newer; this is ${process.version}`
+    throw new OncueError('UNSUPPORTED_NODE', message, { hint: 'Upgrade Node.js.' })
   }
   return (await import('better-sqlite3')).default
 }

@@ -1,6 +1,13 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { enqueuedColumns } from '../job-columns.ts'
-import { isInline, isKeyed, type KeyName, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
+import {
+  assertNoCycle,
+  isInline,
+  isKeyed,
+  type KeyName,
+  outcomesOf,
+  withoutKnown,
+} from '../portable/enqueue.ts'
 import type { Row, Statement, Step, Steps } from '../queue/transaction.ts'
 import type { EnqueueOutcome } from '../store.ts'
 import * as sql from './sql.ts'
@@ -8,7 +15,6 @@ import { Tally } from './stats.ts'
 import { decideKeys, type Holder, type KeyRow, keysOf, nameOf } from './work/keys.ts'
 import {
   type Draft,
-  type Edge,
   type Ended,
   meantParents,
   outsideParents,
@@ -25,6 +31,7 @@ import {
  * to write in a transaction whose view of the file is no longer the latest.
  */
 export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome[]> {
+  assertNoCycle(jobs)
   const requested = jobs.filter((job) => job.request).map(({ id }) => id)
   if (requested.length === 0) return yield* enqueueNew(jobs, now)
   const known = yield* statuses(requested)
@@ -50,9 +57,13 @@ function* enqueueNew(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome
   const isGone = ({ jobId, until }: KeyRow) => until === null && over.has(jobId)
   yield* writes([
     ...insertJobs(drafts, now),
-    ...insertEdges(edges),
-    ...insertKeys(keys.filter((key) => !isGone(key))),
-    ...dropKeys(keys.filter(isGone)),
+    ...each(sql.INSERT_EDGES, edges, ({ jobId, parentId, policy }) => [jobId, parentId, policy]),
+    ...each(
+      sql.INSERT_KEYS,
+      keys.filter((key) => !isGone(key)),
+      ({ topic, key, jobId, until }) => [topic, key, jobId, until],
+    ),
+    ...each(sql.DROP_KEYS, keys.filter(isGone), ({ topic, key }) => [topic, key]),
     ...[...decided.replacements].flatMap(([id, job]) => replace(id, job, now)),
     ...decided.replaced.map((id) => appendReplaced(id, null, now)),
     ...[...decided.successors].flatMap(([running, { id }]) => [
@@ -84,11 +95,7 @@ function* holders(keys: readonly KeyName[], now: number): Steps<Map<string, Hold
   return new Map(
     rows.map(({ topic, key, job_id, status, queue }) => [
       nameOf({ topic: String(topic), key: String(key) }),
-      {
-        jobId: String(job_id),
-        status: status as Holder['status'],
-        queue: queue as Holder['queue'],
-      },
+      { jobId: job_id, status, queue } as Holder,
     ]),
   )
 }
@@ -106,21 +113,9 @@ function* writes(statements: readonly Statement[]): Steps<void> {
   for (const { text, values } of statements) yield { text, values, reads: false }
 }
 
-function insertEdges(edges: readonly Edge[]): Statement[] {
-  if (edges.length === 0) return []
-  const rows = edges.map(({ jobId, parentId, policy }) => [jobId, parentId, policy])
-  return [{ text: sql.INSERT_EDGES, values: [JSON.stringify(rows)] }]
-}
-
-function insertKeys(keys: readonly KeyRow[]): Statement[] {
-  if (keys.length === 0) return []
-  const rows = keys.map(({ topic, key, jobId, until }) => [topic, key, jobId, until])
-  return [{ text: sql.INSERT_KEYS, values: [JSON.stringify(rows)] }]
-}
-
-function dropKeys(keys: readonly KeyRow[]): Statement[] {
-  if (keys.length === 0) return []
-  return [{ text: sql.DROP_KEYS, values: [JSON.stringify(keys.map(({ topic, key }) => [topic, key]))] }]
+/** One statement for all of these, if there are any. */
+function each<Item>(text: string, items: readonly Item[], toRow: (item: Item) => unknown[]): Statement[] {
+  return items.length === 0 ? [] : [{ text, values: [JSON.stringify(items.map(toRow))] }]
 }
 
 const ENQUEUED = enqueuedColumns()
@@ -147,18 +142,10 @@ function insertEnded(ended: readonly Ended[], now: number): Statement[] {
   const tally = new Tally(now)
   const statements = ended.flatMap(({ draft: { job, runAt }, status }) => {
     tally.count(job.queue, job.topic, status, 1)
-    const error = status === 'failed' ? PARENT_FAILED : null
-    const values = [
-      ...ENQUEUED.map(({ enqueue }) => enqueue(job)),
-      ...[
-        runAt === now ? null : runAt,
-        now,
-        now,
-        status,
-        error && JSON.stringify(error),
-        error?.fingerprint ?? null,
-      ],
-    ]
+    const due = runAt === now ? null : runAt
+    const error =
+      status === 'failed' ? [JSON.stringify(PARENT_FAILED), PARENT_FAILED.fingerprint] : [null, null]
+    const values = [...ENQUEUED.map(({ enqueue }) => enqueue(job)), due, now, now, status, ...error]
     const insert = { text: sql.INSERT_ENDED, values }
     return isInline(job.payload) ? [insert] : [insert, insertPayload(job.id, job.payload)]
   })

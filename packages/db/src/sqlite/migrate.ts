@@ -26,8 +26,9 @@ export async function openSqlite(
   schema: string,
   create: boolean,
   runtime: Runtime,
+  signal?: AbortSignal,
 ): Promise<MigrationDatabase | null> {
-  const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, runtime, BUSY_LIMIT_MS)
+  const whenFree = <T>(attempt: () => T) => waitUntilFree(attempt, runtime, BUSY_LIMIT_MS, signal)
   if (!create && !existsSync(file)) return null
   const Driver = driverFor(await loadDriver(), schema)
   const rename = renameTo(schema, 'sqlite')
@@ -47,7 +48,7 @@ export async function openSqlite(
     async alone(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'))
       try {
-        const result = await work(ledgerOn(db, rename, runtime))
+        const result = await work(ledgerOn(db, runtime))
         await whenFree(() => db.exec('COMMIT'))
         return result
       } catch (error) {
@@ -66,16 +67,12 @@ export async function openSqlite(
   }
 }
 
-function ledgerOn(db: Database, rename: Rename, runtime: Runtime): Ledger {
+function ledgerOn(db: Database, runtime: Runtime): Ledger {
   return {
-    rename,
     hintOf: () => undefined,
     async open() {
       db.exec(CREATE_LEDGER)
       return readLedger(db)
-    },
-    async liveWorkers() {
-      return countLiveWorkers(db, rename, runtime)
     },
     async execute(statement) {
       db.exec(statement)
@@ -83,8 +80,6 @@ function ledgerOn(db: Database, rename: Rename, runtime: Runtime): Ledger {
     async record({ name, checksum, needs }) {
       db.prepare(RECORD).run(name, checksum, runtime.now(), needs)
     },
-    hasFunctions: async () => true,
-    functionSets: async () => [],
     async recordFunctions() {},
     async pointApi() {},
     async dropFunctions() {},

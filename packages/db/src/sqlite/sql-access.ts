@@ -1,9 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import {
   type Connection,
+  type Fragment,
   type NativeResult,
-  type NativeStatement,
-  type PortableStatement,
   type Sql,
   sqliteValues,
   toSqlite,
@@ -18,7 +17,7 @@ export function sqliteSql(
   writer: SqliteWriter,
   now: () => number,
 ): Sql {
-  const all = async <Row extends object>(statement: PortableStatement) => {
+  const all = async <Row extends object>(statement: Fragment) => {
     const { text, values } = toSqlite(statement)
     // SQLite returns within the call. Without a turn of the event loop a caller that reads in a loop
     // would let nothing else of this process happen.
@@ -36,12 +35,7 @@ export function sqliteSql(
     // There the indexes are named in the statement.
     walk: all,
     run: (...statements) =>
-      writer.write(() => {
-        let changes = 0
-        for (const { text, values } of statements.map(toSqlite))
-          changes = writerDb.prepare(text).run(values).changes
-        return changes
-      }),
+      writer.write(() => statements.reduce((_, statement) => run(writerDb, statement), 0)),
     write: (statement) =>
       writer.write(() => {
         const { text, values } = toSqlite(statement)
@@ -54,6 +48,12 @@ export function sqliteSql(
     claimsInFlight: async () => {},
     pool: () => null,
   }
+}
+
+/** Returns how many rows it changed. */
+export function run(db: Database, statement: Fragment): number {
+  const { text, values } = toSqlite(statement)
+  return db.prepare(text).run(values).changes
 }
 
 /** Prisma's SQL on SQLite: reads on their own connection, writes through the one writer. */
@@ -74,7 +74,7 @@ export function sqliteConnection(reader: Database, writerDb: Database, writer: S
   }
 }
 
-function send(db: Database, { text, values }: NativeStatement): NativeResult {
+function send(db: Database, { text, values }: Fragment): NativeResult {
   const statement = db.prepare(text)
   const plain = sqliteValues(values)
   if (!statement.reader) return { columns: [], rows: [], changes: statement.run(plain).changes }

@@ -10,11 +10,9 @@ import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
-import { type PortableStatement, toSqlite } from '../portable/sql.ts'
 import { driveIn } from '../queue/transaction.ts'
 import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import type {
-  ActionReport,
   Beaten,
   Claimed,
   ClaimRequest,
@@ -39,7 +37,7 @@ import { enqueueSteps } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
-import { sqliteConnection, sqliteSql } from './sql-access.ts'
+import { run, sqliteConnection, sqliteSql } from './sql-access.ts'
 import { rollUpSqlite } from './stats.ts'
 import { SqliteWork } from './work/work.ts'
 
@@ -52,6 +50,7 @@ type SqliteOptions = {
    * the process, but the last commits before a loss of power may be gone (the file stays whole).
    */
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
+  readonly signal?: AbortSignal | undefined
   /** For tests: replaces the host's clock. */
   readonly clock?: (() => Date) | undefined
   readonly runtime?: Runtime | undefined
@@ -106,7 +105,7 @@ export class SqliteStore extends BaseStore implements Store {
 
   /** Waits for a process that holds the whole file, as the last one to close it does for a moment. */
   static open(options: SqliteOptions): Promise<SqliteStore> {
-    return whenFree(() => new SqliteStore(options), options.runtime)
+    return whenFree(() => new SqliteStore(options), options.runtime, undefined, options.signal)
   }
 
   constructor(options: SqliteOptions) {
@@ -118,7 +117,7 @@ export class SqliteStore extends BaseStore implements Store {
     const { db, reader } = connect(options)
     this.#db = db
     this.#reader = reader
-    this.#writer = new SqliteWriter(this.#db, runtime)
+    this.#writer = new SqliteWriter(this.#db, runtime, options.signal)
     this.#work = new SqliteWork(this.#db)
     const sql = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
     this.access = { sql, connection: sqliteConnection(this.#reader, this.#db, this.#writer) }
@@ -258,21 +257,15 @@ export class SqliteStore extends BaseStore implements Store {
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {
     return this.#writer.write(() => {
-      if (this.#run(fence) === 0) return false
-      for (const statement of account(batch ? this.#act(batch) : [])) this.#run(statement)
+      if (run(this.#db, fence) === 0) return false
+      for (const statement of account(batch ? this.#act(batch) : [])) run(this.#db, statement)
       return true
     })
   }
 
   #act({ action, ids, asOf, by }: ActionBatch): Acted[] {
     const aim = { ids, asOf: asOf?.getTime() ?? null, by }
-    return toActed(this.#work.actions[action](aim, this.#now()))
-  }
-
-  /** Inside a write; returns how many rows it changed. */
-  #run(statement: PortableStatement): number {
-    const { text, values } = toSqlite(statement)
-    return this.#db.prepare(text).run(values).changes
+    return this.#work.actions[action](aim, this.#now())
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {
@@ -317,9 +310,4 @@ export class SqliteStore extends BaseStore implements Store {
   #now(): number {
     return this.#options.clock?.().getTime() ?? this.#runtime.now()
   }
-}
-
-function toActed({ done, skipped }: ActionReport): Acted[] {
-  const reasons = Object.entries({ done, ...skipped })
-  return reasons.map(([reason, count]) => ({ reason, count, ids: null }))
 }

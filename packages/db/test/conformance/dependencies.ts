@@ -57,7 +57,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(order).toEqual(['a', 'b+c', 'last'])
     })
 
-    it('refuses a cycle and a parent that nobody knows, and writes nothing', async () => {
+    it('refuses a cycle and an unknown parent, and writes nothing', async () => {
       const store = await bench.open()
       const [a, b] = [aJob(), aJob()]
       const circle = [
@@ -115,7 +115,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await statusOf(store, child)).toBe('pending')
     })
 
-    it('a stale completion releases nobody', async () => {
+    it('a stale completion releases no dependant', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob()])
       const [child = ''] = await store.enqueue([aJob({ after: [parent] })])

@@ -1,7 +1,7 @@
 import { crashVerdict } from '@oncue/core/internal'
 import { jobErrorSchema } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
-import type { RunRef } from '../../src/store.ts'
+import type { RunRef, Settlement } from '../../src/store.ts'
 import {
   aJob,
   anError,
@@ -113,6 +113,15 @@ export function describeLease(dialect: Dialect): void {
       const isStale = { stale: expect.arrayContaining([run, failing]), refused: [] }
       expect(await store.settle(both, OTHER_WORKER)).toEqual(isStale)
       expect(await store.settleAndClaim(both, claiming({ worker: OTHER_WORKER }))).toMatchObject(isStale)
+      const others: readonly Settlement[] = [
+        { ...failing, kind: 'retry', delayMs: 0, error: anError },
+        { ...failing, kind: 'snooze', delayMs: 0 },
+        { ...failing, kind: 'release' },
+        { ...failing, kind: 'cancel' },
+      ]
+      for (const end of others)
+        expect(await store.settle([end], OTHER_WORKER)).toEqual({ stale: [failing], refused: [] })
+      expect(await read(store, failing.id)).toMatchObject({ status: 'processing', events: [] })
       expect(await store.heartbeat({ ...beat([run]), worker: OTHER_WORKER })).toEqual({
         lost: [run],
         cancelled: [],

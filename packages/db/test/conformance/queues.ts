@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import { describe, expect, it } from 'vitest'
 import type { Limit, LimitTarget, Store } from '../../src/store.ts'
 import { aJob, Bench, claiming, complete, type Dialect, MINUTE, someJobs } from './harness.ts'
@@ -91,7 +92,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await overview(store)).toBeUndefined()
     })
 
-    it('may be one that nobody has used yet', async () => {
+    it('may be one that has not been used yet', async () => {
       const store = await bench.openWithClock()
       await store.resume('unknown')
       await store.pause('unknown')
@@ -390,6 +391,20 @@ export function describeQueues(dialect: Dialect): void {
         { topic: 'not good', ...plain },
       ]
       await expect(store.announce(topics)).rejects.toMatchObject({ code: 'INVALID_TOPIC' })
+      expect(await store.topics()).toEqual([])
+    })
+
+    it("are refused with Oncue's own queue, which no enqueue may name", async () => {
+      const store = await bench.open()
+      const plain = { input: {}, output: {} }
+      const topics = [
+        { topic: 'good', ...plain, policy: { queue: 'mail' } },
+        { topic: 'digest', ...plain, policy: { queue: INTERNAL_QUEUE } },
+      ]
+      await expect(store.announce(topics)).rejects.toMatchObject({
+        code: 'INVALID_QUEUE',
+        message: expect.stringContaining('queue of digest: "oncue" is reserved'),
+      })
       expect(await store.topics()).toEqual([])
     })
   })

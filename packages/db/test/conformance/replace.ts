@@ -97,6 +97,21 @@ export function describeReplace(dialect: Dialect): void {
       expect(await payloads(store)).toEqual(['in an hour'])
     })
 
+    it('of a job that is held back, by one that is due later, leaves its turn to the next', async () => {
+      const store = await bench.openWithClock()
+      const limited = { concurrencyKey: 'user:1' }
+      await store.enqueue([aJob({ ...limited, priority: 9 })])
+      await store.enqueue([
+        replacing('first', { ...limited, priority: 5 }),
+        aJob({ ...limited, payload: 'next' }),
+      ])
+      const { jobs } = await store.claim(claiming())
+      expect(jobs).toHaveLength(1)
+      await store.enqueue([replacing('in an hour', { ...limited, priority: 5, delay: HOUR })])
+      await store.settle(jobs.map((job) => complete(job)))
+      expect(await payloads(store)).toEqual(['next'])
+    })
+
     it('of a job that is held back and due stays held back until there is room', async () => {
       const store = await bench.openWithClock()
       const limited = { concurrencyKey: 'user:1' }

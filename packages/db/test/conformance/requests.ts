@@ -48,6 +48,67 @@ export function describeRequests(dialect: Dialect): void {
       ])
     })
 
+    it('are refused alike, before and after the job exists, if they wait for themselves', async () => {
+      const store = await bench.open()
+      const [alone, keyed] = [aRequest(), aJob({ idempotencyKey: 'k' })]
+      const waiting = [alone, repeated(alone), keyed].map((job) => ({ ...job, after: [job.id] }))
+      const pair = [aRequest(), aRequest()] as const
+      const circle = [
+        { ...pair[0], after: [pair[1].id] },
+        { ...pair[1], after: [pair[0].id] },
+      ]
+      const refusals = async () => {
+        for (const jobs of [...waiting.map((job) => [job]), circle, circle.map(repeated)])
+          await expect(store.enqueue(jobs)).rejects.toMatchObject({ code: 'DEPENDENCY_CYCLE' })
+      }
+      await refusals()
+      await store.enqueue([alone, keyed, ...pair])
+      await refusals()
+      expect(await store.stats()).toMatchObject({ pending: 4, blocked: 0 })
+    })
+
+    it('are found by id and by key, wherever the other attempt left its job', async () => {
+      const store = await bench.openWithClock()
+      const [byId, byKey] = [aRequest(), aJob()]
+      const key = aRequest().id
+      await store.enqueue([byId])
+      const [first = ''] = await store.enqueue([{ ...byKey, idempotencyKey: key }])
+      const both = [byId, { ...aRequest(), id: key }].map((job) =>
+        repeated({ ...job, idempotencyKey: job.id }),
+      )
+      const again = async (jobs: readonly NewJob[]) => store.enqueueWithOutcomes(jobs)
+      const existing = [byId.id, first].map((id) => ({ id, kind: 'existing' }))
+      expect(await again(both)).toEqual(existing)
+      await store.settle([complete(await claimOne(store)), complete(await claimOne(store))])
+      expect(await again(both.toReversed())).toEqual(existing.toReversed())
+      // One that was never stored is stored once, and again only after a person has deleted it.
+      const lost = repeated({ ...aRequest(), idempotencyKey: aRequest().id })
+      for (const kind of ['created', 'existing']) expect(await again([lost])).toEqual([{ id: lost.id, kind }])
+      await store.delete([lost.id])
+      for (const kind of ['created', 'existing']) expect(await again([lost])).toEqual([{ id: lost.id, kind }])
+    })
+
+    it('make one job when an attempt with an id and a repeat with both meet', async () => {
+      const [store, other] = [await bench.open(), await bench.open()]
+      for (let n = 0; n < 60; n++) {
+        const job = aRequest()
+        const both = repeated({ ...job, idempotencyKey: job.id })
+        const sent = n % 2 === 0 ? [job, both] : [both, job]
+        const outcomes = await Promise.all([
+          store.enqueueWithOutcomes(sent.slice(0, 1)),
+          other.enqueueWithOutcomes(sent.slice(1)),
+        ])
+        expect(outcomes.flat().map(({ kind }) => kind)).toContain('existing')
+        const claimed = await claimOne(store)
+        const [, again] = await Promise.all([
+          store.settle([complete(claimed)]),
+          other.enqueueWithOutcomes([both]),
+        ])
+        expect(again).toEqual([{ id: job.id, kind: 'existing' }])
+        expect((await store.stats()).pending).toBe(0)
+      }
+    })
+
     it('make the job again if a person has deleted it, as a repeated idempotency key does', async () => {
       const store = await bench.open()
       const job = aRequest()

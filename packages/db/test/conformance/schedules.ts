@@ -189,7 +189,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect((await store.schedules.tick()).enqueued).toHaveLength(1)
     })
 
-    describe('ticks that nobody saw', () => {
+    describe('missed ticks', () => {
       async function afterAnOutage(schedule: Partial<Schedule>, back: string): Promise<string[]> {
         const store = await bench.openWithClock()
         await store.schedules.save(aSchedule(schedule))

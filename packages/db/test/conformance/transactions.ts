@@ -7,7 +7,7 @@ export function describeTransactions(dialect: Dialect): void {
     const bench = new Bench(dialect)
     class Rollback extends Error {}
 
-    it('is seen by nobody before the commit, and by everybody after', async () => {
+    it('is not visible before the commit, and visible after it', async () => {
       const store = await bench.open()
       await kind.run(bench.url, async (tx) => {
         await store.enqueue(someJobs(3), { tx })

@@ -39,6 +39,14 @@ export function describeWakeups(dialect: Dialect): void {
       for (const count of wakes) await expect.poll(count).toBeGreaterThan(0)
     })
 
+    it('a job that is to run now wakes those who wait in another store', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([aJob({ queue: 'later', delay: 60_000 })])
+      const wakes = await countWakes(await bench.open(), ['later'])
+      await store.runNow([id])
+      await expect.poll(wakes).toBeGreaterThan(0)
+    })
+
     it('an enqueue wakes those who wait in another process, and theirs wakes us', async () => {
       const store = await bench.open()
       const wakes = await countWakes(store, ['elsewhere'])
@@ -51,7 +59,7 @@ export function describeWakeups(dialect: Dialect): void {
       }
     })
 
-    it('nobody is woken once the subscription or the store is closed', async () => {
+    it('no subscriber is woken once the subscription or the store is closed', async () => {
       const store = await bench.open()
       const other = await bench.open()
       let wakes = 0
@@ -95,7 +103,7 @@ export function describeWakeups(dialect: Dialect): void {
       await looking
     })
 
-    it.each(dialect.transactions)('nobody is woken before the commit: $name', async (kind) => {
+    it.each(dialect.transactions)('no worker is woken before the commit: $name', async (kind) => {
       const store = await bench.open()
       const wakes = await countWakes(store)
       await kind.run(bench.url, async (tx) => {
@@ -109,7 +117,7 @@ export function describeWakeups(dialect: Dialect): void {
       await expect.poll(wakes).toBeGreaterThan(0)
     })
 
-    it.each(dialect.transactions)('nobody finds a job after a rollback: $name', async (kind) => {
+    it.each(dialect.transactions)('no worker finds a job after a rollback: $name', async (kind) => {
       const store = await bench.open()
       const wakes = await countWakes(store)
       const rolledBack = kind.run(bench.url, async (tx) => {

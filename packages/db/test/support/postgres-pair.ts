@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, Socket } from 'node:net'
-import { eventually } from '@oncue/testing'
+import { eventually, Relay } from '@oncue/testing'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { connectPostgres, type PostgresSession } from './postgres-session.ts'
 
@@ -95,38 +93,14 @@ interface Switch {
 }
 
 async function startSwitch(first: number): Promise<Switch> {
-  let target: number | null = first
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    if (target === null) return void client.destroy()
-    const upstream = new Socket().connect(target, '127.0.0.1')
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from)
-      from.pipe(to)
-      from.on('error', () => {})
-      from.once('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-    }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const cut = () => {
-    for (const socket of sockets) socket.destroy()
-  }
+  const urlOf = (port: number) => `postgres://127.0.0.1:${port}`
+  const relay = await Relay.start(urlOf(first))
   return {
-    port: (server.address() as { port: number }).port,
+    port: Number(new URL(relay.url).port),
     leadTo(port) {
-      target = port
-      cut()
+      relay.target = port === null ? null : urlOf(port)
+      relay.cut()
     },
-    async stop() {
-      server.close()
-      cut()
-      await once(server, 'close')
-    },
+    stop: () => relay.close(),
   }
 }

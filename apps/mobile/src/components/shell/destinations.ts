@@ -29,6 +29,7 @@ export const OTHERS: Destination = { href: '/settings', label: 'More', icon: 'mo
 export const MORE: readonly Destination[] = [
   { href: '/workers', label: 'Workers', icon: 'workers' },
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },
+  { href: '/bulk-operations', label: 'Bulk operations', icon: 'requeue' },
   { href: '/activity', label: 'Activity', icon: 'activity' },
 ]
 

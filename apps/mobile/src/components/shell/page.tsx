@@ -8,7 +8,7 @@ import { Text } from '../ui/text.tsx'
 import { useIsBesideList } from './split.tsx'
 
 /** Where back leads for who came here by a link. */
-type Parent = '/' | '/failures' | '/queues' | '/alerts' | '/jobs' | '/settings'
+type Parent = '/' | '/failures' | '/queues' | '/alerts' | '/jobs' | '/bulk-operations' | '/settings'
 
 export interface PageProps {
   readonly title: string

@@ -76,6 +76,7 @@ const ICONS = {
   remove: Trash,
   requeue: RotateCcw,
   resume: Play,
+  runNow: Play,
   running: CircleDot,
   schedules: CalendarClock,
   search: Search,

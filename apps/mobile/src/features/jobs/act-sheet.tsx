@@ -11,7 +11,14 @@ import { felt } from '../../lib/haptics.ts'
 import { space } from '../../theme/tokens.ts'
 import { ConfirmButton, stay } from '../bulk-operations/confirm-sheet.tsx'
 import { TOUCHED } from '../bulk-operations/queries.ts'
-import { type Action, jobs, outcomeInWords, reasonInWords, VERBS } from '../bulk-operations/words.ts'
+import {
+  type Action,
+  jobs,
+  outcomeInWords,
+  phraseOf,
+  reasonInWords,
+  VERBS,
+} from '../bulk-operations/words.ts'
 
 /** As many as one call may name. */
 const BATCH = 1_000
@@ -35,7 +42,7 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
     async (client) => {
       const report: Report = { done: 0, skipped: {} }
       for (let at = 0; at < ids.length; at += BATCH)
-        add(report, await client.jobs[action](ids.slice(at, at + BATCH)))
+        add(report, await client.jobs[CALLS[action]](ids.slice(at, at + BATCH)))
       return report
     },
     { touches: [...TOUCHED, 'jobs.get', 'jobs.stats'] },
@@ -56,18 +63,17 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
       setProblem(describeProblem(error).text)
     }
   }
-  const { verb } = VERBS[action]
   return (
     <Sheet
       isOpen
-      title={`${verb} ${ids.length === 1 ? 'this job' : jobs(ids.length)}?`}
+      title={`${phraseOf(action, ids.length === 1 ? 'this job' : jobs(ids.length))}?`}
       // It would look like cancelling.
       onClose={acting.isRunning ? stay : onClose}
       footer={
         <ConfirmButton
-          verb={verb}
+          action={action}
           count={ids.length}
-          isDanger={action !== 'requeue'}
+          isDanger={action === 'cancel' || action === 'delete'}
           isBusy={acting.isRunning}
           onConfirm={() => void confirm()}
         />
@@ -158,8 +164,11 @@ function tell(
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${asked}`
 }
 
+const CALLS = { requeue: 'requeue', run_now: 'runNow', cancel: 'cancel', delete: 'delete' } as const
+
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
   requeue: 'Runs again from the start, with all retries. Waiting and running jobs are left alone.',
+  run_now: 'Runs as soon as a worker is free, instead of at its time. Its retries stay as they are.',
   cancel: 'Waiting jobs will not run. Running jobs are asked to stop.',
   delete: 'Permanently deleted, with payload and error. Only waiting and failed jobs can be deleted.',
 }

@@ -275,4 +275,19 @@ describe('a job', () => {
     expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
     expect(screen.getByText(/at send/)).toBeVisible()
   })
+
+  it('that waits for its next try is run now', async () => {
+    const asked: unknown[] = []
+    const later = jobOf({ status: 'pending', retries: 1, runAt: new Date(Date.now() + 3_600_000) })
+    const { screen } = await open(later, {
+      'jobs.runNow': (request: unknown) => {
+        asked.push(request)
+        return { done: 1, skipped: {} }
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Run now'))
+    fireEvent.press(await screen.findByRole('button', { name: /^Run 1.job now/ }))
+    expect(await screen.findByText('Made due 1')).toBeVisible()
+    expect(asked).toEqual([{ ids: [JOB_ID] }])
+  })
 })

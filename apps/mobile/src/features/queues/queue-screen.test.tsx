@@ -1,5 +1,6 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { fireEvent } from 'expo-router/testing-library'
+import { groupOf } from '../../testing/failures.ts'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
@@ -62,6 +63,22 @@ describe('a queue', () => {
     fireEvent.press(screen.getByLabelText('24 h'))
     expect(await screen.findByLabelText(/^Chart of Run time/)).toBeVisible()
     expect(steps).toEqual([1, 10])
+  })
+
+  it('names its errors, one tap away', async () => {
+    const asked: unknown[] = []
+    const { app, screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        'jobs.failures': (input) => {
+          asked.push([input?.queue, input?.sort])
+          return [groupOf('f00d', { retrying: 7 })]
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^SmtpTimeout: .* 7 retrying · 312 gave up/))
+    expect(app.getPathname()).toBe('/failures/f00d')
+    expect(asked[0]).toEqual(['mail', 'largest'])
   })
 
   it('leads to the jobs in a state', async () => {

@@ -17,6 +17,7 @@ import type { Health } from '../../lib/connection-provider.tsx'
 import { age, count, duration, moment, number, rate } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
+import { TopErrors } from '../failures/top-errors.tsx'
 import { limitInWords } from './limit-form.ts'
 import { LimitSheet } from './limit-sheet.tsx'
 import { queueStats } from './queries.ts'
@@ -113,6 +114,11 @@ function Content({ queue, found, health }: ContentProps) {
         <Section title="Jobs">
           <StateChips queue={queue} />
         </Section>
+      </View>
+      <View style={styles.errors}>
+        <TopErrors queue={queue} />
+      </View>
+      <View style={styles.content}>
         <QueueCharts queue={queue} lateAfterMs={health.thresholds.oldestWaitingSeconds * 1_000} />
         <Limits queue={queue} limit={found.limit} />
         <Text variant="heading" level={2}>
@@ -231,6 +237,7 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, paddingTop: space.m, gap: space.xl },
+  errors: { paddingTop: space.l },
   section: { gap: space.m },
   chips: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.s },
   limit: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.m },

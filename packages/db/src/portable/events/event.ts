@@ -49,10 +49,9 @@ export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
   }
   return events.map(({ type, data }) => {
     if (typeof type !== 'string' || type.length > LIMITS.eventTypeLength || !TYPE.test(type)) {
-      throw new OncueError(
-        'INVALID_INPUT',
-        `event.type must be 1 to ${LIMITS.eventTypeLength} letters, digits and _ . : - /, got ${JSON.stringify(type)?.slice(0, 100)}`,
-      )
+      const got = JSON.stringify(type)?.slice(0, 100)
+      const rule = `1 to ${LIMITS.eventTypeLength} letters, digits and _ . : - /`
+      throw new OncueError('INVALID_INPUT', `event.type must be ${rule}, got ${got}`)
     }
     const maxBytes = type === 'step_finished' ? STEP_BYTES : LIMITS.eventBytes
     return { type, data: data === undefined ? null : encodeJson(data, 'event', maxBytes) }
@@ -62,10 +61,8 @@ export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
 /** Versions are whole numbers; 0 is the stream before its first event. */
 export function assertVersion(value: number, what: string): void {
   if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_VERSION) return
-  throw new OncueError(
-    'INVALID_INPUT',
-    `${what} must be a whole number from 0 to ${MAX_VERSION}, got ${value}`,
-  )
+  const message = `${what} must be a whole number from 0 to ${MAX_VERSION}, got ${value}`
+  throw new OncueError('INVALID_INPUT', message)
 }
 
 /** A Postgres integer. */

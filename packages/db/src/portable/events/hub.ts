@@ -161,13 +161,6 @@ function closed(): OncueError {
   return new OncueError('STORE_CLOSED', 'This store was closed')
 }
 
-/** What a watcher needs of the hub. */
-type Watched = {
-  enter(watcher: Watcher): void
-  leave(watcher: Watcher): void
-  wanted(): void
-}
-
 /**
  * One reader of one stream. Written out as an iterator, not as an async generator, because
  * `return()` of a generator would wait for a `next()` that may not end for hours.
@@ -176,7 +169,7 @@ class Watcher implements AsyncIterator<JobEvent, undefined> {
   readonly jobId: string
   /** There may be something that it has not seen. */
   isStale = true
-  readonly #hub: Watched
+  readonly #hub: EventHub
   readonly #signal: AbortSignal
   readonly #onAbort = () => this.#end()
   #version: number
@@ -187,7 +180,7 @@ class Watcher implements AsyncIterator<JobEvent, undefined> {
   #turn: Promise<unknown> = Promise.resolve()
   #wake: (() => void) | undefined
 
-  constructor(jobId: string, afterVersion: number, signal: AbortSignal, hub: Watched) {
+  constructor(jobId: string, afterVersion: number, signal: AbortSignal, hub: EventHub) {
     this.jobId = jobId
     this.#version = afterVersion
     this.#signal = signal

@@ -83,11 +83,8 @@ export class SqlEventStore implements EventStore {
       if (last !== undefined) return last
       const actual = await this.#version(jobId)
       if (expected !== null && (actual !== expected || race === MAX_RACES)) {
-        throw new OncueError(
-          'VERSION_MISMATCH',
-          `The events of job ${jobId} are at version ${actual}, not ${expected}`,
-          { details: { expected, actual } },
-        )
+        const message = `The events of job ${jobId} are at version ${actual}, not ${expected}`
+        throw new OncueError('VERSION_MISMATCH', message, { details: { expected, actual } })
       }
       if (race === MAX_RACES) {
         throw new OncueError('DATABASE_CONFLICT', `Too many concurrent appends to the events of job ${jobId}`)

@@ -38,7 +38,7 @@ export async function countJobs(sql: Sql, filter: QueueAndTopic): Promise<Counts
 
 const NONE = { blocked: 0, pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 }
 
-export async function stats(sql: Sql, filter: QueueAndTopic): Promise<JobStats> {
+export async function stats(sql: Sql, filter: QueueAndTopic = {}): Promise<JobStats> {
   const { runs, run_ms, ...counts } = await countJobs(sql, filter)
   const ended = counts.completed + counts.failed
   return {

@@ -33,10 +33,10 @@ function parse(cursor: string): unknown[] {
   }
 }
 
-/** The same for filters that mean the same: absent and undefined, and in whatever order. */
-export function hashOf(filter: object): string {
+/** The same for values that mean the same: absent and undefined, and in whatever order. */
+export function hashOf(value: object): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(filter)))
+    .update(JSON.stringify(sorted(value)))
     .digest('base64url')
     .slice(0, 12)
 }

@@ -2,7 +2,7 @@ import type { Job, JobId, JobSummary } from '@oncue/core'
 import { COLUMN_TYPES, type FieldIn, jobColumns, type NamedColumn, type Part } from '../../job-columns.ts'
 import type { JobGlance } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
-import type { PortableStatement, Sql } from '../sql.ts'
+import { type Fragment, q, raw, type Sql } from '../sql.ts'
 
 /** A row of the lists below: times and JSON as the dialect returns them. */
 export type SummaryRow = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -83,7 +83,7 @@ export async function glance(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId
   )
 }
 
-export function glanceStatement(dialect: Sql['dialect'], ids: readonly JobId[]): PortableStatement {
+export function glanceStatement(dialect: Sql['dialect'], ids: readonly JobId[]): Fragment {
   return byIdStatement(dialect, ids, GLANCE.live, GLANCE.finished)
 }
 
@@ -93,22 +93,16 @@ export function byIdStatement(
   ids: readonly JobId[],
   live: string,
   finished = live,
-): PortableStatement {
+): Fragment {
   const list = JSON.stringify(ids)
-  if (dialect === 'postgres') {
-    // Lateral, so that no plan can read a whole table.
-    return {
-      text: `select n.* from json_array_elements_text(?::json) as w(id) cross join lateral (
-        select ${live} from {jobs} n where n.id = w.id::uuid
-        union all
-        select ${finished} from {history} n where n.id = w.id::uuid) n`,
-      values: [list],
-    }
-  }
-  return {
-    text: `select ${live} from json_each(?) w cross join {jobs} n where n.id = w.value
+  const [ofJobs, ofHistory] = [raw(live), raw(finished)]
+  // Lateral, so that no plan can read a whole table.
+  if (dialect === 'postgres')
+    return q`select n.* from json_array_elements_text(${list}::json) as w(id) cross join lateral (
+      select ${ofJobs} from {jobs} n where n.id = w.id::uuid
       union all
-      select ${finished} from json_each(?) w cross join {history} n where n.id = w.value`,
-    values: [list, list],
-  }
+      select ${ofHistory} from {history} n where n.id = w.id::uuid) n`
+  return q`select ${ofJobs} from json_each(${list}) w cross join {jobs} n where n.id = w.value
+    union all
+    select ${ofHistory} from json_each(${list}) w cross join {history} n where n.id = w.value`
 }

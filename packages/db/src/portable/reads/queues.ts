@@ -1,79 +1,69 @@
 import type { ClaimRequest, Limit, QueueOverview } from '../../store.ts'
-import { type Fragment, join, q, raw, type Sql } from '../sql.ts'
+import { type Fragment, list, q, raw, readAll, type Sql } from '../sql.ts'
 
-type LiveRow = {
-  readonly queue: string
-  readonly waiting: number
-  readonly scheduled: number
-  readonly running: number
-  readonly blocked: number
-  readonly throttled: number
-  readonly oldest: unknown
+const NO_JOBS = { waiting: 0, scheduled: 0, running: 0, blocked: 0, throttled: 0, oldestWaiting: null }
+
+type Jobs = Pick<QueueOverview, 'queue' | keyof typeof NO_JOBS>
+type Settings = Pick<QueueOverview, 'ageingMs'> & {
+  name: string
+  pausedAt: Date | null
+  pausedBy: string | null
+  pausedUntil: Date | null
 }
-type SettingsRow = {
-  readonly name: string
-  readonly paused_at: unknown
-  readonly paused_by: string | null
-  readonly paused_until: unknown
-  readonly ageing_ms: number | null
-}
-type SlotRow = {
-  readonly key: string
-  readonly max_running: number | null
-  readonly rate_count: number | null
-  readonly rate_ms: number | null
-}
+type Slot = { key: string; maxRunning: number | null; count: number | null; intervalMs: number | null }
 
 /** Every queue that has jobs, had jobs, or is configured. */
 export async function queues(sql: Sql): Promise<QueueOverview[]> {
-  const now = await sql.now()
+  // One row that is evaluated once, and no statement of its own.
+  const clock = q`(select ${sql.clock()} as now limit 1) c`
   const [live, past, settings, slots] = await Promise.all([
-    sql.all<LiveRow>(q`select queue,
-        count(*) filter (where status = 'pending' and visible_at <= ${now}) as waiting,
-        count(*) filter (where status = 'pending' and visible_at > ${now}) as scheduled,
+    readAll<Jobs>(
+      sql,
+      q`select queue,
+        count(*) filter (where status = 'pending' and visible_at <= c.now) as waiting,
+        count(*) filter (where status = 'pending' and visible_at > c.now) as scheduled,
         count(*) filter (where status = 'processing') as running,
         count(*) filter (where status = 'blocked') as blocked,
         count(*) filter (where status = 'pending' and visible_at is null) as throttled,
-        min(visible_at) filter (where status = 'pending' and visible_at <= ${now}) as oldest
-      from {jobs} group by queue`),
+        min(visible_at) filter (where status = 'pending' and visible_at <= c.now) as oldest_waiting
+      from {jobs} cross join ${clock} group by queue`,
+      { oldest_waiting: 'time' },
+    ),
     sql.all<{ queue: string }>(q`select queue from {totals} union select queue from {stat_deltas}`),
-    sql.all<SettingsRow>(q`select name, ageing_ms,
-        case when ${isPaused(now)} then paused_at end as paused_at, paused_by, paused_until from {queues} p`),
-    sql.all<SlotRow>(q`select key, max_running, rate_count, rate_ms from {slots} where key like 'q:%'`),
+    readAll<Settings>(
+      sql,
+      q`select name, ageing_ms, case when ${isPaused(q`c.now`)} then paused_at end as paused_at, paused_by, paused_until
+        from {queues} p cross join ${clock}`,
+      { paused_at: 'time', paused_until: 'time' },
+    ),
+    readAll<Slot>(
+      sql,
+      q`select key, max_running, rate_count as count, rate_ms as interval_ms from {slots} where key like 'q:%'`,
+    ),
   ])
-  const jobsOf = new Map(live.map((row) => [row.queue, row]))
+  const jobsOf = new Map(live.map((jobs) => [jobs.queue, jobs]))
   const settingsOf = new Map(settings.map((row) => [row.name, row]))
   const slotOf = new Map(slots.map((row) => [row.key.slice(2), row]))
   const names = [...jobsOf.keys(), ...past.map((row) => row.queue), ...settingsOf.keys(), ...slotOf.keys()]
 
   return [...new Set(names)].sort().map((queue) => {
-    const jobs = jobsOf.get(queue)
-    const set = settingsOf.get(queue)
-    const pausedAt = sql.time(set?.paused_at)
-    return {
-      queue,
-      waiting: jobs?.waiting ?? 0,
-      scheduled: jobs?.scheduled ?? 0,
-      running: jobs?.running ?? 0,
-      blocked: jobs?.blocked ?? 0,
-      throttled: jobs?.throttled ?? 0,
-      oldestWaiting: sql.time(jobs?.oldest) ?? null,
-      paused: pausedAt
-        ? { at: pausedAt, by: set?.paused_by ?? null, until: sql.time(set?.paused_until) ?? null }
-        : null,
-      ageingMs: set?.ageing_ms ?? null,
-      limit: limitOf(slotOf.get(queue)),
-    }
+    const {
+      pausedAt = null,
+      pausedBy = null,
+      pausedUntil = null,
+      ageingMs = null,
+    } = settingsOf.get(queue) ?? {}
+    const paused = pausedAt && { at: pausedAt, by: pausedBy, until: pausedUntil }
+    return { ...NO_JOBS, ...jobsOf.get(queue), queue, paused, ageingMs, limit: limitOf(slotOf.get(queue)) }
   })
 }
 
-const isPaused = (now: Date) =>
+const isPaused = (now: Fragment) =>
   q`p.paused_at is not null and (p.paused_until is null or p.paused_until > ${now})`
 
-function limitOf(slot: SlotRow | undefined): Limit | null {
-  const { max_running: maxRunning = null, rate_count: count = null, rate_ms: intervalMs = null } = slot ?? {}
-  const rate = count !== null && intervalMs !== null ? { count, intervalMs } : null
-  return maxRunning === null && rate === null ? null : { maxRunning, rate }
+function limitOf({ maxRunning, count, intervalMs }: Partial<Slot> = {}): Limit | null {
+  const rate = count && intervalMs ? { count, intervalMs } : null
+  return maxRunning == null && rate === null ? null : { maxRunning: maxRunning ?? null, rate }
 }
 
 const RUNNING = raw('(select count(*) from {slot_runs} r where r.key = s.key)')
@@ -89,13 +79,12 @@ export async function throttled(
   const now = await sql.now()
   const due = q`j.status = 'pending' and j.run_at <= ${now} and ${oneOf('j.queue', queues)}
     and ${topics ? oneOf('j.topic', topics) : q`1 = 1`}
-    and not exists (select 1 from {queues} p where p.name = j.queue and ${isPaused(now)})`
+    and not exists (select 1 from {queues} p where p.name = j.queue and ${isPaused(q`${now}`)})`
   // Two partial indexes hold the jobs of a key: throttled ones, and the others.
-  const ofKey = (visible: string): Fragment => {
-    const found = q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0
-      and (s.max_running is not null or j.concurrency_limit is null or ${RUNNING} < j.concurrency_limit) and ${due}`
-    return { ...found, text: `${found.text} and ${visible}` }
-  }
+  const ofKey = (visible: string): Fragment =>
+    q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0
+      and (s.max_running is not null or j.concurrency_limit is null or ${RUNNING} < j.concurrency_limit) and ${due}
+      and ${raw(visible)}`
   const rows = await sql.all(q`select 1 as yes from {slots} s where s.rate_count is not null
     and (s.max_running is null or ${RUNNING} < s.max_running) and (
       exists (select 1 from {jobs} j where s.key = 'q:' || j.queue and j.visible_at <= ${now} and ${due})
@@ -105,10 +94,5 @@ export async function throttled(
 }
 
 function oneOf(column: 'j.queue' | 'j.topic', names: readonly string[]): Fragment {
-  if (names.length === 0) return q`1 = 0`
-  const list = join(
-    names.map((name) => q`${name}`),
-    ', ',
-  )
-  return { text: `${column} in (${list.text})`, values: list.values }
+  return names.length === 0 ? q`1 = 0` : q`${raw(column)} in (${list(names)})`
 }

@@ -1,5 +1,5 @@
 import type { ActivityPoint, Durations, SeriesPoint, SeriesRequest } from '../../store.ts'
-import { type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
+import { type Fragment, q, raw, readAll, type Sql, timeOf } from '../sql.ts'
 import {
   addCounts,
   addHistogram,
@@ -75,10 +75,8 @@ function durations(counts: Histogram): Durations {
   return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99), counts }
 }
 
-type ActivityRow = Omit<ActivityPoint, 'minute'> & { readonly minute: unknown }
-
 /** As `series` counts, but of every queue at once and without the histograms, which are most of what it reads. */
-export async function activity(
+export function activity(
   sql: Sql,
   { from, to }: { readonly from: Date; readonly to: Date },
 ): Promise<ActivityPoint[]> {
@@ -88,11 +86,11 @@ export async function activity(
       .map((name) => `cast(sum(${name}) as bigint) as ${name}`)
       .join(', '),
   )
-  const rows = await sql.all<ActivityRow>(q`select queue, minute, ${sums} from (
+  const statement = q`select queue, minute, ${sums} from (
       select queue, minute, completed, failed, cancelled, retried from {stats} where ${within}
       union all
       select queue, minute, completed, failed, cancelled, retried from {stat_deltas}
       where ${within} and (completed > 0 or failed > 0 or cancelled > 0 or retried > 0)) counted
-    group by queue, minute order by queue, minute`)
-  return rows.map((row) => ({ ...row, minute: timeOf(sql, row.minute) }))
+    group by queue, minute order by queue, minute`
+  return readAll(sql, statement, { minute: 'time' })
 }

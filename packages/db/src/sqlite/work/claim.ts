@@ -26,26 +26,10 @@ const ABOVE_ALL_PRIORITIES = 32_768
 const MAX_LOOKS = 20
 
 /**
- * Claims jobs, in the steps of prisma/postgres/functions/claim.sql and under the same names. There is one writer, so
- * nothing is locked or skipped, and no low-water mark is needed.
+ * Claims jobs, once, in the steps of prisma/postgres/functions/claim.sql and under the same names. There is one writer,
+ * so nothing is locked or skipped, and no low-water mark is needed.
  */
-export class Claims {
-  readonly #statements: Statements
-  readonly #limits: Limits
-  readonly #lease: Lease
-
-  constructor(statements: Statements, limits: Limits, lease: Lease) {
-    this.#statements = statements
-    this.#limits = limits
-    this.#lease = lease
-  }
-
-  claim(request: ClaimRequest, now: number): Claimed {
-    return new OneClaim(this.#statements, this.#limits, this.#lease, request, now).claim()
-  }
-}
-
-class OneClaim {
+export class Claim {
   readonly #statements: Statements
   readonly #limits: Limits
   readonly #lease: Lease
@@ -165,10 +149,8 @@ class OneClaim {
 
   /** The next jobs of a level that may start, in claim order. */
   #ready(queue: string, { priority, due }: Level, limit: number): Ready {
-    const found = this.#statements.all<ReadyRow>(
-      sql.READY,
-      ...[queue, priority, due, this.#now, this.#topics, this.#topics, limit],
-    )
+    const values = [queue, priority, due, this.#now, this.#topics, this.#topics, limit]
+    const found = this.#statements.all<ReadyRow>(sql.READY, ...values)
     const expired = found.filter((row) => row.status === 'processing')
     const pending = expired.length > 0 ? found.filter((row) => row.status === 'pending') : found
     const isKeyed = pending.some((row) => row.concurrency_key !== null)

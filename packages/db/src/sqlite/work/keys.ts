@@ -119,11 +119,9 @@ function withReplacement(job: NewJob, replacement: NewJob): NewJob {
 
 /** Does not name the job: the caller may not know of it. */
 function assertQueue({ queue, sameQueue }: NewJob, holder: Holder): void {
-  if (sameQueue && holder.queue !== null && holder.queue !== queue)
-    throw new OncueError(
-      'QUEUE_NOT_ALLOWED',
-      'A job in another queue has this key, and the caller may not enqueue into that queue',
-    )
+  if (!sameQueue || holder.queue === null || holder.queue === queue) return
+  const message = 'A job in another queue has this key, and the caller may not enqueue into that queue'
+  throw new OncueError('QUEUE_NOT_ALLOWED', message)
 }
 
 function isLive(key: string, jobId: JobId): OncueError {

@@ -1,5 +1,6 @@
 import type { JobId } from '@oncue/core'
 import { crashVerdict } from '@oncue/core/internal'
+import { idsOf } from '../../portable/enqueue.ts'
 import type { EncodedUpdate } from '../../portable/events/event.ts'
 import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
 import * as sql from '../sql.ts'
@@ -31,10 +32,8 @@ export class Lease {
     const until = now + leaseMs
     const beaten: { lost: RunRef[]; cancelled: RunRef[] } = { lost: [], cancelled: [] }
     for (const { id, run, started = true } of runs) {
-      const row = this.#statements.get<{ cancel_at: number | null }>(
-        sql.BEAT,
-        ...[until, until, now, started ? 1 : 0, now, id, run, worker],
-      )
+      const values = [until, until, now, started ? 1 : 0, now, id, run, worker]
+      const row = this.#statements.get<{ cancel_at: number | null }>(sql.BEAT, ...values)
       if (!row) beaten.lost.push({ id, run })
       else if (row.cancel_at !== null) beaten.cancelled.push({ id, run })
     }
@@ -109,10 +108,8 @@ export class Lease {
 
   attend(worker: WorkerInfo, presence: string, now: number): void {
     const { id, host, pid, queues, concurrency, version } = worker
-    this.#statements.run(
-      sql.ATTEND,
-      ...[id, host, pid, JSON.stringify(queues), concurrency, version, presence, now, now],
-    )
+    const values = [id, host, pid, JSON.stringify(queues), concurrency, version, presence, now, now]
+    this.#statements.run(sql.ATTEND, ...values)
   }
 
   leave(workerId: string): void {
@@ -130,10 +127,6 @@ export class Lease {
     this.#statements.run(sql.STEP_DOWN_DEAD, worker)
     return { worker, ...report }
   }
-}
-
-function idsOf(runs: readonly RunRef[]): JobId[] {
-  return runs.map((run) => run.id)
 }
 
 const CRASHED = {

@@ -19,7 +19,7 @@ export function plainDraft(job: NewJob, now: number): Draft {
 
 export type ParentStatus = 'live' | 'completed' | 'failed' | 'cancelled'
 
-export type Edge = { readonly jobId: JobId; readonly parentId: JobId; readonly policy: ParentFailurePolicy }
+type Edge = { readonly jobId: JobId; readonly parentId: JobId; readonly policy: ParentFailurePolicy }
 
 /** A job that is over before it could begin. */
 export type Ended = { readonly draft: Draft; readonly status: 'failed' | 'cancelled' }

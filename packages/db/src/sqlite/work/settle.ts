@@ -28,6 +28,8 @@ type Other = Exclude<Settlement, Completion>
 export type Back = {
   readonly charged?: number
   readonly crashed?: number
+  /** Its run did not fail. */
+  readonly snoozed?: number
   /** Stays as it was when absent. */
   readonly runAt?: number
   readonly visibleAt: number
@@ -116,30 +118,25 @@ export class Settle {
     now: number,
     crashed = 0,
   ): boolean {
-    const kept = this.#statements.run(
-      sql.FINISH,
-      ...[
-        crashed,
-        error ? JSON.stringify(error) : null,
-        error?.fingerprint ?? null,
-        now,
-        now,
-        status,
-        id,
-        run,
-      ],
-    )
+    const [text, fingerprint] = storedError(error)
+    const kept = this.#statements.run(sql.FINISH, crashed, text, fingerprint, now, now, status, id, run)
     this.#statements.run(sql.REMOVE, id)
     return kept > 0
   }
 
-  putBack(id: JobId, { charged = 0, crashed = 0, runAt, visibleAt, error }: Back, now: number): void {
-    const text = error ? JSON.stringify(error) : null
-    this.#statements.run(
-      sql.PUT_BACK,
-      ...[now, charged, crashed, runAt ?? null, visibleAt, text, error?.fingerprint ?? null, id],
-    )
+  putBack(
+    id: JobId,
+    { charged = 0, crashed = 0, snoozed = 0, runAt, visibleAt, error }: Back,
+    now: number,
+  ): void {
+    const [text, fingerprint] = storedError(error)
+    const values = [now, charged, crashed, runAt ?? null, visibleAt, text, snoozed, fingerprint, id]
+    this.#statements.run(sql.PUT_BACK, ...values)
   }
+}
+
+function storedError(error: JobError | undefined): [text: string | null, fingerprint: string | null] {
+  return error ? [JSON.stringify(error), error.fingerprint] : [null, null]
 }
 
 /** After this run. */
@@ -153,7 +150,7 @@ function backOf(settlement: Other, { retries, max_retries }: CurrentRun, now: nu
     case 'release':
       return { visibleAt: now }
     case 'snooze':
-      return { runAt: now + settlement.delayMs, visibleAt: now + settlement.delayMs }
+      return { snoozed: 1, runAt: now + settlement.delayMs, visibleAt: now + settlement.delayMs }
     case 'retry': {
       if (retries >= max_retries) return undefined
       const due = now + settlement.delayMs

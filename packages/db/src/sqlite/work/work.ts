@@ -1,10 +1,10 @@
 import type { NewJob } from '@oncue/core'
 import type { Database } from 'better-sqlite3'
 import { drive } from '../../queue/transaction.ts'
-import type { EnqueueOutcome } from '../../store.ts'
+import type { Claimed, ClaimRequest, EnqueueOutcome } from '../../store.ts'
 import { enqueueSteps } from '../enqueue.ts'
 import { Actions } from './actions.ts'
-import { Claims } from './claim.ts'
+import { Claim } from './claim.ts'
 import { Ends } from './ends.ts'
 import { Lease } from './lease.ts'
 import { Limits } from './limits.ts'
@@ -21,7 +21,6 @@ export class SqliteWork {
   readonly actions: Actions
   readonly #statements: Statements
   readonly #settle: Settle
-  readonly #claims: Claims
 
   constructor(db: Database) {
     this.#statements = new Statements(db)
@@ -30,7 +29,6 @@ export class SqliteWork {
     this.#settle = new Settle(this.#statements, ends, this.limits)
     this.lease = new Lease(this.#statements, this.#settle, ends, this.limits)
     this.actions = new Actions(this.#statements, ends)
-    this.#claims = new Claims(this.#statements, this.limits, this.lease)
   }
 
   /** Returns which jobs stand for these. */
@@ -38,7 +36,9 @@ export class SqliteWork {
     return drive(enqueueSteps(jobs, now), (step) => this.#statements.step(step))
   }
 
-  claim: Claims['claim'] = (request, now) => this.#claims.claim(request, now)
+  claim(request: ClaimRequest, now: number): Claimed {
+    return new Claim(this.#statements, this.limits, this.lease, request, now).claim()
+  }
 
   settle: Settle['settle'] = (settlements, worker, now) => this.#settle.settle(settlements, worker, now)
 }
