@@ -1488,7 +1488,8 @@ begin
   for v_try in 1..100 loop
     begin
       insert into oncue.events (job_id, version, type, data, created)
-      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
+      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json,
+        v_now - (e.event ->> 2)::integer * interval '1 millisecond'
       from unnest(v_ids, v_events) as k(id, events)
       cross join lateral (
         select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id
@@ -1606,7 +1607,7 @@ begin
 end $$;
 
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
-  returns table (reason text, count integer)
+  returns table (reason text, count integer, done uuid[])
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1657,8 +1658,8 @@ begin
     from back b group by b.queue, b.topic
   ), moved as (
     insert into oncue.jobs
-      (id, run, queue, topic, payload, priority, created, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, fingerprint, trace, meta, updated, status, run_at, visible_at)
-    select b.id, b.run, b.queue, b.topic, b.payload, b.priority, b.created, b.max_retries, b.timeout_ms, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress, b.last_error, b.fingerprint, b.trace, b.meta, v_now, 'pending', v_now, v_now
+      (id, run, queue, topic, payload, priority, created, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, last_error, trace, meta, updated, status, run_at, visible_at)
+    select b.id, b.run, b.queue, b.topic, b.payload, b.priority, b.created, b.max_retries, b.timeout_ms, b.retry, b.unique_key, b.unique_scope, b.concurrency_key, b.concurrency_limit, b.parent_id, b.cursor, b.progress, b.last_error, b.trace, b.meta, v_now, 'pending', v_now, v_now
     from back b
   )
   select array_agg(b.id) into v_done from back b;
@@ -1667,10 +1668,10 @@ begin
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
   end if;
-  return query select 'done', coalesce(cardinality(v_done), 0);
-  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live) where v_live is not null;
+  return query select 'done', coalesce(cardinality(v_done), 0), v_done;
+  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live), null::uuid[] where v_live is not null;
   return query
-  select s.reason, count(*)::integer from (
+  select s.reason, count(*)::integer, null::uuid[] from (
     select case
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'
@@ -1895,6 +1896,52 @@ begin
     'Send it as 2027-01-31T09:00:00Z or 2027-01-31T09:00:00+01:00.');
 end $$;
 
+create function oncue.run_now(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
+  returns table (reason text, count integer, ids uuid[])
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_done uuid[];
+begin
+  select coalesce(array_agg(l.id), '{}') into v_done from (
+    select j.id from oncue.jobs j
+    where j.id = any (p_ids) and j.status = 'pending' and j.run_at > v_now and j.visible_at is not null
+      and (p_as_of is null or j.created <= p_as_of)
+    for update skip locked
+  ) l;
+  -- Visible from now on, never earlier: claims that start at a low-water mark find them.
+  update oncue.jobs j set run_at = v_now, visible_at = v_now, updated = v_now where j.id = any (v_done);
+  if v_done <> '{}' then
+    perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
+    perform oncue.append_event(v_now, v_done, 'run_now',
+      (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+  end if;
+  return query select 'done', cardinality(v_done), v_done;
+  return query
+  select s.reason, count(*)::integer, array_agg(s.id) from (
+    select i.id, coalesce((
+      select case
+        when j.status = 'processing' then 'RUNNING'
+        when j.status = 'blocked' then 'BLOCKED'
+        when j.visible_at is null then 'THROTTLED'
+        when j.run_at <= v_now then 'ALREADY_DUE'
+        when j.created > p_as_of then 'CHANGED'
+        else 'BUSY' end
+      from oncue.jobs j where j.id = any (array[i.id])
+    ), (select 'FINISHED' from oncue.history h where h.id = any (array[i.id])), 'JOB_NOT_FOUND') as reason
+    from unnest(p_ids) as i(id) where i.id <> all (v_done)
+  ) s group by s.reason;
+end $$;
+
 create function oncue.run_row(p_kind "char", p_id uuid, p_run integer) returns oncue.work_row
   language plpgsql immutable
 as $$
@@ -2074,7 +2121,7 @@ begin
       run_at = case when s.kind = 'release' then j.run_at else p_now + s."delayMs" * interval '1 millisecond' end,
       visible_at = p_now + coalesce(s."delayMs", 0) * interval '1 millisecond',
       last_error = coalesce(s.error, j.last_error),
-      fingerprint = coalesce(s.fingerprint, j.fingerprint)
+      fingerprint = case when s.kind = 'snooze' then null else coalesce(s.fingerprint, j.fingerprint) end
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)

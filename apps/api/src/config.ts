@@ -95,6 +95,16 @@ const schema = z.object({
   /** Expo's push service, or one with the same protocol. */
   ONCUE_PUSH_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'must be a URL' }).optional()),
   ONCUE_PUSH_TOKEN: text,
+  /** The mail server, with user and password; and the sender of its mails. */
+  ONCUE_SMTP_URL: text.pipe(
+    z
+      .url({ protocol: /^smtps?$/, error: 'must be a URL such as smtps://user:password@mail.example' })
+      .optional(),
+  ),
+  ONCUE_MAIL_FROM: text.pipe(z.email('must be an e-mail address such as oncue@example.com').optional()),
+  /** PagerDuty's and Opsgenie's APIs; in the EU https://api.eu.opsgenie.com. */
+  ONCUE_PAGERDUTY_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'must be a URL' }).optional()),
+  ONCUE_OPSGENIE_URL: text.pipe(z.url({ protocol: /^https?$/, error: 'must be a URL' }).optional()),
   ONCUE_CORS_ORIGINS: list.pipe(z.array(origin).optional()),
   /** Proxies whose x-forwarded-* headers are trusted: how many, or their addresses. */
   ONCUE_TRUST_PROXY: proxies,
@@ -154,8 +164,13 @@ export function readConfig(
     publicUrl: values.ONCUE_PUBLIC_URL?.replace(/\/+$/, '') ?? null,
     delivery: {
       allowPrivateAddresses: values.ONCUE_WEBHOOK_PRIVATE_ADDRESSES ?? false,
-      pushUrl: (values.ONCUE_PUSH_URL ?? 'https://exp.host').replace(/\/+$/, ''),
+      pushUrl: withoutSlash(values.ONCUE_PUSH_URL ?? 'https://exp.host'),
       pushAccessToken: values.ONCUE_PUSH_TOKEN ?? null,
+      incidents: {
+        pagerDuty: withoutSlash(values.ONCUE_PAGERDUTY_URL ?? 'https://events.pagerduty.com'),
+        opsgenie: withoutSlash(values.ONCUE_OPSGENIE_URL ?? 'https://api.opsgenie.com'),
+      },
+      mail: readMail(values),
     },
     trustProxy: values.ONCUE_TRUST_PROXY,
     ratePerToken: values.ONCUE_RATE_LIMIT ?? 20_000,
@@ -165,6 +180,14 @@ export function readConfig(
     settings: readSettings(values),
     jwt: readJwt(values),
   }
+}
+
+const withoutSlash = (url: string) => url.replace(/\/+$/, '')
+
+function readMail({ ONCUE_SMTP_URL: url, ONCUE_MAIL_FROM: from }: z.output<typeof schema>) {
+  if (url === undefined) return null
+  if (from === undefined) throw wrongSetting('ONCUE_SMTP_URL needs ONCUE_MAIL_FROM')
+  return { url, from }
 }
 
 function readSettings(values: z.output<typeof schema>): {

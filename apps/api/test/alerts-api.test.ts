@@ -24,6 +24,7 @@ async function anAlert({ store, control }: TestApi, changes: Partial<AlertEpisod
   const now = await store.now()
   const after: AlertEpisode = {
     ...{ ruleId: crypto.randomUUID(), kind: 'oldest_waiting', queue: 'mail', status: 'firing' },
+    ...{ topic: null, fingerprint: null, groupId: null },
     ...{ value: 720, threshold: 300, summary: 'mail: oldest job waits 12 min (limit 5 min)' },
     ...{ heldFor: ['mail'], since: now, firedAt: now, calmSince: null, resolvedAt: null, transitions: 1 },
     ...changes,
@@ -47,6 +48,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     expect(alert).toEqual({
       ...{ id, ruleId, kind: 'oldest_waiting', queue: 'mail', state: 'firing', value: 720, threshold: 300 },
       ...{ summary: 'mail: oldest job waits 12 min (limit 5 min)', firedAt, updated },
+      ...{ groupId: id, queues: ['mail'], topic: null, fingerprint: null },
       ...{ acked: null, snoozed: null, resolvedAt: null },
     })
     expect(await api.client().alerts.list.query()).toEqual({ items: [alert], nextCursor: null })
@@ -92,6 +94,51 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     const nobody = { id: crypto.randomUUID() }
     expect(await errorOf(alerts.get.query(nobody))).toMatchObject({ code: 'ALERT_NOT_FOUND' })
     expect(await errorOf(alerts.deleteRule.mutate(nobody))).toMatchObject({ code: 'ALERT_RULE_NOT_FOUND' })
+  })
+
+  it('are acked several at once, but for those that are resolved meanwhile', async () => {
+    const api = await start(dialect)
+    const { alerts } = api.client()
+    const rows = [await anAlert(api), await anAlert(api), await anAlert(api)]
+    const ids = rows.map(({ id }) => id)
+    await resolve(api, await api.control.alerts.get(ids[0] ?? ''))
+    const acked = await alerts.ack.mutate({ ids })
+    expect(acked.alerts.map(({ id, state }) => [id, state]).sort()).toEqual(
+      ids.slice(1).map((id) => [id, 'acked']),
+    )
+    const { items } = await api.client().audit.list.query({ action: 'alerts.ack' })
+    expect(items).toMatchObject([{ target: { ids }, count: 2 }])
+    expect(await errorOf(alerts.ack.mutate({ ids: ids.slice(0, 1) }))).toMatchObject({
+      code: 'INVALID_STATE',
+    })
+    for (const wrong of [{}, { id: ids[0], ids }, { ids: [] }])
+      expect(await errorOf(alerts.ack.mutate(wrong))).toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  it('warn of a rule for a queue or a topic that nobody knows', async () => {
+    const api = await start(dialect)
+    const { alerts, jobs } = api.client()
+    await jobs.enqueue.mutate({ topic: 'mail', queue: 'mail' })
+    const rule = { name: 'x', kind: 'oldest_waiting', threshold: 10 } as const
+    expect(await alerts.createRule.mutate({ ...rule, queue: 'mail' })).toMatchObject({ warning: null })
+    expect(await alerts.createRule.mutate({ ...rule, queue: 'mial' })).toMatchObject({
+      warning: expect.stringContaining('mial'),
+    })
+    const ofTopic = { name: 'x', kind: 'topic_failure_rate', threshold: 0.1 } as const
+    expect(await alerts.createRule.mutate({ ...ofTopic, topic: 'nothing' })).toMatchObject({
+      ...{ topic: 'nothing', warning: expect.stringContaining('nothing') },
+    })
+    const wrong = [
+      [ofTopic, 'INVALID_TOPIC'],
+      [{ ...rule, topic: 'a' }, 'INVALID_TOPIC'],
+      [{ ...ofTopic, topic: 'a', queue: 'mail' }, 'INVALID_QUEUE'],
+    ] as const
+    for (const [request, code] of wrong)
+      expect(await errorOf(alerts.createRule.mutate(request))).toMatchObject({ code })
+    for (const threshold of [0, 400])
+      expect(
+        await errorOf(alerts.createRule.mutate({ name: 'x', kind: 'new_error', threshold })),
+      ).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
   it('are streamed: all that is open, whenever that changes, through whichever process', async () => {

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { type JobError, prepareJob } from '@oncue/core'
 import { prepareOwnJob } from '@oncue/core/internal'
 import type { AlertKind } from '@oncue/core/wire'
-import { openStore, type Store } from '@oncue/db'
+import { type AlertEpisode, openStore, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
 import { silentLogger } from '@oncue/runtime'
 import { eventually, Gate } from '@oncue/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { AlertEvaluator } from '../src/alerts/evaluator.ts'
+import { AlertEvaluator, MESSAGES_PER_MINUTE } from '../src/alerts/evaluator.ts'
 import type { Notification } from '../src/alerts/notification.ts'
 import { Retention } from '../src/retention.ts'
 import { createDatabase, DIALECTS, type Dialect } from './harness.ts'
@@ -272,7 +272,10 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
           },
           ...{ value: 1, threshold: 0, firedAt: scene.now(), acked: null, snoozed: null },
           ...{ resolvedAt: null, updated: scene.now() },
+          ...{ groupId: alert?.groupId, queues: ['mail'], topic: null, fingerprint: null },
         },
+        alerts: [expect.objectContaining({ id: alert?.id, state: 'firing' })],
+        groups: [{ id: alert?.groupId, action: 'trigger', summary, path: `/alerts/${alert?.id}` }],
       },
     ])
   })
@@ -427,6 +430,91 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(await scene.control.alerts.untold()).toEqual([])
   })
 
+  it('a storm is a few messages a minute: the last one sums up the rest, and what is left waits', async () => {
+    const scene = await Scene.open(dialect)
+    const evaluator = scene.evaluator()
+    // Groups as they would come from different times, each of them acked in between.
+    const fire = async (count: number) => {
+      const now = scene.now()
+      const changes = Array.from({ length: count }, () => ({ before: null, after: anEpisode(now) }))
+      await scene.store.alerts.record(now, changes)
+      for (const { ruleId } of changes.map(({ after }) => after)) rules.add(ruleId)
+    }
+    const rules = new Set<string>()
+    for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
+    await fire(8)
+    await evaluator.tick()
+    expect(scene.told).toHaveLength(MESSAGES_PER_MINUTE)
+    expect(scene.told.map(({ alerts }) => alerts.length)).toEqual([1, 1, 1, 1, 4])
+    expect(scene.told[4]).toMatchObject({ summary: expect.stringMatching(/^4 alerts: /) })
+    expect(scene.told[4]?.groups).toHaveLength(4)
+
+    await fire(2)
+    await evaluator.tick()
+    expect(scene.told).toHaveLength(MESSAGES_PER_MINUTE)
+    scene.advance(MINUTE + MESSAGES_PER_MINUTE)
+    await evaluator.tick()
+    expect(scene.told).toHaveLength(MESSAGES_PER_MINUTE + 2)
+    const told = scene.told.flatMap(({ alerts }) => alerts.map(({ ruleId }) => ruleId))
+    expect(new Set(told)).toEqual(rules)
+  })
+
+  it('an error is new when it was not seen for so many days, and for an hour', async () => {
+    const scene = await Scene.open(dialect)
+    const presence = await scene.store.attend(WORKER)
+    const evaluator = scene.evaluator()
+    for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
+    const rule = {
+      name: 'new',
+      kind: 'new_error',
+      queue: null,
+      threshold: 7,
+      forMs: 0,
+      enabled: true,
+    } as const
+    await scene.control.alertRules.create(rule)
+    const fail = async () => {
+      await scene.enqueue()
+      await scene.run('fail')
+    }
+    await fail()
+    await evaluator.tick()
+    const summary = 'mail: new error TypeError, not seen for 7 days'
+    expect(await scene.alerts()).toMatchObject([
+      { status: 'firing', summary, fingerprint: 'f00d', topic: 'mail', queue: 'mail', heldFor: ['f00d'] },
+    ])
+    await scene.watch(evaluator, 61 * MINUTE + MINUTE)
+    expect(await scene.alerts()).toMatchObject([{ status: 'resolved' }])
+    // Six days later it is no news; eight days after that it has come back.
+    scene.advance(6 * DAY)
+    await fail()
+    await evaluator.tick()
+    expect(await scene.alerts()).toHaveLength(1)
+    scene.advance(8 * DAY)
+    await fail()
+    await evaluator.tick()
+    expect(await scene.alerts()).toMatchObject([{ status: 'firing', summary }, { status: 'resolved' }])
+    await presence.leave()
+  })
+
+  it('one topic may have a limit of its own', async () => {
+    const scene = await Scene.open(dialect)
+    const presence = await scene.store.attend(WORKER)
+    for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
+    const rule = { name: 'mail', kind: 'topic_failure_rate', queue: null, threshold: 0.05, forMs: 0 } as const
+    for (const topic of ['mail', 'other'])
+      await scene.control.alertRules.create({ ...rule, topic, enabled: true })
+    await scene.enqueue(18)
+    await scene.run('complete')
+    await scene.enqueue(2)
+    await scene.run('fail')
+    await scene.evaluator().tick()
+    expect(await scene.alerts()).toMatchObject([
+      { topic: 'mail', queue: null, summary: 'mail: 10% of 20 runs failed in 15 min (limit 5%)' },
+    ])
+    await presence.leave()
+  })
+
   it('where nothing happens nothing is written but who leads', async () => {
     const scene = await Scene.open(dialect)
     const record = vi.spyOn(scene.store.alerts, 'record')
@@ -478,6 +566,15 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await database.drop()
   })
 })
+
+/** One that fires, as a group of its own. */
+function anEpisode(now: Date): AlertEpisode {
+  return {
+    ...{ ruleId: crypto.randomUUID(), kind: 'paused', queue: 'mail', topic: null, fingerprint: null },
+    ...{ groupId: crypto.randomUUID(), status: 'firing', value: 1, threshold: 0, summary: 'mail: paused' },
+    ...{ heldFor: ['mail'], since: now, firedAt: now, calmSince: null, resolvedAt: null, transitions: 1 },
+  }
+}
 
 /** A store whose owner falls asleep when it wants to write what it found. */
 class LateStore {

@@ -95,7 +95,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
           if (typeof value !== 'number') return []
           const field = path.at(-1) ?? ''
           if (field === 'limit') return [0, -1, 1e9, 1.5]
-          if (field === 'threshold') return [-1e9, 1e15]
+          if (field === 'threshold' || field === 'stopWhenFailing') return [-1e9, 1e15]
           // Whoever likes may start at the very end.
           return /^(offset|afterVersion)$/.test(field) ? [-1, 0.5] : [-1e9, 1e15, 0.5]
         }, WRONG_FIELD),

@@ -59,4 +59,39 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
     },
     PATIENCE_MS,
   )
+
+  it(
+    'whose canary is tried goes on in another process when its own is killed',
+    async () => {
+      const database = await createDatabase(dialect)
+      const store = await openStore(database.url)
+      const control = await openControl(store)
+      onTestFinished(async () => {
+        await store.close()
+        await database.drop()
+      })
+      await failJobs(store, 50)
+      const env = { ONCUE_ADMIN_TOKEN: ADMIN_TOKEN }
+      const [one, two] = await Promise.all([startProcess(database.url, env), startProcess(database.url, env)])
+      const filter = { status: 'failed' } as const
+      const { bulkOperations } = createClient(one.url)
+      const { asOf, count } = await bulkOperations.preview.query({ action: 'requeue', filter })
+      const { id } = await bulkOperations.run.mutate({
+        ...{ action: 'requeue', filter, asOf, expectedCount: count, idempotencyKey: randomUUID() },
+        canary: { count: 5, maxFailed: 0 },
+      })
+      const look = () => control.bulkOperations.get(id)
+      await until(async () => expect(await look()).toMatchObject({ status: 'canary', done: 5 }))
+      one.process.child.kill('SIGKILL')
+      const worker = randomUUID()
+      const { jobs } = await store.claim({ queues: ['default'], limit: 50, worker, leaseMs: 60_000 })
+      expect(jobs).toHaveLength(5)
+      await store.settle(jobs.map((job) => ({ id: job.id, run: job.run, kind: 'complete' })))
+      await until(async () =>
+        expect(await look()).toMatchObject({ status: 'completed', done: 50, outcomes: { completed: 5 } }),
+      )
+      expect(await two.process.stop()).toBe(0)
+    },
+    PATIENCE_MS,
+  )
 })

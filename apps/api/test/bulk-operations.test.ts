@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { prepareJob } from '@oncue/core'
 import type { BulkOperation } from '@oncue/core/wire'
 import { connectPostgres } from '@oncue/db/testing'
 import { eventually } from '@oncue/testing'
@@ -44,6 +45,28 @@ function watch(
       },
     )
   })
+}
+
+/** The same, until the outcome of every job is known. */
+function watchOutcomes(client: Client, id: string): Promise<BulkOperation[]> {
+  const told: BulkOperation[] = []
+  return new Promise((resolve, reject) => {
+    client.bulkOperations.watch.subscribe(
+      { id, outcomes: true },
+      { onData: ({ data }) => told.push(data), onComplete: () => resolve(told), onError: reject },
+    )
+  })
+}
+
+/** Claims so many jobs that are due, and ends them. */
+async function endJobs({ store }: TestApi, limit: number, kind: 'complete' | 'fail'): Promise<void> {
+  const worker = randomUUID()
+  const { jobs } = await store.claim({ queues: ['default'], limit, worker, leaseMs: 60_000 })
+  expect(jobs).toHaveLength(limit)
+  const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+  await store.settle(
+    jobs.map(({ id, run }) => (kind === 'fail' ? { id, run, kind, error } : { id, run, kind })),
+  )
 }
 
 const requeuesOf = async ({ store }: TestApi, ids: readonly string[]) => {
@@ -104,6 +127,63 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
         count: 612,
       },
     ])
+  })
+
+  it('try some first, go on by themselves when those complete, and tell what became of all', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 40)
+    const canary = { count: 5, maxFailed: 0 }
+    const { id, status } = await api.client().bulkOperations.run.mutate({ ...(await request(api)), canary })
+    expect(status).toBe('canary')
+    const get = () => api.client().bulkOperations.get.query({ id })
+    await eventually(async () => expect((await get()).done).toBe(5))
+    const all = watchOutcomes(api.client(), id)
+    await endJobs(api, 5, 'complete')
+    await eventually(async () => expect(await get()).toMatchObject({ status: 'completed', done: 40 }))
+    await endJobs(api, 34, 'complete')
+    await endJobs(api, 1, 'fail')
+    expect((await all).at(-1)).toMatchObject({
+      outcomes: { completed: 39, running: 0, waiting: 0, failedAgain: 1, cancelled: 0 },
+    })
+  })
+
+  it('stop by themselves when those that are tried first fail again, and say so', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 40)
+    const canary = { count: 5, maxFailed: 1 }
+    const { id } = await api.client().bulkOperations.run.mutate({ ...(await request(api)), canary })
+    const get = () => api.client().bulkOperations.get.query({ id })
+    await eventually(async () => expect((await get()).done).toBe(5))
+    await endJobs(api, 2, 'fail')
+    await eventually(async () =>
+      expect(await get()).toMatchObject({
+        ...{ status: 'stopped', done: 5, stoppedBy: null, canary },
+        error: { code: 'FAILED_AGAIN', message: '2 of 5 failed again' },
+      }),
+    )
+    const [end] = await audited(api)
+    expect(end).toMatchObject({ action: 'bulkOperations.end', target: { id, status: 'stopped' }, count: 5 })
+  })
+
+  it('run jobs now that wait for their next try', async () => {
+    const api = await startTestApi(dialect)
+    await api.store.enqueue([prepareJob('mail_digest', null, { delay: 3_600_000 })])
+    const changes = { action: 'run_now', filter: { status: 'pending' } }
+    const { id } = await api.client().bulkOperations.run.mutate(await request(api, changes))
+    expect((await watch(api.client(), id)).at(-1)).toMatchObject({ done: 1, outcomes: { waiting: 1 } })
+    await endJobs(api, 1, 'complete')
+  })
+
+  it.each([
+    [{ canary: { count: 2, maxFailed: 2 } }, 'canary.maxFailed: must be less than canary.count'],
+    [{ action: 'delete', canary: { count: 2 } }, 'canary: a delete has no outcome to wait for'],
+    [{ action: 'delete', stopWhenFailing: 0.2 }, 'stopWhenFailing: a delete has no outcome to wait for'],
+  ])('are refused with %j', async (changes, message) => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 3)
+    const asked = { ...(await request(api)), ...changes } as Awaited<ReturnType<typeof request>>
+    const error = await errorOf(api.client().bulkOperations.run.mutate(asked))
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `input.${message}` })
   })
 
   it('are begun and audited once when their request is sent again', async () => {

@@ -25,6 +25,8 @@ export interface RouteCall {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: (world: World) => unknown
   readonly required?: readonly string[]
+  /** Texts that may be anything. */
+  readonly free?: readonly string[]
   readonly status: number
 }
 
@@ -39,6 +41,7 @@ const byFilter = () => [
     filter: {
       ...{ status: 'failed', queue: 'none', topic: 'nothing', fingerprint: 'beef', idPrefix: 'ffff' },
       ...{ createdFrom: DAY_AGO, createdTo: new Date(), payloadText: 'x' },
+      ...{ idSuffix: 'ffff', errorText: 'x' },
     },
     asOf: new Date(),
   },
@@ -99,10 +102,19 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ id: await world.job('failed') }),
     required: ['id'],
   },
+  'jobs.explain': {
+    input: async (world) => ({ id: await world.job('pending') }),
+    required: ['id'],
+  },
+  'jobs.family': {
+    input: async (world) => ({ id: await world.job('pending') }),
+    required: ['id'],
+  },
   'jobs.list': {
     input: () => ({
       ...{ status: 'failed', queue: 'default', topic: 'mail', meta: { a: 'b' }, fingerprint: 'f00d' },
       ...{ createdFrom: DAY_AGO, createdTo: new Date(), idPrefix: '019', limit: 10, offset: 0 },
+      ...{ idSuffix: 'ffff', errorText: 'x' },
     }),
     // Admins only.
     also: () => [{ createdFrom: DAY_AGO, payloadText: 'x' }],
@@ -116,10 +128,12 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
         since: DAY_AGO,
         newSince: new Date(DAY_AGO),
         fingerprint: 'f00d',
+        text: 'no user',
+        sort: 'largest',
         limit: 10,
       },
     }),
-    free: ['fingerprint'],
+    free: ['fingerprint', 'text'],
   },
   'jobs.series': {
     input: () => ({ queue: 'default', topic: 'mail', from: DAY_AGO, to: new Date(), stepMinutes: 5 }),
@@ -137,19 +151,25 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ ids: [await world.job('failed')] }),
     also: byFilter,
     required: ['ids'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
+  },
+  'jobs.runNow': {
+    input: async (world) => ({ ids: [await world.job('scheduled')] }),
+    also: byFilter,
+    required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText'],
   },
   'jobs.cancel': {
     input: async (world) => ({ ids: [await world.job('pending')] }),
     also: byFilter,
     required: ['ids'],
-    free: ['fingerprint', 'idPrefix', 'payloadText'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
   'jobs.delete': {
     input: async (world) => ({ ids: [await world.job('failed')] }),
     also: byFilter,
     required: ['ids'],
-    free: ['fingerprint', 'idPrefix', 'payloadText'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
   'jobs.watch': {
     input: async (world) => ({ id: await world.job('completed'), lastEventId: null }),
@@ -165,6 +185,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({
       ...(await failedJobs(world)),
       ...{ expectedCount: 2, idempotencyKey: randomUUID(), spreadSeconds: 3_600 },
+      ...{ canary: { count: 2, maxFailed: 1 }, stopWhenFailing: 0.5 },
     }),
     required: ['action', 'filter', 'asOf', 'expectedCount', 'idempotencyKey'],
     free: ['fingerprint', 'idPrefix', 'idempotencyKey'],
@@ -173,7 +194,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'bulkOperations.list': { input: () => ({ status: 'running', limit: 10 }) },
   'bulkOperations.stop': { input: aBulkOperation, required: ['id'] },
   'bulkOperations.watch': {
-    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null }),
+    input: async (world) => ({ ...(await aBulkOperation(world)), lastEventId: null, outcomes: true }),
     required: ['id'],
   },
   'queues.list': { input: none },
@@ -248,10 +269,26 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     also: () => [{ pushToken: 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]' }],
     required: ['pushToken'],
   },
+  'devices.webPushKey': { input: none },
+  'devices.registerWebPush': {
+    input: () => ({ subscription: null }),
+    also: () => [
+      {
+        subscription: {
+          endpoint: 'https://1.1.1.1/push',
+          keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) },
+        },
+      },
+    ],
+    required: ['subscription'],
+  },
   'devices.testPush': { input: () => ({}), needsNothing: true },
   'alerts.list': { input: () => ({ state: 'open', queue: 'default', limit: 10 }) },
   'alerts.get': { input: anAlert, required: ['id'] },
-  'alerts.ack': { input: anAlert, required: ['id'] },
+  'alerts.ack': {
+    input: anAlert,
+    required: ['id'],
+  },
   'alerts.unack': { input: anAlert, required: ['id'] },
   'alerts.snooze': {
     input: async (world) => ({ ...(await anAlert(world)), until: new Date(Date.now() + 3_600_000) }),
@@ -274,6 +311,10 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'channels.list': { input: none },
   'channels.create': {
     input: () => ({ kind: 'webhook', name: 'pager', url: 'https://1.1.1.1/hook' }),
+    also: () => [
+      { kind: 'ntfy', name: 'phone', url: 'https://1.1.1.1/topic', priority: 5, token: 'tk_12345678' },
+      { kind: 'pagerduty', name: 'pager', key: 'a'.repeat(32) },
+    ],
     required: ['kind', 'name', 'url'],
     free: ['name'],
   },
@@ -330,6 +371,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'GET /api/jobs': {
     query: {
       ...{ topic: 'mail', status: 'failed', queue: 'default', fingerprint: 'f00d', id_prefix: '019' },
+      ...{ id_suffix: 'ffff', error_text: 'x' },
       ...{
         created_from: '2026-01-01T00:00:00Z',
         created_to: '2099-01-01T00:00:00Z',
@@ -341,14 +383,49 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'GET /api/jobs/stats': { query: { queue: 'default', topic: 'mail' }, status: 200 },
+  'GET /api/failures': {
+    query: {
+      ...{ topic: 'mail', queue: 'default', fingerprint: 'f00d', text: 'no user', sort: 'largest' },
+      ...{ since: '2026-01-01T00:00:00Z', new_since: '2026-01-02T00:00:00Z', limit: '10' },
+    },
+    status: 200,
+  },
   'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
     path: pathOf('/api/jobs/:id/requeue', 'failed'),
     status: 200,
   },
+  'POST /api/jobs/:id/run-now': {
+    path: pathOf('/api/jobs/:id/run-now', 'scheduled'),
+    status: 200,
+  },
   'POST /api/jobs/:id/cancel': {
     path: pathOf('/api/jobs/:id/cancel', 'pending'),
+    status: 200,
+  },
+  'GET /api/bulk': { query: { status: 'running', limit: '10' }, status: 200 },
+  'GET /api/bulk/:id': {
+    path: async (world) => `/api/bulk/${await world.bulkOperation()}`,
+    status: 200,
+  },
+  'POST /api/bulk/preview': {
+    body: () => ({ action: 'requeue', filter: { status: 'failed', queue: 'none' } }),
+    required: ['action', 'filter'],
+    status: 200,
+  },
+  'POST /api/bulk': {
+    body: () => ({
+      ...{ action: 'requeue', filter: { status: 'failed', queue: 'none' }, as_of: '2026-01-08T12:00:00Z' },
+      ...{ expected_count: 0, idempotency_key: randomUUID(), spread_seconds: 3_600 },
+      canary: { count: 5, maxFailed: 0 },
+    }),
+    required: ['action', 'filter', 'as_of', 'expected_count', 'idempotency_key'],
+    free: ['idempotency_key'],
+    status: 202,
+  },
+  'POST /api/bulk/:id/stop': {
+    path: async (world) => `/api/bulk/${await world.bulkOperation()}/stop`,
     status: 200,
   },
   'POST /api/commands/jobs': {

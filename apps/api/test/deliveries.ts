@@ -15,6 +15,7 @@ export const MINUTE = 60 * SECOND
 const ALERT: Alert = {
   ...{ id: '01900000-0000-7000-8000-0000000000a1', ruleId: '01900000-0000-7000-8000-0000000000b1' },
   ...{ kind: 'oldest_waiting', queue: 'mail', state: 'firing', value: 720, threshold: 300 },
+  ...{ groupId: '01900000-0000-7000-8000-0000000000a1', queues: ['mail'], topic: null, fingerprint: null },
   summary: 'mail: oldest job waits 12 min (limit 5 min)',
   firedAt: new Date('2026-01-01T00:00:00.000Z'),
   ...{ acked: null, snoozed: null, resolvedAt: null, updated: new Date('2026-01-01T00:00:00.000Z') },
@@ -23,7 +24,13 @@ const ALERT: Alert = {
 export function aNotification(changes: Partial<Notification> = {}): Notification {
   return {
     ...{ id: `alert:${ALERT.id}:1`, kind: 'firing', at: new Date('2026-01-01T00:00:00.000Z') },
-    ...{ summary: ALERT.summary, alert: ALERT, path: `/alerts/${ALERT.id}` },
+    ...{
+      summary: ALERT.summary,
+      alert: ALERT,
+      alerts: changes.alert ? [changes.alert] : [ALERT],
+      path: `/alerts/${ALERT.id}`,
+    },
+    groups: [{ id: ALERT.groupId, action: 'trigger', summary: ALERT.summary, path: `/alerts/${ALERT.id}` }],
     ...changes,
   }
 }
@@ -52,6 +59,7 @@ export class Office {
     const delivery = new Delivery({
       ...{ store, control, log: silentLogger, allowPrivateAddresses: true, pushUrl: 'http://127.0.0.1:1' },
       ...{ pushAccessToken: null, environment: 'production', publicUrl: 'https://oncue.example' },
+      ...{ incidents: { pagerDuty: 'http://127.0.0.1:1', opsgenie: 'http://127.0.0.1:1' }, mail: null },
       ...options,
     })
     onTestFinished(async () => {
@@ -69,10 +77,11 @@ export class Office {
 
   /** An alert that is stored. */
   async fire(): Promise<Alert> {
-    const { ruleId, kind, queue, value, threshold, summary } = ALERT
+    const { ruleId, kind, queue, topic, fingerprint, value, threshold, summary } = ALERT
     const [since, now] = [this.clock.now(), this.clock.now()]
     const episode = { ruleId, kind, queue, value, threshold, summary, since, firedAt: now, transitions: 1 }
-    const marks = { heldFor: queue === null ? [] : [queue], calmSince: null, resolvedAt: null }
+    const about = { topic, fingerprint, groupId: ALERT.groupId }
+    const marks = { ...about, heldFor: queue === null ? [] : [queue], calmSince: null, resolvedAt: null }
     const after = { ...episode, ...marks, status: 'firing' as const }
     await this.store.alerts.record(now, [{ before: null, after }])
     const [row] = await this.control.alerts.episodes()

@@ -14,15 +14,17 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       await office.untilStatus('completed')
       const [{ headers, body } = { headers: {}, body: '' }] = receiver.received
       const job = await office.job()
+      const alert = {
+        ...{ id: '01900000-0000-7000-8000-0000000000a1', kind: 'oldest_waiting', queue: 'mail' },
+        ...{ state: 'firing', summary: 'mail: oldest job waits 12 min (limit 5 min)' },
+        ...{ value: 720, threshold: 300, firedAt: '2026-01-01T00:00:00.000Z' },
+      }
       expect(JSON.parse(body)).toEqual({
         type: 'alert.firing',
         id: job.id,
         at: '2026-01-01T00:00:00.000Z',
-        alert: {
-          ...{ id: '01900000-0000-7000-8000-0000000000a1', kind: 'oldest_waiting', queue: 'mail' },
-          ...{ state: 'firing', summary: 'mail: oldest job waits 12 min (limit 5 min)' },
-          ...{ value: 720, threshold: 300, firedAt: '2026-01-01T00:00:00.000Z' },
-        },
+        alert,
+        alerts: [alert],
         environment: 'production',
         url: 'https://oncue.example/alerts/01900000-0000-7000-8000-0000000000a1',
       })

@@ -270,6 +270,10 @@ describe.each(DIALECTS)('what makes the server read job after job on %s', (diale
         ...{ code: 'RATE_LIMITED', details: { retryAfterSeconds: expect.any(Number) } },
       })
       await search(other)
+      for (const filter of [{ idSuffix: '1a2b3c4d' }, { errorText: 'timeout' }])
+        expect(await errorOf(api.client(token).jobs.list.query(filter))).toMatchObject({
+          code: 'RATE_LIMITED',
+        })
       // What an index answers is no search.
       await api.client(token).jobs.list.query({ topic: 'mail', createdFrom })
       await api.client(token).jobs.cancel.mutate({ filter: { topic: 'mail', createdFrom } })

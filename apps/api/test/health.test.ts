@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { prepareJob } from '@oncue/core'
 import { INTERNAL_QUEUE, prepareOwnJob } from '@oncue/core/internal'
 import { DEFAULT_ALERT_RULES, type Health, SPARK_MINUTES } from '@oncue/core/wire'
@@ -121,7 +122,26 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       delivery: { waiting: 0, oldestWaiting: null, paused: null, limit: null },
       failures: [],
       alerts: { firing: 0, acked: 0, snoozed: 0 },
+      bulkOperations: [],
     } satisfies Health)
+  })
+
+  it('lists the bulk operations that have not ended', async () => {
+    const here = await Installation.on(dialect)
+    const begin = (status?: 'canary') =>
+      here.control.bulkOperations.create({
+        ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
+        ...{ idempotencyKey: randomUUID(), actor: { id: 't1', name: 'Ada', kind: 'token' } },
+        ...{ total: 5_000, totalIsExact: true, ...(status && { canary: { count: 5, maxFailed: 0 } }) },
+      })
+    const [running, canary, stopped] = [await begin(), await begin('canary'), await begin()]
+    await here.control.bulkOperations.stop(stopped.id, 'Ada')
+    const { bulkOperations } = await createHealth(here, null).get()
+    const progress = { total: 5_000, totalIsExact: true, done: 0, by: { id: 't1', name: 'Ada' } }
+    expect(bulkOperations.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toMatchObject([
+      { id: running.id, status: 'running', ...progress },
+      { id: canary.id, status: 'canary', ...progress },
+    ])
   })
 
   it('lists the worst of very many queues, and the others together', async () => {
@@ -208,7 +228,8 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       workers: { alive: 2, missing: 0, slots: 8 },
       failures: [
         {
-          ...{ fingerprint: 'f00d', class: 'TypeError', message: 'no user', count: 3, isNew: true },
+          ...{ fingerprint: 'f00d', class: 'TypeError', message: 'no user', isNew: true },
+          ...{ retrying: 0, retryingIsExact: true, failed: 3, nextTryAt: null },
           ...{ topics: ['mail_digest'], queues: ['sync'] },
         },
       ],
@@ -218,6 +239,28 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const { jobs } = await here.store.claim({ queues: ['mail'], limit: 1, worker: WORKER, leaseMs: MINUTE })
     await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
     expect(await here.states()).toContain('mail late')
+  })
+
+  it('names an error as soon as the first runs have failed, and until they complete', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['sync'])
+    await here.enqueue('sync', 3)
+    const claim = { queues: ['sync'], limit: 3, worker: WORKER, leaseMs: MINUTE }
+    const { jobs } = await here.store.claim(claim)
+    await here.store.settle(
+      jobs.map(({ id, run }) => ({ id, run, kind: 'retry', delayMs: MINUTE, error: ERROR })),
+    )
+    const nextTryAt = new Date(here.now.getTime() + MINUTE)
+    expect((await here.health()).failures).toEqual([
+      {
+        ...{ ...ERROR, retrying: 3, retryingIsExact: true, failed: 0, nextTryAt, lastSeen: here.now },
+        ...{ topics: ['mail_digest'], queues: ['sync'], isNew: true },
+      },
+    ])
+    await here.advance(MINUTE)
+    const again = await here.store.claim(claim)
+    await here.store.settle(again.jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+    expect((await here.health()).failures).toEqual([])
   })
 
   it('forgets what is over: a failure rate after a quarter of an hour, failures after a whole', async () => {
@@ -265,6 +308,27 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     await new GaugeRecorder(here).record()
     const [look] = await here.store.gauges.list({ from: new Date(0), to: here.now })
     expect(look).toMatchObject({ whole: { waiting: 0, workers: 1 }, queues: new Map() })
+  })
+
+  it('says about when a queue will be empty, unless it grows or is paused', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    const drainMs = async () => (await here.health()).queues[0]?.drainMs
+    await here.enqueue('mail', 10)
+    await new GaugeRecorder(here).record()
+    expect(await drainMs()).toBeNull()
+    await here.advance(90 * SECOND)
+    expect(await drainMs()).toBeNull()
+    const claim = { queues: ['mail'], limit: 4, worker: WORKER, leaseMs: MINUTE }
+    const { jobs } = await here.store.claim(claim)
+    await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
+    // The sample is of the minute that began 2 min ago: 4 fewer wait since then, and 6 still do.
+    expect(await drainMs()).toBe(3 * MINUTE)
+    await here.store.pause('mail', 'anna')
+    expect(await drainMs()).toBeNull()
+    await here.store.resume('mail')
+    await here.enqueue('mail', 20)
+    expect(await drainMs()).toBeNull()
   })
 
   it('does not count a worker that has been silent for a minute, though its death was not noticed', async () => {
@@ -409,7 +473,7 @@ describe('what health costs', () => {
     // The pool is full from here on: a connection that is opened later would count, by the statement that sets it up.
     await Promise.all(Array.from({ length: 10 }, () => here.store.now()))
     const computed = await costOf(() => facts.read())
-    // Queues in four, workers, what ended, alerts; the clock three times.
+    // Queues in four, workers, what ended, alerts, bulk operations; the clock twice.
     expect(computed).toBeLessThanOrEqual(10)
     for (let n = 0; n < 100; n++) await here.enqueue(`q${n}`)
     // Wake-ups for what was enqueued may still be on their way, and the five seconds of the next case over.

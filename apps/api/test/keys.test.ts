@@ -167,6 +167,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     const channel = { id: crypto.randomUUID(), address: 'ExponentPushToken[x]' } as ChannelRow
     const notification: Notification = {
       ...{ id: 'alert:1:1', kind: 'test', at: new Date(), summary: 'A test', path: '/', alert: null },
+      ...{ alerts: [], groups: [] },
     }
     for (const job of [toNotifyJob(notification, channel), toReceiptJob(channel, 'r1')]) {
       const request = prepareOwnJob(job.topic, null, { idempotencyKey: job.internalKey ?? '' })

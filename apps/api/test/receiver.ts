@@ -7,6 +7,8 @@ export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
+  /** The same, for what is no text. */
+  readonly bytes: Buffer
 }
 
 type Answer = {
@@ -27,7 +29,8 @@ export class Receiver {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
       const { url: path = '', headers } = request
-      const received = { path, headers, body: Buffer.concat(chunks).toString() }
+      const bytes = Buffer.concat(chunks)
+      const received = { path, headers, body: bytes.toString(), bytes }
       const answer = this.answer(received, this.received.push(received) - 1)
       if (answer) response.writeHead(answer.status, answer.headers).end(answer.body)
     })

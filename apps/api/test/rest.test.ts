@@ -238,6 +238,36 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(seen.sort()).toEqual(jobs.map(({ id }) => id).sort())
     })
 
+    test('lists failures, of jobs that are retried and of those that gave up', async () => {
+      const failed = await world.job('failed')
+      const { queue, topic } = await get(failed)
+      const failures = async (query: string) =>
+        (await send('GET', `/api/failures?${query}`)).body as { items: Json[] }
+      expect((await failures(`queue=${queue}`)).items).toEqual([
+        {
+          ...{
+            fingerprint: 'f00d',
+            class: 'TypeError',
+            message: 'no user',
+            topics: [topic],
+            queues: [queue],
+          },
+          ...{ retrying: 0, retrying_is_exact: true, failed: 1, next_try_at: null, is_new: true },
+          ...{ first_seen: expect.any(String), last_seen: expect.any(String), trend: expect.any(Array) },
+          sample: { job_id: failed, error: expect.objectContaining({ class: 'TypeError' }) },
+        },
+      ])
+      const waiting = await world.job('processing', `${queue}-2`)
+      const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
+      await world.store.settle([{ id: waiting, run: 1, kind: 'retry', delayMs: 60_000, error }])
+      expect((await failures(`queue=${queue}-2`)).items).toMatchObject([
+        { retrying: 1, failed: 0, next_try_at: (await get(waiting)).run_at, sample: { job_id: waiting } },
+      ])
+      expect((await failures(`queue=${queue}&text=NO+USER&sort=largest&limit=1`)).items).toHaveLength(1)
+      expect((await failures(`queue=${queue}&text=other`)).items).toEqual([])
+      expect((await failures(`queue=${queue}&since=2099-01-01T00:00:00Z`)).items).toEqual([])
+    })
+
     test('filters by queue, time, error, id and meta', async () => {
       const failed = await world.job('failed')
       const { queue, created } = await get(failed)
@@ -249,6 +279,9 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(await count(`queue=${queue}&fingerprint=f00d`)).toBe(1)
       expect(await count(`queue=${queue}&fingerprint=beef`)).toBe(0)
       expect(await count(`id_prefix=${failed.slice(0, 30)}`)).toBe(1)
+      expect(await count(`id_suffix=${failed.slice(-8)}`)).toBe(1)
+      expect(await count(`queue=${queue}&error_text=no%20USER`)).toBe(1)
+      expect(await count(`queue=${queue}&error_text=other`)).toBe(0)
       expect(await count('topic=meta&meta.agent=a1&meta.n=5&meta.ok=true')).toBe(1)
       expect(await count('topic=meta&meta.agent=a2')).toBe(0)
       expect(await count('topic=meta&meta.text=5')).toBe(0)
@@ -300,6 +333,9 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['DELETE', '', 'completed', 'only pending and failed jobs can be deleted'],
       ['POST', '/requeue', 'pending', 'only failed, cancelled and completed jobs can be requeued'],
       ['POST', '/requeue', 'processing', 'only failed, cancelled and completed jobs can be requeued'],
+      ['POST', '/run-now', 'pending', 'it is due already, and waits for a worker'],
+      ['POST', '/run-now', 'processing', 'only jobs that wait for their time can be run now'],
+      ['POST', '/run-now', 'failed', 'only jobs that wait for their time can be run now'],
       ['POST', '/cancel', 'completed', 'only unfinished jobs can be cancelled'],
       ['POST', '/cancel', 'failed', 'only unfinished jobs can be cancelled'],
     ] as const)('%s …%s of a %s job is a conflict, and says why', async (method, path, state, reason) => {
@@ -315,6 +351,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['GET', ''],
       ['DELETE', ''],
       ['POST', '/requeue'],
+      ['POST', '/run-now'],
       ['POST', '/cancel'],
     ])('%s …%s: no job has the id', async (method, path) => {
       const { status, error } = await send(method, `/api/jobs/${newJobId()}${path}`)
@@ -335,6 +372,16 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       const other = await world.job('pending')
       expect((await send('DELETE', `/api/jobs/${other}`)).status).toBe(204)
       expect((await send('GET', `/api/jobs/${other}`)).status).toBe(404)
+    })
+
+    test('run-now makes a scheduled job due, and says when', async () => {
+      const id = await world.job('scheduled')
+      const { body } = await send('POST', `/api/jobs/${id}/run-now`)
+      expect(body).toMatchObject({ id, status: 'pending' })
+      expect(Date.parse(String((await get(id)).run_at))).toBeLessThanOrEqual(
+        (await world.store.now()).getTime(),
+      )
+      expect((await get(id)).events).toMatchObject([{ type: 'run_now', data: { by: expect.any(String) } }])
     })
 
     test('a run is only asked to stop', async () => {

@@ -120,11 +120,12 @@ export class World extends TestServer {
 
   /** In a queue of its own, so that nobody else takes it. */
   async job(
-    state: 'pending' | 'processing' | 'completed' | 'failed',
+    state: 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed',
     queue = `q${randomUUID()}`,
   ): Promise<string> {
-    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, { queue })])
-    if (state === 'pending') return id
+    const options = { queue, ...(state === 'scheduled' && { delay: 3_600_000 }) }
+    const [id = newJobId()] = await this.store.enqueue([prepareJob('mail', { userId: '123' }, options)])
+    if (state === 'pending' || state === 'scheduled') return id
     const claimed = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 600_000 })
     const { run = 0 } = claimed.jobs[0] ?? {}
     if (state === 'completed') await this.store.settle([{ id, run, kind: 'complete', result: '{"sent":1}' }])
@@ -179,6 +180,7 @@ export class World extends TestServer {
     const after: AlertEpisode = {
       ...{ ruleId: await this.alertRule(), kind: 'paused', queue, status: 'firing', value: 60, threshold: 0 },
       ...{ summary: `${queue}: paused for 1 min (limit 0 s)`, heldFor: [queue], since: now, firedAt: now },
+      ...{ topic: null, fingerprint: null, groupId: null },
       ...{ calmSince: null, resolvedAt: null, transitions: 1 },
     }
     await this.store.alerts.record(now, [{ before: null, after }])
@@ -259,5 +261,6 @@ function toAnswer({ status, headers }: Response, text: string): Answer {
     error?: { json?: { data?: { oncue?: Answer['error'] } } } & Answer['error']
   }
   const oncue = error?.json?.data?.oncue ?? (error as Answer['error'])
-  return { status, headers, text, body, error: oncue }
+  // A bulk operation that went well has an error that is null.
+  return { status, headers, text, body, error: oncue ?? undefined }
 }

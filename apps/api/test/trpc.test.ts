@@ -214,7 +214,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
     await api.store.settle([{ id, run, kind: 'fail', error }])
     const [group] = await client.jobs.failures.query()
-    expect(group).toMatchObject({ fingerprint: 'f00d', count: 1, sample: { jobId: id, error } })
+    expect(group).toMatchObject({ fingerprint: 'f00d', retrying: 0, failed: 1, sample: { jobId: id, error } })
     const from = new Date(Date.now() - 600_000)
     const [minute] = await client.jobs.series.query({ from, to: new Date(Date.now() + 60_000) })
     expect(minute).toMatchObject({ failed: 1, completed: 0 })

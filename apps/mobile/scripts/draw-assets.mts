@@ -5,6 +5,8 @@ import { chromium as browsers } from 'playwright-core'
 
 /** Draws the icons of the app from the mark. Run after the mark has changed: `node scripts/draw-assets.mts`. */
 const ASSETS = join(import.meta.dirname, '../assets')
+/** Served as they are, beside the web build. */
+const PUBLIC = '../public'
 const PAPER = '#f3f1f5'
 const INK = '#17151c'
 const CUE = '#a99dff'
@@ -35,6 +37,10 @@ const FILES = {
   // Android takes the shape alone, and colours it.
   'notification.png': { size: 96, svg: draw({ share: 0.9, ink: '#ffffff', ground: 'none', cue: '#ffffff' }) },
   'splash.png': { size: 512, svg: draw({ share: 0.9, ink: '#77727f', ground: 'none' }) },
+  // Of the installed web app; the second is cut to a circle or a square, as the system likes it.
+  [`${PUBLIC}/icon-192.png`]: { size: 192, svg: draw({ share: 0.62, ink: PAPER, ground: INK }) },
+  [`${PUBLIC}/icon-512.png`]: { size: 512, svg: draw({ share: 0.62, ink: PAPER, ground: INK }) },
+  [`${PUBLIC}/icon-maskable.png`]: { size: 512, svg: draw({ share: 0.5, ink: PAPER, ground: INK }) },
   'favicon.png': { size: 64, svg: draw({ share: 0.78, ink: PAPER, ground: INK }) },
 }
 

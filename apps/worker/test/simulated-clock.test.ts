@@ -30,6 +30,30 @@ it('runs a delayed job at its time', async () => {
   await worker.stop()
 })
 
+it('stores log lines with the time at which they were written, not that of the write', async () => {
+  const written: number[] = []
+  const { runtime, store, worker } = await simulated({
+    talks: async (_, { log }) => {
+      for (const text of ['first', 'second', 'third']) {
+        log.info(text)
+        written.push(runtime.now())
+        await runtime.sleep(300)
+      }
+      await runtime.sleep(5_000)
+    },
+  })
+  const [id = ''] = await store.enqueue(someJobs(1, 'talks'))
+  await until(() => written.length === 1)
+  await runtime.advance(10_000)
+  await until(() => worker.stats().settled.complete === 1)
+  const lines = (await store.events.list(id)).map(({ created, data }) => [created.getTime(), data])
+  expect(written.map((at) => at - (written[0] ?? 0))).toEqual([0, 300, 600])
+  expect(lines).toEqual(
+    ['first', 'second', 'third'].map((message, n) => [written[n], { level: 'info', message }]),
+  )
+  await worker.stop()
+})
+
 it('keeps the lease of a run of ten minutes, and times it out then', async () => {
   let aborted: unknown
   const deaf = (_: unknown, { signal }: JobContext) => {

@@ -111,6 +111,9 @@ export const ERRORS = {
 
   // What people on call do
   COUNT_MISMATCH: conflict('Preview the bulk operation again, and send the count and asOf that it returns.'),
+  FAILED_AGAIN: conflict(
+    'Look at the error of these jobs and fix its cause, then start the bulk operation again.',
+  ),
   BULK_OPERATION_NOT_FOUND: notFound(
     'Check the id in bulkOperations.list; finished bulk operations are kept for 90 days.',
   ),

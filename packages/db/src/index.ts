@@ -10,7 +10,7 @@ export {
   rollback,
 } from './migrate/migrate.ts'
 export { type OpenOptions, openStore } from './open.ts'
-export { toTarget } from './portable/actions.ts'
+export { ACTION_METHODS, toTarget } from './portable/actions.ts'
 export type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow, AlertStore } from './portable/alerts.ts'
 export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {
@@ -23,12 +23,19 @@ export {
   type BulkOperationStore,
   type NewBulkOperation,
 } from './portable/bulk-operations.ts'
+export { awaitsCanary } from './portable/bulk-outcomes.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
 export { nextRuns } from './portable/cron.ts'
-export type { EventStore, JobEvent, NewEvent } from './portable/events/event.ts'
+export type { EventStore, JobEvent, NewEvent, RunEvent } from './portable/events/event.ts'
 export { encodeEvents } from './portable/events/event.ts'
 export type { Finding } from './portable/finding.ts'
-export type { Gauge, GaugeRange, GaugeSample, GaugeStore } from './portable/gauges.ts'
+export {
+  type Gauge,
+  type GaugeRange,
+  type GaugeSample,
+  type GaugeStore,
+  timeToDrain,
+} from './portable/gauges.ts'
 export type { PairingStore } from './portable/pairings.ts'
 export type { Schedule, ScheduleRow, ScheduleStore } from './portable/schedules.ts'
 export { DURATION_BUCKETS_MS } from './portable/stats.ts'
@@ -61,6 +68,7 @@ export type {
   Durations,
   EnqueueIn,
   EnqueueOutcome,
+  Explanation,
   FailureFilter,
   FailureGroup,
   HeartbeatRequest,

@@ -131,7 +131,8 @@ export const JOB_COLUMNS = {
   cursor: { type: 'json', in: ['extras', 'history', 'requeue', 'list'] },
   progress: { type: 'json', in: ['history', 'requeue', 'list'] },
   last_error: { type: 'json', in: ['requeue', 'list'] },
-  fingerprint: { type: 'text', in: ['requeue'] },
+  // Of the last run, if that failed: a job that was requeued or has snoozed is not failing.
+  fingerprint: { type: 'text', in: [] },
   trace: {
     type: 'text',
     enqueue: (job) => job.trace,

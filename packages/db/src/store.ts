@@ -1,8 +1,10 @@
 import type { Job, JobError, JobId, NewJob } from '@oncue/core'
 import type {
   ActionReport,
+  Explanation,
   FailureGroup,
   FailuresRequest,
+  Family,
   JobDetails,
   JobFilter,
   JobPage,
@@ -26,7 +28,7 @@ import type { AlertStore } from './portable/alerts.ts'
 import type { AuditStore } from './portable/audit.ts'
 import type { BulkOperationStore } from './portable/bulk-operations.ts'
 import type { ChannelStore } from './portable/channels.ts'
-import type { EventStore, NewEvent } from './portable/events/event.ts'
+import type { EventStore, RunEvent } from './portable/events/event.ts'
 import type { GaugeStore } from './portable/gauges.ts'
 import type { PairingStore } from './portable/pairings.ts'
 import type { ScheduleStore } from './portable/schedules.ts'
@@ -127,6 +129,11 @@ export interface Store {
 
   /** Puts finished jobs back into their queues: attempts start anew, run numbers continue. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
+  /**
+   * Makes scheduled and retrying jobs due at once; their retries stay as they are. Skipped: ALREADY_DUE, RUNNING, BLOCKED,
+   * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key).
+   */
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Pending or failed jobs only, and none that others wait for. */
@@ -144,11 +151,24 @@ export interface Store {
 
   /** With payload, result, error, and the first events of its stream (`events.list` has the rest). */
   get(id: JobId): Promise<JobDetails | null>
+  /**
+   * Why a job waits: everything that keeps it from running now, its place in line, and the jobs it waits for. Counts
+   * are bounded, and say so. Null: there is no such job.
+   */
+  explain(id: JobId): Promise<Explanation | null>
+  /**
+   * The parent of a job, its children, the jobs it waits for and those that wait for it: the first 50 of each. Children
+   * are searched among the jobs that were made while it ran, up to a bound. Null: there is no such job.
+   */
+  family(id: JobId): Promise<Family | null>
   /** The status and result of many jobs at once, for callers that wait for them; unknown ids are left out. */
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
-  /** Failed jobs by fingerprint, those that failed last first, or the largest group. */
+  /**
+   * Jobs whose last run failed, by its fingerprint: live ones that are retried, whenever they failed, and those that gave
+   * up within a time. The group that was seen last comes first, or the largest.
+   */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
   /** Whether a job that such a claim would take is due and waits for the rate of its queue or key. */
@@ -189,6 +209,7 @@ export interface Store {
 
 export type {
   ActionReport,
+  Explanation,
   FailureGroup,
   JobDetails,
   JobFilter,
@@ -292,7 +313,7 @@ export type RunUpdate = RunRef & {
   readonly progress?: string | undefined
   /** JSON text: where a later run goes on. */
   readonly cursor?: string | undefined
-  readonly events?: readonly NewEvent[] | undefined
+  readonly events?: readonly RunEvent[] | undefined
 }
 
 export type Presence = {
@@ -349,10 +370,7 @@ export type TopicClash = {
   }[]
 }
 
-export type FailureFilter = FailuresRequest & {
-  /** Default: `latest`. */
-  readonly order?: 'latest' | 'largest' | undefined
-}
+export type FailureFilter = FailuresRequest
 
 export type ActivityPoint = Pick<
   WireSeriesPoint,

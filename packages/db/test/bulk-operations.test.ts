@@ -3,6 +3,8 @@ import pg from 'pg'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { openControl } from '../src/control/index.ts'
 import { type BulkOperationRow, openStore, type Store } from '../src/index.ts'
+import { openBatchesStatement } from '../src/portable/bulk-outcomes.ts'
+import { toPostgres } from '../src/portable/sql.ts'
 import type { Marks } from '../src/postgres/low-water.ts'
 import * as postgres from '../src/postgres/sql.ts'
 import { type Driver, loadDriver } from '../src/sqlite/driver.ts'
@@ -65,6 +67,24 @@ describe('a bulk operation on Postgres', () => {
     const plan = await explained(10)
     return { buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], rows: plan['Actual Rows'] }
   }
+
+  it('finds the batches of 10⁵ jobs whose outcome is open without reading the others', async () => {
+    const { connect } = await open()
+    const session = await connect()
+    const operation = '01900000-0000-7000-8000-000000000000'
+    await session.query(
+      `insert into oncue.bulk_operation_jobs (operation_id, step, jobs, open)
+       select $1, n, '[]', (n % 1000 = 0)::integer from generate_series(1, $2) n`,
+      [operation, MANY],
+    )
+    const { text, values } = toPostgres(openBatchesStatement(operation, 0))
+    const { rows } = await session.query(`explain (analyze, buffers, format json) ${text}`, values)
+    const plan = rows[0]['QUERY PLAN'][0].Plan
+    expect(plan['Actual Rows']).toBe(MANY / 1_000)
+    expect(JSON.stringify(plan)).toContain('bulk_operation_jobs_open')
+    // A page for each of them, and the index.
+    expect(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']).toBeLessThan(MANY / 1_000 + 20)
+  })
 
   it('of 10⁵ jobs leaves claims what they cost, also while a batch is open', async () => {
     const { store, clock, connect } = await open()

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { expect, inject, test } from 'vitest'
 import { type Control, openControl } from '../src/control/index.ts'
 import { openStore } from '../src/open.ts'
-import type { RunRef, Settlement, Store } from '../src/store.ts'
+import type { JobFilter, RunRef, Settlement, Store } from '../src/store.ts'
 import { sqliteFile } from '../src/url.ts'
 import { anError, MINUTE, TestClock, WORKER } from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
@@ -227,15 +227,36 @@ class Life {
     return this.#one<Action>([
       { name: `cancel ${ids}`, act: (store) => store.cancel(ids, by) },
       { name: `requeue ${ids}`, act: (store) => store.requeue(ids, by) },
+      { name: `run now ${ids}`, act: (store) => store.runNow(ids, by) },
       { name: `delete ${ids}`, act: (store) => store.delete(ids, by) },
       {
         name: 'prune',
         act: (store) => store.prune({ status: 'completed', finishedBefore: before, limit: 3 }),
       },
+      {
+        name: 'failures',
+        act: async (store) => {
+          const { items } = await store.list({ fingerprint: anError.fingerprint })
+          return [await store.failures(), items.map(({ id }) => id)]
+        },
+      },
       { name: 'pause', act: (store) => store.pause('low') },
       { name: 'resume', act: (store) => store.resume('low') },
       { name: 'age', act: age },
+      this.#search(),
     ])
+  }
+
+  #search(): Action {
+    const digits = -4 - this.#random(32)
+    const filter = this.#one<JobFilter>([
+      { idSuffix: this.#one(this.#ids.length > 0 ? this.#ids : ['cafe']).slice(digits) },
+      { errorText: this.#one(['TYPEERROR: userid', 'not a string', 'none has it']) },
+    ])
+    return {
+      name: `list ${JSON.stringify(filter)}`,
+      act: async (store) => (await store.list(filter)).items.map(({ id }) => id),
+    }
   }
 
   #one<T>(choices: readonly T[]): T {

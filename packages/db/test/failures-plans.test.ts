@@ -16,8 +16,16 @@ const HISTORY = `insert into oncue.history (id, created, started_at, finished_at
     'default', 'topic-' || n % 7, '{}', case when n = ${COUNT} then 'new' else 'f' || n % 10 end
   from generate_series(1, ${COUNT}) n, lateral (select '2026-01-01'::timestamptz + n * interval '1 second' as at) t`
 
+/** Retrying jobs of one kind, which the next minutes try, and one of another; and as many that have not run. */
+const RETRYING = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries,
+    retries, queue, topic, payload, fingerprint)
+  select ('01900000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, '2026-01-01', '2026-01-01', 'pending', 1000,
+    0, 3, 1, case when n = 2 then 'other' else 'default' end, 'topic', '{}',
+    case when n % 2 = 1 then 'f1' when n = 2 then 'f2' end
+  from generate_series(1, $1::integer * 2) n, lateral (select '2026-01-02'::timestamptz + n * interval '1 millisecond' as at) t`
+
 const since = new Date(Date.parse('2026-01-01') + (COUNT - RECENT + 1) * 1_000)
-const FAILED: Failed = { since, newSince: since, partMs: 60_000, limit: 50 }
+const FAILED: Failed = { now: new Date('2026-01-02'), since, newSince: since, partMs: 60_000, limit: 50 }
 
 type Plan = {
   readonly 'Relation Name'?: string
@@ -25,6 +33,8 @@ type Plan = {
   readonly 'Actual Rows'?: number
   readonly 'Actual Loops'?: number
   readonly 'Rows Removed by Filter'?: number
+  readonly 'Shared Hit Blocks'?: number
+  readonly 'Shared Read Blocks'?: number
   readonly Plans?: readonly Plan[]
 }
 
@@ -45,16 +55,18 @@ describe('failures on Postgres', () => {
   })
   afterEach(() => client.close())
 
-  /** What was read of history, by index: rows that were taken or thrown away. */
-  const readsOf = async (failed: Failed) => {
+  const planOf = async (failed: Failed) => {
     const { text, values } = failuresStatement('postgres', failed)
     const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
-      text: `explain (analyze, format json) ${text}`,
+      text: `explain (analyze, buffers, format json) ${text}`,
       values,
     })
-    const scans = nodesOf(row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()).filter(
-      (node) => node['Relation Name'] === 'history',
-    )
+    return row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
+  }
+
+  /** What was read of a table, by index: rows that were taken or thrown away. */
+  const readsOf = async (failed: Failed, table = 'history') => {
+    const scans = nodesOf(await planOf(failed)).filter((node) => node['Relation Name'] === table)
     return scans.map((node) => {
       const perLoop = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)
       return { index: node['Index Name'], rows: perLoop * (node['Actual Loops'] ?? 0) }
@@ -82,6 +94,82 @@ describe('failures on Postgres', () => {
   })
 })
 
+describe.each([
+  ['without statistics', false],
+  ['with statistics', true],
+])('failures of many retrying jobs on Postgres: %s', (_, isAnalyzed) => {
+  const bench = new Bench({
+    name: 'Postgres',
+    createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+    transactions: [],
+  })
+
+  let client: PostgresClient
+  let sql: Sql
+
+  beforeEach(async () => {
+    client = new PostgresClient(bench.url, 1)
+    sql = postgresSql(client, async () => new Date())
+    await client.query({ text: 'alter table oncue.jobs set (autovacuum_enabled = off)', values: [] })
+  })
+  afterEach(() => client.close())
+
+  const fill = async (count: number) => {
+    await client.query({ text: 'truncate oncue.jobs', values: [] })
+    await client.query({ text: RETRYING, values: [count] })
+    if (isAnalyzed) await client.query({ text: 'analyze oncue.jobs', values: [] })
+  }
+
+  const readFor = async (failed: Failed) => {
+    const { text, values } = failuresStatement('postgres', failed)
+    const groups = await sql.walk<{ fingerprint: string; retrying: number; beyond: number }>({ text, values })
+    const explain = { text: `explain (analyze, buffers, format json) ${text}`, values }
+    const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>(explain)
+    const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
+    const scans = nodesOf(plan).filter((node) => node['Relation Name'] === 'jobs')
+    const taken = (node: Plan) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)
+    return {
+      blocks: (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0),
+      rows: scans.reduce((sum, node) => sum + taken(node) * (node['Actual Loops'] ?? 0), 0),
+      indexes: new Set(scans.map((node) => node['Index Name'])),
+      groups: groups.map(({ fingerprint, retrying, beyond }) => [fingerprint, retrying, beyond]),
+    }
+  }
+
+  test('read no more when there are 100,000 instead of 20,000', async () => {
+    const filters = [{}, { queue: 'other' }, { queue: 'default' }, { fingerprint: 'f1' }]
+    const readAll = async (count: number) => {
+      await fill(count)
+      const reads = []
+      for (const only of filters) reads.push(await readFor({ ...FAILED, ...only }))
+      return reads
+    }
+    const few = await readAll(20_000)
+    const many = await readAll(100_000)
+    for (const [n, { groups, rows, blocks, indexes }] of many.entries()) {
+      expect(groups).toEqual(few[n]?.groups)
+      expect(rows).toBe(few[n]?.rows)
+      expect(rows).toBeLessThanOrEqual(10_001 + 500)
+      // Five times as many if it grew with the jobs. An index that is a level deeper may take a few more.
+      expect(blocks).toBeLessThanOrEqual(2 * (few[n]?.blocks ?? 0))
+      expect(indexes).toEqual(new Set(['jobs_failing', 'jobs_pkey']))
+    }
+  })
+
+  test('are counted up to 10,000, and are at least so many beyond', async () => {
+    await fill(10_000)
+    expect((await readFor(FAILED)).groups).toEqual([
+      ['f1', 10_000, 0],
+      ['f2', 1, 0],
+    ])
+    await fill(10_001)
+    expect((await readFor(FAILED)).groups).toEqual([
+      ['f1', 10_000, 1],
+      ['f2', 1, 0],
+    ])
+  })
+})
+
 describe('failures on SQLite', () => {
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
 
@@ -90,11 +178,31 @@ describe('failures on SQLite', () => {
     const { text, values } = toSqlite(failuresStatement('sqlite', FAILED))
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(values) as { detail: string }[]
     db.close()
-    const reads = plan.flatMap(({ detail }) => (/^(SCAN|SEARCH) [hs] /.test(detail) ? [detail] : []))
-    expect(reads).toEqual([
+    const reads = plan.flatMap(({ detail }) => (/^(SCAN|SEARCH) [hjxn] /.test(detail) ? [detail] : []))
+    const ofKind = 'fingerprint=? AND queue=? AND topic=?'
+    const failing = (on: string) => `SEARCH x USING COVERING INDEX oncue_jobs_failing (${on})`
+    expect(reads.filter((read) => / [jxn] /.test(read))).toEqual([
+      // Which kinds there are: the first, and from each the next.
+      'SEARCH n USING PRIMARY KEY (id=?)',
+      failing('fingerprint>?'),
+      'SEARCH n USING PRIMARY KEY (id=?)',
+      failing('fingerprint=? AND queue=? AND topic>?'),
+      failing('fingerprint=? AND queue>?'),
+      failing('fingerprint>?'),
+      // Those that are tried first and last.
+      'SEARCH n USING PRIMARY KEY (id=?)',
+      failing(ofKind),
+      'SEARCH n USING PRIMARY KEY (id=?)',
+      failing(ofKind),
+      // How many there are, and the next.
+      failing(ofKind),
+      failing(`${ofKind} AND run_at>?`),
+      'SEARCH j USING PRIMARY KEY (id=?)',
+    ])
+    expect(reads.filter((read) => read.includes(' h '))).toEqual([
       expect.stringMatching(/^SEARCH h USING INDEX oncue_history_failed \(finished_at>/),
-      expect.stringMatching(/^SEARCH s USING PRIMARY KEY/),
       expect.stringMatching(/^SEARCH h USING COVERING INDEX oncue_history_failed \(finished_at=\?\)/),
+      expect.stringMatching(/^SEARCH h USING PRIMARY KEY/),
       expect.stringMatching(/^SEARCH h USING INDEX oncue_history_fingerprint \(fingerprint=\? AND created</),
     ])
   })

@@ -146,7 +146,7 @@ const CALLS = {
   heartbeat: ({ runs }, now) => postgres.heartbeat({ worker: WORKER, leaseMs: LEASE, runs }, now),
   progress: ({ runs }, now) =>
     postgres.recordProgress(
-      runs.map((run) => ({ ...run, progress: '1', cursor: null, events: [['log', null]] as const })),
+      runs.map((run) => ({ ...run, progress: '1', cursor: null, events: [['log', null, 0]] as const })),
       now,
     ),
   'the crash of a worker': ({ ids }, now) => ({

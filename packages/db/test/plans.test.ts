@@ -94,7 +94,7 @@ describe('the plans of the hot path on Postgres', () => {
         run,
         progress: '1',
         cursor: null,
-        events: [['log', null]] as const,
+        events: [['log', null, 0]] as const,
       }))
       expect(scansOfJobs(await session.explain(postgres.recordProgress(updates, now())))).toEqual([
         'jobs_pkey',

@@ -2,6 +2,8 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { ListPosition } from '../src/portable/reads/cursor.ts'
+import { aheadStatement } from '../src/portable/reads/explain.ts'
+import { childrenStatement } from '../src/portable/reads/family.ts'
 import { glanceStatement } from '../src/portable/reads/jobs.ts'
 import { countStatement, idsStatement, list, matching, pageStatement } from '../src/portable/reads/list.ts'
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
@@ -13,10 +15,15 @@ import { postgresSql } from '../src/postgres/sql-access.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
 import type { JobFilter, PageRequest } from '../src/store.ts'
-import { aJob, Bench, claiming, complete, MINUTE } from './conformance/harness.ts'
+import { aJob, anError, Bench, claiming, complete, MINUTE } from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
+
+const IN_LINE = {
+  ...{ id: PLACE.id, queue: 'default', priority: 0 },
+  ...{ at: PLACE.created, now: new Date('2026-01-02') },
+}
 
 const FILTERS: [name: string, filter: JobFilter][] = [
   ['everything', {}],
@@ -27,6 +34,8 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['a topic', { topic: 'topic-1' }],
   ['queue, topic and status', { queue: 'default', topic: 'topic-1', status: 'cancelled' }],
   ['a fingerprint', { fingerprint: 'f00d' }],
+  ['a fingerprint of waiting jobs', { fingerprint: 'f00d', status: 'pending' }],
+  ['a fingerprint of a topic', { fingerprint: 'f00d', topic: 'topic-1' }],
   ['a time', { createdFrom: new Date('2025-12-01'), createdTo: new Date('2026-02-01') }],
   ['meta', { meta: { agent: 1 } }],
   ['meta, failed', { meta: { agent: 1 }, status: 'failed' }],
@@ -39,6 +48,11 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['a payload', { createdFrom: new Date('2025-12-01'), payloadText: 'x' }],
   ['a short prefix', { idPrefix: '019' }],
   ['a long prefix', { idPrefix: '01900000-00' }],
+  ['the end of an id', { idSuffix: '0000000a' }],
+  ['the end of an id of a queue, failed', { idSuffix: '000a', queue: 'default', status: 'failed' }],
+  ['a text of errors', { errorText: 'timeout' }],
+  ['a text of errors of a topic, waiting', { errorText: 'timeout', topic: 'topic-1', status: 'pending' }],
+  ['a text of errors with meta', { errorText: 'timeout', meta: { agent: 1 } }],
 ]
 
 /** Everything that a filter is turned into; by an entry of the meta too, if it asks for any. */
@@ -117,6 +131,18 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     ])
   })
 
+  test('a list of a fingerprint finds live jobs among those whose last run failed with it', async () => {
+    const filter: JobFilter = { fingerprint: 'f00d', status: 'pending' }
+    for (const statement of selectionsOf('postgres', { filter })) {
+      const walks = (await planOf(statement)).filter(
+        (node) => node['Relation Name'] === 'jobs' && node['Index Name'] !== 'jobs_pkey',
+      )
+      expect(walks.map((node) => [node['Index Name'], node['Index Cond']])).toEqual([
+        ['jobs_failing_listed', expect.stringContaining('fingerprint = ')],
+      ])
+    }
+  })
+
   test('whether a job with a meta value failed is looked up among those that did', async () => {
     const by = { key: 'agent', value: '1' }
     const filter: JobFilter = { meta: { agent: 1 }, status: 'failed' }
@@ -134,6 +160,20 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     })
     const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
     expect(waysToRead(plan)).toEqual(['Index Scan jobs_pkey', 'Index Scan history_pkey'])
+  })
+
+  test('a place in line is counted along the index of ready jobs', async () => {
+    const nodes = await planOf(aheadStatement(IN_LINE))
+    const reads = nodes.filter((node) => node['Relation Name'] === 'jobs')
+    expect(new Set(reads.map((node) => node['Index Name']))).toEqual(new Set(['jobs_ready']))
+    for (const { 'Index Cond': condition } of reads) expect(condition).toMatch(/queue = .*priority/)
+  })
+
+  test.each(['jobs', 'history'] as const)('children are looked for along the ids of %s', async (table) => {
+    const nodes = await planOf(childrenStatement(table, PLACE.id, { from: PLACE.id, to: PLACE.id }))
+    const reads = nodes.filter((node) => node['Relation Name'] === table)
+    expect(reads.map((node) => node['Index Name'])).toEqual([`${table}_pkey`])
+    expect(reads[0]?.['Index Cond']).toMatch(/id >= .*id </)
   })
 })
 
@@ -215,6 +255,19 @@ describe('the plans of reads on SQLite', () => {
       expect.stringMatching(/^SEARCH n USING (PRIMARY KEY|INDEX sqlite_autoindex_oncue_history_1) \(id=\?\)/),
     ])
   })
+
+  test('a place in line is counted along the index of ready jobs', () => {
+    const reads = planOf(aheadStatement(IN_LINE)).filter(({ detail }) => / j\b/.test(detail))
+    const search = /^SEARCH j USING (COVERING )?INDEX oncue_jobs_ready \(queue=\? AND priority/
+    expect(reads.map(({ detail }) => detail)).toEqual(Array(4).fill(expect.stringMatching(search)))
+  })
+
+  test.each(['jobs', 'history'] as const)('children are looked for along the ids of %s', (table) => {
+    const statement = childrenStatement(table, PLACE.id, { from: PLACE.id, to: PLACE.id })
+    const reads = planOf(statement).filter(({ detail }) => / n\b/.test(detail))
+    expect(reads.length).toBeGreaterThan(0)
+    for (const { detail } of reads) expect(detail).toMatch(/^SEARCH n USING .*\(id>\? AND id<\?\)/)
+  })
 })
 
 describe('a search for what no index knows', () => {
@@ -225,32 +278,46 @@ describe('a search for what no index knows', () => {
     ['a text of payloads', { payloadText: 'rare', createdFrom }],
     ['a common meta value with a rarer topic', { meta: { even: true }, topic: 'odd' }],
     ['a meta value with a more common topic', { meta: { rare: true }, topic: 'odd' }],
+    ['the end of an id', { idSuffix: 'cafe-0000' }],
+    ['a text of errors', { errorText: 'a rare error' }],
   ])('goes through the list window by window, and finds each match once: %s', async (_, filter) => {
     const store = await bench.openWithClock()
-    const expected: string[] = []
+    const rares: string[] = []
+    const ended = new Set<string>()
     for (let i = 0; i < 40; i++) {
       const jobs = Array.from({ length: 100 }, (_, n) => {
         const rare = n === 7 && i % 4 === 0
         const topic = n % 10 === 7 ? 'odd' : 'even'
-        return aJob({ topic, meta: { rare, even: n % 2 === 0 || rare }, payload: rare ? 'a rare one' : {} })
+        const meta = { rare, even: n % 2 === 0 || rare }
+        const job = aJob({ topic, meta, payload: rare ? 'a rare one' : {} })
+        return rare ? { ...job, id: `${job.id.slice(0, -8)}cafe0000` } : job
       })
       await store.enqueue(jobs)
-      if (i % 4 === 0) expected.unshift(jobs[7]?.id ?? '')
-      if (i % 2)
-        await store.settle((await store.claim(claiming({ limit: 100 }))).jobs.map((job) => complete(job)))
+      if (i % 4 === 0) rares.unshift(jobs[7]?.id ?? '')
+      if (i % 2) {
+        const error = { ...anError, message: 'a rare error' }
+        const { jobs } = await store.claim(claiming({ limit: 100 }))
+        await store.settle(
+          jobs.map(({ id, run }) =>
+            rares.includes(id) ? { id, run, kind: 'fail', error } : complete({ id, run }),
+          ),
+        )
+        for (const { id } of jobs) ended.add(id)
+      }
       bench.clock.advance(i * MINUTE)
     }
+    const expected = filter.errorText ? rares.filter((id) => ended.has(id)) : rares
     const db = new Database(bench.url.slice('file:'.length))
     const sql = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
     const search = (page: PageRequest, searchMs = MINUTE) =>
       list(sql, filter, page, { searchMs, countMs: searchMs, lookUpTo: 3 })
     const all = await search({})
     expect(all.items.map(({ id }) => id)).toEqual(expected)
-    expect(all).toMatchObject({ total: 10, totalIsExact: true, nextCursor: null })
+    expect(all).toMatchObject({ total: expected.length, totalIsExact: true, nextCursor: null })
     const first = await search({ limit: 4 })
     const second = await search({ limit: 9, cursor: first.nextCursor ?? '' })
     expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(expected)
-    expect([first.total, first.totalIsExact, second.total]).toEqual([10, true, 10])
+    expect([first.total, first.totalIsExact, second.total]).toEqual([expected.length, true, expected.length])
     expect((await search({ offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
 
     // One that has no time answers with what it has, and where to go on.
@@ -354,7 +421,7 @@ const JOB_META = `insert into oncue.job_meta (key, value, created, job_id)
   select e.key, e.value, h.created, h.id from oncue.history h, oncue.meta_entries(h.meta) e`
 
 const JOBS = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries, queue,
-    topic, payload)
+    topic, payload, fingerprint)
   select ('01900000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, at, at, 'pending', 1000, 0, 3, 'default',
-    'topic-' || n % 7, '{}'
+    'topic-' || n % 7, '{}', case when n % 10 = 8 then 'f00d' end
   from generate_series(1, $1::integer) n, lateral (select '2026-01-02'::timestamptz + n * interval '1 second' as at) t`

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { decodeWork, TYPES } from '../src/postgres/decode.ts'
 import * as sql from '../src/postgres/sql.ts'
 import type { Store } from '../src/store.ts'
-import { aJob, Bench, claiming, complete } from './conformance/harness.ts'
+import { aJob, anError, Bench, claiming, complete } from './conformance/harness.ts'
 import { createPostgresDatabase, type PostgresServer, startPostgres } from './support/index.ts'
 
 /**
@@ -112,6 +112,16 @@ describe('what Postgres writes to its log', () => {
     await client.query('commit')
     expect(after.all - before.all).toBe(BATCH)
     expect(after.heapOnly - before.heapOnly).toBeGreaterThanOrEqual(0.9 * BATCH)
+  })
+
+  test('a claim of a job whose last run failed touches no index either', async () => {
+    const store = await bench.open()
+    await store.enqueue(Array.from({ length: BATCH }, () => aJob({ payload: ofBytes(100) })))
+    const { jobs } = await store.claim(claiming({ limit: BATCH }))
+    await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'retry', delayMs: 0, error: anError })))
+    // Without the dead versions of the run that failed.
+    await client.query('vacuum oncue.jobs')
+    expect(await claimAll(client)).toEqual({ all: BATCH, heapOnly: BATCH })
   })
 
   describe.each([0, 20, 100, 500, 1_000, 2_000])('a payload of %i bytes', (size) => {

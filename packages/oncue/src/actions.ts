@@ -1,6 +1,7 @@
 import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
-import { type ActionReport, toTarget } from '@oncue/db'
+import type { BulkAction } from '@oncue/core/wire'
+import { ACTION_METHODS, type ActionReport, toTarget } from '@oncue/db'
 import { count, EXIT, type Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
@@ -12,7 +13,8 @@ interface Options extends FilterOptions {
 }
 
 interface Action {
-  readonly name: 'requeue' | 'cancel' | 'delete'
+  readonly name: string
+  readonly action: BulkAction
   readonly done: string
   readonly description: string
   /** Which jobs a filter means that names no status. */
@@ -23,13 +25,23 @@ interface Action {
 const ACTIONS: readonly Action[] = [
   {
     name: 'requeue',
+    action: 'requeue',
     done: 'requeued',
     description: 'requeue finished jobs, with all their retries',
     status: 'failed',
     examples: ['01a2b3c4-…', '--topic mail_digest --since 2h --yes'],
   },
   {
+    name: 'run-now',
+    action: 'run_now',
+    done: 'made due',
+    description: 'run retrying and scheduled jobs now, instead of at their time',
+    status: 'pending',
+    examples: ['01a2b3c4-…', '--topic mail_digest --yes'],
+  },
+  {
     name: 'cancel',
+    action: 'cancel',
     done: 'cancelled',
     description: 'cancel waiting jobs, and ask running ones to stop',
     status: 'pending',
@@ -37,6 +49,7 @@ const ACTIONS: readonly Action[] = [
   },
   {
     name: 'delete',
+    action: 'delete',
     done: 'deleted',
     description: 'permanently delete pending or failed jobs',
     status: 'failed',
@@ -48,7 +61,9 @@ export function addActions(program: Command): void {
   for (const action of ACTIONS) addAction(program, action)
 }
 
-function addAction(program: Command, { name, done, description, status, examples }: Action): void {
+function addAction(program: Command, asked: Action): void {
+  const { name, action, done, description, status, examples } = asked
+  const method = ACTION_METHODS[action]
   const command = program
     .command(name)
     .summary(description)
@@ -70,18 +85,18 @@ function addAction(program: Command, { name, done, description, status, examples
         })
       }
       if (!isFilter) {
-        const report = await store[name](ids, { by: options.by })
+        const report = await store[method](ids, { by: options.by })
         return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
       const meant = filter.status ?? status
-      if (!canAct(name, meant)) {
+      if (!canAct(action, meant)) {
         throw new OncueError('INVALID_INPUT', `${meant} jobs cannot be ${done}`, {
           hint: `See oncue ${name} --help.`,
         })
       }
       const target = toTarget({ ...filter, status: meant })
       if (options.yes) {
-        const report = await store[name](target, { by: options.by })
+        const report = await store[method](target, { by: options.by })
         const isInVain = report.done === 0 && Object.keys(report.skipped).length > 0
         return answer(report, done, isInVain ? EXIT.failed : EXIT.done)
       }

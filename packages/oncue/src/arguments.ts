@@ -16,7 +16,7 @@ export function toJson(text: string): unknown {
 }
 
 /** A moment, or how long ago. */
-function toPast(text: string): Date {
+export function toPast(text: string): Date {
   const ms = readDuration(text)
   return ms === null ? toMoment(text) : new Date(systemRuntime.now() - ms)
 }
@@ -33,13 +33,13 @@ function toStatus(text: string): JobStatus {
 
 export type Meta = Record<string, string | number | boolean>
 
-/** `agent_id=7`, more than once. A value that is a number or a boolean in JSON is one. */
+/** `agent_id=7`, more than once. A value that is a number, a boolean or a quoted text in JSON is that. */
 export function toMeta(text: string, before: Meta = {}): Meta {
   const at = text.indexOf('=')
   if (at < 1) return refuse('Use name=value.')
   const value = text.slice(at + 1)
-  const isTyped = /^(true|false|-?\d+(\.\d+)?)$/.test(value)
-  return { ...before, [text.slice(0, at)]: isTyped ? (JSON.parse(value) as number | boolean) : value }
+  const isTyped = /^(true|false|-?\d+(\.\d+)?|"(?:[^"\\]|\\.)*")$/.test(value)
+  return { ...before, [text.slice(0, at)]: isTyped ? (toJson(value) as Meta[string]) : value }
 }
 
 /** What people write beside the units of a duration. */
@@ -64,7 +64,9 @@ export interface FilterOptions {
   readonly since?: Date
   readonly until?: Date
   readonly idPrefix?: string
+  readonly idSuffix?: string
   readonly text?: string
+  readonly errorText?: string
 }
 
 export function addFilters(command: Command): Command {
@@ -77,7 +79,9 @@ export function addFilters(command: Command): Command {
     .option('--since <time>', 'created since: 2h, 7d, or a time', toPast)
     .option('--until <time>', 'created before: 2h, 7d, or a time', toPast)
     .option('--id-prefix <text>', 'whose id begins with this')
+    .option('--id-suffix <text>', 'whose id ends with this: 4 digits or more')
     .option('--text <text>', 'with this in its payload; needs --since')
+    .option('--error-text <text>', 'that failed or are retried, with this in the error')
 }
 
 export function toFilter(options: FilterOptions): JobFilter {
@@ -92,6 +96,26 @@ export function toFilter(options: FilterOptions): JobFilter {
     createdFrom: options.since,
     createdTo: options.until,
     idPrefix: options.idPrefix,
+    idSuffix: options.idSuffix,
     payloadText: options.text,
+    errorText: options.errorText,
   }
+}
+
+/** A filter as the options that make it, to be typed again. */
+export function toOptions({ meta, createdFrom, createdTo, ...texts }: JobFilter): string {
+  const named = {
+    ...{ status: texts.status, queue: texts.queue, topic: texts.topic, fingerprint: texts.fingerprint },
+    ...{ since: createdFrom?.toISOString(), until: createdTo?.toISOString() },
+    ...{ 'id-prefix': texts.idPrefix, 'id-suffix': texts.idSuffix },
+    ...{ text: texts.payloadText, 'error-text': texts.errorText },
+  }
+  const metas = Object.entries(meta ?? {}).map(([key, value]) => ['meta', `${key}=${JSON.stringify(value)}`])
+  return [...Object.entries(named), ...metas]
+    .flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${shellWord(value)}`]))
+    .join(' ')
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

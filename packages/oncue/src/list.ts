@@ -1,13 +1,16 @@
-import type { JobSummary } from '@oncue/core'
+import { type JobSummary, OncueError } from '@oncue/core'
+import { parseSearch, type SearchReading } from '@oncue/core/wire'
+import type { JobFilter, JobPage, Store } from '@oncue/db'
 import { count, plain, toWhole } from '@oncue/db/cli'
 import type { Command } from 'commander'
-import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
+import { addFilters, type FilterOptions, toFilter, toOptions } from './arguments.ts'
 import { implement, withStore } from './command.ts'
 import { fromNow, styled, table } from './format.ts'
 
 interface Options extends FilterOptions {
   readonly limit: number
   readonly cursor?: string
+  readonly search?: string
 }
 
 export function addList(program: Command): void {
@@ -15,19 +18,67 @@ export function addList(program: Command): void {
   addFilters(command)
     .option('--limit <number>', 'how many', toWhole(1, 1_000), 20)
     .option('--cursor <cursor>', 'continue after the page that returned it')
+    .option('--search <text>', 'by id, payload, topic, queue or error, as in the search of the app')
   implement<Options>(
     command,
-    ['--status failed --since 1d', '--topic mail_digest --meta agent_id=7 --json'],
+    [
+      '--status failed --since 1d',
+      '--topic mail_digest --meta agent_id=7 --json',
+      '--search "error:timeout after:2h"',
+    ],
     withStore('listing', async (store, { options }) => {
-      const page = await store.list(toFilter(options), { limit: options.limit, cursor: options.cursor })
+      const { filter, search, ...page } = await pageOf(store, options)
       const now = await store.now()
       const rows = page.items.map((job) => toRow(job, now))
       const total = `${page.totalIsExact ? '' : 'at least '}${count(page.total, 'job')}`
-      const more = page.nextCursor ? `; the next page: --cursor ${page.nextCursor}` : ''
-      const text = rows.length ? `${table(TITLES, rows)}\n${styled('dim', total + more)}` : `no jobs${more}`
-      return { text, json: page }
+      // The options stay what they are while "2h ago" moves on, and a cursor belongs to one filter.
+      const again = search ? `${toOptions(filter)} ` : ''
+      const isCut = page.nextCursor !== null && rows.length < options.limit
+      const next = isCut ? 'the search was cut short, continue with' : 'the next page:'
+      const more = page.nextCursor ? `; ${next} ${again}--cursor ${page.nextCursor}` : ''
+      const found = rows.length ? `${table(TITLES, rows)}\n${styled('dim', total + more)}` : `no jobs${more}`
+      const text = search ? `${found}\n${styled('dim', plain(saidOf(search)))}` : found
+      return { text, json: search ? { ...page, filter, search } : page }
     }),
   )
+}
+
+/** What was looked for, in words; the last of `searched` is what the page shows. */
+type Search = { readonly searched: readonly string[]; readonly notSearched: readonly string[] }
+
+async function pageOf(
+  store: Store,
+  options: Options,
+): Promise<JobPage & { readonly filter: JobFilter; readonly search: Search | null }> {
+  const { limit, cursor, search: text } = options
+  const given = toFilter(options)
+  if (text === undefined)
+    return { ...(await store.list(given, { limit, cursor })), filter: given, search: null }
+  if (cursor !== undefined)
+    throw new OncueError('INVALID_INPUT', '--search cannot be combined with --cursor', {
+      hint: 'Use the options that the search printed for its next page.',
+    })
+  const readings = parseSearch(text, { now: await store.now(), maySearchPayloads: true })
+  const [first, ...others] = readings
+  if (!first) throw new OncueError('INVALID_INPUT', '--search is empty')
+  const filterOf = (reading: SearchReading) => ({ ...given, ...reading.filter })
+  let filter = filterOf(first)
+  let page = await store.list(filter, { limit })
+  let read = 1
+  for (const reading of others) {
+    // One that was cut short may still find something: people decide whether it goes on.
+    if (page.items.length > 0 || page.nextCursor) break
+    filter = filterOf(reading)
+    page = await store.list(filter, { limit })
+    read++
+  }
+  const words = readings.map((reading) => reading.words)
+  return { ...page, filter, search: { searched: words.slice(0, read), notSearched: words.slice(read) } }
+}
+
+function saidOf({ searched, notSearched }: Search): string {
+  const others = notSearched.length ? `; not searched: ${notSearched.join('; ')}` : ''
+  return `searched: ${searched.join('; ')}${others}`
 }
 
 const TITLES = ['ID', 'STATUS', 'TOPIC', 'QUEUE', 'CREATED', '>TRIES', 'NOTE']

@@ -6,6 +6,7 @@ import { addActions } from './actions.ts'
 import { addDev } from './dev.ts'
 import { addDoctor } from './doctor.ts'
 import { addEnqueue } from './enqueue.ts'
+import { addFailures } from './failures.ts'
 import { addList } from './list.ts'
 import { addPair } from './pair.ts'
 import { addQueues } from './queues.ts'
@@ -30,7 +31,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     (program) => declareApi(program.command('api')),
     addDev,
   ],
-  'Inspect:': [addList, addShow, addStats, addTop, addDoctor],
+  'Inspect:': [addList, addShow, addFailures, addStats, addTop, addDoctor],
   'Manage:': [addEnqueue, addActions, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }

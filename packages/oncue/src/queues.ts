@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
-import type { Limit, QueueOverview } from '@oncue/db'
+import { type Limit, type QueueOverview, timeToDrain } from '@oncue/db'
 import { addExamples, plain, toDuration, toWhole } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
@@ -22,7 +22,12 @@ export function addQueues(program: Command): void {
     queues.command('list', { isDefault: true }).description('list queues and what is in them'),
     ['', '--json'],
     withStore('reading', async (store) => {
-      const [rows, now] = await Promise.all([store.queues(), store.now()])
+      const [queues, now] = await Promise.all([store.queues(), store.now()])
+      const samples = await store.gauges.list({ from: new Date(now.getTime() - TREND_MS), to: now })
+      const rows = queues.map((row) => ({
+        ...row,
+        drainMs: row.paused ? null : timeToDrain(row, samples, now),
+      }))
       const text = rows.length
         ? table(
             TITLES,
@@ -86,9 +91,14 @@ function readQueue([queue]: readonly unknown[]): string {
   return queue
 }
 
-const TITLES = ['QUEUE', '>WAITING', '>SCHEDULED', '>RUNNING', '>BLOCKED', '>HELD', 'OLDEST', 'STATE']
+/** More than the time that a trend looks back. */
+const TREND_MS = 10 * 60_000
 
-function toRow(row: QueueOverview, now: Date): string[] {
+const TITLES = [
+  ...['QUEUE', '>WAITING', '>SCHEDULED', '>RUNNING', '>BLOCKED', '>HELD', 'OLDEST', '>EMPTY IN', 'STATE'],
+]
+
+function toRow(row: QueueOverview & { readonly drainMs: number | null }, now: Date): string[] {
   const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.throttled]
   const until = row.paused?.until ? `, ends ${fromNow(row.paused.until, now)}` : ''
   const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}${until}`)
@@ -96,6 +106,7 @@ function toRow(row: QueueOverview, now: Date): string[] {
     plain(row.queue),
     ...numbers.map((number) => number.toLocaleString('en-US')),
     fromNow(row.oldestWaiting, now),
+    row.drainMs === null ? '' : formatDuration(row.drainMs),
     [paused, row.limit && formatLimit(row.limit)].filter(Boolean).join(', '),
   ]
 }

@@ -1,5 +1,6 @@
-import { isJobId, type JobError, type JobId, OncueError } from '@oncue/core'
-import type { JobDetails, Store } from '@oncue/db'
+import { isJobId, type JobError, type JobId, type JobSummary, OncueError } from '@oncue/core'
+import { isIdSuffix } from '@oncue/core/wire'
+import type { Explanation, JobDetails, Store } from '@oncue/db'
 import { plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
@@ -11,27 +12,58 @@ export function addShow(program: Command): void {
   implement<object>(
     program
       .command('show')
-      .description('show one job: payload, result, error, events')
-      .argument('<id>', 'job id, or the beginning of one'),
-    ['01a2b3c4-…', '01a2b3c4 --json'],
+      .description('show one job: why it waits, payload, result, error, events')
+      .argument('<id>', 'job id, or the beginning or the end of one'),
+    ['01a2b3c4-…', '5d6e7f80 --json'],
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))
       if (!job) throw new OncueError('JOB_NOT_FOUND', `there is no job ${id}`)
-      return { text: describe(job, await store.now()), json: job }
+      const [now, waiting] = await Promise.all([store.now(), store.explain(job.id)])
+      return { text: describe(job, waiting, now), json: { ...job, waiting: waiting?.reasons ?? [] } }
     }),
   )
 }
 
 async function fullId(store: Store, id: string): Promise<JobId> {
-  if (isJobId(id)) return id
-  const { items } = await store.list({ idPrefix: id }, { limit: 2 })
-  const [first, second] = items
-  if (second) throw new OncueError('INVALID_INPUT', `more than one id begins with ${id}`)
-  if (!first) throw new OncueError('JOB_NOT_FOUND', `there is no job whose id begins with ${id}`)
-  return first.id
+  const wanted = id.replace(/^…/, '').toLowerCase()
+  if (isJobId(wanted)) return wanted
+  const begin = await candidates(store, { idPrefix: wanted })
+  // The beginning is looked up, the end is searched for: so the end comes second.
+  const found =
+    begin.length > 0 || !isIdSuffix(wanted) ? begin : await candidates(store, { idSuffix: wanted })
+  const [first, second] = found
+  if (!first) throw new OncueError('JOB_NOT_FOUND', `there is no job whose id begins or ends with ${id}`)
+  if (!second) return first.id
+  const listed = found.slice(0, SHOWN).map((job) => `${job.id} ${plain(job.topic, 40)}, ${job.status}`)
+  const more = found.length > SHOWN ? ['and others'] : []
+  throw new OncueError(
+    'INVALID_INPUT',
+    `several ids begin or end with ${id}: ${[...listed, ...more].join('; ')}`,
+    {
+      hint: 'Give more digits, or one of these ids.',
+      details: { ids: found.slice(0, SHOWN).map((job) => job.id) },
+    },
+  )
 }
 
-function describe(job: JobDetails, now: Date): string {
+const SHOWN = 10
+
+/** All of them, up to one more than are shown, however often the search is cut short. */
+async function candidates(
+  store: Store,
+  filter: { idPrefix: string } | { idSuffix: string },
+): Promise<JobSummary[]> {
+  const found: JobSummary[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.list(filter, { limit: SHOWN + 1, cursor })
+    found.push(...page.items)
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined && found.length <= SHOWN)
+  return found
+}
+
+function describe(job: JobDetails, waiting: Explanation | null, now: Date): string {
   const moment = (date: Date | null) => date && `${formatTime(date)} (${fromNow(date, now)})`
   const text = (value: unknown) =>
     value === null || value === undefined ? null : plain(JSON.stringify(value))
@@ -61,6 +93,7 @@ function describe(job: JobDetails, now: Date): string {
       ['cursor', text(job.cursor)],
       ['trace', job.trace && plain(job.trace)],
     ]),
+    ...(waiting && waiting.reasons.length > 0 ? [section('why it waits', whyItWaits(waiting))] : []),
     section('payload', plainLines(JSON.stringify(job.payload, null, 2))),
   ]
   if (job.result !== null) parts.push(section('result', plainLines(JSON.stringify(job.result, null, 2))))
@@ -75,6 +108,11 @@ function describe(job: JobDetails, now: Date): string {
     parts.push(section('events', table(['>#', 'WHEN', 'WHAT', ''], rows)))
   }
   return parts.join('\n\n')
+}
+
+function whyItWaits({ reasons, waitsFor }: Explanation): string {
+  const parents = waitsFor.map(({ id, topic, status }) => `  ${id}  ${plain(topic)}  ${status}`)
+  return [...reasons.map(({ text }) => plain(text)), ...parents].join('\n')
 }
 
 function describeError(error: JobError): string {

@@ -2,6 +2,7 @@ import type { JobSummary } from '@oncue/core'
 import type { FailureGroup, QueueOverview, WorkerRow } from '@oncue/db'
 import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
+import { FAILURE_HEADS, failureCells } from './failures.ts'
 import { cut, fromNow, styled, table } from './format.ts'
 
 export interface Snapshot {
@@ -13,7 +14,7 @@ export interface Snapshot {
   readonly workers: readonly WorkerRow[]
   /** Those that have run longest first. */
   readonly running: readonly JobSummary[]
-  /** Of the last hour. */
+  /** What is retried now or gave up in the last hour. */
   readonly failures: readonly FailureGroup[]
 }
 
@@ -141,13 +142,8 @@ function runningPart({ running, now }: Snapshot): Part {
 
 function failuresPart({ failures, now }: Snapshot): Part {
   return {
-    title: 'Failures in the last hour',
-    heads: ['>JOBS', 'TOPIC', '>LAST', 'ERROR'],
-    rows: failures.map(({ count: jobs, topics, lastSeen, sample: { error } }) => [
-      styled('red', jobs.toLocaleString('en-US')),
-      plain(topics.join(','), 32),
-      fromNow(lastSeen, now),
-      error ? plain(`${error.class}: ${error.message}`, 100) : '',
-    ]),
+    title: 'Failures: retrying now, gave up in the last hour',
+    heads: FAILURE_HEADS,
+    rows: failures.map((group) => failureCells(group, now)),
   }
 }

@@ -70,7 +70,7 @@ async function look(store: Store): Promise<Snapshot> {
     store.queues(),
     store.workers(),
     store.list({ status: 'processing' }, { limit: 200 }),
-    store.failures({ since: new Date(now.getTime() - FAILURES_MS), limit: 10 }),
+    store.failures({ since: new Date(now.getTime() - FAILURES_MS), sort: 'largest', limit: 10 }),
     throughput(store, now),
   ])
   const busiest = queues

@@ -1,5 +1,6 @@
+import { prepareJob } from '@oncue/core'
 import { expect, test } from 'vitest'
-import { call, describeBoth, ERROR } from './harness.ts'
+import { call, describeBoth, ERROR, WORKER } from './harness.ts'
 
 describeBoth('commands on jobs', (bench) => {
   test('list filters and pages', async () => {
@@ -35,6 +36,95 @@ describeBoth('commands on jobs', (bench) => {
     }
   })
 
+  test('show says why a job waits', async () => {
+    const id = await bench.add('mail')
+    await bench.store.pause('default', 'ada')
+    const paused = 'Queue default is paused by ada, until it is resumed'
+    expect(await bench.text('show', id)).toContain(`why it waits\n${paused}\n`)
+    expect((await bench.json(['show', id])).waiting).toMatchObject([
+      { kind: 'paused', text: paused },
+      { kind: 'no_worker' },
+      { kind: 'in_line' },
+    ])
+  })
+
+  test('show finds a job by the end of its id, and lists the candidates where there are several', async () => {
+    const id = await bench.failOne()
+    const other = await bench.add()
+    for (const end of [id.slice(-8), `…${id.slice(-8)}`, id.slice(-8).toUpperCase(), id.slice(-15)])
+      expect(await bench.json(['show', end])).toMatchObject({ id })
+    const [job] = (await bench.store.list({ idSuffix: other.slice(-8) })).items
+    expect(job).toMatchObject({ id: other })
+    const twin = `${other.slice(0, 9)}0000-7000-8000-0000${other.slice(-8)}`
+    await bench.store.enqueue([{ ...prepareJob('twin', {}), id: twin }])
+    const { error } = await bench.json(['show', other.slice(-8)], 2)
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('twin, pending') })
+    expect(error.details.ids.toSorted()).toEqual([other, twin].toSorted())
+    const none = await bench.json(['show', '0123456789abcdef'], 1)
+    expect(none.error).toMatchObject({ code: 'JOB_NOT_FOUND' })
+  })
+
+  test('list --search finds a job by whatever one knows of it, and says what was searched', async () => {
+    const id = await bench.failOne()
+    await bench.add('other', { meta: { agent_id: '7' } })
+    const search = async (text: string, ...options: string[]) =>
+      bench.json(['list', '--search', text, ...options])
+    for (const text of [
+      id.slice(-8),
+      id.slice(0, 18),
+      'mail',
+      'no such user',
+      'error:TYPEERROR',
+      '"user":7 topic:mail',
+    ])
+      expect((await search(text)).items, text).toMatchObject([{ id }])
+    expect((await search('status:failed topic:other')).items).toEqual([])
+    expect((await search('meta.agent_id:7')).items).toMatchObject([{ topic: 'other' }])
+    expect((await search('error:user', '--topic', 'other')).items).toEqual([])
+    expect((await search('no such user')).search).toEqual({
+      searched: ['payload contains “no such user” (last 24 hours)', 'error contains “no such user”'],
+      notSearched: [],
+    })
+    expect(await bench.text('list', '--search', 'no such user')).toMatch(/^searched: payload contains/m)
+    const refused = await bench.json(['list', '--search', 'colour:red'], 2)
+    expect(refused.error).toMatchObject({ code: 'INVALID_INPUT', message: 'There is no qualifier colour:' })
+  })
+
+  test('list --search prints the options of its next page', async () => {
+    await bench.add('mail', { meta: { agent: '7' } })
+    await bench.add('mail', { meta: { agent: '7' } })
+    const stdout = await bench.text('list', '--search', 'meta.agent:"7" after:1h', '--limit', '1')
+    const next = /the next page: (--since \S+) --meta '(\S+)' --cursor (\S+)/.exec(stdout) ?? []
+    const [, since = '', meta = '', cursor = ''] = next
+    expect(meta).toBe('agent="7"')
+    const page = await bench.json(['list', ...since.split(' '), '--meta', meta, '--cursor', cursor])
+    expect(page.items).toHaveLength(1)
+    expect(await bench.json(['list', '--search', 'x', '--cursor', cursor], 2)).toMatchObject({
+      error: { code: 'INVALID_INPUT' },
+    })
+  })
+
+  test('failures tells what retries, what gave up and when the next is tried', async () => {
+    await bench.failOne()
+    const id = await bench.add('digest')
+    const { jobs } = await bench.store.claim({
+      ...{ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 },
+    })
+    const error = { ...ERROR, class: 'SmtpTimeout', fingerprint: 'bbbbbbbbbbbbbbbb' }
+    await bench.store.settle(jobs.map(({ run }) => ({ id, run, kind: 'retry', delayMs: 3_600_000, error })))
+    expect(await bench.json(['failures'])).toMatchObject([
+      { class: 'SmtpTimeout', retrying: 1, failed: 0, topics: ['digest'], sample: { jobId: id } },
+      { class: 'TypeError', retrying: 0, failed: 1, nextTryAt: null },
+    ])
+    expect(await bench.json(['failures', '--topic', 'digest', '--sort', 'largest'])).toHaveLength(1)
+    expect(await bench.json(['failures', '--text', 'smtp'])).toMatchObject([{ class: 'SmtpTimeout' }])
+    const stdout = await bench.text('failures', '--fingerprint', 'bbbbbbbbbbbbbbbb')
+    expect(stdout).toMatch(/^FINGERPRINT +RETRYING +GAVE UP +NEXT TRY +LAST +TOPIC +ERROR\n/)
+    expect(stdout).toMatch(/\nbbbbbbbbbbbbbbbb +1 +0 +in 59m.* +digest +SmtpTimeout: no such user$/m)
+    expect(await bench.text('failures', '--queue', 'other')).toBe('no failures\n')
+    expect((await call('failures', '--sort', 'size', '--url', bench.url)).code).toBe(2)
+  })
+
   test('show leaves out what an event does not have', async () => {
     const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
     const id = await bench.add('mail', nightly)
@@ -62,6 +152,18 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending' })
   })
 
+  test('run-now makes what waits for its time due, by ids or by a filter', async () => {
+    const ids = [await bench.add('mail', { delay: 3_600_000 }), await bench.add('mail', { delay: 3_600_000 })]
+    const [first = ''] = ids
+    expect(await bench.json(['run-now', first])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['run-now', '--topic', 'mail'], 2)).toMatchObject({ matching: 2, done: 0 })
+    expect(await bench.json(['run-now', '--topic', 'mail', '--yes'])).toEqual({
+      done: 1,
+      skipped: { ALREADY_DUE: 1 },
+    })
+    expect(await bench.text('show', first)).toMatch(/ run_now /)
+  })
+
   test.each([
     ['--topic', ''],
     ['--id-prefix', ''],
@@ -77,6 +179,7 @@ describeBoth('commands on jobs', (bench) => {
 
   test.each([
     ['requeue', 'pending', 'pending jobs cannot be requeued'],
+    ['run-now', 'failed', 'failed jobs cannot be made due'],
     ['cancel', 'completed', 'completed jobs cannot be cancelled'],
     ['delete', 'completed', 'completed jobs cannot be deleted'],
   ])('%s --status %s is refused instead of counted', async (command, status, message) => {

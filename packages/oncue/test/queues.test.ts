@@ -37,6 +37,19 @@ describeBoth('queues', (bench) => {
     })
   })
 
+  test('a queue whose backlog shrinks says when it will be empty', async () => {
+    await bench.add('mail', { queue: 'high' })
+    const gauge = { waiting: 3, running: 0, oldestMs: 0, workers: 1, slots: 2 }
+    const minute = new Date((await bench.store.now()).getTime() - 240_000)
+    await bench.store.gauges.record({ minute, whole: gauge, queues: new Map([['high', gauge]]) })
+    // Two of three went in 4 min.
+    const [{ drainMs }] = await bench.json(['queues'])
+    expect(drainMs).toBeGreaterThanOrEqual(120_000)
+    expect(await bench.text('queues')).toMatch(/^high .* 2m/m)
+    await bench.store.pause('high', 'ada')
+    expect(await bench.json(['queues'])).toMatchObject([{ drainMs: null }])
+  })
+
   test('a queue is paused for a while', async () => {
     expect(await bench.text('queues', 'pause', 'mail', '--for', '30m')).toBe(
       'mail is paused for 30m: running jobs continue, no new ones start\n',

@@ -153,10 +153,11 @@ describeBoth('top', (bench) => {
     expect(await bench.json(['top'])).toMatchObject({
       queues: [{ queue: 'default', running: 1, perMinute: 1 }],
       running: [{ topic: 'slow' }],
-      failures: [{ count: 1, sample: { error: ERROR } }],
+      failures: [{ retrying: 0, failed: 1, sample: { error: ERROR } }],
     })
     const stdout = await bench.text('top')
-    for (const title of ['Queues', 'Workers', 'Running longest', 'Failures in the last hour']) {
+    const failures = 'Failures: retrying now, gave up in the last hour'
+    for (const title of ['Queues', 'Workers', 'Running longest', failures]) {
       expect(stdout).toContain(`\n${title}\n`)
     }
     expect(stdout).not.toContain('\u001b')

@@ -24,7 +24,13 @@ export {
   type RetryOptions,
   type TopicOf,
 } from '@oncue/core'
-export type { Role, WatchMessage } from '@oncue/core/wire'
+export {
+  completeSearch,
+  parseSearch,
+  type Role,
+  type SearchReading,
+  type WatchMessage,
+} from '@oncue/core/wire'
 export type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export type {

@@ -83,11 +83,17 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
 
   list(filter?: Inputs['jobs']['list'], options?: CallOptions): Promise<Outputs['jobs']['list']>
   get(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['get']>
+  /** Why a job waits, and its place in line. */
+  explain(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['explain']>
+  /** Its parent, its children, the jobs it waits for and those that wait for it. */
+  family(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['family']>
   events(
     id: JobId,
     options?: Omit<Inputs['jobs']['events'], 'id'> & CallOptions,
   ): Promise<Outputs['jobs']['events']>
   requeue(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['requeue']>
+  /** Makes retrying and scheduled jobs due at once. */
+  runNow(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['runNow']>
   cancel(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['cancel']>
   delete(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['delete']>
 
@@ -128,7 +134,7 @@ export function createJobs<Jobs extends JobDefinitions>(
   }
 
   const act =
-    (verb: 'requeue' | 'cancel' | 'delete') =>
+    (verb: 'requeue' | 'runNow' | 'cancel' | 'delete') =>
     (target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['requeue']> => {
       if (typeof target === 'string') return calls[verb]({ ids: [target] }, options)
       return calls[verb](isIds(target) ? { ids: [...target] } : target, options)
@@ -141,9 +147,12 @@ export function createJobs<Jobs extends JobDefinitions>(
     series: calls.series,
     gauges: calls.gauges,
     requeue: act('requeue'),
+    runNow: act('runNow'),
     cancel: act('cancel'),
     delete: act('delete'),
     get: (id, options) => calls.get({ id }, options),
+    explain: (id, options) => calls.explain({ id }, options),
+    family: (id, options) => calls.family({ id }, options),
     events: (id, { signal, ...range } = {}) => calls.events({ id, ...range }, { signal }),
     watch: (id, options) => calls.watch({ id }, options),
 

@@ -231,6 +231,8 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(await calls.requeue(a)).toMatchObject({ done: 1 })
     expect(await calls.cancel({ filter: { topic: 'embed', status: 'pending' } })).toMatchObject({ done: 1 })
     expect(await calls.delete(c)).toMatchObject({ done: 0 })
+    const later = await calls.enqueue('embed', { size: 4 }, { delay: 3_600_000 })
+    expect(await calls.runNow(later)).toEqual({ done: 1, skipped: {} })
     const { events } = await calls.events(a, { limit: 10 })
     expect(events.map(({ type }) => type)).toContain('requeued')
   })

@@ -41,7 +41,8 @@ begin
   for v_try in 1..100 loop
     begin
       insert into oncue.events (job_id, version, type, data, created)
-      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json, v_now
+      select k.id, l.version + e.n, e.event ->> 0, (e.event ->> 1)::json,
+        v_now - (e.event ->> 2)::integer * interval '1 millisecond'
       from unnest(v_ids, v_events) as k(id, events)
       cross join lateral (
         select coalesce(max(o.version), 0) as version from oncue.events o where o.job_id = k.id

@@ -1,7 +1,7 @@
 -- Puts finished jobs back: attempts start anew, the run number goes on, so that an old run stays stale.
--- Returns how many, and why the others were left.
+-- Returns how many and which, and why the others were left.
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
-  returns table (reason text, count integer)
+  returns table (reason text, count integer, done uuid[])
   language plpgsql
 as $$
 #variable_conflict use_column
@@ -55,10 +55,10 @@ begin
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
   end if;
-  return query select 'done', coalesce(cardinality(v_done), 0);
-  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live) where v_live is not null;
+  return query select 'done', coalesce(cardinality(v_done), 0), v_done;
+  return query select 'UNIQUE_KEY_LIVE', cardinality(v_live), null::uuid[] where v_live is not null;
   return query
-  select s.reason, count(*)::integer from (
+  select s.reason, count(*)::integer, null::uuid[] from (
     select case
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'

@@ -47,7 +47,7 @@ begin
       run_at = case when s.kind = 'release' then j.run_at else p_now + s."delayMs" * interval '1 millisecond' end,
       visible_at = p_now + coalesce(s."delayMs", 0) * interval '1 millisecond',
       last_error = coalesce(s.error, j.last_error),
-      fingerprint = coalesce(s.fingerprint, j.fingerprint)
+      fingerprint = case when s.kind = 'snooze' then null else coalesce(s.fingerprint, j.fingerprint) end
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)

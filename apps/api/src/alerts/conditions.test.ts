@@ -1,7 +1,6 @@
-import type { AlertKind } from '@oncue/core/wire'
 import { describe, expect, test } from 'vitest'
-import { type Reading, readCondition } from './conditions.ts'
-import type { Facts, QueueFacts } from './facts.ts'
+import { type QueueKind, type Reading, readCondition } from './conditions.ts'
+import type { QueueFacts } from './facts.ts'
 
 const NOW = new Date('2026-01-01T12:00:00Z')
 const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1_000)
@@ -17,9 +16,9 @@ const paused = (seconds: number, by: string | null = 'anna') => ({
 const waits = (seconds: number) => ({ waiting: 3, oldestWaiting: ago(seconds) })
 const ended = (failed: number, ran: number) => ({ ended: { failed, ran } })
 
-function read(kind: AlertKind, threshold: number, facts: Partial<QueueFacts>, queue: string | null = 'mail') {
+function read(kind: QueueKind, threshold: number, facts: Partial<QueueFacts>, queue: string | null = 'mail') {
   const about = { ...QUIET, ...facts }
-  const all: Facts = { now: NOW, whole: about, queues: new Map([['mail', about]]) }
+  const all = { now: NOW, whole: about, queues: new Map([['mail', about]]) }
   return readCondition({ kind, threshold }, queue, all)
 }
 
@@ -29,7 +28,7 @@ const clear = { state: 'clear' } as const
 const between = { state: 'between' } as const
 const holds = (value: number, summary: string) => ({ state: 'holds', value, summary }) as const
 
-const ROWS: Readonly<Record<AlertKind, readonly Row[]>> = {
+const ROWS: Readonly<Record<QueueKind, readonly Row[]>> = {
   oldest_waiting: [
     ['nothing waits', 300, {}, clear],
     ['it waits a while', 300, waits(269), clear],
@@ -105,7 +104,7 @@ const ROWS: Readonly<Record<AlertKind, readonly Row[]>> = {
   ],
 }
 
-describe.each(Object.entries(ROWS) as [AlertKind, readonly Row[]][])('%s', (kind, rows) => {
+describe.each(Object.entries(ROWS) as [QueueKind, readonly Row[]][])('%s', (kind, rows) => {
   test.each(rows)('when %s', (_, threshold, facts, expected) => {
     expect(read(kind, threshold, facts)).toMatchObject(expected)
   })

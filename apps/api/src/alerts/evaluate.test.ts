@@ -7,10 +7,11 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const TICK = 5 * SECOND
 
-type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
+type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'topic' | 'threshold' | 'forMs' | 'enabled'>
 
 const LATE: Rule = {
-  ...{ id: 'late', kind: 'oldest_waiting', queue: null, threshold: 300, forMs: MINUTE, enabled: true },
+  ...{ id: 'late', kind: 'oldest_waiting', queue: null, topic: null, threshold: 300 },
+  ...{ forMs: MINUTE, enabled: true },
 }
 
 let now: number
@@ -37,7 +38,8 @@ function factsNow(): Facts {
       ...{ ended: { failed: 0, ran: 0 }, isStill: false, workers: 1, wasBusy: true },
     },
   ])
-  return { now: new Date(now), queues: new Map(queues), whole: { waiting: 1, workers, wasBusy: true } }
+  const whole = { waiting: 1, workers, wasBusy: true }
+  return { now: new Date(now), queues: new Map(queues), whole, topics: new Map(), newErrors: new Map() }
 }
 
 /** One look, and what a store would make of it. */

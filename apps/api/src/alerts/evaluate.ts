@@ -1,6 +1,7 @@
+import { newJobId } from '@oncue/core'
 import type { AlertKind } from '@oncue/core/wire'
 import type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow } from '@oncue/db'
-import { readRule, type Subject } from './conditions.ts'
+import { readRule, type Subject, unservedQueues } from './conditions.ts'
 import type { Facts } from './facts.ts'
 
 /**
@@ -12,41 +13,106 @@ export const MAX_GAP_MS = 30_000
 /** How long a condition must be clearly false before its alert is resolved; or half of `forMs`, if that is longer. */
 const CALM_MS = 60_000
 
-type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
+type Rule = Pick<AlertRuleRow, 'id' | 'kind' | 'queue' | 'topic' | 'threshold' | 'forMs' | 'enabled'>
+
+/** Graver kinds first: a queue without a worker is also stalled, and a stalled queue is also late. */
+const GRAVITY: readonly AlertKind[] = ['no_workers', 'stalled', 'oldest_waiting']
+
+/** Alerts of one family have one cause, mostly, and one person to act: they are announced together. */
+const FAMILIES: Readonly<Record<AlertKind, string>> = {
+  no_workers: 'backlog',
+  stalled: 'backlog',
+  oldest_waiting: 'backlog',
+  failure_rate: 'failures',
+  topic_failure_rate: 'failures',
+  new_error: 'failures',
+  paused: 'paused',
+}
 
 /** The changes: episodes that begin, change or end. The others stay as they are. */
 export function evaluate(facts: Facts, rules: readonly Rule[], open: readonly AlertRow[]): AlertChange[] {
   const { now } = facts
-  const isDeserted = facts.whole.workers === 0 && open.some(isAboutAllWorkers)
   const episodes = new Map(open.map((alert) => [alert.ruleId, alert]))
   const changes: AlertChange[] = []
-  for (const rule of rules.filter(({ enabled }) => enabled)) {
-    const subject = readRule(rule, facts)
+  const explained = new Set<string>()
+  const enabled = rules.filter((rule) => rule.enabled)
+  const graver = GRAVITY.flatMap((kind) => enabled.filter((rule) => rule.kind === kind))
+  for (const rule of [...graver, ...enabled.filter((each) => !graver.includes(each))]) {
+    const subject = readRule(rule, facts, GRAVITY.includes(rule.kind) ? explained : undefined)
     if (!subject) continue
     const before = episodes.get(rule.id)
     episodes.delete(rule.id)
-    // The alert that no worker is left implies that jobs wait in every queue.
-    if (!before && isDeserted && FOLLOWS.has(rule.kind)) continue
     const change = before ? goOn(before, rule, subject, now) : begin(rule, subject, now)
     if (change) changes.push(change)
+    const after = change ? change.after : before
+    if (after?.status === 'firing' && subject.reading.state === 'holds')
+      for (const queue of explainedBy(rule, subject, facts)) explained.add(queue)
   }
   // Their rule was disabled or deleted, or their queue no longer exists.
   for (const before of episodes.values()) changes.push({ before, after: ended(before, now) })
-  return changes
+  return grouped(changes, open, now)
 }
 
-const FOLLOWS: ReadonlySet<AlertKind> = new Set(['oldest_waiting', 'stalled'])
+/** The queues of which nothing less grave need be said while this alert fires. */
+function explainedBy({ kind, queue }: Rule, { heldFor }: Subject, facts: Facts): Iterable<string> {
+  if (kind === 'stalled') return heldFor
+  if (kind !== 'no_workers') return []
+  if (queue === null && facts.whole.workers === 0) return facts.queues.keys()
+  return unservedQueues(facts).filter((each) => queue === null || each === queue)
+}
 
-const isAboutAllWorkers = ({ kind, queue, status }: AlertRow) =>
-  kind === 'no_workers' && queue === null && status === 'firing'
+/**
+ * An alert that fires joins the open group of its family, unless people have seen to all of that group: then it begins
+ * another one.
+ */
+function grouped(changes: readonly AlertChange[], open: readonly AlertRow[], now: Date): AlertChange[] {
+  const groups = new Map<string, string>()
+  const ended = new Set(
+    changes.filter(({ after }) => after?.status === 'resolved').map(({ before }) => before),
+  )
+  // A group whose last alert is resolved now goes on if a graver one fires now: so what has ended comes last.
+  for (const alert of [...open].sort((a, b) => Number(ended.has(a)) - Number(ended.has(b)))) {
+    const family = FAMILIES[alert.kind]
+    if (alert.status === 'firing' && !alert.acked && !alert.snoozed && !groups.has(family))
+      groups.set(family, alert.groupId ?? alert.id)
+  }
+  return changes.map((change) => {
+    const { after } = change
+    if (!after || after.groupId !== null || after.status === 'pending') return change
+    const family = FAMILIES[after.kind]
+    const groupId = change.before?.firedAt
+      ? change.before.id
+      : (groups.get(family) ?? newJobId(now.getTime()))
+    if (!change.before?.firedAt) groups.set(family, groupId)
+    return { ...change, after: { ...after, groupId } }
+  })
+}
 
-function begin(rule: Rule, { queue, reading, heldFor }: Subject, now: Date): AlertChange | null {
+function begin(
+  rule: Rule,
+  { queue, topic, fingerprint, reading, heldFor }: Subject,
+  now: Date,
+): AlertChange | null {
   if (reading.state !== 'holds') return null
   const { id: ruleId, kind, threshold, forMs } = rule
   const { value, summary } = reading
   const pending: AlertEpisode = {
-    ...{ ruleId, kind, queue, status: 'pending', value, threshold, summary, heldFor, since: now },
-    ...{ firedAt: null, calmSince: null, resolvedAt: null, transitions: 0 },
+    ruleId,
+    kind,
+    queue,
+    topic,
+    fingerprint,
+    groupId: null,
+    status: 'pending',
+    value,
+    threshold,
+    summary,
+    heldFor,
+    since: now,
+    firedAt: null,
+    calmSince: null,
+    resolvedAt: null,
+    transitions: 0,
   }
   return { before: null, after: forMs === 0 ? fired(pending, now) : pending }
 }
@@ -57,6 +123,8 @@ function goOn(before: AlertRow, rule: Rule, subject: Subject, now: Date): AlertC
   const isUnbroken = sinceLookMs >= 0 && sinceLookMs <= MAX_GAP_MS
   if (reading.state === 'holds') return hold(before, rule, subject, isUnbroken, now)
   if (before.status === 'pending') return { before, after: null }
+  // A graver alert fires for all that this one was about.
+  if (subject.isExplained) return { before, after: resolved(before, now) }
   if (reading.state === 'between')
     return before.calmSince ? { before, after: { ...before, calmSince: null } } : null
 
@@ -69,11 +137,12 @@ function goOn(before: AlertRow, rule: Rule, subject: Subject, now: Date): AlertC
 function hold(
   before: AlertRow,
   { threshold, forMs }: Rule,
-  { queue, reading: { value, summary }, heldFor }: Subject,
+  { queue, topic, fingerprint, reading: { value, summary }, heldFor }: Subject,
   isUnbroken: boolean,
   now: Date,
 ): AlertChange | null {
-  const after: AlertEpisode = { ...before, queue, value, threshold, summary, heldFor, calmSince: null }
+  const about = { queue, topic, fingerprint, heldFor }
+  const after: AlertEpisode = { ...before, ...about, value, threshold, summary, calmSince: null }
   if (before.status === 'pending') {
     const since = isUnbroken ? before.since : now
     if (now.getTime() - since.getTime() >= forMs) return { before, after: fired({ ...after, since }, now) }
@@ -82,8 +151,10 @@ function hold(
   // The snooze has ended: notify again.
   if (before.snoozed && before.snoozed.until <= now)
     return { before, after: { ...after, transitions: before.transitions + 1 }, endsSnooze: true }
-  // The acknowledgement did not cover this queue.
-  if (before.acked && queue !== null && !before.heldFor.includes(queue))
+  // The acknowledgement did not cover this queue or error, or only some of the queues that lost their workers.
+  const worst = fingerprint ?? queue
+  const isNew = worst === null ? before.queue !== null : !before.heldFor.includes(worst)
+  if (before.acked && isNew)
     return { before, after: { ...after, transitions: before.transitions + 1 }, endsAck: true }
   // Write only what people would see, and the queues that an acknowledgement covers.
   const isKnown = before.acked !== null || heldFor.join('\n') === before.heldFor.join('\n')

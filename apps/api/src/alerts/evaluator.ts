@@ -1,15 +1,19 @@
-import type { Store } from '@oncue/db'
+import type { AlertRow, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { type Logger, Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { evaluate } from './evaluate.ts'
 import { readFacts } from './facts.ts'
-import { type Notify, notificationOf } from './notification.ts'
+import { byGroup, type Notify, notificationOf } from './notification.ts'
 
 const TERM_MS = 15_000
 /** Between two evaluations. Each counts the live jobs: with millions of them it rests for longer. */
 const REST_MS = 5_000
 const MAX_REST_MS = 10_000
 const REST_FACTOR = 5
+
+/** Over each channel. What comes on top is summed up in one message. */
+export const MESSAGES_PER_MINUTE = 5
+const MINUTE_MS = 60_000
 
 export interface EvaluatorOptions {
   readonly store: Store
@@ -74,16 +78,30 @@ export class AlertEvaluator implements Service {
    */
   async #notify(now: Date): Promise<void> {
     const { control, notify, log } = this.#options
-    for (const alert of await control.alerts.untold()) {
+    const untold = await control.alerts.untold()
+    if (untold.length === 0) return
+    const groups = byGroup(untold)
+    const open = await control.alerts.openIn(untold.map(({ groupId, id }) => groupId ?? id))
+    const sent = await control.alerts.toldSince(new Date(now.getTime() - MINUTE_MS))
+    for (const [nth, alerts] of messages(groups, MESSAGES_PER_MINUTE - sent.length).entries()) {
       try {
-        await notify(notificationOf(alert, now))
-        await control.alerts.told(alert.id, alert.transitions)
+        await notify(notificationOf(alerts, open, now))
+        // Each message has a moment of its own, by which messages are counted.
+        const at = new Date(now.getTime() + nth)
+        for (const { id, transitions } of alerts) await control.alerts.told(id, transitions, at)
       } catch (error) {
         log.warn(
-          { err: error, alert: alert.id },
+          { err: error, alerts: alerts.map(({ id }) => id) },
           'could not enqueue the notification of an alert; retrying at the next evaluation',
         )
       }
     }
   }
+}
+
+/** One message for each group; the last one that is allowed has all that is left. None is allowed: they wait. */
+function messages(groups: readonly AlertRow[][], allowed: number): AlertRow[][] {
+  if (allowed <= 0) return []
+  if (groups.length <= allowed) return [...groups]
+  return [...groups.slice(0, allowed - 1), groups.slice(allowed - 1).flat()]
 }

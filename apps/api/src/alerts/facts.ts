@@ -1,5 +1,6 @@
-import { FAILURE_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
-import type { AlertRuleRow, QueueOverview, Store } from '@oncue/db'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { FAILURE_WINDOW_MS, NEW_ERROR_WINDOW_MS, STALL_WINDOW_MS } from '@oncue/core/wire'
+import type { AlertRuleRow, FailureGroup, QueueOverview, Store } from '@oncue/db'
 import { Ended, minuteOf } from '../health/ended.ts'
 import { readLoad } from '../health/facts.ts'
 import { WorkerCapacity } from '../health/worker-capacity.ts'
@@ -25,11 +26,23 @@ export interface QueueFacts extends Staffing, Pick<QueueOverview, 'oldestWaiting
   readonly isStill: boolean
 }
 
+/** An error that appeared, or came back. */
+interface NewError extends Pick<FailureGroup, 'fingerprint' | 'topics' | 'queues'> {
+  readonly class: string
+}
+
+/** Errors that are looked at: more kinds of failures within an hour are one incident anyway. */
+const MAX_ERRORS = 100
+
 /** The facts for all rules, read once, without the internal queue and workers that serve nothing else. */
 export interface Facts {
   readonly now: Date
   readonly whole: Staffing
   readonly queues: ReadonlyMap<string, QueueFacts>
+  /** Failed and all runs of each topic that has a rule. */
+  readonly topics: ReadonlyMap<string, QueueFacts['ended']>
+  /** By the days of each rule: errors of the last hour that were not seen for so many days before, the largest first. */
+  readonly newErrors: ReadonlyMap<number, readonly NewError[]>
 }
 
 export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): Promise<Facts> {
@@ -69,5 +82,55 @@ export async function readFacts(store: Store, rules: readonly AlertRuleRow[]): P
   })
   const waiting = load.queues.reduce((sum, overview) => sum + overview.waiting, 0)
   const whole = { waiting, workers: capacities.whole.workers, wasBusy: busy.get(null) ?? false }
-  return { now, whole, queues: new Map(queues) }
+  const [topics, newErrors] = await Promise.all([
+    readTopics(store, rules, now),
+    readErrors(store, rules, now),
+  ])
+  return { now, whole, queues: new Map(queues), topics, newErrors }
+}
+
+async function readTopics(store: Store, rules: readonly AlertRuleRow[], now: Date): Promise<Facts['topics']> {
+  const minute = minuteOf(now).getTime()
+  const range = { from: new Date(minute - FAILURE_WINDOW_MS + MINUTE_MS), to: new Date(minute + MINUTE_MS) }
+  const topics = new Set(rules.flatMap(({ enabled, topic }) => (enabled && topic) || []))
+  const ended = new Map<string, QueueFacts['ended']>()
+  for (const topic of topics) {
+    const points = await store.series({ ...range, topic, stepMinutes: FAILURE_MINUTES })
+    const failed = points.reduce((sum, point) => sum + point.failed + point.retried, 0)
+    ended.set(topic, { failed, ran: points.reduce((sum, { completed }) => sum + completed, failed) })
+  }
+  return ended
+}
+
+async function readErrors(
+  store: Store,
+  rules: readonly AlertRuleRow[],
+  now: Date,
+): Promise<Facts['newErrors']> {
+  const days = new Set(
+    rules.flatMap(({ kind, enabled, threshold }) => (kind === 'new_error' && enabled ? threshold : [])),
+  )
+  if (days.size === 0) return new Map()
+  const since = new Date(now.getTime() - NEW_ERROR_WINDOW_MS)
+  const groups = await store.failures({ since, newSince: since, sort: 'largest', limit: MAX_ERRORS })
+  const errors = groups
+    // A job that has been retried for days keeps its error in sight without a new one.
+    .filter(({ firstSeen }) => firstSeen >= since)
+    .filter(({ queues }) => queues.some((queue) => queue !== INTERNAL_QUEUE))
+    .map(toError)
+  const found = new Map<number, NewError[]>()
+  for (const each of days) {
+    const before = new Date(since.getTime() - each * DAY_MS)
+    const fingerprints = errors.map(({ fingerprint }) => fingerprint)
+    const seen = await store.alerts.failedBetween(fingerprints, before, since)
+    found.set(
+      each,
+      errors.filter(({ fingerprint }) => !seen.has(fingerprint)),
+    )
+  }
+  return found
+}
+
+function toError({ fingerprint, topics, queues, class: name }: FailureGroup): NewError {
+  return { fingerprint, topics, queues, class: name || 'Error' }
 }

@@ -1,4 +1,4 @@
-import { BULK_OPERATION_LEAD, type BulkOperationRow, type Store } from '@oncue/db'
+import { awaitsCanary, BULK_OPERATION_LEAD, type BulkOperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { type Logger, Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { isOurFault, toOncueError } from '../errors.ts'
@@ -12,6 +12,12 @@ const RENEW_MS = 1_000
 const REST_MS = 20
 /** Spread bulk operations run a batch this often, or job by job. */
 const BATCH_EVERY_MS = 1_000
+/** While it runs, what became of its jobs is counted this often. */
+const LOOK_MS = 1_000
+/** Once it has ended and nothing changes, less and less often. */
+const MAX_LOOK_MS = 30_000
+/** An operation that stops when jobs fail again must not be far ahead of them. */
+const MAX_IN_FLIGHT = 1_000
 
 export interface BulkRunnerOptions {
   readonly store: Pick<Store, 'bulkOperations' | 'lead' | 'stepDown'>
@@ -31,6 +37,8 @@ export class BulkRunner implements Service {
   readonly #id: string
   readonly #loop: Loop
   readonly #running = new Map<string, Promise<void>>()
+  /** When the outcomes of an operation that has ended are counted again, and the pause before that. */
+  readonly #looks = new Map<string, { readonly at: number; readonly pauseMs: number }>()
   #stopping: AbortController | undefined
   /** One batch at a time, over all bulk operations. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -45,7 +53,9 @@ export class BulkRunner implements Service {
       log,
       runtime,
       work: async () => {
-        for (const id of await control.bulkOperations.running()) this.begin(id)
+        const open = await control.bulkOperations.open()
+        for (const id of this.#looks.keys()) if (!open.includes(id)) this.#looks.delete(id)
+        for (const id of open) if ((this.#looks.get(id)?.at ?? 0) <= runtime.monotonic()) this.begin(id)
         return POLL_MS
       },
     })
@@ -78,31 +88,59 @@ export class BulkRunner implements Service {
     const { store } = this.#options
     const term = new Term({ store, what: `${BULK_OPERATION_LEAD}${id}`, by: this.#id, termMs: TERM_MS })
     if (!(await term.take())) return
+    const way: Way = { dueAt: 0, lookAt: 0, after: null, hasChanged: false }
     try {
-      for (let dueAt = 0; !signal.aborted; ) {
-        await this.#sleep(Math.min(dueAt - this.#runtime.monotonic(), RENEW_MS), signal)
-        const next = await this.#inTurn(async () =>
-          (await term.take()) ? this.#step(id, dueAt, signal) : null,
-        )
-        if (next === null) return
-        dueAt = next
+      while (!signal.aborted) {
+        await this.#sleep(Math.min(way.dueAt - this.#runtime.monotonic(), RENEW_MS), signal)
+        const goesOn = await this.#inTurn(async () => (await term.take()) && this.#step(id, way, signal))
+        if (!goesOn) return
       }
     } finally {
       await term.end()
     }
   }
 
-  /** Returns when the next batch is due; null: there is none. */
-  async #step(id: string, dueAt: number, signal: AbortSignal): Promise<number | null> {
+  /** The next batch, or a look at what became of the jobs. False: there is nothing to do, or nothing soon. */
+  async #step(id: string, way: Way, signal: AbortSignal): Promise<boolean> {
     const { store, control } = this.#options
     const seen = await control.bulkOperations.get(id)
-    if (seen?.status !== 'running' || signal.aborted) return null
+    if (!seen?.isOpen || signal.aborted) return false
     const startedAt = this.#runtime.monotonic()
-    if (startedAt < dueAt) return dueAt
-    const { limit, msPerJob } = batchRate(seen)
-    const after = await store.bulkOperations.advance(seen, limit)
+    if (startedAt < way.dueAt) return true
+    if (seen.finishedAt) return this.#lookBack(seen, way, signal)
+    if (seen.outcomes && startedAt >= way.lookAt) {
+      way.lookAt = startedAt + LOOK_MS
+      await this.#look(seen, way)
+    } else if (mustWait(seen)) {
+      way.dueAt = way.lookAt
+      return true
+    } else {
+      const { limit, msPerJob } = batchRate(seen)
+      const after = await store.bulkOperations.advance(seen, limit)
+      way.dueAt = startedAt + msPerJob * (after ? handled(after) - handled(seen) : 0)
+    }
     await this.#sleep(Math.max(REST_MS, this.#runtime.monotonic() - startedAt), signal)
-    return startedAt + msPerJob * (after ? handled(after) - handled(seen) : 0)
+    return true
+  }
+
+  /** One look after the other, until all jobs were looked at; then the next time is farther off if nothing changed. */
+  async #lookBack(seen: BulkOperationRow, way: Way, signal: AbortSignal): Promise<boolean> {
+    const startedAt = this.#runtime.monotonic()
+    await this.#look(seen, way)
+    if (way.after !== null) {
+      await this.#sleep(Math.max(REST_MS, this.#runtime.monotonic() - startedAt), signal)
+      return true
+    }
+    const { pauseMs: before = LOOK_MS } = this.#looks.get(seen.id) ?? {}
+    const pauseMs = way.hasChanged ? LOOK_MS : Math.min(before * 2, MAX_LOOK_MS)
+    this.#looks.set(seen.id, { at: this.#runtime.monotonic() + pauseMs, pauseMs })
+    return false
+  }
+
+  async #look(seen: BulkOperationRow, way: Way): Promise<void> {
+    const followed = await this.#options.store.bulkOperations.follow(seen, way.after)
+    way.after = followed?.next ?? null
+    if (followed && followed.operation.step !== seen.step) way.hasChanged = true
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -135,6 +173,23 @@ export class BulkRunner implements Service {
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     if (ms > 0) await this.#runtime.sleep(ms, { signal })
   }
+}
+
+/** How far a process has come with an operation, as long as it leads it. */
+interface Way {
+  /** When the next batch is due. */
+  dueAt: number
+  /** When outcomes are counted next, and behind which batch. */
+  lookAt: number
+  after: number | null
+  hasChanged: boolean
+}
+
+/** The rest depends on jobs that have not ended. */
+function mustWait(operation: BulkOperationRow): boolean {
+  const { stopWhenFailing, outcomes } = operation
+  if (awaitsCanary(operation)) return true
+  return stopWhenFailing !== null && outcomes !== null && outcomes.waiting + outcomes.running >= MAX_IN_FLIGHT
 }
 
 /** How much time each job of a spread operation has, and how many jobs a batch takes; the store has its own limit. */

@@ -1,14 +1,17 @@
 import { newJobId } from '@oncue/core'
-import type { ChannelRow, Store } from '@oncue/db'
+import type { AlertRow, ChannelRow, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { type Logger, type Runtime, type Service, systemRuntime } from '@oncue/runtime'
-import type { Notification } from '../alerts/notification.ts'
+import { acknowledgementOf, type Notification } from '../alerts/notification.ts'
 import { AddressGuard, type Resolve } from './addresses.ts'
 import { toAlertMessage } from './alert-message.ts'
+import type { IncidentUrls } from './incidents.ts'
 import { createHandlers, toNotifyJob } from './jobs.ts'
+import { Mail, type MailOptions } from './mail.ts'
 import { Push } from './push.ts'
 import { Runner } from './runner.ts'
 import { Sender } from './sender.ts'
+import { WebPush } from './web-push.ts'
 
 export interface DeliveryOptions {
   readonly store: Store
@@ -18,6 +21,9 @@ export interface DeliveryOptions {
   readonly pushUrl: string
   /** Expo's, for projects that require one. */
   readonly pushAccessToken: string | null
+  readonly incidents: IncidentUrls
+  /** Null: channels cannot be e-mail addresses. */
+  readonly mail: MailOptions | null
   readonly environment: string | null
   readonly publicUrl: string | null
   /** Names to addresses; the system's. */
@@ -25,7 +31,10 @@ export interface DeliveryOptions {
   readonly runtime?: Runtime | undefined
 }
 
-/** Sends notifications over webhooks, Slack and push. Each is a job of the internal queue, which this process runs. */
+/** Services that keep incidents, and so want to know of acknowledgements. */
+const KEEPS_INCIDENTS: ReadonlySet<ChannelRow['kind']> = new Set(['pagerduty', 'opsgenie'])
+
+/** Sends notifications over channels. Each is a job of the internal queue, which this process runs. */
 export class Delivery implements Service {
   readonly #store: Store
   readonly #control: Control
@@ -34,6 +43,8 @@ export class Delivery implements Service {
   #stopping = new AbortController()
   /** Decides which URLs a channel may have. */
   readonly guard: AddressGuard
+  readonly webPush: WebPush
+  readonly mail: Mail
 
   constructor({ store, control, log, runtime = systemRuntime, ...options }: DeliveryOptions) {
     const { environment, publicUrl, pushUrl: url, pushAccessToken: accessToken } = options
@@ -41,7 +52,13 @@ export class Delivery implements Service {
     this.guard = new AddressGuard(options.allowPrivateAddresses, options.resolve)
     this.#store = store
     this.#control = control
-    this.#sender = new Sender({ store, control, push, guard: this.guard, environment, publicUrl, runtime })
+    const isSecure = publicUrl?.startsWith('https:') === true
+    const contact = isSecure ? publicUrl : `mailto:${options.mail?.from ?? 'oncue@localhost'}`
+    this.webPush = new WebPush({ store, contact })
+    this.mail = new Mail(options.mail)
+    const { guard, webPush, mail } = this
+    const means = { guard, push, webPush, mail, incidents: options.incidents }
+    this.#sender = new Sender({ store, control, ...means, environment, publicUrl, runtime })
     const handlers = createHandlers({ store, control, runtime }, this.#sender, push)
     this.#runner = new Runner({ store, log, handlers, runtime })
   }
@@ -53,7 +70,21 @@ export class Delivery implements Service {
 
   /** Returns once a job is stored for every channel. A notification that is handed over twice is sent once. */
   async notify(notification: Notification): Promise<void> {
-    const channels = (await this.#control.channels.list()).filter(({ enabled }) => enabled)
+    await this.#enqueue(notification, () => true)
+  }
+
+  /** Where all alerts of a group are acknowledged, so is the incident that a service keeps of it. */
+  async acknowledge(acked: readonly AlertRow[]): Promise<void> {
+    const { alerts } = this.#control
+    const open = await alerts.openIn(acked.map(({ groupId, id }) => groupId ?? id))
+    const notification = acknowledgementOf(acked, open, await this.#store.now())
+    if (notification) await this.#enqueue(notification, ({ kind }) => KEEPS_INCIDENTS.has(kind))
+  }
+
+  async #enqueue(notification: Notification, isFor: (channel: ChannelRow) => boolean): Promise<void> {
+    const channels = (await this.#control.channels.list()).filter(
+      (channel) => channel.enabled && isFor(channel),
+    )
     if (channels.length === 0) return
     await this.#store.enqueue(channels.map((channel) => toNotifyJob(notification, channel)))
     this.wake()
@@ -68,7 +99,8 @@ export class Delivery implements Service {
   async test(channel: ChannelRow): Promise<{ delivered: boolean; error: string | null }> {
     const summary = 'Test: notifications arrive here'
     const at = await this.#store.now()
-    const message = toAlertMessage({ id: 'test', kind: 'test', at, summary, alert: null, path: '/alerts' })
+    const about = { summary, alert: null, alerts: [], groups: [], path: '/alerts' }
+    const message = toAlertMessage({ id: 'test', kind: 'test', at, ...about })
     const id = newJobId(at.getTime())
     const outcome = await this.#sender.attempt(channel, id, message, this.#stopping.signal)
     return {

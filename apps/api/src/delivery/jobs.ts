@@ -84,14 +84,17 @@ export function createHandlers(
   }
 
   /** Sent after its end, an alert would open an incident that is never closed. */
-  async function isResolved({ type, alert }: AlertMessage): Promise<boolean> {
-    if (type !== 'alert.firing' || alert === null) return false
-    try {
-      return (await control.alerts.get(alert.id)).status === 'resolved'
-    } catch (error) {
-      if (isOncueError(error, 'ALERT_NOT_FOUND')) return false
-      throw error
+  async function isResolved({ type, alert, alerts }: AlertMessage): Promise<boolean> {
+    if ((type !== 'alert.firing' && type !== 'alert.acked') || alert === null) return false
+    for (const { id } of alerts.length > 0 ? alerts : [alert]) {
+      try {
+        if ((await control.alerts.get(id)).status !== 'resolved') return false
+      } catch (error) {
+        if (isOncueError(error, 'ALERT_NOT_FOUND')) return false
+        throw error
+      }
     }
+    return true
   }
 
   /** Asks Expo whether a phone was reached. A failed delivery is recorded with the channel; the job itself is complete. */

@@ -10,8 +10,8 @@ const TIMEOUT_MS = 10_000
 
 export interface Post {
   readonly url: URL
-  /** JSON */
-  readonly body: string
+  /** JSON, unless the headers say otherwise. */
+  readonly body: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
   /** How much of the response is read. */
   readonly maxBytes: number

@@ -1,6 +1,6 @@
 import { Expo, type ExpoPushMessage } from 'expo-server-sdk'
 import { Batcher } from '../enqueue/batcher.ts'
-import type { Sent } from './alert-message.ts'
+import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import { type ExpoOptions, ExpoRefusal, ExpoService, type Fault, type Receipt, type Ticket } from './expo.ts'
 import { isLater, type Outcome, outcomeOfSilence } from './outcome.ts'
 
@@ -67,10 +67,11 @@ const REFUSES_MESSAGES = [400, 413]
 const whats = <What>(items: readonly Item<What>[]) => items.map(({ what }) => what)
 const whileAll = (items: readonly Item<unknown>[]) => AbortSignal.any(items.map(({ signal }) => signal))
 
-const TITLES = { 'alert.firing': 'Alert', 'alert.resolved': 'Resolved', test: 'Test' } as const
+const TITLES = { ...MESSAGE_TITLES, 'alert.firing': 'Alert' } as const
 
 function toMessage(to: string, { message, environment, url }: Sent): ExpoPushMessage {
-  const { type, summary, path, alert } = message
+  const { type, summary, path, alert, groups } = message
+  const tag = groups[0]?.id ?? alert?.id
   return {
     to,
     title: TITLES[type] + (environment === null ? '' : ` · ${environment}`),
@@ -82,7 +83,7 @@ function toMessage(to: string, { message, environment, url }: Sent): ExpoPushMes
     // The buttons Ack, Snooze and Open. A resolved alert needs none.
     ...(type === 'alert.firing' && { categoryId: 'alert' }),
     // The message that an alert was resolved replaces the alert.
-    ...(alert && { collapseId: alert.id, tag: alert.id }),
+    ...(tag !== undefined && { collapseId: tag, tag }),
   }
 }
 

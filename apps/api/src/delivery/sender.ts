@@ -2,9 +2,12 @@ import type { ChannelRow, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import type { Runtime } from '@oncue/runtime'
 import type { AddressGuard } from './addresses.ts'
-import type { AlertMessage } from './alert-message.ts'
+import type { AlertMessage, Sent } from './alert-message.ts'
+import { type IncidentUrls, sendToIncidents } from './incidents.ts'
+import type { Mail } from './mail.ts'
 import type { Outcome } from './outcome.ts'
 import type { Push } from './push.ts'
+import type { WebPush } from './web-push.ts'
 import { sendToUrl } from './webhook.ts'
 
 export interface SenderOptions {
@@ -12,6 +15,9 @@ export interface SenderOptions {
   readonly control: Control
   readonly guard: AddressGuard
   readonly push: Push
+  readonly webPush: WebPush
+  readonly mail: Mail
+  readonly incidents: IncidentUrls
   readonly environment: string | null
   /** Where people reach this server; null: notifications have no links. */
   readonly publicUrl: string | null
@@ -33,21 +39,39 @@ export class Sender {
     message: AlertMessage,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { store, guard, push, environment, publicUrl, runtime } = this.#options
+    const { store, environment, publicUrl } = this.#options
     const url = publicUrl === null ? null : publicUrl + message.path
-    const sent = { id, message, environment, url, now: await store.now() }
-    const outcome = await (channel.kind === 'push'
-      ? push.send(channel.address, sent, signal)
-      : sendToUrl(channel, sent, { guard, runtime }, signal))
+    const sent = { id, message, environment, publicUrl, url, now: await store.now() }
+    const outcome = await this.#send(channel, sent, signal)
     await this.record(channel, outcome)
     return outcome
   }
 
-  /** A phone without the app is dropped: it sends its new push token when the app is back. */
+  #send(channel: ChannelRow, sent: Sent, signal: AbortSignal): Promise<Outcome> {
+    const { guard, runtime, push, webPush, mail, incidents } = this.#options
+    const means = { guard, runtime, signal }
+    switch (channel.kind) {
+      case 'push':
+        return push.send(channel.address, sent, signal)
+      case 'web_push':
+        return webPush.send(channel, sent, means)
+      case 'email':
+        return mail.send(channel, sent)
+      case 'pagerduty':
+      case 'opsgenie':
+        return sendToIncidents(channel, sent, incidents, means)
+      case 'webhook':
+      case 'slack':
+      case 'ntfy':
+        return sendToUrl(channel, sent, means)
+    }
+  }
+
+  /** A phone without the app is dropped, and a browser that was unsubscribed: they register when the app is back. */
   async record({ id, kind, address }: ChannelRow, outcome: Outcome): Promise<void> {
     const { channels } = this.#options.control
     const isGone = outcome.kind === 'gone'
-    if (isGone && kind === 'push') return channels.dropPush(address)
+    if (isGone && (kind === 'push' || kind === 'web_push')) return channels.dropPush(address)
     return channels.record(
       id,
       outcome.kind === 'delivered' ? { error: null } : { error: outcome.error, disable: isGone },

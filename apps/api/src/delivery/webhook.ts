@@ -2,27 +2,32 @@ import { createHmac } from 'node:crypto'
 import type { ChannelRow } from '@oncue/db'
 import type { Runtime } from '@oncue/runtime'
 import type { AddressGuard } from './addresses.ts'
-import type { Sent } from './alert-message.ts'
+import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import { type Outcome, outcomeOf, outcomeOfSilence } from './outcome.ts'
 import { post } from './post.ts'
 
 const MAX_ANSWER_BYTES = 10_000
 
-type Content = { readonly body: string; readonly headers?: Readonly<Record<string, string>> }
+/** What every sender needs. */
+export interface Means {
+  readonly guard: AddressGuard
+  readonly runtime: Runtime
+  readonly signal: AbortSignal
+}
 
-/** Webhooks and Slack: the same request with another body. */
-export async function sendToUrl(
-  channel: ChannelRow,
-  sent: Sent,
-  { guard, runtime }: { readonly guard: AddressGuard; readonly runtime: Runtime },
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const content = channel.kind === 'slack' ? toSlack(sent) : toWebhook(sent, channel.secret)
+/** A request to a service. */
+export interface Content {
+  readonly url: URL
+  readonly body: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Sends one request to a URL that is checked now. */
+export async function sendContent(content: Content, { guard, runtime, signal }: Means): Promise<Outcome> {
   try {
-    const url = new URL(channel.address)
-    guard.assertUrl(url)
+    guard.assertUrl(content.url)
     const { lookup } = guard
-    const answer = await post({ ...content, url, lookup, signal, runtime, maxBytes: MAX_ANSWER_BYTES })
+    const answer = await post({ ...content, lookup, signal, runtime, maxBytes: MAX_ANSWER_BYTES })
     // Slack's reasons: no_service, channel_is_archived.
     return outcomeOf(answer, /^[a-z_]{1,50}$/.exec(answer.text)?.[0])
   } catch (error) {
@@ -30,9 +35,20 @@ export async function sendToUrl(
   }
 }
 
-function toWebhook({ id, message, environment, url, now }: Sent, secret: string | null): Content {
-  const { type, at, alert } = message
-  const body = JSON.stringify({ type, id, at, alert, environment, url })
+/** Webhooks, Slack and ntfy: one request with another body. */
+export function sendToUrl(channel: ChannelRow, sent: Sent, means: Means): Promise<Outcome> {
+  const url = new URL(channel.address)
+  if (channel.kind === 'slack') return sendContent({ url, ...toSlack(sent) }, means)
+  if (channel.kind === 'ntfy') return sendContent(toNtfy(channel, sent), means)
+  return sendContent({ url, ...toWebhook(sent, channel.secret) }, means)
+}
+
+function toWebhook(
+  { id, message, environment, url, now }: Sent,
+  secret: string | null,
+): Omit<Content, 'url'> {
+  const { type, at, alert, alerts } = message
+  const body = JSON.stringify({ type, id, at, alert, alerts, environment, url })
   const headers = { 'oncue-delivery': id }
   if (secret === null) return { body, headers }
   return { body, headers: { ...headers, 'oncue-signature': signatureOf(secret, body, now) } }
@@ -45,17 +61,38 @@ function signatureOf(secret: string, body: string, now: Date): string {
   return `t=${seconds},v1=${hmac}`
 }
 
-const SLACK_WORDS = { 'alert.firing': 'Firing', 'alert.resolved': 'Resolved', test: 'Test' } as const
-
 /** Text only: other services that accept Slack's format accept that. */
-function toSlack({ message, environment, url }: Sent): Content {
+function toSlack({ message, environment, url }: Sent): Omit<Content, 'url'> {
   const where = environment === null ? '' : `[${escapeSlack(environment)}] `
   const link = url === null ? '' : ` <${escapeSlack(url)}|Open>`
-  const text = `${where}*${SLACK_WORDS[message.type]}:* ${escapeSlack(message.summary)}${link}`
+  const text = `${where}*${MESSAGE_TITLES[message.type]}:* ${escapeSlack(message.summary)}${link}`
   return { body: JSON.stringify({ text }) }
 }
 
 /** The three characters with a meaning in Slack. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** Of a message that nothing is wrong, or no more; and of an alert, unless its channel says otherwise. */
+const NTFY_DEFAULT = 3
+const NTFY_HIGH = 4
+const NTFY_TAGS = { 'alert.firing': 'rotating_light', 'alert.resolved': 'white_check_mark' } as const
+
+/** As JSON to the server's root, since headers cannot carry every letter. */
+function toNtfy({ address, secret, options }: ChannelRow, { id, message, environment, url }: Sent): Content {
+  const { type, summary } = message
+  const target = new URL(address)
+  const topic = target.pathname.split('/').at(-1) ?? ''
+  target.pathname = target.pathname.slice(0, -topic.length)
+  const body = {
+    topic: decodeURIComponent(topic),
+    title: MESSAGE_TITLES[type] + (environment === null ? '' : ` · ${environment}`),
+    message: summary,
+    priority: type === 'alert.firing' ? (options?.priority ?? NTFY_HIGH) : NTFY_DEFAULT,
+    ...(type in NTFY_TAGS && { tags: [NTFY_TAGS[type as keyof typeof NTFY_TAGS]] }),
+    ...(url !== null && { click: url }),
+  }
+  const headers = { 'oncue-delivery': id, ...(secret !== null && { authorization: `Bearer ${secret}` }) }
+  return { url: target, body: JSON.stringify(body), headers }
 }

@@ -3,6 +3,7 @@ import { SPARK_MINUTES } from '@oncue/core/wire'
 import type {
   ActivityPoint,
   AlertRuleRow,
+  BulkOperationRow,
   FailureGroup,
   GaugeSample,
   QueueOverview,
@@ -20,6 +21,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const SLOW_MS = 5_000
 /** More than are shown: some may be of the internal queue. */
 const FAILURES = 20
+/** How many bulk operations are shown. */
+const BULK_OPERATIONS = 5
 
 /** The facts behind health, without the internal queue and workers that serve nothing else. */
 export interface Facts {
@@ -35,11 +38,13 @@ export interface Facts {
   /** In the last hour, the largest first. */
   readonly failures: readonly FailureGroup[]
   readonly rules: readonly AlertRuleRow[]
+  /** Those that have not ended. */
+  readonly bulkOperations: readonly BulkOperationRow[]
   readonly alerts: { readonly firing: number; readonly acked: number; readonly snoozed: number }
 }
 
 type Source = Pick<Store, 'now' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures'>
-type Alerting = Pick<Control, 'alertRules' | 'alerts'>
+type People = Pick<Control, 'alertRules' | 'alerts' | 'bulkOperations'>
 
 /** The facts that are cached. */
 interface Slow extends Pick<Facts, 'activity' | 'samples' | 'failures' | 'rules'> {
@@ -50,10 +55,10 @@ interface Slow extends Pick<Facts, 'activity' | 'samples' | 'failures' | 'rules'
 /** Reads the facts in a fixed number of statements, however many queues there are. */
 export class FactReader {
   readonly #store: Source
-  readonly #control: Alerting
+  readonly #control: People
   readonly #slow: TtlCache<Slow>
 
-  constructor(store: Source, control: Alerting, runtime?: Runtime) {
+  constructor(store: Source, control: People, runtime?: Runtime) {
     this.#slow = new TtlCache(SLOW_MS, 1, runtime)
     this.#store = store
     this.#control = control
@@ -63,12 +68,20 @@ export class FactReader {
     const store = this.#store
     const now = await store.now()
     const { until, activity: before, ...slow } = await this.#slow.get('', () => this.#readSlow(now))
-    const [load, recent, alerts] = await Promise.all([
+    const [load, recent, alerts, bulkOperations] = await Promise.all([
       readLoad(store),
       store.activity({ from: until, to: lastHour(now).to }),
       this.#control.alerts.counts(),
+      this.#control.bulkOperations.underWay(BULK_OPERATIONS),
     ])
-    return { now, ...load, ...slow, activity: [...before, ...recent].filter(isTheirs), alerts }
+    return {
+      now,
+      ...load,
+      ...slow,
+      activity: [...before, ...recent].filter(isTheirs),
+      alerts,
+      bulkOperations,
+    }
   }
 
   async #readSlow(now: Date): Promise<Slow> {
@@ -80,7 +93,7 @@ export class FactReader {
     const [activity, samples, failures, rules] = await Promise.all([
       store.activity({ from: lastHour(now).from, to: until }),
       store.gauges.list({ from: sparkFrom, to: now }),
-      store.failures({ since: anHourAgo, newSince: anHourAgo, order: 'largest', limit: FAILURES }),
+      store.failures({ since: anHourAgo, newSince: anHourAgo, sort: 'largest', limit: FAILURES }),
       this.#control.alertRules.list(),
     ])
     const ofOthers = failures.filter((group) => group.queues.some((queue) => isTheirs({ queue })))

@@ -5,7 +5,7 @@ import {
   type QueueHealth,
   SPARK_MINUTES,
 } from '@oncue/core/wire'
-import type { FailureGroup, QueueOverview } from '@oncue/db'
+import { type FailureGroup, type QueueOverview, timeToDrain } from '@oncue/db'
 import { Ended } from './ended.ts'
 import type { Facts } from './facts.ts'
 import { gaugeIn, type Spark, sampleGauges, sparkOf } from './gauge-samples.ts'
@@ -64,6 +64,10 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
     delivery,
     failures: facts.failures.slice(0, TOP_FAILURES).map(shortened),
     alerts: facts.alerts,
+    bulkOperations: facts.bulkOperations.map(({ actor: { id, name }, ...operation }) => ({
+      ...operation,
+      by: { id, name },
+    })),
   }
 }
 
@@ -83,6 +87,7 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
       state: stateOf({ overview, ended, capacity, thresholds, now }),
       capacity,
       throughput: rounded(ended.throughput(THROUGHPUT_MINUTES, now)),
+      drainMs: overview.paused ? null : timeToDrain(overview, facts.samples, now),
       failureRate: ended.failureRate(FAILURE_MINUTES),
       failedLastHour: ended.lost.reduce((sum, count) => sum + count, 0),
       spark: {
@@ -118,12 +123,12 @@ function together(queues: readonly QueueOverview[]): Health['others'] {
   }
 }
 
-function shortened({ sample, fingerprint, topics, queues, count, lastSeen, isNew }: FailureGroup) {
-  const { class: name = '', message = '' } = sample.error ?? {}
+function shortened({ firstSeen, trend, sample, ...group }: FailureGroup): Health['failures'][number] {
+  const { topics, queues, message } = group
   return {
-    ...{ fingerprint, count, lastSeen, isNew },
-    ...{ topics: topics.slice(0, MAX_NAMES), queues: queues.slice(0, MAX_NAMES) },
-    class: name,
+    ...group,
+    topics: topics.slice(0, MAX_NAMES),
+    queues: queues.slice(0, MAX_NAMES),
     message: message.slice(0, MESSAGE_LENGTH),
   }
 }

@@ -48,14 +48,14 @@ export interface Thresholds {
   readonly failureRate: number
 }
 
-/** The strictest enabled rules for this queue, or for any; the defaults where there is none. */
+/**
+ * The strictest enabled rules for this queue, or without one, for all queues; the defaults where there is none. A rule for
+ * one queue changes no other.
+ */
 export function thresholdsOf(rules: readonly Rule[], queue?: string): Thresholds {
-  const strictest = (kind: AlertKind) => {
+  const strictest = (kind: AlertKind & keyof typeof DEFAULT_ALERT_RULES) => {
     const about = rules.filter(
-      (rule) =>
-        rule.kind === kind &&
-        rule.enabled &&
-        (queue === undefined || rule.queue === null || rule.queue === queue),
+      (rule) => rule.kind === kind && rule.enabled && (rule.queue === null || rule.queue === queue),
     )
     return about.length > 0
       ? Math.min(...about.map(({ threshold }) => threshold))

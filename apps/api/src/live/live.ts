@@ -92,7 +92,7 @@ function versionOfHealth({ now, throughput: _, oldestWaiting, queues, ...rest }:
     minute,
     rest,
     oldestWaiting.value,
-    queues.map(({ throughput: _, ...queue }) => queue),
+    queues.map(({ throughput: _, drainMs: __, ...queue }) => queue),
   ])
 }
 

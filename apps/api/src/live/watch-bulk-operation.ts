@@ -6,11 +6,14 @@ import type { StateHub } from './states.ts'
 /** The id of a message: a client that reconnects with it gets only later changes. */
 const versionOf = ({ step, status }: BulkOperationRow) => `${step}-${status}`
 
-/** The bulk operation now, and whenever it has advanced, a few times a second at most. Ends when it has ended. */
+/**
+ * The bulk operation now, and whenever it has advanced, a few times a second at most. Ends when it has ended, or, if
+ * asked, when the outcome of all its jobs is known.
+ */
 export async function* watchBulkOperation(
   bulkOperations: StateHub<BulkOperationRow>,
   id: string,
-  lastSeen: string | null | undefined,
+  { lastSeen, outcomes }: { readonly lastSeen: string | null | undefined; readonly outcomes: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly id: string; readonly operation: BulkOperationRow }, void> {
   const changed = new Signal()
@@ -39,7 +42,7 @@ export async function* watchBulkOperation(
       const version = versionOf(operation)
       if (version !== told) yield { id: version, operation }
       told = version
-      if (operation.status !== 'running') return
+      if (operation.finishedAt && !(outcomes && operation.isOpen)) return
     }
   } finally {
     signal.removeEventListener('abort', onAbort)

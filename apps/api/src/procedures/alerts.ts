@@ -1,10 +1,13 @@
-import { jobIdSchema } from '@oncue/core'
+import { jobIdSchema, OncueError } from '@oncue/core'
 import {
   type AlertRule,
+  ackedAlertsSchema,
+  ackRequestSchema,
   alertPageSchema,
   alertRuleSchema,
   alertSchema,
   createAlertRuleRequestSchema,
+  createdAlertRuleSchema,
   idRequestSchema,
   listAlertsRequestSchema,
   resumeRequestSchema,
@@ -12,7 +15,7 @@ import {
   toRest,
   updateAlertRuleRequestSchema,
 } from '@oncue/core/wire'
-import type { AlertRow, AlertRuleRow } from '@oncue/db'
+import type { AlertRow, AlertRuleRow, Store } from '@oncue/db'
 import { z } from 'zod'
 import { showAlert } from '../alerts/notification.ts'
 import type { ApiContext } from '../context.ts'
@@ -53,10 +56,20 @@ export const alerts = {
 
   ack: mutation({
     access: 'act',
-    input: idRequestSchema,
-    output: alertSchema,
-    run: async (ctx, { id }) => show(ctx, await ctx.control.alerts.ack(id, actorOf(ctx))),
-    audit: (target) => ({ target, count: 1 }),
+    input: ackRequestSchema,
+    output: ackedAlertsSchema,
+    async run(ctx, { id, ids = [] }) {
+      const { alerts } = ctx.control
+      const acked =
+        id === undefined ? await alerts.ackAll(ids, actorOf(ctx)) : [await alerts.ack(id, actorOf(ctx))]
+      await ctx.delivery.acknowledge(acked)
+      const now = await ctx.store.now()
+      const [first, ...others] = acked.map((row) => showAlert(row, now))
+      if (first) return { ...first, alerts: [first, ...others] }
+      const hint = 'Nothing to do: read the list of alerts again.'
+      throw new OncueError('INVALID_STATE', 'None of these alerts is firing', { hint })
+    },
+    audit: (target, { alerts }) => ({ target, count: alerts.length }),
     rest: [
       {
         at: 'POST /api/alerts/:id/ack',
@@ -64,7 +77,7 @@ export const alerts = {
         params: { id: jobIdSchema },
         responses: { 200: restAlertSchema },
         errors: ['ALERT_NOT_FOUND', 'INVALID_STATE'],
-        respond: (alert) => ({ status: 200, body: toRest(alert) }),
+        respond: ({ alerts: _, ...alert }) => ({ status: 200, body: toRest(alert) }),
       },
     ],
   }),
@@ -114,11 +127,13 @@ export const alerts = {
   createRule: mutation({
     access: 'admin',
     input: createAlertRuleRequestSchema,
-    output: alertRuleSchema,
+    output: createdAlertRuleSchema,
     async run(ctx, { forSeconds, ...rule }) {
-      return showRule(
-        await ctx.control.alertRules.create({ ...rule, forMs: forSeconds * 1_000 }, actorOf(ctx)),
+      const created = await ctx.control.alertRules.create(
+        { ...rule, forMs: forSeconds * 1_000 },
+        actorOf(ctx),
       )
+      return { ...showRule(created), warning: await warningOf(ctx.store, created) }
     },
     audit: (rule, { id }) => ({ target: { id, ...rule }, count: 1 }),
   }),
@@ -144,6 +159,15 @@ export const alerts = {
     },
     audit: (target) => ({ target, count: 1 }),
   }),
+}
+
+/** A queue or topic may be used later, so the rule is made; most unknown ones are typing errors. */
+async function warningOf(store: Store, { queue, topic }: AlertRuleRow): Promise<string | null> {
+  if (queue !== null && !(await store.queues()).some((known) => known.queue === queue))
+    return `No job was ever in a queue ${queue}, and no worker serves it: check its name`
+  if (topic !== null && !(await store.topics()).some((known) => known.topic === topic))
+    return `No worker has announced a topic ${topic}: check its name`
+  return null
 }
 
 async function show({ store }: ApiContext, row: AlertRow) {

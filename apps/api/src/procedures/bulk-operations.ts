@@ -1,7 +1,8 @@
-import { newJobId, OncueError } from '@oncue/core'
+import { jobIdSchema, newJobId, OncueError } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
 import {
   type BulkAction,
+  type BulkOperationRequest,
   bulkOperationPageSchema,
   bulkOperationRequestSchema,
   bulkOperationSchema,
@@ -9,11 +10,20 @@ import {
   listBulkOperationsRequestSchema,
   previewRequestSchema,
   previewSchema,
+  restBulkOperationRequestSchema,
+  restPreviewRequestSchema,
+  toRest,
   watchBulkOperationRequestSchema,
 } from '@oncue/core/wire'
 import type { BulkOperationRow, JobFilter } from '@oncue/db'
 import { assertExpected } from '../bulk/expected.ts'
 import type { ApiContext } from '../context.ts'
+import {
+  bulkQuery,
+  restBulkOperationPageSchema,
+  restBulkOperationSchema,
+  restPreviewSchema,
+} from '../http/rest/shapes.ts'
 import { watchBulkOperation } from '../live/watch-bulk-operation.ts'
 import { assertMayFilterBy, maskerOf, maskFilter } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
@@ -35,6 +45,17 @@ export const bulkOperations = {
       )
       return { asOf, count: total, countIsExact: totalIsExact, ...found }
     },
+    rest: [
+      {
+        at: 'POST /api/bulk/preview',
+        summary: 'Count the jobs that a bulk operation would touch, and say what they are',
+        body: restPreviewRequestSchema,
+        example: { action: 'requeue', filter: { status: 'failed', topic: 'mail_digest' } },
+        responses: { 200: restPreviewSchema },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
+        respond: (preview) => ({ status: 200, body: toRest(preview) }),
+      },
+    ],
   }),
 
   run: mutation({
@@ -43,6 +64,7 @@ export const bulkOperations = {
     output: bulkOperationSchema,
     async run(ctx, { expectedCount, spreadSeconds, ...asked }) {
       const { bulkOperations } = ctx.control
+      assertCanTell(asked)
       const now = await ctx.store.now()
       await assertPossible(ctx, asked, now)
       const { id: actorId, kind } = ctx.principal
@@ -61,9 +83,30 @@ export const bulkOperations = {
       return { ...toWire(operation), isNew: operation.id === id }
     },
     // A repeated key started nothing new.
-    audit: ({ action, filter, asOf, spreadSeconds }, { id, total }, _, { isNew }) =>
-      isNew ? { target: { id, action, filter, asOf, spreadSeconds }, count: total } : null,
+    audit: ({ action, filter, asOf, spreadSeconds, canary, stopWhenFailing }, { id, total }, _, { isNew }) =>
+      isNew
+        ? { target: { id, action, filter, asOf, spreadSeconds, canary, stopWhenFailing }, count: total }
+        : null,
     afterwards: ({ bulk }, { id }) => bulk.begin(id),
+    rest: [
+      {
+        at: 'POST /api/bulk',
+        summary: 'Start a bulk operation, with the count and the moment of its preview',
+        body: restBulkOperationRequestSchema,
+        example: {
+          action: 'requeue',
+          filter: { status: 'failed', topic: 'mail_digest' },
+          as_of: '2026-01-08T12:00:00Z',
+          expected_count: 312,
+          idempotency_key: 'b7e2c1',
+          canary: { count: 5, maxFailed: 0 },
+        },
+        idempotent: true,
+        responses: { 202: restBulkOperationSchema },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'COUNT_MISMATCH'],
+        respond: (operation) => ({ status: 202, body: toRest(operation) }),
+      },
+    ],
   }),
 
   get: query({
@@ -76,6 +119,16 @@ export const bulkOperations = {
       const toWire = await presenter(ctx)
       return toWire(operation)
     },
+    rest: [
+      {
+        at: 'GET /api/bulk/:id',
+        summary: 'Read a bulk operation: its progress, and what became of its jobs',
+        params: { id: jobIdSchema },
+        responses: { 200: restBulkOperationSchema },
+        errors: ['BULK_OPERATION_NOT_FOUND'],
+        respond: (operation) => ({ status: 200, body: toRest(operation) }),
+      },
+    ],
   }),
 
   list: query({
@@ -86,6 +139,19 @@ export const bulkOperations = {
       const { items, nextCursor } = await ctx.control.bulkOperations.list({ status }, page)
       return { items: items.map(await presenter(ctx)), nextCursor }
     },
+    rest: [
+      {
+        at: 'GET /api/bulk',
+        summary: 'List bulk operations, the newest first',
+        query: bulkQuery,
+        responses: { 200: restBulkOperationPageSchema },
+        errors: ['INVALID_CURSOR'],
+        respond: ({ items, ...page }) => ({
+          status: 200,
+          body: { items: items.map(toRest), ...toRest(page) },
+        }),
+      },
+    ],
   }),
 
   stop: mutation({
@@ -100,15 +166,30 @@ export const bulkOperations = {
       target: { id, action, status, skipped },
       count: done,
     }),
+    rest: [
+      {
+        at: 'POST /api/bulk/:id/stop',
+        summary: 'Stop a bulk operation after its current batch',
+        params: { id: jobIdSchema },
+        responses: { 200: restBulkOperationSchema },
+        errors: ['BULK_OPERATION_NOT_FOUND'],
+        respond: (operation) => ({ status: 200, body: toRest(operation) }),
+      },
+    ],
   }),
 
   watch: subscription({
     access: 'read',
     input: watchBulkOperationRequestSchema,
     output: bulkOperationSchema,
-    async *watch(ctx, { id: operationId, lastEventId }, signal) {
+    async *watch(ctx, { id: operationId, lastEventId, outcomes }, signal) {
       const toWire = await presenter(ctx)
-      const changes = watchBulkOperation(ctx.live.bulkOperations, operationId, lastEventId, signal)
+      const changes = watchBulkOperation(
+        ctx.live.bulkOperations,
+        operationId,
+        { lastSeen: lastEventId, outcomes },
+        signal,
+      )
       for await (const { id, operation } of changes) yield { id, message: toWire(operation) }
     },
   }),
@@ -140,8 +221,23 @@ async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, 
     throw new OncueError('INVALID_INPUT', `input.asOf: must not be in the future, got ${asOf.toISOString()}`)
 }
 
+/** A canary and a limit need outcomes, which only jobs have that are to run. */
+function assertCanTell({
+  action,
+  canary,
+  stopWhenFailing,
+}: Pick<BulkOperationRequest, 'action' | 'canary' | 'stopWhenFailing'>): void {
+  if (canary && canary.maxFailed >= canary.count)
+    throw new OncueError('INVALID_INPUT', 'input.canary.maxFailed: must be less than canary.count')
+  if (action === 'requeue' || action === 'run_now') return
+  if (canary) throw new OncueError('INVALID_INPUT', `input.canary: a ${action} has no outcome to wait for`)
+  if (stopWhenFailing !== undefined)
+    throw new OncueError('INVALID_INPUT', `input.stopWhenFailing: a ${action} has no outcome to wait for`)
+}
+
 const DONE: Record<BulkAction, string> = {
   requeue: 'requeued',
+  run_now: 'run now',
   cancel: 'cancelled',
   delete: 'deleted',
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { OncueError } from '@oncue/core'
 import {
   type Channel,
+  type CreateChannelRequest,
   channelSchema,
   createChannelRequestSchema,
   createdChannelSchema,
@@ -12,6 +13,7 @@ import {
 import type { ChannelRow } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
 import { z } from 'zod'
+import type { ApiContext } from '../context.ts'
 import { actorOf } from './actor.ts'
 import { mutation, query } from './procedure.ts'
 
@@ -27,12 +29,11 @@ export const channels = {
     access: 'admin',
     input: createChannelRequestSchema,
     output: createdChannelSchema,
-    async run(ctx, { kind, name, url }) {
-      const address = new URL(url)
-      await ctx.delivery.guard.assertAllowed(address)
-      const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
-      const channel = { kind, name, address: address.href, secret, createdBy: actorOf(ctx) }
-      return { ...show(await ctx.control.channels.create(channel)), secret }
+    async run(ctx, request) {
+      const channel = await toChannel(ctx, request)
+      const created = show(await ctx.control.channels.create({ ...channel, createdBy: actorOf(ctx) }))
+      // The other kinds have secrets that the caller has sent.
+      return { ...created, secret: request.kind === 'webhook' ? channel.secret : null }
     },
     audit: ({ kind, name }, { id }) => ({ target: { id, kind, name }, count: 1 }),
   }),
@@ -42,7 +43,7 @@ export const channels = {
     input: updateChannelRequestSchema,
     output: channelSchema,
     async run({ control }, { id, ...change }) {
-      if (change.name !== undefined && (await existing(control, id)).kind === 'push') {
+      if (change.name !== undefined && (await existing(control, id)).tokenId !== null) {
         const hint = 'Rename the device: devices.rename.'
         throw new OncueError(
           'INVALID_INPUT',
@@ -75,17 +76,48 @@ export const channels = {
   }),
 }
 
+async function toChannel({ delivery }: ApiContext, request: CreateChannelRequest) {
+  const { name } = request
+  if ('key' in request) return { kind: request.kind, name, address: request.kind, secret: request.key }
+  if ('to' in request) {
+    if (delivery.mail.isConfigured) return { kind: request.kind, name, address: request.to, secret: null }
+    throw new OncueError('INVALID_INPUT', 'input.kind: this server sends no e-mail', {
+      hint: 'Set ONCUE_SMTP_URL and ONCUE_MAIL_FROM, and start the API again.',
+    })
+  }
+  const url = new URL(request.url)
+  await delivery.guard.assertAllowed(url)
+  const address = url.href
+  if (request.kind !== 'ntfy') {
+    const secret = request.kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
+    return { kind: request.kind, name, address, secret }
+  }
+  const { kind, priority, token = null } = request
+  return { kind, name, address, secret: token, options: priority === undefined ? null : { priority } }
+}
+
 async function existing(control: Control, id: string): Promise<ChannelRow> {
   const channel = await control.channels.get(id)
   if (channel) return channel
   throw new OncueError('CHANNEL_NOT_FOUND', `There is no channel ${id}`)
 }
 
-function show({ tokenId, address, secret: _, ...channel }: ChannelRow): Channel {
-  return { ...channel, address: beginningOf(channel.kind, address), deviceId: tokenId }
+function show({ tokenId, address, secret: _, options: __, ...channel }: ChannelRow): Channel {
+  return { ...channel, address: shownAddress(channel.kind, address), deviceId: tokenId }
 }
 
-/** The whole address is a secret: many services have their key in the path. */
-function beginningOf(kind: Channel['kind'], address: string): string {
-  return kind === 'push' ? `${address.slice(0, address.indexOf('[') + 5)}…` : `${new URL(address).origin}/…`
+/** A whole URL is a secret: many services have their key in the path, and the name of a topic of ntfy is its password. */
+function shownAddress(kind: Channel['kind'], address: string): string {
+  switch (kind) {
+    case 'push':
+      return `${address.slice(0, address.indexOf('[') + 5)}…`
+    case 'pagerduty':
+      return 'PagerDuty'
+    case 'opsgenie':
+      return 'Opsgenie'
+    case 'email':
+      return address
+    default:
+      return `${new URL(address).origin}/…`
+  }
 }

@@ -6,7 +6,9 @@ import {
   idRequestSchema,
   isAtMost,
   registerPushRequestSchema,
+  registerWebPushRequestSchema,
   renameDeviceRequestSchema,
+  webPushKeySchema,
 } from '@oncue/core/wire'
 import type { TokenRow } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
@@ -74,14 +76,46 @@ export const devices = {
     audit: ({ pushToken }) => ({ target: { isReached: pushToken !== null }, count: 1 }),
   }),
 
+  /** What a browser needs to subscribe. */
+  webPushKey: query({
+    access: 'read',
+    input: z.undefined(),
+    output: webPushKeySchema,
+    async run({ control, principal, delivery }) {
+      const holder = await holderOf(control, principal)
+      const isRegistered = (await control.channels.list()).some(
+        ({ kind, tokenId }) => kind === 'web_push' && tokenId !== null && tokenId === holder,
+      )
+      return { key: await delivery.webPush.publicKey(), isRegistered }
+    },
+  }),
+
+  /** A browser sets its own subscription, as a paired device or as a session: it ends with either. */
+  registerWebPush: mutation({
+    access: 'read',
+    input: registerWebPushRequestSchema,
+    output: z.null(),
+    async run({ store, control, principal, delivery }, { subscription }) {
+      const holder = await holderOf(control, principal)
+      if (subscription !== null) await delivery.guard.assertAllowed(new URL(subscription.endpoint))
+      if (holder === null && subscription !== null)
+        throw new OncueError('FORBIDDEN', 'Only a browser that has signed in can get notifications', {
+          hint: 'Sign in to the app, or pair this browser.',
+        })
+      if (holder !== null) await store.channels.setWebPush(holder, subscription)
+      return null
+    },
+    audit: ({ subscription }) => ({ target: { isReached: subscription !== null }, count: 1 }),
+  }),
+
   testPush: mutation({
     access: 'read',
     input: z.strictObject({}).default({}),
     output: deliverySchema,
     async run({ control, principal, delivery }) {
-      const deviceId = await deviceOf(control, principal)
-      if (deviceId === null) return { delivered: false, error: NO_DEVICE }
-      const channel = (await control.channels.list()).find(({ tokenId }) => tokenId === deviceId)
+      const holder = await holderOf(control, principal)
+      if (holder === null) return { delivered: false, error: NO_DEVICE }
+      const channel = (await control.channels.list()).find(({ tokenId }) => tokenId === holder)
       return channel
         ? delivery.test(channel)
         : { delivered: false, error: 'This device has no notifications turned on' }
@@ -125,4 +159,10 @@ export async function toDevices(
 async function deviceOf({ tokens }: Control, { id, tokenId }: Principal): Promise<string | null> {
   const token = tokenId === null ? null : await tokens.get(id)
   return token?.kind === 'device' ? id : null
+}
+
+/** What the notifications of a caller belong to: its device, or the session of its browser. */
+async function holderOf(control: Control, principal: Principal): Promise<string | null> {
+  const device = await deviceOf(control, principal)
+  return device ?? (principal.kind === 'session' ? principal.tokenId : null)
 }

@@ -2,8 +2,10 @@ import { isFinished, isOncueError, type JobId, jobIdSchema, OncueError } from '@
 import {
   actionReportSchema,
   type BulkAction,
+  explanationSchema,
   failureGroupSchema,
   failuresRequestSchema,
+  familySchema,
   gaugePointSchema,
   gaugesRequestSchema,
   getJobResponseSchema,
@@ -25,7 +27,7 @@ import {
   watchMessageSchema,
   watchRequestSchema,
 } from '@oncue/core/wire'
-import { type JobDetails, type JobFilter, toTarget } from '@oncue/db'
+import { ACTION_METHODS, type JobDetails, type JobFilter, toTarget } from '@oncue/db'
 import { timeoutSignal } from '@oncue/runtime'
 import { z } from 'zod'
 import type { AssertStill } from '../auth/validity.ts'
@@ -34,14 +36,18 @@ import { pointsOf } from '../health/gauge-samples.ts'
 import { commandStatusOf, commandStatusSchema } from '../http/rest/commands.ts'
 import type { RestRoute } from '../http/rest/route.ts'
 import {
+  failuresQuery,
   listQuery,
   refuseUndone,
+  restFailuresSchema,
   restJobPageSchema,
   restJobSchema,
   restTicketSchema,
   ticketOf,
+  toFailuresInput,
   toListInput,
   toRestDetails,
+  toRestFailure,
 } from '../http/rest/shapes.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
@@ -148,6 +154,28 @@ export const jobs = {
     ],
   }),
 
+  explain: query({
+    access: 'read',
+    input: z.strictObject({ id: jobIdSchema }),
+    output: explanationSchema,
+    async run(ctx, { id }) {
+      const explanation = await ctx.store.explain(id)
+      if (!explanation) throw notFound(id)
+      return explanation
+    },
+  }),
+
+  family: query({
+    access: 'read',
+    input: z.strictObject({ id: jobIdSchema }),
+    output: familySchema,
+    async run(ctx, { id }) {
+      const family = await ctx.store.family(id)
+      if (!family) throw notFound(id)
+      return family
+    },
+  }),
+
   events: query({
     access: 'read',
     input: jobEventsRequestSchema,
@@ -166,6 +194,17 @@ export const jobs = {
     input: failuresRequestSchema.default({ limit: 50 }),
     output: z.array(failureGroupSchema),
     run: (ctx, filter) => ctx.store.failures(filter),
+    rest: [
+      {
+        at: 'GET /api/failures',
+        summary: 'List errors, with the jobs that are retried after them and those that gave up',
+        query: failuresQuery,
+        toInput: toFailuresInput,
+        responses: { 200: restFailuresSchema },
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
+        respond: (groups) => ({ status: 200, body: { items: groups.map(toRestFailure) } }),
+      },
+    ],
   }),
 
   series: query({
@@ -202,6 +241,16 @@ export const jobs = {
     responses: { 200: restTicketSchema },
     errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'UNIQUE_KEY_LIVE'],
     refuse: refuseUndone('requeued', 'only failed, cancelled and completed jobs can be requeued'),
+    respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
+  }),
+  runNow: action('run_now', {
+    at: 'POST /api/jobs/:id/run-now',
+    summary: 'Run a retrying or scheduled job now, instead of at its time',
+    params: byId,
+    toInput: asIds,
+    responses: { 200: restTicketSchema },
+    errors: ['JOB_NOT_FOUND', 'INVALID_STATE', 'DATABASE_BUSY'],
+    refuse: refuseUndone('made due', 'only jobs that wait for their time can be run now'),
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
   cancel: action('cancel', {
@@ -281,10 +330,11 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
     rest: [route],
     async run(ctx, target) {
       const by = actorOf(ctx)
+      const method = ACTION_METHODS[name]
       if ('filter' in target) {
         await assertMayFilterBy(ctx, target.filter)
         await assertMayAct(ctx, name, target.filter)
-        const act = () => ctx.store[name](toTarget(target.filter), { by, asOf: target.asOf })
+        const act = () => ctx.store[method](toTarget(target.filter), { by, asOf: target.asOf })
         return isSearch(target.filter) ? search(ctx, act) : act()
       }
       if (target.ids.length > MAX_BATCH) {
@@ -293,7 +343,7 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
       }
       const ids = await actedIds(ctx, name, target.ids)
       const refused = new Set(target.ids).size - ids.length
-      const { done, skipped } = await ctx.store[name](ids, { by })
+      const { done, skipped } = await ctx.store[method](ids, { by })
       return { done, skipped: refused > 0 ? { ...skipped, FORBIDDEN: refused } : skipped }
     },
     audit: (target, { done }) => auditAction(target, done),
@@ -304,9 +354,9 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
   })
 }
 
-/** Reads payload after payload. */
-function isSearch({ payloadText }: JobFilter): boolean {
-  return payloadText !== undefined
+/** Reads job after job. */
+function isSearch({ payloadText, errorText, idSuffix }: JobFilter): boolean {
+  return payloadText !== undefined || errorText !== undefined || idSuffix !== undefined
 }
 
 function auditAction(target: JobTarget, done: number, outcome: { failed?: string } = {}) {

@@ -31,16 +31,19 @@ export async function assertMayAct(
   action: BulkAction,
   { queue, topic }: Pick<JobFilter, 'queue' | 'topic'>,
 ): Promise<void> {
-  if (action === 'requeue') return
+  if (isHarmless(action)) return
   if (queue === INTERNAL_QUEUE || (topic !== undefined && isOwn(topic))) await authorize(ctx, 'admin')
 }
 
 /** Those of the ids on which the caller may act. */
 export async function actedIds(ctx: ApiContext, action: BulkAction, ids: readonly JobId[]): Promise<JobId[]> {
   const given = [...new Set(ids)]
-  if (action === 'requeue' || ctx.principal.role === 'admin') return given
+  if (isHarmless(action) || ctx.principal.role === 'admin') return given
   const jobs = await ctx.store.glance(given)
   return given.filter((id) => !isOwn(jobs.get(id)?.topic ?? ''))
 }
+
+/** Runs them again, or earlier. */
+const isHarmless = (action: BulkAction) => action === 'requeue' || action === 'run_now'
 
 const isOwn = (topic: string) => topic.startsWith(INTERNAL_TOPIC_PREFIX)

@@ -4,6 +4,7 @@ import { startWorkerProcess } from './worker-process.ts'
 
 afterAll(closeBrowser)
 
+const FAILED_LATELY = /^\d\d% of runs failed in the last 15 min$/
 const PRODUCTION = { ONCUE_ENVIRONMENT: 'production' }
 
 describe('from "something is late" to "requeued", and back to bed', () => {
@@ -29,7 +30,7 @@ describe('from "something is late" to "requeued", and back to bed', () => {
 
     const { page } = await visit(world, { viewport })
     await signIn(page)
-    await page.getByRole('link', { name: /^SmtpTimeout: smtp.example.com.* 5.failed jobs/ }).waitFor()
+    await page.getByRole('link', { name: /^SmtpTimeout: smtp.example.com.* 5 gave up/ }).waitFor()
 
     // It is stopped, and what comes now waits for the one that hangs.
     await stopBroken()
@@ -41,10 +42,11 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     // The fix is out, and what waited is done.
     startWorkerProcess(world, 'releases/fixed.ts')
     hang.resolve(null)
-    await page.getByRole('heading', { name: 'All good' }).waitFor()
+    // Not all is good: of the runs of the last minutes most failed.
+    await page.getByRole('heading', { name: FAILED_LATELY }).waitFor()
 
     await page.getByRole('link', { name: 'Failures', exact: true }).click()
-    await page.getByRole('link', { name: /^SmtpTimeout: .* 5.failed jobs/ }).click()
+    await page.getByRole('link', { name: /^SmtpTimeout: .* 5 gave up/ }).click()
     await page.getByRole('heading', { name: 'SmtpTimeout', level: 1 }).waitFor()
     await page.getByRole('button', { name: 'Retry these 5' }).click()
 
@@ -56,9 +58,32 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     expect(new URL(page.url()).pathname).toMatch(/^\/bulk-operations\//)
 
     await page.getByRole('button', { name: 'Now', exact: true }).click()
-    await page.getByText(/No failed jobs in the last hour/).waitFor()
-    await page.getByRole('heading', { name: 'All good' }).waitFor()
+    await page.getByText('None of their jobs is failing now.').waitFor()
+    await page.getByRole('heading', { name: FAILED_LATELY }).waitFor()
     const { failed, completed } = await client.jobs.stats({})
     expect({ failed, completed }).toEqual({ failed: 0, completed: 8 })
+  })
+
+  it('names an error as soon as the first runs have failed', async () => {
+    const world = await openWorld({})
+    const stopBroken = startWorkerProcess(world, 'releases/broken.ts')
+    const digest = { topic: 'mail_digest', queue: 'mail', payload: { userId: 'ann' } }
+    await world.client.jobs.enqueueMany([digest, digest, digest])
+    const { page } = await visit(world, { viewport: PHONE })
+    await signIn(page)
+    const row = page.getByRole('link', { name: /^SmtpTimeout: smtp.example.com.* 3 retrying/ })
+    await row.getByText(/^3 retrying · next try in /).waitFor()
+    await stopBroken()
+
+    await row.click()
+    await page.getByRole('heading', { name: 'Retrying', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'All 3 jobs' }).click()
+    await page
+      .getByRole('link', { name: /^mail_digest in mail, Scheduled/ })
+      .first()
+      .click()
+    await page.getByRole('button', { name: 'All like this' }).click()
+    await page.getByRole('button', { name: /^Cancel 3 retrying/ }).waitFor()
+    expect(await page.getByText('None left').count()).toBe(0)
   })
 })

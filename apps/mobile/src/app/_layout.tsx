@@ -3,7 +3,10 @@ import { StatusBar } from 'expo-status-bar'
 import { Gate } from '../components/shell/gate.tsx'
 import { Providers } from '../components/shell/providers.tsx'
 import { Shell } from '../components/shell/shell.tsx'
+import { startServiceWorker } from '../lib/service-worker.ts'
 import { useTheme } from '../theme/use-theme.ts'
+
+startServiceWorker()
 
 export default function RootLayout() {
   return (

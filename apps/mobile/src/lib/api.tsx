@@ -8,6 +8,7 @@ import {
   type UseQueryResult,
   useInfiniteQuery,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
@@ -41,6 +42,19 @@ export function useRead<Data>(read: Read<Data>): UseQueryResult<Data> {
     refetchInterval: useInterval(read.everyMs),
     enabled: read.enabled ?? true,
     ...(read.isFixed && { staleTime: 'static' as const }),
+  })
+}
+
+/** Several at once, each with its own answer. */
+export function useReads<Data>(reads: readonly Read<Data>[]): UseQueryResult<Data>[] {
+  const { client } = useSignedIn()
+  return useQueries({
+    queries: reads.map(({ key, call, enabled = true, isFixed }) => ({
+      queryKey: key,
+      queryFn: ({ signal }: CallOptions) => call(client, { signal }),
+      enabled,
+      ...(isFixed && { staleTime: 'static' as const }),
+    })),
   })
 }
 

@@ -31,6 +31,12 @@ describe('numbers', () => {
     [1, '100%'],
   ])('a share of %d is %s', (share, text) => expect(plain(format.percent(share))).toBe(text))
 
+  it.each([
+    [{ retrying: 2_105, retryingIsExact: true, failed: 40 }, '2,105 retrying · 40 gave up'],
+    [{ retrying: 10_000, retryingIsExact: false, failed: 0 }, 'at least 10,000 retrying'],
+    [{ retrying: 0, retryingIsExact: true, failed: 1 }, '1 gave up'],
+  ])('%j is %s', (group, text) => expect(format.failing(group)).toBe(text))
+
   it('counts with its noun', () => {
     expect(plain(format.count(1, 'job'))).toBe('1 job')
     expect(plain(format.count(4_210, 'job'))).toBe('4,210 jobs')

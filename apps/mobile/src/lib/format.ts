@@ -110,6 +110,21 @@ export function count(many: number, noun: string, nouns = `${noun}s`): string {
   return `${number(many)}${THIN}${many === 1 ? noun : nouns}`
 }
 
+export interface Failing {
+  readonly retrying: number
+  readonly retryingIsExact: boolean
+  readonly failed: number
+}
+
+/** `2,105 retrying · 40 gave up`, without what there is none of. */
+export function failing({ retrying, retryingIsExact, failed }: Failing): string {
+  const parts = [
+    retrying > 0 && `${retryingIsExact ? '' : 'at least '}${number(retrying)} retrying`,
+    failed > 0 && `${number(failed)} gave up`,
+  ]
+  return parts.filter(Boolean).join(' · ')
+}
+
 /** The end of an id is what differs; the beginning is the time. */
 export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id

@@ -14,6 +14,7 @@ const idOf = (n: number) => `0199a000-0000-7000-8000-${String(n).padStart(12, '0
 export function alertOf(n: number, differs: Partial<Alert> = {}): Alert {
   return {
     ...{ id: idOf(n), ruleId: 'late', kind: 'oldest_waiting', queue: 'mail', state: 'firing' },
+    ...{ groupId: idOf(n), queues: ['mail'], topic: null, fingerprint: null },
     ...{ summary: 'mail: oldest job waits 12 min (limit 5 min)', value: 720, threshold: 300 },
     ...{ firedAt: minutesAgo(12), acked: null, snoozed: null, resolvedAt: null, updated: NOW },
     ...differs,
@@ -23,7 +24,7 @@ export function alertOf(n: number, differs: Partial<Alert> = {}): Alert {
 export function ruleOf(id: string, differs: Partial<Rule> = {}): Rule {
   return {
     ...{ id, name: 'Jobs wait too long', kind: 'oldest_waiting', queue: null, threshold: 300 },
-    ...{ forSeconds: 60, enabled: true, builtIn: 'oldest_waiting', updatedBy: null },
+    ...{ topic: null, forSeconds: 60, enabled: true, builtIn: 'oldest_waiting', updatedBy: null },
     ...{ created: minutesAgo(9_000), updated: minutesAgo(9_000) },
     ...differs,
   }

@@ -7,10 +7,12 @@ type BulkOperation = Outputs['bulkOperations']['get']
 export const BULK_OPERATION_ID = '0199a1b2-0000-7000-8000-000000000001'
 const JOB_ID = '0199a1b2-0000-7000-8000-00000000000a'
 
-/** 312 jobs that failed for the same reason, unless told otherwise. */
+/** 312 jobs that gave up for the same reason, unless told otherwise. */
 export function groupOf(fingerprint: string, differs: Partial<FailureGroup> = {}): FailureGroup {
   return {
-    ...{ fingerprint, count: 312, firstSeen: NOW, lastSeen: NOW, topics: ['digest'], queues: ['mail'] },
+    ...{ fingerprint, class: 'SmtpTimeout', message: 'smtp.example.com did not answer' },
+    ...{ retrying: 0, retryingIsExact: true, failed: 312, nextTryAt: null },
+    ...{ firstSeen: NOW, lastSeen: NOW, topics: ['digest'], queues: ['mail'] },
     ...{ isNew: false, trend: Array.from({ length: 24 }, (_, index) => index) },
     sample: {
       jobId: JOB_ID,
@@ -28,6 +30,7 @@ export function previewOf(count: number): Outputs['bulkOperations']['preview'] {
   return {
     ...{ asOf: NOW, count, countIsExact: true, byStatus: { failed: count } },
     byError: [{ class: 'SmtpTimeout', message: 'smtp.example.com did not answer', count }],
+    ...{ errorKinds: 1, inspected: count },
     sample: count > 0 ? [{ id: JOB_ID, topic: 'digest', queue: 'mail', status: 'failed' }] : [],
   }
 }
@@ -42,6 +45,7 @@ export function bulkOperationOf(differs: Partial<BulkOperation> = {}): BulkOpera
       asOf: NOW,
     },
     ...{ spreadSeconds: 0, status: 'running', total: 312, totalIsExact: true, done: 0, skipped: {} },
+    ...{ canary: null, stopWhenFailing: null, outcomes: null },
     ...{ error: null, by: { id: 'token', name: 'somebody' }, stoppedBy: null },
     ...{ created: NOW, updated: NOW, finishedAt: null },
     ...differs,

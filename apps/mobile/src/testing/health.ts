@@ -20,7 +20,15 @@ export function queueOf(queue: string, differs: Partial<QueueHealth> = {}): Queu
       oldestWaiting: null,
       paused: null,
     },
-    ...{ ageingMs: null, limit: null, state: 'ok', capacity: 10, throughput: 12, failureRate: 0 },
+    ...{
+      ageingMs: null,
+      limit: null,
+      state: 'ok',
+      capacity: 10,
+      throughput: 12,
+      failureRate: 0,
+      drainMs: null,
+    },
     ...{ failedLastHour: 0, spark: { completed: spark(12), failed: spark(), waiting: spark() } },
     ...differs,
   }
@@ -50,6 +58,7 @@ export function healthOf(differs: Partial<Health> = {}): Health {
     delivery: { waiting: 0, oldestWaiting: null, paused: null, limit: null },
     failures: [],
     alerts: { firing: 0, acked: 0, snoozed: 0 },
+    bulkOperations: [],
     ...differs,
   }
 }

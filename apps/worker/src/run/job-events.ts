@@ -18,7 +18,7 @@ export class RunEvents {
   readonly #onStale: () => void
   #progress: string | undefined
   #cursor: string | undefined
-  #events: NewEvent[] = []
+  #events: Happened[] = []
   #waiting: Waiting[] = []
   #underWay = 0
 
@@ -45,7 +45,7 @@ export class RunEvents {
 
   /** Written within a second. */
   event(event: NewEvent): void {
-    this.#events.push(event)
+    this.#events.push({ event, at: this.#all.monotonic() })
     this.#all.soon(this)
   }
 
@@ -66,7 +66,7 @@ export class RunEvents {
   /** As much as fits into one call; `rest` says that there is more. */
   take(): Taken {
     const events = this.#events.splice(0, fitting(this.#events))
-    const update: RunUpdate = { ...this.#ref, progress: this.#progress, cursor: this.#cursor, events }
+    const update = { ...this.#ref, progress: this.#progress, cursor: this.#cursor }
     this.#progress = undefined
     this.#cursor = undefined
     const rest = this.#events.length > 0
@@ -74,6 +74,7 @@ export class RunEvents {
     this.#underWay += 1
     return {
       update,
+      events,
       rest,
       written: () => {
         this.#underWay -= 1
@@ -88,15 +89,19 @@ export class RunEvents {
   }
 }
 
+/** When, on the monotonic clock: a write that is retried is later still. */
+type Happened = { readonly event: NewEvent; readonly at: number }
+
 type Taken = {
-  readonly update: RunUpdate
+  readonly update: Omit<RunUpdate, 'events'>
+  readonly events: readonly Happened[]
   readonly rest: boolean
   written(): void
   refused(error: unknown): void
 }
 
 /** How many events fit into a call: at least one, however large. */
-function fitting(events: readonly NewEvent[]): number {
+function fitting(events: readonly Happened[]): number {
   let bytes = 0
   for (let n = 0; n < Math.min(events.length, LIMITS.events); n++) {
     bytes += sizeOf(events[n])
@@ -106,7 +111,8 @@ function fitting(events: readonly NewEvent[]): number {
 }
 
 /** Only finished steps can be large. */
-function sizeOf(event: NewEvent | undefined): number {
+function sizeOf(happened: Happened | undefined): number {
+  const event = happened?.event
   return event?.type === 'step_finished' ? JSON.stringify(event.data).length : 0
 }
 
@@ -129,6 +135,10 @@ export class JobEvents {
 
   constructor(options: JobEventsOptions) {
     this.#options = options
+  }
+
+  monotonic(): number {
+    return this.#options.runtime.monotonic()
   }
 
   of(ref: RunRef, onStale: () => void): RunEvents {
@@ -180,9 +190,8 @@ export class JobEvents {
       if (isEmpty) taken.written()
       else batch.push(taken)
       if (!taken.rest) this.#now.delete(run)
-      const events = taken.update.events ?? []
-      room -= events.length
-      for (const event of events) bytes += sizeOf(event)
+      room -= taken.events.length
+      for (const event of taken.events) bytes += sizeOf(event)
       if (room <= 0 || bytes >= MAX_STEP_BYTES || batch.length === MAX_RUNS) break
     }
     return batch
@@ -192,7 +201,11 @@ export class JobEvents {
     const { store, worker, log, runtime } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
-        const updates = batch.map(({ update }) => update)
+        const now = this.monotonic()
+        const updates = batch.map(({ update, events }) => ({
+          ...update,
+          events: events.map(({ event, at }) => ({ ...event, ageMs: now - at })),
+        }))
         const { stale } = await store.recordProgress(updates, worker)
         for (const taken of batch) {
           const { id, run } = taken.update

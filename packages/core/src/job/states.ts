@@ -44,8 +44,10 @@ export function canTransition(from: JobStatus, name: TransitionName): boolean {
 }
 
 /** Whether people can do this to a job with this status. */
-export function canAct(action: 'requeue' | 'cancel' | 'delete', status: JobStatus): boolean {
-  return action === 'delete' ? status === 'pending' || status === 'failed' : canTransition(status, action)
+export function canAct(action: 'requeue' | 'run_now' | 'cancel' | 'delete', status: JobStatus): boolean {
+  if (action === 'delete') return status === 'pending' || status === 'failed'
+  if (action === 'run_now') return status === 'pending'
+  return canTransition(status, action)
 }
 
 export function isFinished(status: JobStatus): status is FinishedStatus {

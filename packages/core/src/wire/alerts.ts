@@ -1,18 +1,27 @@
 import { z } from 'zod'
-import { queueSchema } from '../job/names.ts'
+import { queueSchema, topicSchema } from '../job/names.ts'
 import { idRequestSchema, nameSchema, pageOf, pageRequest, timeSchema } from './fields.ts'
 
 /** What can go wrong, and in which unit its threshold is. */
-export const ALERT_KINDS = ['oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused'] as const
+export const ALERT_KINDS = [
+  'oldest_waiting',
+  'failure_rate',
+  'no_workers',
+  'stalled',
+  'paused',
+  'new_error',
+  'topic_failure_rate',
+] as const
 const alertKindSchema = z.enum(ALERT_KINDS)
 export type AlertKind = z.output<typeof alertKindSchema>
 
 const ruleFields = {
   name: nameSchema,
   kind: alertKindSchema.describe(
-    'oldest_waiting: seconds that the oldest job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: at most this many workers alive; stalled: jobs that wait while none finishes; paused: seconds that a queue is paused',
+    'oldest_waiting: seconds that the oldest job waits; failure_rate: share of runs that failed, 0 to 1; no_workers: at most this many workers alive; stalled: jobs that wait while none finishes; paused: seconds that a queue is paused; new_error: days for which an error was not seen before it appears; topic_failure_rate: as failure_rate, of one topic',
   ),
   queue: queueSchema.nullable().describe('null: all queues; the alert names the worst one'),
+  topic: topicSchema.nullable().describe('for topic_failure_rate, and only for it'),
   threshold: z.number().min(0).max(1e12),
   forSeconds: z.int().min(0).max(86_400).describe('how long the condition must last before it fires'),
   enabled: z.boolean(),
@@ -28,9 +37,17 @@ export const alertRuleSchema = z.object({
 })
 export type AlertRule = Readonly<z.output<typeof alertRuleSchema>>
 
+export const createdAlertRuleSchema = alertRuleSchema.extend({
+  warning: z
+    .string()
+    .nullable()
+    .describe('what may be wrong with the rule: no such queue or topic is known; null: nothing'),
+})
+
 export const createAlertRuleRequestSchema = z.strictObject({
   ...ruleFields,
   queue: ruleFields.queue.default(null),
+  topic: ruleFields.topic.default(null),
   forSeconds: ruleFields.forSeconds.default(60),
   enabled: ruleFields.enabled.default(true),
 })
@@ -48,11 +65,15 @@ export const ALERT_STATES = ['firing', 'acked', 'snoozed', 'resolved'] as const
 export const alertSchema = z.object({
   id: z.string(),
   ruleId: z.string(),
+  groupId: z.string().describe('alerts of one cause have the same, and are announced together'),
   kind: alertKindSchema,
   queue: z
     .string()
     .nullable()
     .describe('the worst queue, if the rule is about all queues; null: about the whole installation'),
+  queues: z.array(z.string()).describe('all queues that it is about, at most 100'),
+  topic: z.string().nullable().describe('for topic_failure_rate and new_error'),
+  fingerprint: z.string().nullable().describe('for new_error: the group of failures'),
   state: z.enum(ALERT_STATES),
   summary: z.string().describe('one sentence: "mail: oldest job waits 12 min (limit 5 min)"'),
   value: z.number().describe('in the unit of its kind'),
@@ -77,6 +98,21 @@ export const alertCountsSchema = z.object({ firing: z.int(), acked: z.int(), sno
 
 export const alertPageSchema = pageOf(alertSchema)
 
+/** One alert, or several: those that were resolved meanwhile are left out. */
+export const ackRequestSchema = z
+  .strictObject({
+    id: z.uuid().optional(),
+    ids: z.array(z.uuid()).min(1).max(200).optional().describe('instead of id'),
+  })
+  .refine(({ id, ids }) => (id === undefined) !== (ids === undefined), {
+    path: ['id'],
+    error: 'give either id or ids',
+  })
+
+export const ackedAlertsSchema = alertSchema.extend({
+  alerts: z.array(alertSchema).describe('all that are acknowledged now; the other fields are of the first'),
+})
+
 export const snoozeRequestSchema = idRequestSchema.extend({
   until: timeSchema.describe('at most a week from now'),
 })
@@ -88,6 +124,9 @@ export const FAILURE_MIN_RUNS = 20
 /** Jobs wait, and none finished for this long: stalled. */
 export const STALL_WINDOW_MS = 5 * 60_000
 
+/** An error is new for so long. */
+export const NEW_ERROR_WINDOW_MS = 60 * 60_000
+
 /** The rules that every installation begins with; thresholds in the units of their kinds. */
 export const DEFAULT_ALERT_RULES = {
   oldest_waiting: { name: 'Jobs wait too long', threshold: 300, forSeconds: 60 },
@@ -97,5 +136,7 @@ export const DEFAULT_ALERT_RULES = {
   stalled: { name: 'Queue is stalled', threshold: 1, forSeconds: 300 },
   paused: { name: 'Queue paused too long', threshold: 3_600, forSeconds: 0 },
 } as const satisfies Readonly<
-  Record<AlertKind, { readonly name: string; readonly threshold: number; readonly forSeconds: number }>
+  Partial<
+    Record<AlertKind, { readonly name: string; readonly threshold: number; readonly forSeconds: number }>
+  >
 >

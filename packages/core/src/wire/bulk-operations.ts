@@ -4,7 +4,7 @@ import { LIMITS } from '../job/limits.ts'
 import { idRequestSchema, lastEventIdSchema, pageOf, pageRequest, plainText, timeSchema } from './fields.ts'
 import { actedFilterSchema, actionReportSchema } from './jobs.ts'
 
-const bulkActionSchema = z.enum(['requeue', 'cancel', 'delete'])
+const bulkActionSchema = z.enum(['requeue', 'run_now', 'cancel', 'delete'])
 export type BulkAction = z.output<typeof bulkActionSchema>
 
 export const previewRequestSchema = z.strictObject({
@@ -18,7 +18,9 @@ const foundJobsSchema = z.object({
   byStatus: z.record(z.string(), z.int()).describe('of the inspected jobs'),
   byError: z
     .array(z.object({ class: z.string(), message: z.string(), count: z.int() }))
-    .describe('of the inspected jobs, the most frequent first'),
+    .describe('of the inspected jobs, the most frequent first, at most 20'),
+  errorKinds: z.int().describe('how many different errors the inspected jobs have'),
+  inspected: z.int().describe('how many jobs were inspected: the newest, at most 2,000'),
   sample: z
     .array(jobSummarySchema.pick({ id: true, topic: true, queue: true }).extend({ status: z.string() }))
     .describe('the newest of the inspected jobs'),
@@ -31,6 +33,11 @@ export const previewSchema = z.object({
   count: z.int().describe('how many match; send it as expectedCount'),
   countIsExact: z.boolean().describe('false: there are at least this many'),
   ...foundJobsSchema.shape,
+})
+
+const canarySchema = z.strictObject({
+  count: z.int().min(1).max(500).describe('how many jobs to do first'),
+  maxFailed: z.int().min(0).max(499).default(0).describe('how many of them may fail again'),
 })
 
 export const bulkOperationRequestSchema = z.strictObject({
@@ -55,11 +62,29 @@ export const bulkOperationRequestSchema = z.strictObject({
     .max(86_400)
     .default(0)
     .describe('seconds over which to spread the jobs, so that they do not all run at once'),
+  canary: canarySchema
+    .optional()
+    .describe('do these first: go on by itself when they complete, stop when more than maxFailed fail again'),
+  stopWhenFailing: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('stop by itself when more than this share of its jobs fails again; of at least ten'),
 })
 export type BulkOperationRequest = Readonly<z.output<typeof bulkOperationRequestSchema>>
 
-const bulkOperationStatusSchema = z.enum(['running', 'completed', 'stopped', 'failed'])
+const bulkOperationStatusSchema = z.enum(['canary', 'running', 'completed', 'stopped', 'failed'])
 export type BulkOperationStatus = z.output<typeof bulkOperationStatusSchema>
+
+/** What became of the jobs that were requeued or made due. */
+const outcomesSchema = z.object({
+  completed: z.int(),
+  running: z.int(),
+  waiting: z.int(),
+  failedAgain: z.int().describe('also those that are retried after it'),
+  cancelled: z.int().describe('cancelled, or no longer there'),
+})
 
 export const bulkOperationSchema = z.object({
   id: z.string(),
@@ -67,11 +92,17 @@ export const bulkOperationSchema = z.object({
   filter: z.record(z.string(), z.unknown()),
   asOf: z.date(),
   spreadSeconds: z.int(),
-  status: bulkOperationStatusSchema,
+  status: bulkOperationStatusSchema.describe('canary: its first jobs are tried, and the others wait'),
+  canary: canarySchema.nullable(),
+  stopWhenFailing: z.number().nullable(),
+  outcomes: outcomesSchema.nullable().describe('what became of the jobs; null for cancel and delete'),
   total: z.int().describe('how many matched at the start'),
   totalIsExact: z.boolean().describe('false: there are at least this many'),
   ...actionReportSchema.shape,
-  error: z.object({ code: z.string(), message: z.string() }).nullable().describe('why it failed'),
+  error: z
+    .object({ code: z.string(), message: z.string() })
+    .nullable()
+    .describe('why it failed, or stopped by itself'),
   by: z.object({ id: z.string(), name: z.string() }),
   stoppedBy: z.string().nullable(),
   created: z.date(),
@@ -87,4 +118,7 @@ export const listBulkOperationsRequestSchema = z.strictObject({
 
 export const bulkOperationPageSchema = pageOf(bulkOperationSchema)
 
-export const watchBulkOperationRequestSchema = idRequestSchema.extend({ lastEventId: lastEventIdSchema })
+export const watchBulkOperationRequestSchema = idRequestSchema.extend({
+  lastEventId: lastEventIdSchema,
+  outcomes: z.boolean().default(false).describe('true: go on until the outcome of every job is known'),
+})

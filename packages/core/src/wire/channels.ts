@@ -1,12 +1,24 @@
 import { z } from 'zod'
 import { idRequestSchema, nameSchema } from './fields.ts'
 
+/** The last two belong to devices, which make them themselves. */
+export const CHANNEL_KINDS = [
+  'webhook',
+  'slack',
+  'ntfy',
+  'pagerduty',
+  'opsgenie',
+  'email',
+  'push',
+  'web_push',
+] as const
+
 export const channelSchema = z.object({
   id: z.string(),
-  kind: z.enum(['webhook', 'slack', 'push']),
+  kind: z.enum(CHANNEL_KINDS),
   name: z.string(),
-  address: z.string().describe('only the beginning: the rest is secret'),
-  deviceId: z.string().nullable().describe('the device that a push channel belongs to'),
+  address: z.string().describe('only what is not secret'),
+  deviceId: z.string().nullable().describe('the device, or the session of a browser, that it belongs to'),
   enabled: z.boolean(),
   created: z.date(),
   createdBy: z.string().nullable(),
@@ -17,18 +29,37 @@ export const channelSchema = z.object({
 })
 export type Channel = Readonly<z.output<typeof channelSchema>>
 
-export const createChannelRequestSchema = z.strictObject({
-  /** Push channels are made by their devices. */
-  kind: channelSchema.shape.kind.exclude(['push']),
-  name: nameSchema,
-  url: z
-    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
-    .max(2_000),
-})
+const urlSchema = z
+  .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
+  .max(2_000)
+const keySchema = z
+  .string()
+  .trim()
+  .regex(/^[\w-]{8,200}$/, 'must be a key of letters, digits, _ and -')
+
+/** Push channels are made by their devices. */
+export const createChannelRequestSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['webhook', 'slack']), name: nameSchema, url: urlSchema }),
+  z.strictObject({
+    kind: z.literal('ntfy'),
+    name: nameSchema,
+    url: urlSchema
+      .refine((url) => URL.canParse(url) && /[\w-]$/.test(new URL(url).pathname), 'must name a topic')
+      .describe('of the topic: https://ntfy.sh/my-topic'),
+    priority: z.int().min(1).max(5).optional().describe('of firing alerts; 4 (high) by default'),
+    token: keySchema.optional().describe('an access token of ntfy'),
+  }),
+  z.strictObject({
+    kind: z.enum(['pagerduty', 'opsgenie']),
+    name: nameSchema,
+    key: keySchema.describe('the integration key of PagerDuty (Events API v2), or the API key of Opsgenie'),
+  }),
+  z.strictObject({ kind: z.literal('email'), name: nameSchema, to: z.email().max(320) }),
+])
 export type CreateChannelRequest = Readonly<z.output<typeof createChannelRequestSchema>>
 
 export const createdChannelSchema = channelSchema.extend({
-  secret: z.string().nullable().describe('signs deliveries; shown only once; null for Slack'),
+  secret: z.string().nullable().describe('signs deliveries; shown only once; null for all but webhooks'),
 })
 
 export const updateChannelRequestSchema = idRequestSchema.extend({

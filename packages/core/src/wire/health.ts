@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { alertCountsSchema } from './alerts.ts'
+import { bulkOperationSchema } from './bulk-operations.ts'
 import { queueOverviewSchema } from './queues.ts'
 import { failureGroupSchema } from './stats.ts'
 
@@ -22,6 +23,12 @@ const queueHealthSchema = queueOverviewSchema.extend({
   ),
   capacity: z.int().describe('slots of the workers that serve it'),
   throughput: z.number().describe('finished jobs per minute, over the last 5 min'),
+  drainMs: z
+    .int()
+    .nullable()
+    .describe(
+      'about how long until it is empty, by the last 5 min; null: it does not shrink, or nothing waits',
+    ),
   failureRate: z
     .number()
     .nullable()
@@ -79,12 +86,22 @@ export const healthSchema = z.object({
     .pick({ waiting: true, oldestWaiting: true, paused: true, limit: true })
     .describe('the queue `oncue`, which sends alerts'),
   failures: z
-    .array(
-      failureGroupSchema
-        .omit({ firstSeen: true, trend: true, sample: true })
-        .extend({ class: z.string(), message: z.string() }),
-    )
-    .describe('the largest groups of the last hour, at most 5'),
+    .array(failureGroupSchema.omit({ firstSeen: true, trend: true, sample: true }))
+    .describe('the largest groups of retrying jobs and of those that gave up in the last hour, at most 5'),
   alerts: alertCountsSchema,
+  bulkOperations: z
+    .array(
+      bulkOperationSchema.pick({
+        id: true,
+        action: true,
+        status: true,
+        total: true,
+        totalIsExact: true,
+        done: true,
+        skipped: true,
+        by: true,
+      }),
+    )
+    .describe('those that have not ended, the newest first, at most 5'),
 })
 export type Health = z.output<typeof healthSchema>

@@ -30,15 +30,19 @@ export {
   type Alert,
   type AlertKind,
   type AlertRule,
+  ackedAlertsSchema,
+  ackRequestSchema,
   alertPageSchema,
   alertRuleSchema,
   alertSchema,
   createAlertRuleRequestSchema,
+  createdAlertRuleSchema,
   DEFAULT_ALERT_RULES,
   FAILURE_MIN_RUNS,
   FAILURE_WINDOW_MS,
   type ListAlertsRequest,
   listAlertsRequestSchema,
+  NEW_ERROR_WINDOW_MS,
   STALL_WINDOW_MS,
   snoozeRequestSchema,
   updateAlertRuleRequestSchema,
@@ -58,6 +62,7 @@ export {
   watchBulkOperationRequestSchema,
 } from './bulk-operations.ts'
 export {
+  CHANNEL_KINDS,
   type Channel,
   type CreateChannelRequest,
   channelSchema,
@@ -99,6 +104,10 @@ export {
 export {
   type ActionReport,
   actionReportSchema,
+  type Explanation,
+  explanationSchema,
+  type Family,
+  familySchema,
   getJobResponseSchema,
   type JobDetails,
   type JobEvent,
@@ -113,6 +122,8 @@ export {
   listJobsRequestSchema,
   listJobsResponseSchema,
   type PageRequest,
+  type Relative,
+  type WaitReason,
   type WatchMessage,
   waitRequestSchema,
   waitResponseSchema,
@@ -140,8 +151,10 @@ export {
 } from './queues.ts'
 export {
   isoDateSchema,
+  restBulkOperationRequestSchema,
   restEnqueueItemSchema,
   restEnqueueRequestSchema,
+  restPreviewRequestSchema,
   statsResponseSchema,
   toRest,
 } from './rest.ts'
@@ -151,6 +164,14 @@ export {
   scheduleRequestSchema,
   scheduleSchema,
 } from './schedules.ts'
+export {
+  completeSearch,
+  isIdSuffix,
+  parseSearch,
+  SEARCH_QUALIFIERS,
+  type SearchContext,
+  type SearchReading,
+} from './search-query.ts'
 export {
   type FailureGroup,
   type FailuresRequest,
@@ -192,6 +213,7 @@ export {
   pairedSchema,
   pairingSchema,
   registerPushRequestSchema,
+  registerWebPushRequestSchema,
   renameDeviceRequestSchema,
   revokedTokenSchema,
   type SignedIn,
@@ -199,4 +221,6 @@ export {
   signInRequestSchema,
   type Token,
   tokenSchema,
+  type WebPushSubscription,
+  webPushKeySchema,
 } from './tokens.ts'

@@ -6,6 +6,7 @@ import { LIMITS } from '../job/limits.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
 import { FINISHED_STATUSES } from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
+import { isIdSuffix } from './search-query.ts'
 
 /** Each is a condition of the statement, and thousands of them would take minutes to put together. */
 const MAX_META_KEYS = 20
@@ -33,8 +34,18 @@ export const jobFilterSchema = z.strictObject({
   createdTo: timeSchema.optional(),
   /** Whose id begins with it. */
   idPrefix: plainText(36).optional(),
+  /** Whose id ends with it: 4 to 32 hexadecimal digits, with or without the dashes. */
+  idSuffix: plainText(36)
+    .refine(isIdSuffix, { error: 'must be the last 4 to 32 hexadecimal digits of an id' })
+    .optional()
+    .describe('the last 4 to 32 hexadecimal digits of the id'),
   /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
   payloadText: plainText(1_000).optional().describe('text within the payload; needs createdFrom'),
+  /** Text within `class: message` of the last error, in whatever case, of jobs that failed or are retried. */
+  errorText: plainText(1_000)
+    .min(1)
+    .optional()
+    .describe('text within "class: message" of the error of failed and retrying jobs'),
 })
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
@@ -52,7 +63,7 @@ export const listJobsRequestSchema = jobFilterSchema.extend(pageRequestSchema.sh
 
 const jobPageSchema = z.object({
   /**
-   * Newest first. A search without an index (payload text, a short id prefix, or a value of meta that thousands of
+   * Newest first. A search without an index (text of payloads or errors, the end of an id, a short id prefix, or a value of meta that thousands of
    * jobs have together with something else) gives up after a while: then the page is short, or even empty, and
    * `nextCursor` continues from there.
    */
@@ -84,6 +95,63 @@ export type JobDetails = z.output<typeof jobDetailsSchema>
 
 export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSchema })
 
+const relativeSchema = jobSummarySchema.pick({ id: true, topic: true, queue: true, status: true })
+export type Relative = Readonly<z.output<typeof relativeSchema>>
+
+/** What a job belongs to. Each list has the first 50. */
+export const familySchema = z.object({
+  id: jobIdSchema,
+  parent: relativeSchema.nullable().describe('the job that spawned it; null: none, or it was pruned'),
+  waitsFor: z.array(relativeSchema).describe('unfinished jobs that it waits for, the first 50'),
+  dependants: z.array(relativeSchema).describe('jobs that wait for it, the first 50'),
+  children: z.array(relativeSchema).describe('jobs that it spawned while it ran, the first 50'),
+  childrenAreComplete: z.boolean().describe('false: there may be more children'),
+})
+export type Family = z.output<typeof familySchema>
+
+const waitReasonSchema = z.object({
+  kind: z.enum([
+    'parents',
+    'scheduled',
+    'back_off',
+    'paused',
+    'no_worker',
+    'unknown_topic',
+    'concurrency_key',
+    'queue_limit',
+    'rate_limit',
+    'in_line',
+  ]),
+  /** "Queue mail is paused by anna, for another 12 min". */
+  text: z.string().describe('one sentence: "43rd in line, about 4 min"'),
+  until: z.date().nullable().describe('when this reason ends by itself; null: not known'),
+})
+export type WaitReason = Readonly<z.output<typeof waitReasonSchema>>
+
+/** Why a job waits. */
+export const explanationSchema = z.object({
+  id: jobIdSchema,
+  status: jobStatusSchema,
+  /** Everything that keeps it from running now. Empty: it runs, or has finished. */
+  reasons: z
+    .array(waitReasonSchema)
+    .describe('what keeps it from running now; empty: it runs or has finished'),
+  /** Of a job that is due. */
+  position: z
+    .object({
+      ahead: z.int().describe('due jobs that are taken before it; counted up to 10,000'),
+      isExact: z.boolean().describe('false: there are more, or priorities age'),
+      aboutMs: z
+        .int()
+        .nullable()
+        .describe('about how long, by the throughput of the last 5 min; null: not known'),
+    })
+    .nullable(),
+  /** The first 50. */
+  waitsFor: z.array(relativeSchema).describe('the jobs that it waits for, the first 50'),
+})
+export type Explanation = z.output<typeof explanationSchema>
+
 export const jobEventsRequestSchema = z.strictObject({
   id: jobIdSchema,
   afterVersion: z.int().min(0).default(0),
@@ -98,7 +166,7 @@ export const actedFilterSchema = jobFilterSchema
     error: 'must have at least one condition: an empty filter would match every job',
   })
   .superRefine((filter, { addIssue }) => {
-    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText'] as const) {
+    for (const name of ['meta', 'fingerprint', 'idPrefix', 'payloadText', 'errorText'] as const) {
       const { [name]: value } = filter
       const isEmpty =
         typeof value === 'string' ? value.trim() === '' : value && Object.keys(value).length === 0
@@ -119,7 +187,10 @@ export type JobTarget = z.output<typeof jobTargetSchema>
 
 export const actionReportSchema = z.object({
   done: z.int(),
-  /** Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY. */
+  /**
+   * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY; of a run now also
+   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED.
+   */
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
 })
 export type ActionReport = Readonly<z.output<typeof actionReportSchema>>

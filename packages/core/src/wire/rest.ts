@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { bulkOperationRequestSchema, previewRequestSchema } from './bulk-operations.ts'
 import { enqueueItemSchema, enqueueRequestSchema } from './enqueue.ts'
+import { timeSchema } from './fields.ts'
+import { actedFilterSchema } from './jobs.ts'
 
 /** `runAt` → `run_at`: REST uses snake_case, TypeScript camelCase. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
@@ -18,35 +21,69 @@ export const isoDateSchema = z.iso
   })
   .transform((text) => new Date(text))
 
-/** A request to enqueue as REST takes it: dates are texts, and each name may be camelCase or snake_case. */
-function asRest<Request extends typeof enqueueRequestSchema>(request: Request) {
-  const { runAt } = request.shape
-  const fields: z.ZodRawShape = { ...request.shape, runAt: isoDateSchema.pipe(runAt.unwrap()).optional() }
-  const aliases = Object.entries(fields).flatMap(([name, schema]) =>
-    snakeCase(name) === name
-      ? []
-      : [[snakeCase(name), (schema as z.ZodType).describe(`the same as ${name}`)]],
+/** A request as REST takes it: dates are texts (`texts` has those fields), and each name may be camelCase or snake_case. */
+function asRest<Request extends z.ZodObject>(request: Request, texts: z.ZodRawShape) {
+  const fields = { ...request.shape, ...texts } as Record<string, z.ZodType>
+  const aliased = Object.keys(fields).filter((name) => snakeCase(name) !== name)
+  const given = Object.fromEntries(
+    aliased.flatMap((name) => {
+      const field = mayBeMissing(fields[name] ?? z.never())
+      return [
+        [name, field],
+        [snakeCase(name), field.describe(`the same as ${name}`)],
+      ]
+    }),
   )
   // What comes out has passed the schemas of `request`, each field by its own: it is not checked again.
-  return z
-    .strictObject({ ...fields, ...Object.fromEntries(aliases) })
-    .transform((given, ctx): z.output<Request> => {
-      const values: Record<string, unknown> = { ...given }
-      for (const name of Object.keys(fields)) {
-        const alias = snakeCase(name)
-        if (alias === name || values[alias] === undefined) continue
-        if (values[name] !== undefined) {
+  return z.strictObject({ ...fields, ...given }).transform((found, ctx): z.output<Request> => {
+    const values: Record<string, unknown> = { ...found }
+    for (const name of aliased) {
+      const alias = snakeCase(name)
+      if (values[alias] !== undefined) {
+        if (values[name] !== undefined)
           ctx.addIssue({ code: 'custom', path: [alias], message: `is also given as ${name}` })
-        }
         values[name] = values[alias]
-        delete values[alias]
       }
-      return values as z.output<Request>
-    })
+      delete values[alias]
+      if (values[name] !== undefined) continue
+      const missing = fields[name]?.safeParse(undefined)
+      if (missing?.data !== undefined) values[name] = missing.data
+      for (const { message } of missing?.error?.issues ?? [])
+        ctx.addIssue({ code: 'custom', path: [name], message })
+    }
+    return values as z.output<Request>
+  })
 }
 
-export const restEnqueueRequestSchema = asRest(enqueueRequestSchema)
-export const restEnqueueItemSchema = asRest(enqueueItemSchema)
+/** Under its other name it may be there. */
+function mayBeMissing(field: z.ZodType): z.ZodType {
+  const { description } = field
+  const inner = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field
+  const optional = inner.optional()
+  return description === undefined ? optional : optional.describe(description)
+}
+
+const runAt = isoDateSchema.pipe(enqueueRequestSchema.shape.runAt.unwrap()).optional()
+export const restEnqueueRequestSchema = asRest(enqueueRequestSchema, { runAt })
+export const restEnqueueItemSchema = asRest(enqueueItemSchema, { runAt })
+
+const restTimeSchema = isoDateSchema.pipe(timeSchema)
+const filter = z
+  .strictObject({
+    ...actedFilterSchema.shape,
+    createdFrom: restTimeSchema.optional(),
+    createdTo: restTimeSchema.optional(),
+  })
+  .pipe(actedFilterSchema)
+
+export const restPreviewRequestSchema = asRest(previewRequestSchema, {
+  filter,
+  asOf: restTimeSchema.optional().describe('default: now'),
+})
+export const restBulkOperationRequestSchema = asRest(bulkOperationRequestSchema, {
+  filter,
+  asOf: restTimeSchema.describe('asOf of the preview: jobs that match later are left alone'),
+})
 
 export const statsResponseSchema = z.object({
   pending: z.int(),

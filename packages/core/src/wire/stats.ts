@@ -31,12 +31,20 @@ export const jobStatsSchema = z.object({
 export type JobStats = Readonly<z.output<typeof jobStatsSchema>>
 
 export const failuresRequestSchema = jobStatsRequestSchema.extend({
-  /** Failed since. Default: the last 24 hours. */
-  since: timeSchema.optional().describe('default: 24 hours ago'),
+  /** Gave up since. Default: the last 24 hours. Retrying jobs count however long ago their run failed. */
+  since: timeSchema.optional().describe('counts jobs that gave up since; default: 24 hours ago'),
   /** From when on a group counts as new. Default: the last hour. */
   newSince: timeSchema.optional().describe('a group first seen after this is new; default: an hour ago'),
   /** Only this group. */
   fingerprint: plainText(255).optional().describe('only this group'),
+  /** Part of the class or the message of the error, in any case. */
+  text: plainText(255).min(1).optional().describe('part of the class or the message, in any case'),
+  sort: z
+    .enum(['latest', 'largest'])
+    .optional()
+    .describe(
+      'latest: the group seen last comes first; largest: the one with the most jobs. Default: latest',
+    ),
   /** 1 to 1 000. Default: 50. */
   limit: z.int().min(1).max(1_000).default(50),
 })
@@ -45,25 +53,35 @@ export type FailuresRequest = Readonly<z.input<typeof failuresRequestSchema>>
 /** Parts of a group's trend. */
 export const TREND_PARTS = 24
 
-/** Failed jobs with the same fingerprint. */
+/** Jobs whose last run failed, with the same fingerprint. */
 export const failureGroupSchema = z.object({
   fingerprint: z.string(),
-  count: countSchema,
+  class: z.string().describe('of the error of the sample; empty: no error was stored'),
+  message: z.string().describe('of the error of the sample'),
+  /** Live jobs: they wait for their next run, or run again. */
+  retrying: countSchema.describe('live jobs whose last run failed: they wait for the next one, or run again'),
+  retryingIsExact: z.boolean().describe('false: at least so many are retrying'),
+  /** Ended within the time asked for. */
+  failed: countSchema.describe('jobs that gave up since `since`'),
+  /** The earliest of the retrying jobs; null: none waits for a later time. */
+  nextTryAt: z.date().nullable().describe('when the next of them is due; null: none waits for a later time'),
   firstSeen: z.date(),
   lastSeen: z.date(),
   topics: z.array(z.string()),
   queues: z.array(z.string()),
   /** No job that is kept failed like this before `newSince`, in whatever queue. */
   isNew: z.boolean().describe('no stored job failed like this before `newSince`'),
-  /** How many failed in each of TREND_PARTS equal parts of the time from `since` to now. */
+  /** How many gave up in each of TREND_PARTS equal parts of the time from `since` to now; in the last one, retrying jobs too. */
   trend: z
     .array(z.int())
     .length(TREND_PARTS)
-    .describe('failures in each of the equal parts of the time from `since` to now'),
+    .describe(
+      'jobs that gave up in each of the equal parts of the time from `since` to now; retrying ones count in the last',
+    ),
   /** The latest of them. */
   sample: z
     .object({ jobId: jobIdSchema, error: jobErrorSchema.nullable() })
-    .describe('the latest failed job'),
+    .describe('the job that failed last'),
 })
 export type FailureGroup = Readonly<z.output<typeof failureGroupSchema>>
 
@@ -91,7 +109,7 @@ export const seriesRequestSchema = z
   })
 export type SeriesRequest = Readonly<z.input<typeof seriesRequestSchema>>
 
-/** Null when nothing ran. Each is the upper end of its bucket: at most 41% too high. */
+/** In milliseconds; null when nothing ran. Interpolated within a bucket whose upper end is 41% above its lower one. */
 const percentilesSchema = z.object({
   p50: z.number().nullable(),
   p95: z.number().nullable(),

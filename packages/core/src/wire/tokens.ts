@@ -126,6 +126,26 @@ export const registerPushRequestSchema = z.strictObject({
   pushToken: z.string().min(1).max(255).nullable().describe('Expo push token; null: turn notifications off'),
 })
 
+/** As a browser returns it from `PushSubscription.toJSON()`. */
+const subscriptionSchema = z.object({
+  endpoint: z.url({ protocol: /^https?$/, error: 'must be a URL' }).max(2_000),
+  keys: z.object({
+    p256dh: z.string().regex(/^[\w-]{80,100}$/, 'must be a public key in base64url'),
+    auth: z.string().regex(/^[\w-]{20,40}$/, 'must be a secret in base64url'),
+  }),
+})
+export type WebPushSubscription = Readonly<z.output<typeof subscriptionSchema>>
+
+/** Of the browser that asks. */
+export const registerWebPushRequestSchema = z.strictObject({
+  subscription: subscriptionSchema.nullable().describe('null: turn notifications off'),
+})
+
+export const webPushKeySchema = z.object({
+  key: z.string().describe('the public VAPID key of this installation: `applicationServerKey`'),
+  isRegistered: z.boolean().describe('this browser gets notifications'),
+})
+
 export const auditRequestSchema = z.strictObject({
   actorId: plainText(LIMITS.keyLength).optional(),
   actorKind: principalKindSchema.optional(),

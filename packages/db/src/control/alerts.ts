@@ -1,5 +1,5 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
-import { assertText, queueSchema } from '@oncue/core/internal'
+import { assertText, queueSchema, topicSchema } from '@oncue/core/internal'
 import {
   ALERT_KINDS,
   DEFAULT_ALERT_RULES,
@@ -16,28 +16,49 @@ import { isUuid } from '../uuid.ts'
 import { type Context, given } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
 
-export type NewAlertRule = Pick<AlertRuleRow, 'name' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'>
+export type NewAlertRule = Pick<
+  AlertRuleRow,
+  'name' | 'kind' | 'queue' | 'threshold' | 'forMs' | 'enabled'
+> & {
+  readonly topic?: AlertRuleRow['topic'] | undefined
+}
 
 export type AlertRuleChange = {
   readonly [Field in 'name' | 'threshold' | 'forMs' | 'enabled']?: AlertRuleRow[Field] | undefined
 }
+
+/** Failed jobs are hardly kept for longer. */
+const MAX_DAYS = 365
 
 const ruleSchema = z
   .strictObject({
     name: z.string().min(1).max(LIMITS.keyLength),
     kind: z.enum(ALERT_KINDS),
     queue: queueSchema.nullable(),
+    topic: topicSchema.nullish(),
     threshold: z.number().min(0).max(1e12),
     forMs: z.int().min(0).max(86_400_000),
     enabled: z.boolean(),
   })
-  .refine(({ kind, threshold }) => kind !== 'failure_rate' || threshold <= 1, {
+  .refine(({ kind, threshold }) => !kind.endsWith('failure_rate') || threshold <= 1, {
     path: ['threshold'],
     error: 'must be a share of runs, from 0 to 1',
   })
+  .refine(({ kind, threshold }) => kind !== 'new_error' || (threshold >= 1 && threshold <= MAX_DAYS), {
+    path: ['threshold'],
+    error: `must be a number of days, from 1 to ${MAX_DAYS}`,
+  })
+  .refine(({ kind, topic }) => (kind === 'topic_failure_rate') === (typeof topic === 'string'), {
+    path: ['topic'],
+    error: 'is required for topic_failure_rate, and for no other kind',
+  })
+  .refine(({ kind, queue }) => kind !== 'topic_failure_rate' || queue === null, {
+    path: ['queue'],
+    error: 'must be null for topic_failure_rate: a topic may be in several queues',
+  })
 
-const ruleOf = ({ name, kind, queue, threshold, forMs, enabled }: NewAlertRule): NewAlertRule => {
-  return { name, kind, queue, threshold, forMs, enabled }
+const ruleOf = ({ name, kind, queue, topic = null, threshold, forMs, enabled }: NewAlertRule) => {
+  return { name, kind, queue, topic, threshold, forMs, enabled }
 }
 
 /** When to alert. ALERT_RULE_NOT_FOUND for an id that does not exist. */
@@ -192,6 +213,19 @@ export function createAlerts({ client, now }: Context) {
       return mark(id, { ackedAt: await now(), ackedBy: by, ...UNSNOOZED }, { ackedAt: null })
     },
 
+    /** Several at once. Those that are resolved, or do not exist, are left out. */
+    async ackAll(ids: readonly string[], by: string): Promise<AlertRow[]> {
+      assertBy(by)
+      const time = await now()
+      const where = { id: { in: ids.filter(isUuid) }, status: 'firing' }
+      await client.alert.updateMany({
+        where: { ...where, ackedAt: null },
+        data: { ackedAt: time, ackedBy: by, ...UNSNOOZED, updated: time },
+      })
+      const rows = await client.alert.findMany({ where, orderBy: [{ firedAt: 'desc' }, { id: 'desc' }] })
+      return rows.map(toAlert)
+    },
+
     unack: (id: string) => mark(id, UNACKED, { ackedAt: { not: null } }),
 
     /** At most a week. A second time takes the new end. */
@@ -225,9 +259,31 @@ export function createAlerts({ client, now }: Context) {
     },
 
     /** So many of its transitions were handed over. */
-    async told(id: string, transitions: number): Promise<void> {
+    async told(id: string, transitions: number, at?: Date): Promise<void> {
       const where = { id, notified: { lt: transitions } }
-      await client.alert.updateMany({ where, data: { notified: transitions } })
+      const toldAt = at ?? (await now())
+      await client.alert.updateMany({ where, data: { notified: transitions, toldAt } })
+    },
+
+    /** When alerts were handed over since: each moment stands for one message. */
+    async toldSince(since: Date): Promise<Date[]> {
+      const rows = await client.alert.findMany({
+        where: { toldAt: { gt: since } },
+        distinct: ['toldAt'],
+        select: { toldAt: true },
+      })
+      return rows.flatMap(({ toldAt }) => toldAt ?? [])
+    },
+
+    /** The alerts of these groups that are not resolved. */
+    async openIn(groupIds: readonly string[]): Promise<AlertRow[]> {
+      const where = {
+        status: 'firing',
+        OR: [{ groupId: { in: [...groupIds] } }, { id: { in: [...groupIds] } }],
+      }
+      return (await client.alert.findMany({ where, orderBy: [{ firedAt: 'asc' }, { id: 'asc' }] })).map(
+        toAlert,
+      )
     },
 
     /** Removes what was resolved before, one batch per call; returns how many. */
@@ -247,7 +303,7 @@ export function createAlerts({ client, now }: Context) {
 const STATUS = { open: 'firing', resolved: 'resolved' } as const
 
 function toAlert(row: Alert): AlertRow {
-  const { subject, ackedAt, ackedBy, snoozedUntil, snoozedBy, ...same } = row
+  const { subject, ackedAt, ackedBy, snoozedUntil, snoozedBy, toldAt: _, ...same } = row
   return {
     ...(same as Pick<AlertRow, keyof typeof same>),
     queue: subject || null,

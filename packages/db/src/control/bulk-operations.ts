@@ -11,13 +11,18 @@ import {
   type NewBulkOperation,
   type OperationPosition,
 } from '../portable/bulk-operations.ts'
+import { noOutcomes } from '../portable/bulk-outcomes.ts'
 import { hashOf } from '../portable/reads/cursor.ts'
 import type { JobFilter } from '../store.ts'
 import { isUuid, readByIds } from '../uuid.ts'
-import type { Context } from './client.ts'
+import { type Context, jsonOrNothing } from './client.ts'
 import { type Cursored, type Pruned, readPage } from './page.ts'
 
-const RUNNING_LIMIT = 1_000
+const OPEN_LIMIT = 1_000
+const FORGET_AT_ONCE = 5_000
+
+/** Has not ended. */
+const isGoingOn = { in: ['canary', 'running'] }
 
 /** Bulk operations, as people begin, list and stop them. */
 export function createBulkOperations({ client, now }: Context) {
@@ -38,7 +43,8 @@ export function createBulkOperations({ client, now }: Context) {
     /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
     async create(operation: NewBulkOperation, id?: string): Promise<BulkOperationRow> {
       const created = await now()
-      const { action, filter, asOf, spreadMs, total, totalIsExact, actor } = operation
+      const { action, filter, asOf, spreadMs, total, totalIsExact, actor, canary, stopWhenFailing } =
+        operation
       const key = keyOf(operation)
       const row = await client.bulkOperation.upsert({
         where: { actorId_idempotencyKey: key },
@@ -50,7 +56,10 @@ export function createBulkOperations({ client, now }: Context) {
           filter: JSON.parse(JSON.stringify(filter)),
           asOf,
           spreadMs,
-          status: 'running',
+          status: canary ? 'canary' : 'running',
+          canary: jsonOrNothing(canary),
+          stopWhenFailing: stopWhenFailing ?? null,
+          outcomes: jsonOrNothing(noOutcomes(action)),
           total,
           totalIsExact,
           done: 0,
@@ -100,12 +109,22 @@ export function createBulkOperations({ client, now }: Context) {
       )
     },
 
-    /** The ids of those that have not ended, up to 1,000. */
-    async running(): Promise<string[]> {
+    /** Those that have not ended, the newest first. */
+    async underWay(limit: number): Promise<BulkOperationRow[]> {
       const rows = await client.bulkOperation.findMany({
-        where: { status: 'running' },
+        where: { isOpen: true, status: isGoingOn },
+        orderBy: [{ created: 'desc' }, { id: 'desc' }],
+        take: limit,
+      })
+      return rows.map(toBulkOperation)
+    },
+
+    /** The ids of those that have not ended, or whose outcomes are still counted, up to 1,000. */
+    async open(): Promise<string[]> {
+      const rows = await client.bulkOperation.findMany({
+        where: { isOpen: true },
         orderBy: { id: 'asc' },
-        take: RUNNING_LIMIT,
+        take: OPEN_LIMIT,
         select: { id: true },
       })
       return rows.map(({ id }) => id)
@@ -115,11 +134,15 @@ export function createBulkOperations({ client, now }: Context) {
     async stop(id: string, by: string): Promise<BulkOperationRow> {
       assertBy(by)
       const time = await now()
-      if (isUuid(id))
+      const data = { status: 'stopped', stoppedBy: by, updated: time, finishedAt: time }
+      if (isUuid(id)) {
+        // Of one that did nothing nothing becomes.
         await client.bulkOperation.updateMany({
-          where: { id, status: 'running' },
-          data: { status: 'stopped', stoppedBy: by, updated: time, finishedAt: time },
+          where: { id, status: isGoingOn, done: 0 },
+          data: { ...data, isOpen: false },
         })
+        await client.bulkOperation.updateMany({ where: { id, status: isGoingOn }, data })
+      }
       const stopped = await get(id)
       if (!stopped)
         throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${JSON.stringify(id)}`)
@@ -139,6 +162,8 @@ export function createBulkOperations({ client, now }: Context) {
         select: { id: true },
       })
       const ids = ended.map(({ id }) => id)
+      const ofThem = { where: { operationId: { in: ids } }, limit: FORGET_AT_ONCE }
+      while ((await client.bulkOperationJobs.deleteMany(ofThem)).count === FORGET_AT_ONCE);
       const { count } = await client.bulkOperation.deleteMany({ where: { id: { in: ids } } })
       return count
     },
@@ -151,8 +176,10 @@ function keyOf({ actor, idempotencyKey }: BulkOperationRequest) {
 }
 
 function assertSame(begun: BulkOperationRow, asked: BulkOperationRequest): BulkOperationRow {
-  const essence = ({ action, filter, asOf, spreadMs }: BulkOperationRow | BulkOperationRequest) =>
-    hashOf({ action, filter, asOf, spreadMs })
+  const essence = (operation: BulkOperationRow | BulkOperationRequest) => {
+    const { action, filter, asOf, spreadMs, canary = null, stopWhenFailing = null } = operation
+    return hashOf({ action, filter, asOf, spreadMs, canary, stopWhenFailing })
+  }
   if (essence(begun) === essence(asked)) return begun
   const message = `idempotencyKey: ${JSON.stringify(asked.idempotencyKey)} began another operation, ${begun.id}`
   throw new OncueError('INVALID_INPUT', message, { hint: 'Use a new key for a new bulk operation.' })

@@ -1,18 +1,20 @@
 import { LIMITS, newJobId, OncueError } from '@oncue/core'
 import { cleanText } from '@oncue/core/internal'
-import type { CreateChannelRequest, UpdateChannelRequest } from '@oncue/core/wire'
+import { CHANNEL_KINDS, type UpdateChannelRequest } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Prisma } from '../generated/sqlite/client.ts'
 import type { ChannelRow } from '../portable/channels.ts'
 import { parseInput } from '../portable/reads/filter.ts'
 import type { TokenStore } from '../portable/tokens.ts'
 import { isUuid } from '../uuid.ts'
-import { type Context, given } from './client.ts'
+import { type Context, given, jsonOrNothing } from './client.ts'
 
-export type NewChannel = Omit<CreateChannelRequest, 'url'> & {
-  /** A URL. */
+export type NewChannel = Pick<ChannelRow, 'name'> & {
+  readonly kind: Exclude<ChannelRow['kind'], 'push' | 'web_push'>
+  /** A URL or an e-mail address; the name of a service whose address is known. */
   readonly address: string
   readonly secret?: ChannelRow['secret'] | undefined
+  readonly options?: ChannelRow['options'] | undefined
   readonly createdBy?: ChannelRow['createdBy'] | undefined
 }
 
@@ -32,10 +34,11 @@ const text = (maxLength: number) => z.string().min(1).max(maxLength)
 const nameSchema = text(LIMITS.keyLength)
 
 const newChannelSchema = z.strictObject({
-  kind: z.enum(['webhook', 'slack']),
+  kind: z.enum(CHANNEL_KINDS).exclude(['push', 'web_push']),
   name: nameSchema,
   address: text(2_000),
   secret: text(LIMITS.keyLength).nullish(),
+  options: z.strictObject({ priority: z.int().min(1).max(5).optional() }).nullish(),
   createdBy: z.string().max(LIMITS.keyLength).nullish(),
 })
 
@@ -77,9 +80,11 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
     list: () => find({}),
 
     async create(channel: NewChannel): Promise<ChannelRow> {
-      const { secret = null, createdBy = null, ...rest } = parseInput(newChannelSchema, channel, 'channel')
+      const parsed = parseInput(newChannelSchema, channel, 'channel')
+      const { secret = null, options, createdBy = null, ...rest } = parsed
       const created = await now()
-      const data = { ...rest, secret, createdBy, id: newJobId(created.getTime()), enabled: true, created }
+      const made = { ...rest, secret, options: jsonOrNothing(options && given(options)), createdBy }
+      const data = { ...made, id: newJobId(created.getTime()), enabled: true, created }
       return (await client.channel.create({ data })) as ChannelRow
     },
 
@@ -115,9 +120,9 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
       if (count === 0) await client.channel.updateMany({ where: { id, failingSince: { not: null } }, data })
     },
 
-    /** Removes a push token that leads nowhere; a device that has a new one meanwhile keeps it. */
-    async dropPush(pushToken: string): Promise<void> {
-      await client.channel.deleteMany({ where: { kind: 'push', address: pushToken } })
+    /** Removes a push token or subscription that leads nowhere; a device that has a new one meanwhile keeps it. */
+    async dropPush(address: string): Promise<void> {
+      await client.channel.deleteMany({ where: { kind: { in: ['push', 'web_push'] }, address } })
     },
   }
 }

@@ -112,8 +112,12 @@ export async function previewRollback(
     const last = applied && lastOf(known, applied)
     if (!database || !last) return null
     const lost = []
-    for (const { text } of splitStatements(last.down ?? '')) {
+    const statements = splitStatements(last.down ?? '')
+    const copied = statements.map(({ text }) => /\brename\s+to\s+([\w."]+)/i.exec(text)?.[1])
+    for (const { text } of statements) {
       for (const { table, column } of dropsOf(text)) {
+        // The old one of a table that is made anew with the same rows.
+        if (copied.includes(table)) continue
         const name = database.rename(table).replaceAll('"', '')
         lost.push({ table: column ? `${name}.${column}` : name, rows: await database.rowsOf(table, column) })
       }

@@ -15,6 +15,14 @@ export const BATCH = 500
 export const BUSY_ATTEMPTS = 5
 const BUSY = { firstMs: 25, maxMs: 100, jitter: 0.2 }
 
+/** Which of the store's methods does it. */
+export const ACTION_METHODS = {
+  requeue: 'requeue',
+  run_now: 'runNow',
+  cancel: 'cancel',
+  delete: 'delete',
+} as const satisfies Record<BulkAction, string>
+
 /** What one transaction does. */
 export type ActionBatch = {
   readonly action: BulkAction

@@ -10,11 +10,16 @@ export type AlertRuleRow = Omit<AlertRule, 'forSeconds'> & {
 
 /** What an evaluation knows of an episode: from when a condition began to hold until it was resolved. */
 export type AlertEpisode = Readonly<
-  Pick<Alert, 'ruleId' | 'kind' | 'queue' | 'value' | 'threshold' | 'summary' | 'resolvedAt'>
+  Pick<
+    Alert,
+    'ruleId' | 'kind' | 'queue' | 'topic' | 'fingerprint' | 'value' | 'threshold' | 'summary' | 'resolvedAt'
+  >
 > & {
+  /** Alerts of one cause are announced together. Null: it has not fired. */
+  readonly groupId: string | null
   /** `pending`: it has not held for long enough, and is shown to no one. */
   readonly status: 'pending' | 'firing' | 'resolved'
-  /** The queues for which it held, as people saw it when they acked it, or as it is now. */
+  /** The queues or errors for which it held, as people saw it when they acked it, or as it is now. */
   readonly heldFor: readonly string[]
   readonly since: Date
   readonly firedAt: Date | null
@@ -52,7 +57,11 @@ export interface AlertStore {
   record(at: Date, changes: readonly AlertChange[]): Promise<void>
   /** Whether any job was done since, in this queue, or in any but Oncue's own. */
   wasBusy(since: Date, queue: string | null): Promise<boolean>
+  /** Those of the fingerprints with which a job failed in this time. */
+  failedBetween(fingerprints: readonly string[], from: Date, to: Date): Promise<Set<string>>
 }
+
+const DAY_MS = 86_400_000
 
 /** Portable SQL: several conditional writes that are one transaction, among them an insert that may lose a race. */
 export function createAlerts(sql: Sql): AlertStore {
@@ -78,16 +87,33 @@ export function createAlerts(sql: Sql): AlertStore {
         union all select 1 from {stat_deltas} where ${where} limit 1`)
       return rows.length > 0
     },
+
+    async failedBetween(fingerprints, from, to) {
+      // A job that failed was created before. The bound keeps the walk short where all failures are older; the day is for
+      // retries.
+      const createdFrom = new Date(from.getTime() - DAY_MS)
+      const found = new Set<string>()
+      for (const fingerprint of fingerprints) {
+        const rows = await sql.all(q`select 1 from {history}
+          where status = 'failed' and fingerprint = ${fingerprint} and created >= ${createdFrom} and created < ${to}
+            and finished_at >= ${from} and finished_at < ${to}
+          order by created desc, id desc limit 1`)
+        if (rows.length > 0) found.add(fingerprint)
+      }
+      return found
+    },
   }
 }
 
 function begin(id: string, episode: AlertEpisode, at: Date): Fragment {
-  const { ruleId, kind, queue, status, value, threshold, summary, heldFor } = episode
+  const { ruleId, kind, queue, topic, fingerprint, groupId } = episode
+  const { status, value, threshold, summary, heldFor } = episode
   const { since, firedAt, calmSince, resolvedAt, transitions } = episode
   return q`insert into {alerts} (id, rule_id, kind, subject, status, value, threshold, summary, held_for,
-      since, fired_at, calm_since, resolved_at, transitions, notified, looked_at, updated)
+      since, fired_at, calm_since, resolved_at, transitions, notified, looked_at, updated, topic, fingerprint, group_id)
     values (${id}, ${ruleId}, ${kind}, ${queue ?? ''}, ${status}, ${value}, ${threshold}, ${summary}, ${JSON.stringify(heldFor)},
-      ${since}, ${firedAt}, ${calmSince}, ${resolvedAt}, ${transitions}, 0, ${at}, ${at})
+      ${since}, ${firedAt}, ${calmSince}, ${resolvedAt}, ${transitions}, 0, ${at}, ${at},
+      ${topic}, ${fingerprint}, ${groupId})
     on conflict do nothing`
 }
 
@@ -111,6 +137,7 @@ function goOn(
   return q`update {alerts} set subject = ${after.queue ?? ''}, status = ${after.status}, value = ${after.value},
       threshold = ${after.threshold}, summary = ${after.summary}, since = ${after.since}, fired_at = ${after.firedAt},
       calm_since = ${after.calmSince}, resolved_at = ${after.resolvedAt}, transitions = ${after.transitions},
+      topic = ${after.topic}, fingerprint = ${after.fingerprint}, group_id = ${after.groupId},
       looked_at = ${at}, updated = ${at}${ack}${snooze}
     where id = ${before.id} and status <> 'resolved' and looked_at = ${before.lookedAt}${acked}${seen}`
 }

@@ -21,7 +21,9 @@ import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
 import { stats } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
+import { explain } from './reads/explain.ts'
 import { failures } from './reads/failures.ts'
+import { family } from './reads/family.ts'
 import { get, glance } from './reads/jobs.ts'
 import { list, matching } from './reads/list.ts'
 import { queues, throttled } from './reads/queues.ts'
@@ -74,6 +76,10 @@ export abstract class BaseStore {
 
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport> {
     return this.#act('requeue', target, options)
+  }
+
+  runNow(target: Target, options?: ActionOptions): Promise<ActionReport> {
+    return this.#act('run_now', target, options)
   }
 
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport> {
@@ -177,6 +183,8 @@ export abstract class BaseStore {
     return job && { ...job, events: await this.events.list(id) }
   }
 
+  readonly explain = this.#reading(explain)
+  readonly family = this.#reading(family)
   readonly glance = this.#reading(glance)
   readonly stats = this.#reading(stats)
   readonly failures = this.#reading(failures)

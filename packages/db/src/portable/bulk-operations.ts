@@ -10,6 +10,7 @@ import type {
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS, type Match } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
+import { afterLook, awaitsCanary, look, NO_OUTCOMES, remember, saveOutcomes } from './bulk-outcomes.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { byIdStatement } from './reads/jobs.ts'
 import type { Batch } from './reads/list.ts'
@@ -31,11 +32,13 @@ export type NewBulkOperation = BulkOperationRequest & MatchCount
 export type BulkOperationPreview = MatchCount & FoundJobs
 
 export type BulkOperationRow = Omit<BulkOperation, 'filter' | 'spreadSeconds' | 'by'> &
-  Omit<BulkOperationRequest, 'idempotencyKey'> & {
+  Omit<BulkOperationRequest, 'idempotencyKey' | 'canary' | 'stopWhenFailing'> & {
     /** How many batches it took. The process that does the next one must have seen this one. */
     readonly step: number
     /** Null: at the beginning. */
     readonly position: OperationPosition | null
+    /** Whether there is something to do for it: batches, or outcomes to be counted. */
+    readonly isOpen: boolean
   }
 
 export type OperationPosition = {
@@ -67,8 +70,19 @@ export interface BulkOperationStore {
    * actor that began it.
    */
   advance(seen: BulkOperationRow, limit?: number): Promise<BulkOperationRow | null>
+  /**
+   * Counts what became of up to 1,000 of its jobs whose outcome is open, from the batch behind `after`, and decides by it:
+   * a canary that passed lets the rest begin, too many that failed again stop it. Null: it has changed since it was read.
+   */
+  follow(seen: BulkOperationRow, after?: number | null): Promise<Followed | null>
   /** It cannot continue. Null: it has ended, or has changed since it was read. */
   fail(seen: BulkOperationRow, error: BulkOperationError): Promise<BulkOperationRow | null>
+}
+
+type Followed = {
+  readonly operation: BulkOperationRow
+  /** Behind which batch the next look goes on; null: this was the last part. */
+  readonly next: number | null
 }
 
 /** A batch of an action, and what is written beside it, in one transaction. */
@@ -93,20 +107,30 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
     seen: BulkOperationRow,
     batch: ActionBatch | null,
     afterIt: (acted: readonly Acted[]) => BulkOperationRow,
+    beside: (acted: readonly Acted[]) => readonly Fragment[] = () => [],
   ): Promise<BulkOperationRow | null> {
     let after = seen
     const isMine = await act({
       fence: q`update {bulk_operations} set step = step + 1
-        where id = ${seen.id} and step = ${seen.step} and status = 'running'`,
+        where id = ${seen.id} and step = ${seen.step} and status = ${seen.status}`,
       batch,
       account(acted) {
         after = { ...afterIt(acted), step: seen.step + 1 }
         const { finishedAt } = after
-        return [save(after), ...(finishedAt ? insertEntries([endEntry(after)], finishedAt) : [])]
+        const end = finishedAt && !seen.finishedAt ? insertEntries([endEntry(after)], finishedAt) : []
+        return [save(after), ...beside(acted), ...end]
       },
     })
     return isMine ? after : null
   }
+
+  /** The jobs of which something becomes. */
+  const remembered =
+    ({ id, step, outcomes }: BulkOperationRow) =>
+    (acted: readonly Acted[]) => {
+      const ids = outcomes ? idsOf(acted, 'done') : []
+      return ids.length > 0 ? [remember(sql.dialect, { id, step: step + 1 }, ids)] : []
+    }
 
   return {
     async count(filter, asOf, howMany) {
@@ -119,16 +143,34 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
     },
 
     async advance(seen, limit = BATCH) {
-      const { action, filter, asOf, actor, position } = seen
+      if (seen.finishedAt) return null
+      if (awaitsCanary(seen)) return seen
+      const { action, filter, asOf, actor, position, canary, done } = seen
+      const most = seen.status === 'canary' && canary ? Math.min(canary.count - done, limit) : limit
       const { ids, next } = position?.busy.length
         ? { ids: position.busy, next: position.next }
-        : await match(filter, asOf, position?.next ?? null, Math.min(limit, BATCH))
+        : await match(filter, asOf, position?.next ?? null, Math.min(most, BATCH))
       const now = await sql.now()
       const batch = ids.length > 0 ? { action, ids, asOf, by: actor.name } : null
-      return writeDown(seen, batch, (acted) => afterBatch(seen, next, acted, now))
+      return writeDown(seen, batch, (acted) => afterBatch(seen, next, acted, now), remembered(seen))
+    },
+
+    async follow(seen, after = null) {
+      const found = seen.outcomes ? await look(sql, seen, after) : null
+      const next = found?.next ?? null
+      const now = await sql.now()
+      const { outcomes = NO_OUTCOMES, isSettled = true, changed = [] } = found ?? {}
+      const operation = afterLook(seen, { outcomes, isSettled, next }, after === null, now)
+      const { status, isOpen } = operation
+      if (changed.length === 0 && status === seen.status && isOpen === seen.isOpen)
+        return { operation: seen, next }
+      const saved = () => saveOutcomes(seen.id, changed)
+      const written = await writeDown(seen, null, () => operation, saved)
+      return written && { operation: written, next }
     },
 
     async fail(seen, error) {
+      if (seen.finishedAt) return null
       const now = await sql.now()
       return writeDown(seen, null, () => ({
         ...seen,
@@ -143,9 +185,11 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
 
 function save(operation: BulkOperationRow): Fragment {
   const { id, status, done, skipped, total, totalIsExact, position, error, updated, finishedAt } = operation
+  const { outcomes, isOpen } = operation
   return q`update {bulk_operations} set status = ${status}, done = ${done}, skipped = ${JSON.stringify(skipped)},
       total = ${total}, total_is_exact = ${totalIsExact}, position = ${position && JSON.stringify(position)},
-      error = ${error && JSON.stringify(error)}, updated = ${updated}, finished_at = ${finishedAt}
+      error = ${error && JSON.stringify(error)}, updated = ${updated}, finished_at = ${finishedAt},
+      outcomes = ${outcomes && JSON.stringify(outcomes)}, is_open = ${isOpen}
     where id = ${id}`
 }
 
@@ -167,16 +211,18 @@ function afterBatch(
   }
   const handled = Object.values(skipped).reduce((sum, count) => sum + count, done)
   const isOver = next === null && busy.length === 0
+  const outcomes = seen.outcomes && { ...seen.outcomes, waiting: seen.outcomes.waiting + done - seen.done }
   return {
     ...seen,
     done,
     skipped,
+    outcomes,
     // Where more matched than were counted, the walk finds out.
     total: Math.max(seen.total, handled),
     totalIsExact: seen.totalIsExact || isOver,
     position: isOver ? null : { next, busy, tries },
     updated: now,
-    ...(isOver && { status: 'completed', finishedAt: now }),
+    ...(isOver && { status: 'completed', finishedAt: now, isOpen: outcomes !== null && done > 0 }),
   }
 }
 
@@ -246,12 +292,15 @@ async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise
   const found = new Map(rows.map((row) => [row.id, row]))
   const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
   const errors = seen.filter((row) => row.class !== null)
+  const kinds = tally(errors, (row) => JSON.stringify([row.class, row.message]))
   return {
     ...count,
     byStatus: Object.fromEntries(tally(seen, ({ status }) => status).map(([{ status }, n]) => [status, n])),
-    byError: tally(errors, (row) => JSON.stringify([row.class, row.message]))
+    byError: kinds
       .slice(0, MOST_ERRORS)
       .map(([row, n]) => ({ class: row.class ?? '', message: row.message ?? '', count: n })),
+    errorKinds: kinds.length,
+    inspected: seen.length,
     sample: seen.slice(0, SAMPLE).map(({ id, topic, queue, status }) => ({ id, topic, queue, status })),
   }
 }

@@ -26,6 +26,32 @@ export interface GaugeStore {
   list(range: GaugeRange): Promise<GaugeSample[]>
 }
 
+const MINUTE_MS = 60_000
+/** How far back a trend looks, as throughput does. */
+const TREND_MS = 5 * MINUTE_MS
+
+/**
+ * About how long until a queue is empty, in milliseconds, if it goes on as in the last 5 min: by how fast its backlog
+ * shrinks, which is throughput less what was enqueued. Null: it does not shrink, nothing waits, or no sample tells.
+ */
+export function timeToDrain(
+  { queue, waiting }: { readonly queue: string; readonly waiting: number },
+  samples: readonly GaugeSample[],
+  now: Date,
+): number | null {
+  const ageOf = ({ minute }: GaugeSample) => now.getTime() - minute.getTime()
+  const recent = samples.filter(
+    (sample) => ageOf(sample) >= MINUTE_MS && ageOf(sample) < TREND_MS + MINUTE_MS,
+  )
+  const oldest = recent.reduce<GaugeSample | null>(
+    (found, sample) => (found === null || sample.minute < found.minute ? sample : found),
+    null,
+  )
+  if (oldest === null) return null
+  const shrunk = (oldest.queues.get(queue)?.waiting ?? 0) - waiting
+  return waiting > 0 && shrunk > 0 ? Math.round((waiting / shrunk) * ageOf(oldest)) : null
+}
+
 const KEPT_MS = 8 * 86_400_000
 
 const COLUMNS = 'minute, queue, waiting, running, oldest_ms, workers, slots'

@@ -33,16 +33,22 @@ export function addHistogram(histogram: Histogram, other: readonly number[]): vo
   })
 }
 
-/** The upper end, in milliseconds, of the bucket in which the quantile lies; null when nothing was counted. */
+/**
+ * In milliseconds; null when nothing was counted. Within its bucket it is interpolated as if the durations lay evenly on
+ * the scale of the buckets, which is logarithmic.
+ */
 export function quantile(histogram: Histogram, q: number): number | null {
   const total = histogram.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null
-  let seen = 0
+  const rank = q * total
+  let before = 0
   const bucket = histogram.findIndex((count) => {
-    seen += count
-    return seen >= q * total
+    if (count > 0 && before + count >= rank) return true
+    before += count
+    return false
   })
-  return Math.round(endOf(bucket))
+  const share = (rank - before) / (histogram[bucket] ?? 1)
+  return Math.round(endOf(bucket - 1 + share))
 }
 
 /** How many deltas one roll-up takes. The transaction stays short; callers repeat the call while more are left. */

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '918101f2'
+export const FUNCTION_SET = '48dd7a41'
 
 export type FunctionName =
   | 'after_finish'
@@ -53,6 +53,7 @@ export type FunctionName =
   | 'retry_option'
   | 'room'
   | 'run_at_option'
+  | 'run_now'
   | 'run_row'
   | 'settle'
   | 'settle_and_claim'

@@ -407,12 +407,19 @@ on conflict do nothing`,
   ]
 }
 
-/** Returns rows of (reason, count, ids of busy jobs); the reason `done` counts the jobs it was done to. */
+/** The third column of each action: the ids of the jobs it was done to, or of busy ones. */
+const IDS_OF = {
+  requeue: 'to_json(done)',
+  run_now: 'to_json(ids)',
+  cancel: 'to_json(busy)',
+  delete: 'null',
+} as const
+
+/** Returns rows of (reason, count, ids); the reason `done` counts the jobs it was done to. */
 export function act({ action, ids, asOf, by }: ActionBatch, now: Date | null): Query {
-  const busy = action === 'cancel' ? 'to_json(busy)' : 'null'
   // What is deleted keeps no event that could tell by whom.
   const [parameters, values] = action === 'delete' ? ['$1, $2, $3', []] : ['$1, $2, $3, $4', [by]]
-  const text = `select reason, count, ${busy} from ${fn(action)}(${parameters})`
+  const text = `select reason, count, ${IDS_OF[action]} from ${fn(action)}(${parameters})`
   return { text, values: [now, ids, asOf, ...values] }
 }
 

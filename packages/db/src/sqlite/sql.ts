@@ -98,10 +98,10 @@ export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ?`
 
 export const KEEP_RESULT = `INSERT OR REPLACE INTO oncue_payloads (job_id, part, data) VALUES (?, 'result', ?)`
 
-/** Now, charged, crashed, run_at, visible_at, error, fingerprint, id. */
+/** Now, charged, crashed, run_at, visible_at, error, snoozed, fingerprint, id. */
 export const PUT_BACK = `UPDATE oncue_jobs SET status = 'pending', locked_until = NULL, locked_by = NULL, started_at = NULL,
   cancel_at = NULL, updated = ?, retries = retries + ?, crashes = crashes + ?, run_at = coalesce(?, run_at), visible_at = ?,
-  last_error = coalesce(?, last_error), fingerprint = coalesce(?, fingerprint)
+  last_error = coalesce(?, last_error), fingerprint = CASE WHEN ? THEN NULL ELSE coalesce(?, fingerprint) END
 WHERE id = ?`
 
 /** Id, run, worker, worker: null for any. */
@@ -274,7 +274,7 @@ export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT val
 export const FINISHED = `SELECT id, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
 WHERE id IN (SELECT value FROM json_each(?))`
 
-export const LIVE = `SELECT id, queue, topic, status, created FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
+export const LIVE = `SELECT id, status, created, run_at, visible_at FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 
 const MOVED = columnNames('requeue').join(', ')
 
@@ -289,6 +289,9 @@ WHERE job_id = excluded.job_id OR until <= ?`
 
 export const FORGET_FINISHED = `DELETE FROM oncue_history WHERE id IN (SELECT value FROM json_each(?))`
 export const FORGET_RESULTS = `DELETE FROM oncue_payloads WHERE part = 'result' AND job_id IN (SELECT value FROM json_each(?))`
+
+/** Run at, visible at, now, ids. */
+export const MAKE_DUE = `UPDATE oncue_jobs SET run_at = ?, visible_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
 
 /** Now, now, ids. */
 export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`

@@ -13,7 +13,6 @@ import { settleBisected } from '../portable/settle-bisected.ts'
 import { driveIn } from '../queue/transaction.ts'
 import { type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import type {
-  ActionReport,
   Beaten,
   Claimed,
   ClaimRequest,
@@ -266,7 +265,7 @@ export class SqliteStore extends BaseStore implements Store {
 
   #act({ action, ids, asOf, by }: ActionBatch): Acted[] {
     const aim = { ids, asOf: asOf?.getTime() ?? null, by }
-    return toActed(this.#work.actions[action](aim, this.#now()))
+    return this.#work.actions[action](aim, this.#now())
   }
 
   async lead(what: string, by: string, termMs: number): Promise<boolean> {
@@ -311,9 +310,4 @@ export class SqliteStore extends BaseStore implements Store {
   #now(): number {
     return this.#options.clock?.().getTime() ?? this.#runtime.now()
   }
-}
-
-function toActed({ done, skipped }: ActionReport): Acted[] {
-  const reasons = Object.entries({ done, ...skipped })
-  return reasons.map(([reason, count]) => ({ reason, count, ids: null }))
 }

@@ -8,6 +8,7 @@ import {
   claimOne,
   complete,
   type Dialect,
+  MINUTE,
   read,
   someJobs,
   WORKER,
@@ -111,6 +112,92 @@ export function describeActions(dialect: Dialect): void {
     })
   })
 
+  describe('runNow', () => {
+    const bench = new Bench(dialect)
+
+    it('makes a retrying and a scheduled job due at once, and keeps their retries and who did it', async () => {
+      const store = await bench.openWithClock()
+      const [retrying = ''] = await store.enqueue([aJob()])
+      await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: MINUTE, error: anError }])
+      const [scheduled = ''] = await store.enqueue([aJob({ delay: 60 * MINUTE })])
+      expect((await store.claim(claiming())).jobs).toEqual([])
+      bench.clock.advance(1_000)
+      expect(await store.runNow([retrying, scheduled], { by: 'on-call' })).toEqual({ done: 2, skipped: {} })
+      for (const id of [retrying, scheduled])
+        expect(await read(store, id)).toMatchObject({ status: 'pending', runAt: bench.clock.now() })
+      expect(await read(store, retrying)).toMatchObject({ retries: 1, run: 1, lastError: anError })
+      expect((await store.events.list(scheduled)).at(-1)).toMatchObject({
+        type: 'run_now',
+        data: { by: 'on-call' },
+      })
+      const { jobs } = await store.claim(claiming())
+      expect(jobs.map(({ id }) => id).toSorted()).toEqual([retrying, scheduled].toSorted())
+    })
+
+    it('is seen by a worker that has just looked at the whole queue', async () => {
+      const store = await bench.open()
+      await store.enqueue(someJobs(3))
+      const [later = ''] = await store.enqueue([aJob({ delay: 60 * MINUTE })])
+      const done = (await store.claim(claiming())).jobs
+      await store.settle(done.map((job) => complete(job)))
+      expect((await store.claim(claiming())).jobs).toEqual([])
+      await store.runNow([later])
+      expect((await store.claim(claiming())).jobs).toMatchObject([{ id: later }])
+    })
+
+    it('says why it left the others', async () => {
+      const store = await bench.openWithClock()
+      const [running = '', finished = ''] = await store.enqueue(someJobs(2, { queue: 'other' }))
+      const { jobs } = await store.claim(claiming({ queues: ['other'] }))
+      await store.settle(jobs.filter((job) => job.id === finished).map((job) => complete(job)))
+      const keyed = { queue: 'keyed', concurrencyKey: 'k', concurrencyLimit: 1 }
+      await store.enqueue(someJobs(2, keyed))
+      const first = (await store.claim(claiming({ queues: ['keyed'], limit: 2 }))).jobs
+      const throttled = (await store.list({ queue: 'keyed', status: 'pending' })).items.map(({ id }) => id)
+      expect([first.length, throttled.length]).toEqual([1, 1])
+      const [due = ''] = await store.enqueue([aJob()])
+      const [blocked = ''] = await store.enqueue([aJob({ after: [due] })])
+      const target = [running, finished, ...throttled, due, blocked, aJob().id, 'no id']
+      expect(await store.runNow(target)).toEqual({
+        done: 0,
+        skipped: { RUNNING: 1, FINISHED: 1, THROTTLED: 1, ALREADY_DUE: 1, BLOCKED: 1, JOB_NOT_FOUND: 2 },
+      })
+      for (const id of [due, ...throttled]) expect(await typesOf(store, id)).toEqual([])
+    })
+
+    it('takes what a filter matched at a moment, and leaves alone what came to match later', async () => {
+      const store = await bench.openWithClock()
+      const retry = async () => {
+        const { jobs } = await store.claim(claiming())
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: MINUTE, error: anError })))
+      }
+      const before = await store.enqueue(someJobs(3))
+      await retry()
+      const asOf = bench.clock.now()
+      bench.clock.advance(1_000)
+      const after = await store.enqueue(someJobs(2))
+      await retry()
+      const { fingerprint } = anError
+      expect(await store.runNow({ fingerprint, status: 'pending' }, { asOf })).toEqual({
+        done: 3,
+        skipped: {},
+      })
+      const { jobs } = await store.claim(claiming())
+      expect(jobs.map(({ id }) => id).toSorted()).toEqual(before.toSorted())
+      for (const id of after) expect(await typesOf(store, id)).toEqual(['run_failed'])
+    })
+
+    it('keeps to the concurrency key: what finds no slot is throttled', async () => {
+      const store = await bench.openWithClock()
+      const ids = await store.enqueue(
+        someJobs(3, { delay: 60 * MINUTE, concurrencyKey: 'k', concurrencyLimit: 1 }),
+      )
+      expect(await store.runNow(ids)).toEqual({ done: 3, skipped: {} })
+      expect((await store.claim(claiming())).jobs).toHaveLength(1)
+      expect(await store.runNow(ids)).toEqual({ done: 0, skipped: { RUNNING: 1, THROTTLED: 2 } })
+    })
+  })
+
   describe('delete', () => {
     const bench = new Bench(dialect)
 
@@ -172,6 +259,34 @@ export function describeActions(dialect: Dialect): void {
       await store.enqueue(someJobs(2))
       expect(await store.cancel({ status: 'pending' }, { asOf })).toEqual({ done: 4, skipped: {} })
       expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 4 })
+    })
+
+    it('requeues by the text of the error, over many batches, what failed with it by then', async () => {
+      const store = await bench.openWithClock()
+      const before = await fail(store, 1_200, { topic: 'broken' })
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      const [later = ''] = await fail(store, 1, { topic: 'broken' })
+      expect((await read(store, later)).status).toBe('failed')
+      expect(await store.requeue({ errorText: 'no such text' }, { asOf })).toEqual({ done: 0, skipped: {} })
+      expect(await store.requeue({ errorText: 'USERID IS NOT' }, { asOf })).toEqual({
+        done: 1_200,
+        skipped: {},
+      })
+      expect((await read(store, before[7] ?? '')).status).toBe('pending')
+      expect((await read(store, later)).status).toBe('failed')
+    })
+
+    it('deletes by the end of the id, among many', async () => {
+      const store = await bench.openWithClock()
+      const [id = ''] = await store.enqueue([aJob()])
+      for (let i = 0; i < 3; i++) {
+        bench.clock.advance(1)
+        await store.enqueue(someJobs(700))
+      }
+      expect(await store.delete({ idSuffix: id.slice(-12) })).toEqual({ done: 1, skipped: {} })
+      expect(await store.get(id)).toBeNull()
+      expect(await store.stats()).toMatchObject({ pending: 2_100 })
     })
 
     it('deletes by error fingerprint', async () => {

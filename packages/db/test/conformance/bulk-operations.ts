@@ -14,6 +14,8 @@ import {
   anError,
   Bench,
   claiming,
+  claimOne,
+  complete,
   type Dialect,
   MINUTE,
   OTHER_WORKER,
@@ -47,7 +49,7 @@ export function describeBulkOperations(dialect: Dialect): void {
     /** As the one who runs it does, until it ends. */
     async function finish({ store, control }: Both, operation: BulkOperationRow): Promise<BulkOperationRow> {
       let last = operation
-      while (last.status === 'running') {
+      while (!last.finishedAt) {
         const next = (await store.bulkOperations.advance(last)) ?? (await control.bulkOperations.get(last.id))
         if (!next) throw new Error('the bulk operation is gone')
         last = next
@@ -81,6 +83,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(last).toEqual({
           ...begun,
           ...{ status: 'completed', done: BATCH + 20, step: 2, position: null },
+          outcomes: { completed: 0, running: 0, waiting: BATCH + 20, failedAgain: 0, cancelled: 0 },
           ...{ updated: bench.clock.now(), finishedAt: bench.clock.now() },
         })
         expect(await control.bulkOperations.get(begun.id)).toEqual(last)
@@ -376,7 +379,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         })
         expect(some && (await store.bulkOperations.advance(some, 10))).toBeNull()
         expect(await store.stats()).toMatchObject({ failed: 20, pending: 10 })
-        expect(await control.bulkOperations.running()).toEqual([])
+        expect((await control.bulkOperations.list({ status: 'running' })).items).toEqual([])
         bench.clock.advance(1)
         expect(await control.bulkOperations.stop(begun.id, 'Ada')).toEqual(stopped)
       })
@@ -419,6 +422,216 @@ export function describeBulkOperations(dialect: Dialect): void {
       expect(await audited(store)).toMatchObject([{ target: { status: 'failed', error }, count: 2 }])
     })
 
+    describe('what becomes of its jobs', () => {
+      const NONE = { completed: 0, running: 0, waiting: 0, failedAgain: 0, cancelled: 0 }
+
+      async function follow({ store, control }: Both, id: string): Promise<BulkOperationRow> {
+        const seen = await control.bulkOperations.get(id)
+        const followed = seen && (await store.bulkOperations.follow(seen))
+        if (!followed) throw new Error('the bulk operation has changed')
+        expect(await control.bulkOperations.get(id)).toEqual(followed.operation)
+        return followed.operation
+      }
+
+      const settleOne = async (
+        store: Store,
+        { kind }: { kind: 'complete' | 'fail' | 'retry' | 'snooze' },
+      ) => {
+        const { jobs } = await store.claim(claiming({ limit: 1 }))
+        const again = { delayMs: MINUTE, error: anError }
+        await store.settle(
+          jobs.map(({ id, run }) =>
+            kind === 'complete' ? { id, run, kind } : { id, run, ...again, kind: kind as 'retry' },
+          ),
+        )
+      }
+
+      it('is counted until all is known', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, 7)
+        const { id } = await finish({ store, control }, await control.bulkOperations.create(aBulkOperation()))
+        const look = () => follow({ store, control }, id)
+        expect((await look()).outcomes).toEqual({ ...NONE, waiting: 7 })
+        for (const kind of ['complete', 'fail', 'retry', 'snooze'] as const) await settleOne(store, { kind })
+        await claimOne(store)
+        const [cancelled = '', gone = ''] = (await store.list({ status: 'pending' })).items
+          .filter(({ runAt }) => runAt <= bench.clock.now())
+          .map((job) => job.id)
+        await store.cancel([cancelled])
+        await store.delete([gone])
+        // The one that snoozed waits; those that failed count as failed, retried or not.
+        expect(await look()).toMatchObject({
+          outcomes: { completed: 1, running: 1, waiting: 1, failedAgain: 2, cancelled: 2 },
+          isOpen: true,
+        })
+        bench.clock.advance(10 * MINUTE)
+        for (let n = 0; n < 3; n++) await settleOne(store, { kind: 'complete' })
+        expect(await look()).toMatchObject({
+          outcomes: { completed: 4, running: 0, waiting: 0, failedAgain: 1, cancelled: 2 },
+          isOpen: false,
+        })
+        expect(await control.bulkOperations.open()).toEqual([])
+      })
+
+      it('of jobs that are run now counts only failures that come after it', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await store.enqueue(someJobs(2))
+        for (let n = 0; n < 2; n++) await settleOne(store, { kind: 'retry' })
+        const asked = aBulkOperation({ action: 'run_now', filter: { fingerprint: anError.fingerprint } })
+        const ended = await finish({ store, control }, await control.bulkOperations.create(asked))
+        expect(ended).toMatchObject({ done: 2, skipped: {}, outcomes: { ...NONE, waiting: 2 } })
+        await settleOne(store, { kind: 'complete' })
+        await settleOne(store, { kind: 'retry' })
+        expect((await follow({ store, control }, ended.id)).outcomes).toEqual({
+          ...NONE,
+          ...{ completed: 1, failedAgain: 1 },
+        })
+      })
+
+      it('is read a thousand jobs at a time, whatever their number', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, 1_200)
+        const ended = await finish({ store, control }, await control.bulkOperations.create(aBulkOperation()))
+        const { jobs } = await store.claim(claiming({ limit: 1_200 }))
+        await store.settle(jobs.map((job) => complete(job)))
+        const first = await store.bulkOperations.follow(ended)
+        expect(first?.operation.outcomes).toEqual({ ...NONE, completed: 1_000, waiting: 200 })
+        const second = first && (await store.bulkOperations.follow(first.operation, first.next))
+        expect(second).toMatchObject({ operation: { outcomes: { ...NONE, completed: 1_200 } }, next: null })
+        expect((await follow({ store, control }, ended.id)).isOpen).toBe(false)
+      })
+
+      it('is counted once by two that look at the same time', async () => {
+        const [one, two] = await Promise.all([bench.open(), bench.open()])
+        const control = await bench.openControl(one)
+        await failSome(one, 3)
+        const asked = aBulkOperation({ asOf: await one.now() })
+        const ended = await finish({ store: one, control }, await control.bulkOperations.create(asked))
+        await settleOne(one, { kind: 'complete' })
+        await Promise.all([one, two].map((store) => store.bulkOperations.follow(ended)))
+        expect((await follow({ store: one, control }, ended.id)).outcomes).toEqual({
+          ...NONE,
+          ...{ completed: 1, waiting: 2 },
+        })
+      })
+
+      it('is no longer followed a day after its end', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, 1)
+        const { id } = await finish({ store, control }, await control.bulkOperations.create(aBulkOperation()))
+        expect((await follow({ store, control }, id)).isOpen).toBe(true)
+        bench.clock.advance(DAY + 1)
+        expect(await follow({ store, control }, id)).toMatchObject({
+          isOpen: false,
+          outcomes: { waiting: 1 },
+        })
+      })
+
+      it.each(['cancel', 'delete'] as const)('is not asked of a %s', async (action) => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await store.enqueue(someJobs(1))
+        const asked = aBulkOperation({ action, filter: { status: 'pending' } })
+        const ended = await finish({ store, control }, await control.bulkOperations.create(asked))
+        expect(ended).toMatchObject({ done: 1, outcomes: null, isOpen: false })
+      })
+
+      describe('its canary', () => {
+        async function tryFirst(count: number, maxFailed = 0) {
+          const store = await bench.openWithClock()
+          const control = await bench.openControl(store)
+          await failSome(store, 20)
+          const begun = await control.bulkOperations.create(
+            aBulkOperation({ total: 20, canary: { count, maxFailed } }),
+          )
+          expect(begun).toMatchObject({ status: 'canary', canary: { count, maxFailed } })
+          const tried = await store.bulkOperations.advance(begun)
+          expect(tried).toMatchObject({
+            status: 'canary',
+            done: count,
+            outcomes: { ...NONE, waiting: count },
+          })
+          // Nothing more is done while it waits for them.
+          expect(tried && (await store.bulkOperations.advance(tried))).toEqual(tried)
+          return { store, control, id: begun.id }
+        }
+
+        it('lets the others begin when it has completed', async () => {
+          const { store, control, id } = await tryFirst(3)
+          for (let n = 0; n < 2; n++) await settleOne(store, { kind: 'complete' })
+          expect(await follow({ store, control }, id)).toMatchObject({ status: 'canary' })
+          await settleOne(store, { kind: 'complete' })
+          const passed = await follow({ store, control }, id)
+          expect(passed).toMatchObject({ status: 'running', done: 3, outcomes: { ...NONE, completed: 3 } })
+          expect(await finish({ store, control }, passed)).toMatchObject({ status: 'completed', done: 20 })
+        })
+
+        it('stops it with the first job too many that fails again, also if that is retried', async () => {
+          const { store, control, id } = await tryFirst(5, 1)
+          await settleOne(store, { kind: 'fail' })
+          expect(await follow({ store, control }, id)).toMatchObject({ status: 'canary' })
+          await settleOne(store, { kind: 'retry' })
+          const error = { code: 'FAILED_AGAIN', message: '2 of 5 failed again' }
+          const stopped = await follow({ store, control }, id)
+          expect(stopped).toMatchObject({
+            ...{ status: 'stopped', error, stoppedBy: null, done: 5, finishedAt: bench.clock.now() },
+          })
+          expect(await store.bulkOperations.advance(stopped)).toBeNull()
+          expect(await store.stats()).toMatchObject({ failed: 16 })
+          expect(await audited(store)).toMatchObject([
+            { actor: ada, action: 'bulkOperations.end', target: { id, status: 'stopped', error }, count: 5 },
+          ])
+        })
+
+        it('that was cancelled shows nothing, and stops it', async () => {
+          const { store, control, id } = await tryFirst(2)
+          await store.cancel({ status: 'pending' })
+          expect(await follow({ store, control }, id)).toMatchObject({
+            ...{ status: 'stopped', error: { message: 'none of 2 completed' } },
+          })
+        })
+
+        it('is all of it where no more match', async () => {
+          const store = await bench.openWithClock()
+          const control = await bench.openControl(store)
+          await failSome(store, 2)
+          const asked = aBulkOperation({ canary: { count: 5, maxFailed: 0 } })
+          const ended = await store.bulkOperations.advance(await control.bulkOperations.create(asked))
+          expect(ended).toMatchObject({ status: 'completed', done: 2 })
+        })
+
+        it('can be stopped by a person', async () => {
+          const { control, id } = await tryFirst(2)
+          expect(await control.bulkOperations.stop(id, 'Grace')).toMatchObject({
+            ...{ status: 'stopped', stoppedBy: 'Grace', error: null },
+          })
+        })
+      })
+
+      it('stops it when too large a share fails again', async () => {
+        const store = await bench.openWithClock()
+        const control = await bench.openControl(store)
+        await failSome(store, 40)
+        const begun = await control.bulkOperations.create(aBulkOperation({ stopWhenFailing: 0.2 }))
+        await store.bulkOperations.advance(begun, 20)
+        for (let n = 0; n < 7; n++) await settleOne(store, { kind: 'complete' })
+        for (let n = 0; n < 2; n++) await settleOne(store, { kind: 'fail' })
+        // Nine outcomes are too few to tell.
+        expect(await follow({ store, control }, begun.id)).toMatchObject({ status: 'running' })
+        await settleOne(store, { kind: 'complete' })
+        expect(await follow({ store, control }, begun.id)).toMatchObject({ status: 'running' })
+        await settleOne(store, { kind: 'retry' })
+        expect(await follow({ store, control }, begun.id)).toMatchObject({
+          ...{ status: 'stopped', done: 20, outcomes: { ...NONE, completed: 8, failedAgain: 3, waiting: 9 } },
+          error: { code: 'FAILED_AGAIN', message: '3 of 11 failed again, more than 20%' },
+        })
+      })
+    })
+
     describe('a preview', () => {
       it('says how many match, what they are and why they failed', async () => {
         const store = await bench.openWithClock()
@@ -431,6 +644,8 @@ export function describeBulkOperations(dialect: Dialect): void {
           totalIsExact: true,
           byStatus: { failed: 3, pending: 2 },
           byError: [{ class: anError.class, message: anError.message, count: 3 }],
+          errorKinds: 1,
+          inspected: 5,
           sample: expect.any(Array),
         })
         expect(preview.sample).toHaveLength(5)
@@ -439,7 +654,15 @@ export function describeBulkOperations(dialect: Dialect): void {
           ...{ topic: 'mail', queue: 'slow', status: 'pending' },
         })
         expect(await store.bulkOperations.preview({ topic: 'none' }, bench.clock.now())).toEqual({
-          ...{ total: 0, totalIsExact: true, byStatus: {}, byError: [], sample: [] },
+          ...{
+            total: 0,
+            totalIsExact: true,
+            byStatus: {},
+            byError: [],
+            errorKinds: 0,
+            inspected: 0,
+            sample: [],
+          },
         })
       })
 
@@ -468,7 +691,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       } while (cursor)
       expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
       expect((await control.bulkOperations.list({ status: 'stopped' })).items).toMatchObject([{ id: ids[1] }])
-      expect((await control.bulkOperations.running()).toSorted()).toEqual(
+      expect((await control.bulkOperations.open()).toSorted()).toEqual(
         ids.filter((id) => id !== ids[1]).toSorted(),
       )
       expect([...(await control.bulkOperations.find([...ids, 'no id'])).keys()].toSorted()).toEqual(

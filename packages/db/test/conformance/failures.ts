@@ -20,9 +20,9 @@ export function describeFailures(dialect: Dialect): void {
     }
 
     const names = async (store: Store, filter: FailureFilter = {}) =>
-      (await store.failures(filter)).map(({ fingerprint, count, sample }) => [
+      (await store.failures(filter)).map(({ fingerprint, failed, sample }) => [
         fingerprint,
-        count,
+        failed,
         sample.jobId,
       ])
 
@@ -40,7 +40,9 @@ export function describeFailures(dialect: Dialect): void {
       expect(await store.failures()).toMatchObject([
         {
           fingerprint: 'one',
-          count: 2,
+          retrying: 0,
+          failed: 2,
+          nextTryAt: null,
           firstSeen: first.at,
           lastSeen: last.at,
           topics: ['a', 'b'],
@@ -49,7 +51,9 @@ export function describeFailures(dialect: Dialect): void {
         },
         {
           fingerprint: 'two',
-          count: 1,
+          retrying: 0,
+          failed: 1,
+          nextTryAt: null,
           firstSeen: two.at,
           lastSeen: two.at,
           topics: ['a'],
@@ -75,6 +79,152 @@ export function describeFailures(dialect: Dialect): void {
       expect(await store.failures()).toEqual([])
     })
 
+    /** A job whose run fails now and is tried again. */
+    const retry = async (
+      store: Store,
+      fingerprint: string,
+      { topic = 'a', queue = 'default', delayMs = MINUTE } = {},
+    ) => {
+      await store.enqueue([aJob({ topic, queue })])
+      const { id, run } = await claimOne(store, { queues: [queue] })
+      await store.settle([{ id, run, kind: 'retry', delayMs, error: errorOf(id, fingerprint) }])
+      return { id, at: bench.clock.now() }
+    }
+
+    const counts = async (store: Store, filter: FailureFilter = {}) =>
+      Object.fromEntries(
+        (await store.failures(filter)).map(({ fingerprint, retrying, failed }) => [
+          fingerprint,
+          [retrying, failed],
+        ]),
+      )
+
+    describe('of jobs that are retried', () => {
+      it('are there from the first run that failed, with when the next one is due', async () => {
+        const store = await bench.openWithClock()
+        const first = await retry(store, 'one', { delayMs: 4 * MINUTE })
+        bench.clock.advance(1_000)
+        const last = await retry(store, 'one', { topic: 'b', queue: 'other' })
+        bench.clock.advance(1_000)
+        const gaveUp = await fail(store, 'two')
+        const trend = new Array<number>(TREND_PARTS).fill(0)
+        expect(await store.failures()).toEqual([
+          {
+            fingerprint: 'two',
+            ...{ class: anError.class, message: gaveUp.id, retrying: 0, retryingIsExact: true, failed: 1 },
+            ...{ nextTryAt: null, firstSeen: gaveUp.at, lastSeen: gaveUp.at, isNew: true },
+            ...{ topics: ['a'], queues: ['default'], trend: trend.with(-1, 1) },
+            sample: { jobId: gaveUp.id, error: errorOf(gaveUp.id, 'two') },
+          },
+          {
+            fingerprint: 'one',
+            ...{ class: anError.class, message: last.id, retrying: 2, retryingIsExact: true, failed: 0 },
+            nextTryAt: new Date(last.at.getTime() + MINUTE),
+            ...{ firstSeen: first.at, lastSeen: last.at, isNew: true },
+            ...{ topics: ['a', 'b'], queues: ['default', 'other'], trend: trend.with(-1, 2) },
+            sample: { jobId: last.id, error: errorOf(last.id, 'one') },
+          },
+        ])
+        expect(await counts(store, { topic: 'b' })).toEqual({ one: [1, 0] })
+        expect(await counts(store, { queue: 'default' })).toEqual({ one: [1, 0], two: [0, 1] })
+        expect(await counts(store, { fingerprint: 'one' })).toEqual({ one: [2, 0] })
+        expect(await counts(store, { limit: 1 })).toEqual({ two: [0, 1] })
+        expect(await counts(store, { sort: 'largest', limit: 1 })).toEqual({ one: [2, 0] })
+      })
+
+      it('are one group with those that gave up, whose sample is what failed last', async () => {
+        const store = await bench.openWithClock()
+        const old = await fail(store, 'one')
+        bench.clock.advance(1_000)
+        const live = await retry(store, 'one')
+        const [group] = await store.failures()
+        expect(group).toMatchObject({ retrying: 1, failed: 1, firstSeen: old.at, lastSeen: live.at })
+        expect(group?.sample.jobId).toBe(live.id)
+        bench.clock.advance(1_000)
+        const late = await fail(store, 'one')
+        expect((await store.failures())[0]?.sample).toEqual({
+          jobId: late.id,
+          error: errorOf(late.id, 'one'),
+        })
+      })
+
+      it('stay while the job runs again, and go when it completes', async () => {
+        const store = await bench.openWithClock()
+        const { at } = await retry(store, 'one')
+        bench.clock.advance(MINUTE)
+        const again = await claimOne(store)
+        expect(await store.failures()).toMatchObject([
+          { retrying: 1, failed: 0, nextTryAt: null, lastSeen: at },
+        ])
+        await store.settle([{ id: again.id, run: again.run, kind: 'complete' }])
+        expect(await store.failures()).toEqual([])
+      })
+
+      it('move to the error of the last run', async () => {
+        const store = await bench.openWithClock()
+        await retry(store, 'one')
+        bench.clock.advance(MINUTE)
+        const { id, run } = await claimOne(store)
+        await store.settle([{ id, run, kind: 'retry', delayMs: MINUTE, error: errorOf(id, 'two') }])
+        expect(await counts(store)).toEqual({ two: [1, 0] })
+      })
+
+      it('count however long they have been waiting', async () => {
+        const store = await bench.openWithClock()
+        const { at } = await retry(store, 'one', { delayMs: 48 * HOUR })
+        bench.clock.advance(25 * HOUR)
+        expect(await counts(store)).toEqual({ one: [1, 0] })
+        expect((await store.failures())[0]).toMatchObject({ isNew: false, firstSeen: at, lastSeen: at })
+      })
+
+      it('are those of a crashed worker too', async () => {
+        const store = await bench.openWithClock()
+        await store.enqueue([aJob({ topic: 'a' })])
+        await claimOne(store, { leaseMs: 1_000 })
+        bench.clock.advance(MINUTE)
+        await claimOne(store)
+        expect(await counts(store)).toEqual({ 'WORKER_CRASHED:a': [1, 0] })
+      })
+
+      it('are not those that were requeued, before they fail again', async () => {
+        const store = await bench.openWithClock()
+        const { id } = await fail(store, 'one')
+        await store.requeue([id])
+        expect(await store.failures()).toEqual([])
+        expect((await store.list({ fingerprint: 'one' })).items).toEqual([])
+        // What it failed with before is still told.
+        expect((await store.get(id))?.lastError).toEqual(errorOf(id, 'one'))
+        const { run } = await claimOne(store)
+        expect(await store.failures()).toEqual([])
+        await store.settle([{ id, run, kind: 'retry', delayMs: MINUTE, error: errorOf(id, 'one') }])
+        expect(await counts(store)).toEqual({ one: [1, 0] })
+        expect((await store.list({ fingerprint: 'one', status: 'pending' })).items).toMatchObject([{ id }])
+      })
+
+      it('are not those that have snoozed since; those that were given back are', async () => {
+        const store = await bench.openWithClock()
+        const { id } = await retry(store, 'one', { delayMs: 0 })
+        const second = await claimOne(store)
+        await store.settle([{ id, run: second.run, kind: 'release' }])
+        expect(await counts(store)).toEqual({ one: [1, 0] })
+        const third = await claimOne(store)
+        await store.settle([{ id, run: third.run, kind: 'snooze', delayMs: MINUTE }])
+        expect(await store.failures()).toEqual([])
+      })
+    })
+
+    it('are found by a part of their class or message', async () => {
+      const store = await bench.openWithClock()
+      const one = await fail(store, 'one')
+      bench.clock.advance(1_000)
+      const two = await retry(store, 'two')
+      expect(await counts(store, { text: one.id.toUpperCase() })).toEqual({ one: [0, 1] })
+      expect(await counts(store, { text: two.id.slice(3) })).toEqual({ two: [1, 0] })
+      expect(await counts(store, { text: anError.class.slice(1) })).toEqual({ one: [0, 1], two: [1, 0] })
+      expect(await counts(store, { text: anError.class, limit: 1, sort: 'largest' })).toEqual({ two: [1, 0] })
+      expect(await counts(store, { text: '%' })).toEqual({})
+    })
+
     it('come the largest first when asked', async () => {
       const store = await bench.openWithClock()
       for (const fingerprint of ['small', 'large', 'large', 'late']) {
@@ -83,9 +233,9 @@ export function describeFailures(dialect: Dialect): void {
       }
       const order = async (filter: FailureFilter) =>
         (await store.failures(filter)).map(({ fingerprint }) => fingerprint)
-      expect(await order({ order: 'largest' })).toEqual(['large', 'late', 'small'])
-      expect(await order({ order: 'largest', limit: 1 })).toEqual(['large'])
-      expect(await order({ order: 'latest' })).toEqual(['late', 'large', 'small'])
+      expect(await order({ sort: 'largest' })).toEqual(['large', 'late', 'small'])
+      expect(await order({ sort: 'largest', limit: 1 })).toEqual(['large'])
+      expect(await order({ sort: 'latest' })).toEqual(['late', 'large', 'small'])
     })
 
     it('have a trend: how many in each part of the time that was asked for', async () => {

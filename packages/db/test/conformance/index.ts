@@ -8,7 +8,9 @@ import { describeClaim } from './claim.ts'
 import { describeDependencies } from './dependencies.ts'
 import { describeEnqueue } from './enqueue.ts'
 import { describeEvents } from './events.ts'
+import { describeExplain } from './explain.ts'
 import { describeFailures } from './failures.ts'
+import { describeFamily } from './family.ts'
 import { describeGauges } from './gauges.ts'
 import type { Dialect } from './harness.ts'
 import { describeKeys } from './keys.ts'
@@ -52,7 +54,9 @@ const PARTS = {
   schedules: describeSchedules,
   reads: describeReads,
   paging: describePaging,
+  explain: describeExplain,
   failures: describeFailures,
+  family: describeFamily,
   gauges: describeGauges,
   stats: describeStats,
   prune: describePrune,

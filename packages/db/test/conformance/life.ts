@@ -103,7 +103,8 @@ export class Life {
       if (!settlement) continue
       this.#running.delete(job.id)
       const status = statusAfter(settlement, job)
-      this.#change(job.id, status, 'error' in settlement ? settlement.error?.fingerprint : undefined)
+      const failedWith = 'error' in settlement ? settlement.error?.fingerprint : undefined
+      this.#change(job.id, status, settlement.kind === 'snooze' ? null : failedWith)
       if (settlement.kind === 'retry' && status === 'pending') this.#end(job, 'retried', null)
       if (!isFinished(status)) continue
       const run = {
@@ -115,7 +116,8 @@ export class Life {
   }
 
   #outcome({ id, run }: ClaimedJob): Settlement {
-    const error = { ...anError, fingerprint: this.#random.pick(FINGERPRINTS) }
+    const fingerprint = this.#random.pick(FINGERPRINTS)
+    const error = { ...anError, message: `No ${fingerprint}`, fingerprint }
     return this.#random.pick<Settlement>([
       { id, run, kind: 'complete' },
       { id, run, kind: 'complete', result: '{"sent":3}' },
@@ -130,7 +132,7 @@ export class Life {
   async #requeue(): Promise<void> {
     const ids = this.#random.some(this.#in('completed', 'failed', 'cancelled'), 5)
     expect(await this.#store.requeue(ids)).toEqual({ done: ids.length, skipped: {} })
-    for (const id of ids) this.#change(id, 'pending')
+    for (const id of ids) this.#change(id, 'pending', null)
   }
 
   async #cancel(): Promise<void> {
@@ -168,11 +170,12 @@ export class Life {
     return [...this.jobs.values()].filter(({ status }) => statuses.includes(status)).map(({ id }) => id)
   }
 
-  #change(id: JobId, status: JobStatus, fingerprint?: string): void {
+  /** Without a fingerprint it keeps the one that it has. */
+  #change(id: JobId, status: JobStatus, fingerprint?: string | null): void {
     const job = this.jobs.get(id)
     if (!job) throw new Error(`the model has no job ${id}`)
     job.status = status
-    job.fingerprint = fingerprint ?? job.fingerprint
+    if (fingerprint !== undefined) job.fingerprint = fingerprint
   }
 
   #end({ queue, topic }: Pick<Known, 'queue' | 'topic'>, status: Ended['status'], run: Ended['run']): void {

@@ -118,21 +118,32 @@ function someFilter(random: Random, life: Life): JobFilter {
     { createdFrom: from, queue: random.pick(QUEUES) },
     { idPrefix: random.pick(jobs)?.id.slice(0, 1 + random.below(36)) ?? '' },
     { idPrefix: random.pick(jobs)?.id.slice(0, 9 + random.below(20)) ?? '', status },
+    { idSuffix: random.pick(jobs)?.id.slice(-4 - random.below(32)) ?? 'cafe' },
+    { idSuffix: random.pick(jobs)?.id.slice(-8) ?? 'cafe', status },
+    { errorText: random.pick(['no f00d', 'BEEF', 'Error: No']) },
+    { errorText: 'cafe', status, queue: random.pick(QUEUES) },
+    { errorText: 'cafe', meta: { agent: random.below(3) }, topic: random.pick(TOPICS) },
   ])
 }
 
 function matches(job: Known, filter: JobFilter): boolean {
-  const { status, queue, topic, meta, fingerprint, createdFrom, createdTo, idPrefix = '' } = filter
+  const { status, queue, topic, meta, fingerprint, errorText, createdFrom, createdTo } = filter
+  const { idPrefix = '', idSuffix = '' } = filter
+  const mayHaveFailed = job.status === 'failed' || !isFinished(job.status)
   return (
     (status === undefined || job.status === status) &&
     (queue === undefined || job.queue === queue) &&
     (topic === undefined || job.topic === topic) &&
     (meta === undefined || job.agent === meta.agent) &&
-    (fingerprint === undefined ||
-      (job.fingerprint === fingerprint && (job.status === 'failed' || !isFinished(job.status)))) &&
+    (fingerprint === undefined || (job.fingerprint === fingerprint && mayHaveFailed)) &&
+    (errorText === undefined ||
+      (job.fingerprint !== null &&
+        mayHaveFailed &&
+        `typeerror: no ${job.fingerprint}`.includes(errorText.toLowerCase()))) &&
     (createdFrom === undefined || job.created >= createdFrom) &&
     (createdTo === undefined || job.created < createdTo) &&
-    job.id.startsWith(idPrefix)
+    job.id.startsWith(idPrefix) &&
+    job.id.endsWith(idSuffix)
   )
 }
 

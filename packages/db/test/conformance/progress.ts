@@ -47,6 +47,27 @@ export function describeProgress(dialect: Dialect): void {
       expect(await eventsOf(job.id)).toHaveLength(2)
     })
 
+    it('events keep the time at which they happened, by their age', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue([aJob()])
+      const job = await claimOne(store)
+      const now = bench.clock.advance(10_000)
+      const events = [
+        { type: 'a', ageMs: 900 },
+        { type: 'b', ageMs: 299.6 },
+        { type: 'c', ageMs: -5 },
+        { type: 'd' },
+      ]
+      await store.recordProgress([{ ...ref(job), events }])
+      const stored = (await read(store, job.id)).events
+      expect(stored.map(({ type, created }) => [type, now.getTime() - created.getTime()])).toEqual([
+        ['a', 900],
+        ['b', 300],
+        ['c', 0],
+        ['d', 0],
+      ])
+    })
+
     it('what a update does not name stays as it is, and the last of several wins', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])

@@ -190,6 +190,8 @@ export function describeReads(dialect: Dialect): void {
           [{ ...created, payloadText: 'no 5' }, (job) => job.meta?.at === 5],
           [{ idPrefix: all[4]?.id.slice(0, 3) ?? '' }, () => true],
           [{ idPrefix: all[4]?.id ?? '' }, (job) => job.id === all[4]?.id],
+          [{ idSuffix: all[4]?.id.slice(-8) ?? '' }, (job) => job.id === all[4]?.id],
+          [{ errorText: 'userid' }, (job) => job.lastError !== null],
         ]
         for (const [other, fits] of others) {
           const expected = all.filter((job) => job.meta?.agent === 1 && fits(job)).map(({ id }) => id)
@@ -288,6 +290,67 @@ export function describeReads(dialect: Dialect): void {
         }
         expect(await matching(store, { idPrefix: a.id.slice(0, 3) })).toEqual([a.id, b.id].sort())
         expect(await matching(store, { idPrefix: 'not-hex' })).toEqual([])
+      })
+
+      it('by the end of the id, however long, with or without dashes', async () => {
+        const store = await bench.open()
+        const [a, b] = [aJob(), aJob()]
+        await store.enqueue([a, b])
+        await store.settle([complete(await claimOne(store))])
+        for (const { id } of [a, b])
+          for (const length of [8, 13, 20, 36]) {
+            const idSuffix = id.slice(-length)
+            expect(await matching(store, { idSuffix })).toEqual([id])
+            expect(await matching(store, { idSuffix: idSuffix.replaceAll('-', '').toUpperCase() })).toEqual([
+              id,
+            ])
+          }
+        expect(await matching(store, { idSuffix: a.id.slice(-8), status: 'completed' })).toEqual([a.id])
+        expect(await matching(store, { idSuffix: a.id.slice(-8), queue: 'other' })).toEqual([])
+        const other = a.id.at(-1) === '0' ? '1' : '0'
+        expect(await matching(store, { idSuffix: a.id.slice(-8, -1) + other })).toEqual([])
+        // The middle of an id is not its end.
+        expect(await matching(store, { idSuffix: a.id.slice(-9, -1) })).toEqual([])
+        for (const idSuffix of ['', 'abc', 'not-hex', `${a.id}0`])
+          await expect(store.list({ idSuffix })).rejects.toEqual(invalid)
+      })
+
+      it('by text in the class or message of an error, of jobs that failed or are retried', async () => {
+        const store = await bench.open()
+        const failing = (['fail', 'retry', 'complete', 'cancel'] as const).map((topic) => aJob({ topic }))
+        const [failed, retried, recovered, cancelled] = failing.map(({ id }) => id)
+        await store.enqueue([...failing, aJob({ topic: 'none' })])
+        const error = {
+          ...{ class: 'GatewayTimeout', message: 'Müller: no "answer" within 30 s', stack: 'at send' },
+          fingerprint: 'f00d',
+        }
+        const runOf = async (topic: string) => {
+          const { id, run } = await claimOne(store, { topics: [topic] })
+          return { id, run }
+        }
+        await store.settle([
+          { ...(await runOf('fail')), kind: 'fail', error },
+          { ...(await runOf('retry')), kind: 'retry', delayMs: MINUTE, error },
+          { ...(await runOf('complete')), kind: 'retry', delayMs: 0, error },
+          { ...(await runOf('cancel')), kind: 'retry', delayMs: 0, error },
+        ])
+        expect(await matching(store, { errorText: 'gateway' })).toEqual(
+          [failed, retried, recovered, cancelled].sort(),
+        )
+        await store.settle([complete(await runOf('complete'))])
+        await store.cancel([cancelled ?? ''])
+        const both = [failed, retried].sort()
+        for (const errorText of ['gateway', 'NO "ANSWER"', 'GatewayTimeout: Müller', 'Müller: no'])
+          expect(await matching(store, { errorText })).toEqual(both)
+        expect(await matching(store, { errorText: 'gateway', status: 'failed' })).toEqual([failed])
+        expect(await matching(store, { errorText: 'gateway', status: 'pending' })).toEqual([retried])
+        expect(await matching(store, { errorText: 'gateway', topic: 'retry' })).toEqual([retried])
+        expect(await matching(store, { errorText: 'gateway', fingerprint: 'f00d' })).toEqual(both)
+        for (const errorText of ['MÜLLER', 'at send', 'f00d', 'no%answer'])
+          expect(await matching(store, { errorText })).toEqual([])
+        for (const status of ['completed', 'cancelled'] as const)
+          expect(await matching(store, { errorText: 'gateway', status })).toEqual([])
+        await expect(store.list({ errorText: '' })).rejects.toEqual(invalid)
       })
 
       it('by text within the payload, of every size, within a time', async () => {

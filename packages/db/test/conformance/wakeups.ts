@@ -39,6 +39,14 @@ export function describeWakeups(dialect: Dialect): void {
       for (const count of wakes) await expect.poll(count).toBeGreaterThan(0)
     })
 
+    it('a job that is to run now wakes those who wait in another store', async () => {
+      const store = await bench.open()
+      const [id = ''] = await store.enqueue([aJob({ queue: 'later', delay: 60_000 })])
+      const wakes = await countWakes(await bench.open(), ['later'])
+      await store.runNow([id])
+      await expect.poll(wakes).toBeGreaterThan(0)
+    })
+
     it('an enqueue wakes those who wait in another process, and theirs wakes us', async () => {
       const store = await bench.open()
       const wakes = await countWakes(store, ['elsewhere'])

@@ -60,6 +60,7 @@ export class Actor {
       [5, () => this.#enqueueChain()],
       [46, () => this.#work()],
       [5, () => this.#requeue()],
+      [4, () => this.#runNow()],
       [3, () => this.#cancel()],
       [3, () => this.#delete()],
       [3, () => this.#prune()],
@@ -235,6 +236,13 @@ export class Actor {
       ? ({ status: 'failed', topic: this.#random.one(TOPICS) } as const)
       : this.#recent.pick(this.#random, 2)
     await this.#call('requeue', () => this.#store.requeue(target, { by: 'an operator' }))
+  }
+
+  async #runNow(): Promise<void> {
+    const target = this.#random.chance(0.2)
+      ? ({ status: 'pending', topic: this.#random.one(TOPICS) } as const)
+      : this.#recent.pick(this.#random, 3)
+    await this.#call('runNow', () => this.#store.runNow(target, { by: 'an operator' }))
   }
 
   async #cancel(): Promise<void> {

@@ -4,7 +4,7 @@ import { runModel } from './run.ts'
 
 const HELP = `pnpm model [options]
 
-Lets many actors enqueue, claim, settle, abandon, requeue, cancel, delete and prune at once, from several
+Lets many actors enqueue, claim, settle, abandon, requeue, run now, cancel, delete and prune at once, from several
 processes, and checks that no job is lost, settled twice or stuck, and that limits and keys hold.
 
 Options:

@@ -53,10 +53,12 @@ export function openApiDocument(): Json {
     security: [{ token: [] }, { session: [] }],
     tags: [
       { name: 'jobs', description: 'Jobs of any topic' },
+      { name: 'bulk', description: 'Actions on many jobs, in the background' },
       {
         name: 'commands',
         description: 'Jobs whose topic is `app:command`, in the vocabulary of command queues',
       },
+      { name: 'failures', description: 'Runs that failed, by their error' },
       { name: 'alerts', description: 'What is wrong, and who knows about it' },
       { name: 'queues', description: 'Queues with jobs, settings or workers' },
       { name: 'topics', description: 'What workers announced' },

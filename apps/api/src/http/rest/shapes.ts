@@ -1,15 +1,21 @@
 import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
 import {
   alertSchema,
+  bulkOperationSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
+  type FailureGroup,
+  failureGroupSchema,
+  failuresRequestSchema,
   getJobResponseSchema,
   isoDateSchema,
   jobEventSchema,
   jobSchema,
   jobSummarySchema,
   listAlertsRequestSchema,
+  listBulkOperationsRequestSchema,
   listJobsRequestSchema,
+  previewSchema,
   readItems,
   restEnqueueItemSchema,
   signedInSchema,
@@ -104,6 +110,8 @@ const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why:
   FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may cancel or delete Oncue's own jobs" },
   HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
   CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
+  ALREADY_DUE: { code: 'INVALID_STATE', why: 'it is due already, and waits for a worker' },
+  THROTTLED: { code: 'INVALID_STATE', why: 'it waits for a slot of its concurrency key' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
 }
 
@@ -164,7 +172,9 @@ export const listQuery = {
   created_to: isoDateSchema.pipe(listFields.createdTo.unwrap()).optional(),
   fingerprint: listFields.fingerprint,
   id_prefix: listFields.idPrefix,
+  id_suffix: listFields.idSuffix,
   payload_text: listFields.payloadText.describe('text within the payload; needs created_from'),
+  error_text: listFields.errorText,
   meta: listFields.meta,
   limit: wholeNumber(listFields.limit.unwrap()).describe('default: 50'),
   offset: wholeNumber(listFields.offset.unwrap()),
@@ -172,14 +182,47 @@ export const listQuery = {
 }
 
 export function toListInput(fields: Record<string, unknown>): Record<string, unknown> {
-  const { created_from, created_to, id_prefix, payload_text, ...same } = fields
+  const { created_from, created_to, id_prefix, id_suffix, payload_text, error_text, ...same } = fields
   const renamed = {
     createdFrom: created_from,
     createdTo: created_to,
     idPrefix: id_prefix,
+    idSuffix: id_suffix,
     payloadText: payload_text,
+    errorText: error_text,
   }
   return { ...same, ...renamed }
+}
+
+export const restFailuresSchema = z.object({
+  items: z.array(
+    restObject(failureGroupSchema).extend({ sample: restObject(failureGroupSchema.shape.sample) }),
+  ),
+})
+
+export function toRestFailure({ sample, ...group }: FailureGroup): Record<string, unknown> {
+  return { ...toRest(group), sample: toRest(sample) }
+}
+
+const failuresFields = failuresRequestSchema.shape
+
+export const failuresQuery = {
+  queue: failuresFields.queue,
+  topic: failuresFields.topic,
+  fingerprint: failuresFields.fingerprint,
+  text: failuresFields.text,
+  sort: failuresFields.sort,
+  since: isoDateSchema.pipe(failuresFields.since.unwrap()).optional().describe('default: 24 hours ago'),
+  new_since: isoDateSchema
+    .pipe(failuresFields.newSince.unwrap())
+    .optional()
+    .describe('a group first seen after this is new; default: an hour ago'),
+  limit: wholeNumber(failuresFields.limit.unwrap()).describe('default: 50'),
+}
+
+export function toFailuresInput(fields: Record<string, unknown>): Record<string, unknown> {
+  const { new_since, ...same } = fields
+  return { ...same, newSince: new_since }
 }
 
 export const restAlertSchema = restObject(alertSchema)
@@ -196,6 +239,22 @@ export const alertQuery = {
   queue: alertQueue,
   limit: wholeNumber(alertLimit.unwrap()).describe('default: 50'),
   cursor: alertCursor.describe('next_cursor of the previous page'),
+}
+
+export const restBulkOperationSchema = restObject(bulkOperationSchema)
+export const restPreviewSchema = restObject(previewSchema)
+
+export const restBulkOperationPageSchema = z.object({
+  items: z.array(restBulkOperationSchema),
+  next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
+})
+
+const { status: bulkStatus, limit: bulkLimit, cursor: bulkCursor } = listBulkOperationsRequestSchema.shape
+
+export const bulkQuery = {
+  status: bulkStatus,
+  limit: wholeNumber(bulkLimit.unwrap()).describe('default: 50'),
+  cursor: bulkCursor.describe('next_cursor of the previous page'),
 }
 
 export const restSignedInSchema = restObject(signedInSchema)

@@ -30,6 +30,7 @@ export const MORE: readonly Destination[] = [
   { href: '/workers', label: 'Workers', icon: 'workers' },
   { href: '/topics', label: 'Topics', icon: 'topics' },
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },
+  { href: '/bulk-operations', label: 'Bulk operations', icon: 'requeue' },
   { href: '/activity', label: 'Activity', icon: 'activity' },
 ]
 

@@ -8,7 +8,15 @@ import { Text } from '../ui/text.tsx'
 import { useIsBesideList } from './split.tsx'
 
 /** Where back leads for who came here by a link. */
-type Parent = '/' | '/failures' | '/queues' | '/alerts' | '/jobs' | '/settings' | '/topics'
+type Parent =
+  | '/'
+  | '/failures'
+  | '/queues'
+  | '/alerts'
+  | '/jobs'
+  | '/bulk-operations'
+  | '/settings'
+  | '/topics'
 
 export interface PageProps {
   readonly title: string

@@ -32,7 +32,6 @@ describe('the shell', () => {
 
 describe('a server that does not respond', () => {
   it('is said once, above every screen, and nothing on the screen goes on counting', async () => {
-    jest.useFakeTimers()
     let isUp = true
     const waiting = { value: new Date(NOW.getTime() - 60_000), spark: Array(30).fill(0) }
     const health = () => (isUp ? healthOf({ oldestWaiting: waiting }) : offline())
@@ -55,17 +54,14 @@ describe('a server that does not respond', () => {
     await act(() => jest.advanceTimersByTimeAsync(2_000))
     expect(screen.queryByText(/^Offline/)).toBeNull()
     expect(oldest()).not.toBe(frozen)
-    jest.useRealTimers()
   })
 
   it('leaves a page that was never loaded empty, without a second explanation', async () => {
-    jest.useFakeTimers()
     const answers = { 'health.get': offline, 'health.watch': offline, 'workers.list': offline }
     const { screen } = await renderApp('/workers', { answers })
     await act(() => jest.advanceTimersByTimeAsync(10_000))
     expect(screen.getByText('Not loaded')).toBeVisible()
     expect(screen.getAllByText(/not responding/)).toHaveLength(1)
-    jest.useRealTimers()
   })
 })
 

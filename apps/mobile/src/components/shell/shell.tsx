@@ -2,6 +2,7 @@ import { usePathname, useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
+import { RunningBar } from '../../features/bulk-operations/running-bar.tsx'
 import { Notifications } from '../../features/notifications/notifications.tsx'
 import { useIsOffline } from '../../lib/connection-provider.tsx'
 import { useFontScale } from '../../lib/font-scale.ts'
@@ -44,6 +45,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       {!isAlone && (isWide ? <Rail /> : <TopBar />)}
       <View style={styles.content}>
         {!isAlone && <OfflineBanner />}
+        {!isAlone && <RunningBar />}
         <View style={[styles.content, !isAlone && isOffline && styles.frozen]}>{children}</View>
       </View>
       {!isAlone && !isWide && hasBar && <TabBar />}

@@ -78,6 +78,7 @@ const ICONS = {
   remove: Trash,
   requeue: RotateCcw,
   resume: Play,
+  runNow: Play,
   running: CircleDot,
   schedules: CalendarClock,
   search: Search,

@@ -34,6 +34,7 @@ export const STATES = {
   resolved: { word: 'Resolved', tone: 'good', icon: 'good' },
   // Bulk operations, workers
   running: { word: 'Running', tone: 'accent', icon: 'running' },
+  canary: { word: 'Trying first', tone: 'accent', icon: 'running' },
   stopped: { word: 'Stopped', tone: 'warn', icon: 'stop' },
   alive: { word: 'Alive', tone: 'good', icon: 'good' },
   missing: { word: 'Missing', tone: 'bad', icon: 'bad' },

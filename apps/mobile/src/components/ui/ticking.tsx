@@ -1,5 +1,5 @@
 import { useServerNow } from '../../lib/clock.ts'
-import { age, ago } from '../../lib/format.ts'
+import { age, ago, until } from '../../lib/format.ts'
 
 interface Since {
   readonly from: Date
@@ -13,4 +13,9 @@ export function Age({ from }: Since) {
 /** `4 min ago`. */
 export function Ago({ from }: Since) {
   return ago(from, useServerNow())
+}
+
+/** `in 40 s`, or `now`. */
+export function Until({ to }: { readonly to: Date }) {
+  return until(to, useServerNow())
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deedOf, deviceOf, reasonOf, targetOf } from './words.ts'
+import { deedOf, deviceOf, reasonOf, subjectOf, targetOf } from './words.ts'
 
 const plain = (text: string) => text.replaceAll('\u202f', ' ')
 
@@ -83,5 +83,25 @@ describe('from where', () => {
     expect(deviceOf({ actor: actor('jwt'), userAgent: null, ip: null })).toBe('a JWT')
     expect(deviceOf({ actor: actor('token'), userAgent: 'node', ip: null })).toBe('a token')
     expect(deviceOf({ actor: actor('device'), userAgent: null, ip: null })).toBe('a paired device')
+  })
+})
+
+describe('what an entry is about', () => {
+  it.each([
+    ['bulkOperations.end', { id: 'b1' }, { param: 'bulkOperationId', value: 'b1' }],
+    ['jobs.runNow', { ids: ['j1'] }, { param: 'jobId', value: 'j1' }],
+    ['queues.pause', { queue: 'mail' }, { param: 'queue', value: 'mail' }],
+    ['alerts.ack', { id: 'a1' }, { param: 'alertId', value: 'a1' }],
+  ])('%s of %j can be opened', (action, target, subject) => {
+    expect(subjectOf({ action, target })).toMatchObject(subject)
+  })
+
+  it.each([
+    ['jobs.delete', { ids: ['j1'] }],
+    ['jobs.cancel', { ids: ['j1', 'j2'] }],
+    ['alerts.updateRule', { id: 'r1' }],
+    ['settings.set', { name: 'x' }],
+  ])('%s of %j has no page', (action, target) => {
+    expect(subjectOf({ action, target })).toBeNull()
   })
 })

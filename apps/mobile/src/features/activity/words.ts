@@ -60,14 +60,23 @@ const JOBS: Readonly<Record<string, string>> = {
   'jobs.enqueue': 'enqueued',
   'jobs.enqueueMany': 'enqueued',
   'jobs.requeue': 'retried',
+  'jobs.runNow': 'ran',
 }
 
-const DONE: Readonly<Record<string, string>> = { cancel: 'cancelled', delete: 'deleted', requeue: 'retried' }
+const DONE: Readonly<Record<string, string>> = {
+  cancel: 'cancelled',
+  delete: 'deleted',
+  requeue: 'retried',
+  run_now: 'ran',
+}
+
+const TO_DO: Readonly<Record<string, string>> = { requeue: 'retry', run_now: 'run' }
 
 /** "paused mail", "retried 312 jobs"; an action that this app does not know stays as it is written. */
 export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | 'target' | 'count'>): string {
   const jobs = JOBS[action]
-  if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}`
+  const now = action === 'jobs.runNow' ? ' now' : ''
+  if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}${now}`
   if (action.startsWith('bulkOperations.')) return bulkDeed(action, target, many ?? 0)
   if (action === 'tokens.revoke') return revokeDeed(target)
   const [verb = action, of] = ACTIONS[action] ?? []
@@ -78,7 +87,7 @@ function bulkDeed(action: string, target: unknown, many: number): string {
   const verb = part(target, 'action')
   const jobs = count(many, 'job')
   if (action === 'bulkOperations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
-  const what = `to ${verb === 'requeue' ? 'retry' : (verb ?? 'act on')}`
+  const what = `to ${TO_DO[verb ?? ''] ?? verb ?? 'act on'}`
   return action === 'bulkOperations.stop'
     ? `stopped a bulk operation after ${jobs}`
     : `started ${what} ${jobs}`
@@ -94,6 +103,28 @@ function revokeDeed(target: unknown): string {
 function about(target: unknown, name: string, before: string): string {
   const value = part(target, name)
   return value === undefined ? '' : `${before} ${value}`
+}
+
+/** What an entry is about and can be opened: a bulk operation, a job, a queue, an alert. */
+export function subjectOf({ action, target }: Pick<Entry, 'action' | 'target'>): Subject | null {
+  const [noun] = action.split('.')
+  const id = part(target, 'id')
+  if (noun === 'bulkOperations' && id !== undefined)
+    return { param: 'bulkOperationId', value: id, name: 'bulk operation' }
+  if (noun === 'alerts' && id !== undefined && !/rule/i.test(action))
+    return { param: 'alertId', value: id, name: 'alert' }
+  const queue = part(target, 'queue')
+  if (noun === 'queues' && queue !== undefined) return { param: 'queue', value: queue, name: 'queue' }
+  const ids = isRecord(target) && Array.isArray(target.ids) ? target.ids : []
+  const job = ids.length === 1 ? String(ids[0]) : noun === 'jobs' ? id : undefined
+  // A deleted job has no page.
+  return job === undefined || action === 'jobs.delete' ? null : { param: 'jobId', value: job, name: 'job' }
+}
+
+export interface Subject {
+  readonly param: 'bulkOperationId' | 'alertId' | 'queue' | 'jobId'
+  readonly value: string
+  readonly name: string
 }
 
 /** What a part of the target says, after the deed. */

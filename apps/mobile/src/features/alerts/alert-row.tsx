@@ -1,6 +1,8 @@
 import { StyleSheet, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { STATES, StateWord } from '../../components/ui/state-word.tsx'
+import { Swipe } from '../../components/ui/swipe.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
@@ -12,14 +14,42 @@ export interface AlertRowProps {
   readonly alert: Alert
   readonly isCurrent: boolean
   readonly onPress: () => void
+  /** Select mode: null where there is none. */
+  readonly isSelected?: boolean | null
+  /** By its button, or by swiping the row to the left; null: not now. */
+  readonly onAck?: (() => void) | null
+  readonly lock?: string | null
 }
 
 /** What, since when, and who has seen to it. */
-export function AlertRow({ alert, isCurrent, onPress }: AlertRowProps) {
+export function AlertRow(props: AlertRowProps) {
+  const { alert, onAck = null, lock = null } = props
+  if (onAck === null) return <Words {...props} />
+  return (
+    <Swipe onSwipe={lock === null ? onAck : null}>
+      <View style={styles.acked}>
+        <View style={styles.words}>
+          <Words {...props} />
+        </View>
+        <View style={styles.button}>
+          <Button
+            label="Ack"
+            icon="acked"
+            lock={lock}
+            hint={`Acknowledges ${alert.summary}`}
+            onPress={onAck}
+          />
+        </View>
+      </View>
+    </Swipe>
+  )
+}
+
+function Words({ alert, isCurrent, onPress, isSelected = null }: AlertRowProps) {
   const { state, summary, firedAt } = alert
   const told = `${STATES[state].word}: ${summary}, since ${ago(firedAt, serverNow())}`
   return (
-    <Row label={told} isCurrent={isCurrent} onPress={onPress}>
+    <Row label={told} isCurrent={isCurrent} isSelected={isSelected} onPress={onPress}>
       <View style={styles.head}>
         <StateWord state={state} />
         <Since alert={alert} />
@@ -55,6 +85,9 @@ function Who({ alert: { acked, snoozed } }: { readonly alert: Alert }) {
 }
 
 const styles = StyleSheet.create({
+  acked: { flexDirection: 'row', alignItems: 'center' },
+  words: { flex: 1, minWidth: 0 },
+  button: { paddingRight: space.l },
   head: {
     flexDirection: 'row',
     flexWrap: 'wrap',

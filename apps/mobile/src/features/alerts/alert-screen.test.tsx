@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/sdk'
 import { fireEvent, waitFor } from 'expo-router/testing-library'
 import { alertOf, minutesAgo, ruleOf } from '../../testing/alerts.ts'
+import { groupOf } from '../../testing/failures.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
 const ID = alertOf(1).id
@@ -21,7 +22,10 @@ function answersFor(alert = alertOf(1)) {
       'alerts.get': () => now,
       'alerts.list': () => ({ items: [now], nextCursor: null }),
       'alerts.rules': () => [ruleOf('late')],
-      'alerts.ack': () => mark('ack', { state: 'acked', acked: { at: minutesAgo(0), by }, snoozed: null }),
+      'alerts.ack': () => {
+        const acked = mark('ack', { state: 'acked', acked: { at: minutesAgo(0), by }, snoozed: null })
+        return { ...acked, alerts: [acked] }
+      },
       'alerts.unack': () => mark('unack', { state: 'firing', acked: null }),
       'alerts.snooze': ({ until }: { until: Date }) =>
         mark('snooze', { state: 'snoozed', snoozed: { until, by }, acked: null }),
@@ -42,6 +46,17 @@ describe('An alert', () => {
     const { app, screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor().answers })
     fireEvent.press(await screen.findByLabelText('Open queue mail'))
     expect(app.getPathname()).toBe('/queues/mail')
+  })
+
+  it('names the errors of its queue, one tap away', async () => {
+    const { app, screen } = await renderApp(`/alerts/${ID}`, {
+      answers: {
+        ...answersFor().answers,
+        'jobs.failures': (input) => (input?.queue === 'mail' ? [groupOf('f00d', { retrying: 7 })] : []),
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^SmtpTimeout: .* 7 retrying · 312 gave up/))
+    expect(app.getPathname()).toBe('/failures/f00d')
   })
 
   it('is acknowledged at once, and that is undone', async () => {

@@ -17,10 +17,11 @@ import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
+import { TopErrors } from '../failures/top-errors.tsx'
 import { type Alert, alertRules, oneAlert } from './queries.ts'
 import { SnoozeSheet } from './snooze-sheet.tsx'
 import { useAlertActs } from './use-alert-acts.ts'
-import { conditionOf, KINDS, placeOf } from './words.ts'
+import { conditionOf, KINDS, limitOf, placeOf } from './words.ts'
 
 /** One alert: how far over its limit, since when, who has seen to it, and where to go. */
 export function AlertScreen({ alertId }: { readonly alertId: string }) {
@@ -86,11 +87,27 @@ function Actions({ alert }: { readonly alert: Alert }) {
 }
 
 function Shown({ alert }: { readonly alert: Alert }) {
+  return (
+    <>
+      <About alert={alert} />
+      {alert.state !== 'resolved' && (
+        <View style={styles.errors}>
+          <TopErrors queue={alert.queue} />
+        </View>
+      )}
+    </>
+  )
+}
+
+function About({ alert }: { readonly alert: Alert }) {
   const { colors } = useTheme()
   const openQueue = useOpen('queue')
   const router = useRouter()
-  const { kind, queue, state, summary, value, threshold } = alert
+  const openFailures = useOpen('fingerprint')
+  const { kind, queue, queues, fingerprint, state, summary, value, threshold } = alert
   const { measure, what } = KINDS[kind]
+  const limit = limitOf(kind, threshold)
+  const named = queues.length > 0 ? queues : queue === null ? [] : [queue]
   const isOver = state !== 'resolved'
   return (
     <View style={styles.content}>
@@ -98,30 +115,43 @@ function Shown({ alert }: { readonly alert: Alert }) {
         {summary}
       </Text>
       <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
-        <View accessible aria-label={`${measure(value)} ${what}, the limit is ${measure(threshold)}`}>
+        <View accessible aria-label={`${measure(value)} ${what}, the limit is ${limit}`}>
           <Text variant="hero" color={isOver ? 'bad' : 'text'}>
             {measure(value)}
           </Text>
           <Text variant="label" color="textMuted">
             {isOver ? what : `${what}, at the last check`}
           </Text>
-          <Text variant="label">{`The limit is ${measure(threshold)}`}</Text>
+          <Text variant="label">{`The limit is ${limit}`}</Text>
         </View>
       </View>
       <View>
         <Facts alert={alert} />
-        {queue !== null && (
+        {fingerprint !== null && (
           <Row
-            label={`Open queue ${queue}`}
-            leading={<Icon name="queues" color="textMuted" />}
-            onPress={() => openQueue(queue)}
+            label="Open the failures"
+            leading={<Icon name="failures" color="textMuted" />}
+            onPress={() => openFailures(fingerprint)}
           >
-            <Text variant="heading">{queue}</Text>
+            <Text variant="heading">Failures</Text>
+            <Text variant="small" color="textMuted">
+              What failed with this error
+            </Text>
+          </Row>
+        )}
+        {named.map((name) => (
+          <Row
+            key={name}
+            label={`Open queue ${name}`}
+            leading={<Icon name="queues" color="textMuted" />}
+            onPress={() => openQueue(name)}
+          >
+            <Text variant="heading">{name}</Text>
             <Text variant="small" color="textMuted">
               Open the queue
             </Text>
           </Row>
-        )}
+        ))}
         {kind === 'no_workers' && (
           <Row
             label="Open workers"
@@ -170,5 +200,6 @@ function Facts({ alert }: { readonly alert: Alert }) {
 
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, gap: space.l },
+  errors: { paddingTop: space.l },
   card: { borderRadius: radius.l, borderWidth: 1, padding: space.xl },
 })

@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/sdk'
-import { fireEvent } from 'expo-router/testing-library'
+import { fireEvent, waitFor } from 'expo-router/testing-library'
 import { alertOf, channelOf, minutesAgo, ruleOf } from '../../testing/alerts.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
@@ -22,6 +22,49 @@ describe('Alerts', () => {
       expect.stringMatching(/^Acknowledged: reports late/),
     ])
     expect(screen.getByText(/by ada at/)).toBeVisible()
+  })
+
+  it('shows alerts of one cause together, and acknowledges all, or some', async () => {
+    const groupId = '0199a000-0000-7000-8000-0000000000ff'
+    const alerts = [
+      alertOf(1, { groupId, summary: 'No worker serves 5 queues' }),
+      alertOf(2, { groupId, summary: 'media is late' }),
+      alertOf(3, { summary: 'mail fails' }),
+    ]
+    const asked: unknown[] = []
+    const { screen } = await renderApp('/alerts', {
+      answers: {
+        'alerts.list': () => page(...alerts),
+        'alerts.ack': (input) => {
+          asked.push(input)
+          return { ...alertOf(1), alerts: alerts.slice(0, input.ids?.length ?? 1) }
+        },
+      },
+    })
+    expect(await screen.findByText('2 alerts, probably one cause')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Acknowledge all 3'))
+    expect(await screen.findByText('3 alerts acknowledged: no more notifications')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Select'))
+    fireEvent.press(await screen.findByLabelText(/^Firing: media is late/))
+    fireEvent.press(await screen.findByLabelText('Acknowledge 1 selected'))
+    expect(await screen.findByText('1 alert acknowledged: no more notifications')).toBeVisible()
+    expect(asked).toEqual([{ ids: alerts.map(({ id }) => id) }, { ids: [alerts[1]?.id] }])
+  })
+
+  it('acknowledges one with the button that does what a swipe does', async () => {
+    const asked: unknown[] = []
+    const { screen } = await renderApp('/alerts', {
+      answers: {
+        'alerts.list': () => page(alertOf(1)),
+        'alerts.ack': (input) => {
+          asked.push(input)
+          return { ...alertOf(1), alerts: [alertOf(1)] }
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Ack'))
+    expect(await screen.findByText('Acknowledged: no more notifications')).toBeVisible()
+    expect(asked).toEqual([{ id: alertOf(1).id }])
   })
 
   it('is calm when nothing fires', async () => {
@@ -107,6 +150,32 @@ describe('Rules', () => {
     ])
   })
 
+  it('are made for a queue that is picked, or a topic, and warn of one that nobody knows', async () => {
+    const created: unknown[] = []
+    const { screen } = await renderApp('/alerts?view=rules', {
+      answers: {
+        'alerts.rules': () => [],
+        'topics.list': () => [],
+        'alerts.createRule': (input) => {
+          created.push(input)
+          return { ...ruleOf(RULE), warning: 'No worker has announced a topic mial: check its name' }
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Add a rule'))
+    const [queue] = healthOf().queues
+    fireEvent.press(await screen.findByLabelText(queue?.queue ?? ''))
+    expect(screen.getByLabelText('Queue')).toHaveProp('value', queue?.queue)
+    fireEvent.press(screen.getByLabelText('A topic fails'))
+    fireEvent.changeText(screen.getByLabelText('Name'), 'mail fails')
+    fireEvent.changeText(await screen.findByLabelText('Topic'), 'mial')
+    fireEvent.press(screen.getByLabelText('Save'))
+    expect(await screen.findByText(/^Rule added. No worker has announced a topic mial/)).toBeVisible()
+    expect(created).toMatchObject([
+      { kind: 'topic_failure_rate', topic: 'mial', queue: null, threshold: 0.05 },
+    ])
+  })
+
   it('are not saved with a limit that is none', async () => {
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: { 'alerts.rules': () => [ruleOf(RULE)] },
@@ -155,6 +224,36 @@ describe('Channels', () => {
     fireEvent.press(await screen.findByLabelText('Send a test'))
     expect(await screen.findByText('The test was not delivered')).toBeVisible()
     expect(screen.getByText('example.com answered 500')).toBeVisible()
+  })
+
+  it('are added for services, each with what it needs', async () => {
+    const created: unknown[] = []
+    const { screen } = await renderApp('/alerts?view=channels', {
+      answers: {
+        'channels.list': () => [],
+        'channels.create': (input) => {
+          created.push(input)
+          return { ...channelOf(CHANNEL), secret: null }
+        },
+      },
+    })
+    const add = async (kind: string, field: string, value: string) => {
+      fireEvent.press(await screen.findByLabelText('Add a channel'))
+      fireEvent.press(await screen.findByLabelText(kind))
+      fireEvent.changeText(screen.getByLabelText('Name'), 'night')
+      fireEvent.changeText(await screen.findByLabelText(field), value)
+      fireEvent.press(screen.getByLabelText('Add'))
+    }
+    await add('PagerDuty', 'Integration key', 'abcdef0123456789')
+    await add('E-mail', 'E-mail address', 'on-call@example.com')
+    await add('ntfy', 'Address', 'https://ntfy.sh/night')
+    await waitFor(() =>
+      expect(created).toEqual([
+        { kind: 'pagerduty', name: 'night', key: 'abcdef0123456789' },
+        { kind: 'email', name: 'night', to: 'on-call@example.com' },
+        { kind: 'ntfy', name: 'night', url: 'https://ntfy.sh/night' },
+      ]),
+    )
   })
 
   it('say plainly that nobody is told', async () => {

@@ -1,4 +1,5 @@
 import { useLocalSearchParams, useRouter } from 'expo-router'
+import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
@@ -6,18 +7,21 @@ import { Banner } from '../../components/ui/banner.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
-import { usePages, useRead } from '../../lib/api.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useLock, usePages, useRead } from '../../lib/api.tsx'
+import { count } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useHeld } from '../../lib/use-held.ts'
 import { space } from '../../theme/tokens.ts'
-import { useIsWide } from '../../theme/use-theme.ts'
+import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { EndSilence, isSilent } from '../queues/silence.tsx'
 import { AlertRow } from './alert-row.tsx'
 import { ChannelList } from './channel-list.tsx'
 import { type Alert, openAlerts, resolvedAlerts } from './queries.ts'
 import { RuleList } from './rule-list.tsx'
-import { byUrgency } from './words.ts'
+import { useAlertActs } from './use-alert-acts.ts'
+import { byGroup, byUrgency } from './words.ts'
 
 const VIEWS = [
   { value: 'open', label: 'Open', isOfAlerts: true },
@@ -93,13 +97,101 @@ function Open({ openId }: ListProps) {
         isEmpty={({ items }) => items.length === 0}
         empty={{ title: 'No alerts', text: 'Nothing is firing.' }}
       >
-        {() => (
-          <Rows view="open" openId={openId} alerts={held.items.flatMap(({ id }) => newest.get(id) ?? [])} />
-        )}
+        {() => <OpenRows openId={openId} alerts={held.items.flatMap(({ id }) => newest.get(id) ?? [])} />}
       </ReadState>
     </>
   )
 }
+
+/** By cause, each acknowledged alone, several, or all at once. */
+function OpenRows({ alerts, openId }: ListProps & { readonly alerts: readonly Alert[] }) {
+  const { colors } = useTheme()
+  const open = useOpenAlert('open', openId !== undefined)
+  const acts = useAlertActs()
+  const lock = useLock()
+  const [selected, setSelected] = useState<ReadonlySet<string> | null>(null)
+  const groups = byGroup(alerts)
+  const current = useCursor(
+    groups.flat().map(({ id }) => id),
+    { onOpen: open, openId },
+  )
+  const firing = alerts.filter(({ state }) => state === 'firing')
+  const chosen = firing.filter(({ id }) => selected?.has(id))
+  const isBeside = openId !== undefined
+  const toggle = (id: string) =>
+    setSelected(new Set(selected?.has(id) ? without(selected, id) : [...(selected ?? []), id]))
+  const ackAll = async (which: readonly Alert[]) => {
+    await acts.ackAll(which)
+    setSelected(null)
+  }
+  return (
+    <>
+      {!isBeside && firing.length > 1 && (
+        <View style={styles.bar}>
+          {selected === null ? (
+            <>
+              <Button
+                label={`Acknowledge all ${firing.length}`}
+                icon="acked"
+                variant="primary"
+                lock={lock}
+                isBusy={acts.isRunning}
+                onPress={() => void ackAll(firing)}
+              />
+              <Button label="Select" icon="check" lock={lock} onPress={() => setSelected(new Set())} />
+            </>
+          ) : (
+            <>
+              <Button
+                label={`Acknowledge ${chosen.length} selected`}
+                icon="acked"
+                variant="primary"
+                lock={chosen.length === 0 ? 'Select an alert first.' : lock}
+                isBusy={acts.isRunning}
+                onPress={() => void ackAll(chosen)}
+              />
+              <Button label="Cancel" icon="close" onPress={() => setSelected(null)} />
+            </>
+          )}
+        </View>
+      )}
+      {groups.map((group) => (
+        <View
+          key={group[0]?.groupId}
+          style={group.length > 1 && [styles.group, { borderLeftColor: colors.lineStrong }]}
+        >
+          {group.length > 1 && (
+            <View style={styles.cause}>
+              <Text variant="label" color="textMuted">
+                {`${count(group.length, 'alert')}, probably one cause`}
+              </Text>
+            </View>
+          )}
+          {group.map((alert) => {
+            const canSelect = selected !== null && alert.state === 'firing'
+            return (
+              <AlertRow
+                key={alert.id}
+                alert={alert}
+                isCurrent={alert.id === (current ?? openId)}
+                isSelected={canSelect ? selected.has(alert.id) : null}
+                lock={lock}
+                onAck={
+                  !isBeside && selected === null && alert.state === 'firing'
+                    ? () => void acts.ack(alert)
+                    : null
+                }
+                onPress={() => (canSelect ? toggle(alert.id) : open(alert.id))}
+              />
+            )
+          })}
+        </View>
+      ))}
+    </>
+  )
+}
+
+const without = (ids: ReadonlySet<string>, id: string) => [...ids].filter((each) => each !== id)
 
 function Resolved({ openId }: ListProps) {
   const read = usePages(resolvedAlerts)
@@ -160,4 +252,13 @@ function useOpenAlert(view: ViewName, isBeside: boolean): (alertId: string) => v
 const styles = StyleSheet.create({
   views: { paddingHorizontal: space.l, paddingBottom: space.m },
   more: { padding: space.l },
+  bar: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    gap: space.s,
+    paddingHorizontal: space.l,
+    paddingBottom: space.m,
+  },
+  group: { borderLeftWidth: 3 },
+  cause: { paddingHorizontal: space.l, paddingTop: space.m },
 })

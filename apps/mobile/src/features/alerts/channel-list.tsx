@@ -17,7 +17,12 @@ import { type Channel, channelList } from './queries.ts'
 const ICONS: Readonly<Record<Channel['kind'], IconName>> = {
   webhook: 'server',
   slack: 'activity',
+  ntfy: 'alerts',
+  pagerduty: 'late',
+  opsgenie: 'late',
+  email: 'open',
   push: 'device',
+  web_push: 'now',
 }
 
 /** Who is told, and whether it arrives: a channel that died in silence is worse than none. */

@@ -14,6 +14,17 @@ import type { Channel } from './queries.ts'
 
 const TOUCHES = ['channels.list']
 
+const RECEIVERS: Readonly<Record<Channel['kind'], string>> = {
+  webhook: 'webhook',
+  slack: 'slack',
+  ntfy: 'ntfy',
+  pagerduty: 'an incident',
+  opsgenie: 'an incident',
+  email: 'e-mail',
+  push: 'a phone',
+  web_push: 'a browser',
+}
+
 export interface ChannelSheetProps {
   readonly channel: Channel
   readonly onClose: () => void
@@ -78,7 +89,7 @@ export function ChannelSheet({ channel, onClose }: ChannelSheetProps) {
           {...(tested.error !== null && { detail: tested.error })}
         />
       )}
-      <Fact name="Sends to" value={`${kind === 'push' ? 'a phone' : kind}, ${address}`} />
+      <Fact name="Sends to" value={`${RECEIVERS[kind]}, ${address}`} />
       <Fact name="Last delivered" value={lastDelivered ? moment(lastDelivered) : 'never'} />
       {failingSince && (
         <Fact name="Failing since" value={`${moment(failingSince)}${lastError ? `: ${lastError}` : ''}`} />

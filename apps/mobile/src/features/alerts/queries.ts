@@ -4,6 +4,7 @@ import type { PagedRead, Read } from '../../lib/api.tsx'
 export type Alert = Outputs['alerts']['get']
 export type Rule = Outputs['alerts']['rules'][number]
 export type NewRule = Inputs['alerts']['createRule']
+export type NewChannel = Inputs['channels']['create']
 export type Channel = Outputs['channels']['list'][number]
 
 const EVERY_MS = 5_000
@@ -30,6 +31,11 @@ export const oneAlert = (id: string): Read<Alert> => ({
 export const alertRules: Read<Rule[]> = {
   key: ['alerts.rules'],
   call: (client, options) => client.alerts.rules(undefined, options),
+}
+
+export const topicNames: Read<string[]> = {
+  key: ['topics.list'],
+  call: async (client, options) => (await client.topics.list(undefined, options)).map(({ topic }) => topic),
 }
 
 export const channelList: Read<Channel[]> = {

@@ -9,11 +9,12 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { Toggle } from '../../components/ui/toggle.tsx'
-import { useAct, useLock } from '../../lib/api.tsx'
+import { useAct, useLock, useRead } from '../../lib/api.tsx'
 import { moment } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
+import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
-import type { NewRule, Rule } from './queries.ts'
+import { type NewRule, type Rule, topicNames } from './queries.ts'
 import { conditionOf, fromEntered, KINDS, type Kind, placeOf, toEntered } from './words.ts'
 
 const KIND_NAMES = Object.keys(KINDS) as Kind[]
@@ -24,6 +25,7 @@ interface Entered {
   readonly name: string
   readonly kind: Kind
   readonly queue: string
+  readonly topic: string
   readonly limit: string
   readonly minutes: string
   readonly enabled: boolean
@@ -51,15 +53,15 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
     { touches: TOUCHES },
   )
   const remove = useAct((client, id: string) => client.alerts.deleteRule({ id }), { touches: TOUCHES })
-  const { unit, isOfAll } = KINDS[entered.kind]
+  const { unit, isOfAll, isOfTopic } = KINDS[entered.kind]
   const read = readEntered(entered)
 
   async function done(what: () => Promise<unknown>, text: string) {
     try {
-      await what()
+      const saved = await what()
       felt('done')
       onClose()
-      toast.show({ text, icon: 'check' })
+      toast.show(textOf(saved, text))
     } catch (error) {
       felt('refused')
       toast.show({ text: describeProblem(error).text, icon: 'warn' })
@@ -69,6 +71,19 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
   function submit() {
     setAsked(true)
     if (read) void done(() => save.run(read), rule ? 'Rule saved' : 'Rule added')
+  }
+
+  /** What was saved may still be a typing error: the server says so. */
+  const warningIn = (saved: unknown) =>
+    typeof saved === 'object' && saved !== null && 'warning' in saved && typeof saved.warning === 'string'
+      ? saved.warning
+      : null
+
+  const textOf = (saved: unknown, text: string) => {
+    const warning = warningIn(saved)
+    return warning === null
+      ? { text, icon: 'check' as const }
+      : { text: `${text}. ${warning}`, icon: 'warn' as const }
   }
 
   return (
@@ -104,13 +119,27 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
         editable={lock === null}
         error={isAsked && entered.name.trim() === '' ? 'Enter a name' : null}
       />
-      {!rule && !isOfAll && (
-        <Field
-          label="Queue"
-          placeholder="all queues"
-          value={entered.queue}
-          onChangeText={(queue) => change({ queue })}
-        />
+      {!rule && !isOfAll && !isOfTopic && (
+        <>
+          <Field
+            label="Queue"
+            placeholder="all queues"
+            value={entered.queue}
+            onChangeText={(queue) => change({ queue })}
+          />
+          <KnownQueues entered={entered.queue} onChoose={(queue) => change({ queue })} />
+        </>
+      )}
+      {!rule && isOfTopic && (
+        <>
+          <Field
+            label="Topic"
+            value={entered.topic}
+            onChangeText={(topic) => change({ topic })}
+            error={isAsked && entered.topic.trim() === '' ? 'Enter a topic' : null}
+          />
+          <KnownTopics entered={entered.topic} onChoose={(topic) => change({ topic })} />
+        </>
       )}
       <Field
         label={`Limit, in ${unit}`}
@@ -144,6 +173,36 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
   )
 }
 
+interface KnownProps {
+  readonly entered: string
+  readonly onChoose: (name: string) => void
+}
+
+const MAX_KNOWN = 12
+
+function KnownQueues(props: KnownProps) {
+  const { data: health } = useHealth()
+  return <Known {...props} what="Known queues" names={health?.queues.map(({ queue }) => queue) ?? []} />
+}
+
+function KnownTopics(props: KnownProps) {
+  const { data = [] } = useRead(topicNames)
+  return <Known {...props} what="Known topics" names={data} />
+}
+
+/** To pick from; typing narrows them down. */
+function Known({ entered, onChoose, what, names }: KnownProps & { what: string; names: readonly string[] }) {
+  const like = [...names].sort().filter((name) => name.includes(entered.trim()))
+  if (like.length === 0) return null
+  return (
+    <View style={styles.kinds} role="group" aria-label={what}>
+      {like.slice(0, MAX_KNOWN).map((name) => (
+        <Chip key={name} label={name} isOn={name === entered.trim()} onPress={() => onChoose(name)} />
+      ))}
+    </View>
+  )
+}
+
 function KindChoice({ kind, onChange }: { readonly kind: Kind; readonly onChange: (kind: Kind) => void }) {
   return (
     <View style={styles.kinds} role="group" aria-label="Kind of rule">
@@ -155,10 +214,20 @@ function KindChoice({ kind, onChange }: { readonly kind: Kind; readonly onChange
 }
 
 function enteredOf(rule: Rule | null): Entered {
-  if (!rule) return { name: '', kind: 'oldest_waiting', queue: '', limit: '5', minutes: '1', enabled: true }
-  const { name, kind, queue, threshold, forSeconds, enabled } = rule
+  if (!rule)
+    return {
+      name: '',
+      kind: 'oldest_waiting',
+      queue: '',
+      topic: '',
+      limit: '5',
+      minutes: '1',
+      enabled: true,
+    }
+  const { name, kind, queue, topic, threshold, forSeconds, enabled } = rule
   const limit = toEntered(threshold, KINDS[kind].scale)
-  return { name, kind, queue: queue ?? '', limit, minutes: toEntered(forSeconds, MINUTE), enabled }
+  const minutes = toEntered(forSeconds, MINUTE)
+  return { name, kind, queue: queue ?? '', topic: topic ?? '', limit, minutes, enabled }
 }
 
 const limitOf = ({ limit, kind }: Entered) => fromEntered(limit, KINDS[kind].scale)
@@ -170,8 +239,11 @@ function readEntered(entered: Entered) {
   const name = entered.name.trim()
   if (threshold === null || forSeconds === null || name === '') return null
   const { kind, enabled } = entered
-  const queue = KINDS[kind].isOfAll ? null : entered.queue.trim() || null
-  return { name, kind, queue, threshold, forSeconds: Math.round(forSeconds), enabled }
+  const { isOfAll, isOfTopic } = KINDS[kind]
+  const queue = isOfAll || isOfTopic ? null : entered.queue.trim() || null
+  const topic = isOfTopic ? entered.topic.trim() : null
+  if (topic === '') return null
+  return { name, kind, queue, topic, threshold, forSeconds: Math.round(forSeconds), enabled }
 }
 
 const styles = StyleSheet.create({ kinds: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.s } })

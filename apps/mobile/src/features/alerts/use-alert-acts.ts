@@ -2,9 +2,11 @@ import type { Client } from '@oncue/sdk'
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct } from '../../lib/api.tsx'
-import { timeOfDay } from '../../lib/format.ts'
+import { count, timeOfDay } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import type { Alert } from './queries.ts'
+
+const TOUCHES = ['alerts.list', 'alerts.get']
 
 type Mark = (client: Client, id: string) => Promise<Alert>
 
@@ -26,8 +28,9 @@ function inverseOf(alert: Alert, orElse: Mark): Mark {
 export function useAlertActs() {
   const toast = useToast()
   const act = useAct((client, { mark, id }: { mark: Mark; id: string }) => mark(client, id), {
-    touches: ['alerts.list', 'alerts.get'],
+    touches: TOUCHES,
   })
+  const many = useAct((client, ids: string[]) => client.alerts.ack({ ids }), { touches: TOUCHES })
 
   async function run(alert: Alert, mark: Mark, told?: { readonly text: string; readonly inverse: Mark }) {
     try {
@@ -40,8 +43,24 @@ export function useAlertActs() {
     }
   }
 
+  /** All of them at once; those that end meanwhile are left out. */
+  async function ackAll(alerts: readonly Alert[]) {
+    try {
+      const acked = await many.run(alerts.map(({ id }) => id))
+      felt('done')
+      toast.show({
+        text: `${count(acked.alerts.length, 'alert')} acknowledged: no more notifications`,
+        icon: 'check',
+      })
+    } catch (error) {
+      felt('refused')
+      toast.show({ text: describeProblem(error).text, icon: 'warn' })
+    }
+  }
+
   return {
-    isRunning: act.isRunning,
+    isRunning: act.isRunning || many.isRunning,
+    ackAll,
     ack: (alert: Alert) =>
       run(alert, ack, { text: 'Acknowledged: no more notifications', inverse: inverseOf(alert, unack) }),
     unack: (alert: Alert) => run(alert, unack, { text: 'No longer acknowledged', inverse: ack }),

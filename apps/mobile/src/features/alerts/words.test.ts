@@ -63,7 +63,7 @@ it('puts what nobody has seen to first, the newest before the older', () => {
       threshold: 0,
     },
     ...{ firedAt: new Date(minute * 60_000), acked: null, snoozed: null, resolvedAt: null },
-    updated: new Date(0),
+    ...{ groupId: id, queues: ['mail'], topic: null, fingerprint: null, updated: new Date(0) },
   })
   const sorted = byUrgency([
     ...[alert('a', 'acked', 9), alert('b', 'firing', 1), alert('c', 'snoozed', 5), alert('d', 'firing', 2)],

@@ -15,8 +15,11 @@ interface Words {
   /** What a person enters for the limit, and how much of the wire's unit that is. */
   readonly unit: string
   readonly scale: number
+  /** The limit with its unit, where that is another one. */
+  readonly limit?: (value: number) => string
   /** Of the whole, not of each queue for itself. */
   readonly isOfAll?: true
+  readonly isOfTopic?: true
 }
 
 /** Whole ones: nobody acts on tenths. */
@@ -45,6 +48,17 @@ export const KINDS: Readonly<Record<Kind, Words>> = {
     ...{ title: 'Queue paused too long', what: 'paused', unit: 'minutes', scale: 60 },
     ...{ measure: seconds, condition: (limit) => `paused for more than ${limit}` },
   },
+  new_error: {
+    ...{ title: 'New error', what: 'new in the last hour', unit: 'days', scale: 1 },
+    measure: (value) => count(value, 'error'),
+    limit: (value) => count(value, 'day'),
+    condition: (limit) => `an error appears that was not seen for ${limit}`,
+  },
+  topic_failure_rate: {
+    ...{ title: 'A topic fails', what: 'of runs failed in 15 min', unit: 'percent', scale: 0.01 },
+    ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15 min` },
+    isOfTopic: true,
+  },
 }
 
 /** "the oldest job waits longer than 5 min, for 1 min". */
@@ -53,13 +67,23 @@ export function conditionOf({
   threshold,
   forSeconds,
 }: Pick<Rule, 'kind' | 'threshold' | 'forSeconds'>) {
-  const { condition, measure } = KINDS[kind]
-  return condition(measure(threshold)) + (forSeconds === 0 ? '' : `, for ${seconds(forSeconds)}`)
+  return (
+    KINDS[kind].condition(limitOf(kind, threshold)) + (forSeconds === 0 ? '' : `, for ${seconds(forSeconds)}`)
+  )
 }
 
-/** Of which queue: "mail", "all queues". */
-export function placeOf({ kind, queue }: Pick<Alert, 'kind' | 'queue'>): string {
-  return queue ?? (KINDS[kind].isOfAll ? 'all workers' : 'all queues')
+export function limitOf(kind: Kind, threshold: number): string {
+  const { measure, limit = measure } = KINDS[kind]
+  return limit(threshold)
+}
+
+/** Of which queue or topic: "mail", "all queues". */
+export function placeOf({
+  kind,
+  queue,
+  topic,
+}: Pick<Rule, 'kind' | 'queue'> & Partial<Pick<Rule, 'topic'>>): string {
+  return topic ?? queue ?? (KINDS[kind].isOfAll ? 'all workers' : 'all queues')
 }
 
 /** As entered, in the unit that people think in: 300 s are 5 minutes. */
@@ -95,6 +119,14 @@ export function snoozeChoices(now: number): readonly SnoozeChoice[] {
     { label: '8 hours', until: new Date(now + 480 * MINUTE) },
     { label: isNight ? 'Until 9:00 this morning' : 'Until tomorrow, 9:00', until: morning },
   ]
+}
+
+/** Alerts of one cause together, the most urgent first. */
+export function byGroup(alerts: readonly Alert[]): Alert[][] {
+  const groups = new Map<string, Alert[]>()
+  for (const alert of byUrgency(alerts))
+    groups.set(alert.groupId, [...(groups.get(alert.groupId) ?? []), alert])
+  return [...groups.values()]
 }
 
 const ORDER: Readonly<Record<Alert['state'], number>> = { firing: 0, snoozed: 1, acked: 2, resolved: 3 }

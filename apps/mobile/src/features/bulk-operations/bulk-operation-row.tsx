@@ -3,7 +3,7 @@ import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago } from '../../components/ui/ticking.tsx'
 import { useOpen } from '../../lib/use-open.ts'
-import { type BulkOperation, headlineOf, scopeOf } from './words.ts'
+import { type BulkOperation, headlineOf, outcomesInWords, scopeOf } from './words.ts'
 
 export function BulkOperationRow({ operation }: { readonly operation: BulkOperation }) {
   const open = useOpen('bulkOperationId')
@@ -17,6 +17,7 @@ export function BulkOperationRow({ operation }: { readonly operation: BulkOperat
     >
       <Text variant="heading">{headline}</Text>
       <Text variant="small" color="textMuted">
+        {operation.outcomes && operation.done > 0 && `${outcomesInWords(operation.outcomes)} · `}
         {scope} · {operation.by.name} · <Ago from={operation.created} />
       </Text>
     </Row>

@@ -99,4 +99,40 @@ describe('a bulk operation', () => {
     })
     expect(await screen.findByText('Requeued 7')).toBeVisible()
   })
+
+  it('says what became of its jobs, also after its end', async () => {
+    const outcomes = { completed: 131, running: 12, waiting: 139, failedAgain: 27, cancelled: 0 }
+    const later = { completed: 280, running: 0, waiting: 0, failedAgain: 29, cancelled: 0 }
+    const { screen } = await open({
+      'bulkOperations.get': () => ({ ...finished, outcomes }),
+      'bulkOperations.watch': () => messages({ ...finished, outcomes: later }),
+    })
+    expect(await screen.findByText('280 completed · 29 failed again')).toBeVisible()
+  })
+
+  it('tries some first, and says what follows', async () => {
+    const trying = bulkOperationOf({
+      ...{ status: 'canary', done: 5, canary: { count: 5, maxFailed: 0 } },
+      outcomes: { completed: 3, running: 2, waiting: 0, failedAgain: 0, cancelled: 0 },
+    })
+    const { screen } = await open({
+      'bulkOperations.get': () => trying,
+      'bulkOperations.watch': () => messages(trying),
+    })
+    expect(await screen.findByText('Trying 5 of 312 jobs first')).toBeVisible()
+    expect(screen.getByText('3 completed · 2 running')).toBeVisible()
+    expect(screen.getByText(/^The others follow when these complete/)).toBeVisible()
+    expect(screen.getByLabelText('Stop')).toBeVisible()
+  })
+
+  it('leads back to jobs where it was not about one failure', async () => {
+    const { app, screen } = await open({
+      'bulkOperations.get': () => ({ ...finished, filter: { status: 'failed', queue: 'mail' } }),
+      'jobs.list': () => ({
+        ...{ items: [], total: 0, totalIsExact: true, nextCursor: null, limit: 50, offset: 0 },
+      }),
+    })
+    fireEvent.press(await screen.findByLabelText('See the jobs'))
+    expect(app.getPathname()).toBe('/jobs')
+  })
 })

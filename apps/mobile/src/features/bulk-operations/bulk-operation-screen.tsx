@@ -1,26 +1,28 @@
-import { useRouter } from 'expo-router'
+import { type Href, useRouter } from 'expo-router'
 import { StyleSheet, View } from 'react-native'
 import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Banner } from '../../components/ui/banner.tsx'
 import { Button } from '../../components/ui/button.tsx'
-import { describeProblem } from '../../components/ui/describe-problem.ts'
+import type { IconName } from '../../components/ui/icon.tsx'
 import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
-import { useToast } from '../../components/ui/toast.tsx'
-import { useAct, useLock, useRead } from '../../lib/api.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
 import { duration, moment, number, percent, timeOfDay } from '../../lib/format.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { BulkOperationRow } from './bulk-operation-row.tsx'
 import { ProgressBar } from './progress-bar.tsx'
 import { recentBulkOperations, useBulkOperation } from './queries.ts'
+import { useStop } from './use-stop.ts'
 import {
   type BulkOperation,
   headlineOf,
-  outcomeInWords,
+  isGoingOn,
+  jobs,
+  outcomesInWords,
   progressOf,
   reasonInWords,
   scopeOf,
@@ -36,7 +38,7 @@ export function BulkOperationScreen({ bulkOperationId }: { readonly bulkOperatio
   return (
     <Page
       title={operation ? VERBS[operation.action].verb : 'Bulk operation'}
-      parent="/"
+      parent="/bulk-operations"
       badge={operation && <StateWord state={operation.status} />}
       onRefresh={() => void read.refetch()}
       bar={operation && <Bar operation={operation} />}
@@ -78,6 +80,22 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
         ))}
       </View>
 
+      {operation.outcomes && done > 0 && (
+        <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
+          <Text variant="label" color="textMuted">
+            What became of them
+          </Text>
+          <View aria-live="polite">
+            <Text strong>{outcomesInWords(operation.outcomes)}</Text>
+          </View>
+          {status === 'canary' && (
+            <Text variant="small" color="textMuted">
+              {canaryInWords(operation)}
+            </Text>
+          )}
+        </View>
+      )}
+
       {error && <Banner tone="bad" icon="bad" text={error.message} detail={`Error ${error.code}`} />}
 
       <View style={styles.facts}>
@@ -85,6 +103,7 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
         <Fact name="Started">{moment(created)}</Fact>
         <Fact name="Matched at">{moment(operation.asOf)}</Fact>
         <Fact name="Pace">{paceOf(operation)}</Fact>
+        {operation.canary && <Fact name="Tried first">{jobs(operation.canary.count)}</Fact>}
         {stoppedBy !== null && <Fact name="Stopped by">{stoppedBy}</Fact>}
         <Fact name={finishedAt ? 'Took' : 'Running for'}>
           {finishedAt ? duration(finishedAt.getTime() - created.getTime()) : <Age from={created} />}
@@ -94,13 +113,26 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
   )
 }
 
-const TONES = { running: 'accent', completed: 'good', stopped: 'warn', failed: 'bad' } as const
+const TONES = {
+  canary: 'accent',
+  running: 'accent',
+  completed: 'good',
+  stopped: 'warn',
+  failed: 'bad',
+} as const
 
 /** "spread over 10 min, until about 03:22". */
 function paceOf({ spreadSeconds, created, status }: BulkOperation): string {
   const pace = spreadInWords(spreadSeconds)
   if (spreadSeconds === 0 || status !== 'running') return pace
   return `${pace}, until about ${timeOfDay(new Date(created.getTime() + spreadSeconds * 1_000))}`
+}
+
+/** "The others follow when these complete, and are left alone when more than 1 fails again." */
+function canaryInWords({ canary }: BulkOperation): string {
+  const most = canary?.maxFailed ?? 0
+  const limit = most === 0 ? 'one fails' : `more than ${number(most)} fail`
+  return `The others follow when these complete, and are left alone when ${limit} again.`
 }
 
 function Figure({
@@ -135,20 +167,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
-/** The brake is pulled at once: what is done stays done, and asking first would only cost jobs. */
 function Bar({ operation }: { readonly operation: BulkOperation }) {
   const router = useRouter()
-  const toast = useToast()
   const lock = useLock()
-  const stop = useAct((client, id: string) => client.bulkOperations.stop({ id }), {
-    touches: ['bulkOperations.get', 'bulkOperations.list'],
-  })
-  const onStop = () =>
-    stop.run(operation.id).then(
-      (stopped) => toast.show({ text: `Stopped: ${outcomeInWords(stopped)}`, icon: 'stop' }),
-      (error: unknown) => toast.show({ text: describeProblem(error).text, icon: 'warn' }),
-    )
-  if (operation.status === 'running')
+  const stop = useStop()
+  if (isGoingOn(operation))
     return (
       <ActionBar>
         <Button
@@ -157,21 +180,38 @@ function Bar({ operation }: { readonly operation: BulkOperation }) {
           variant="danger"
           lock={lock}
           isBusy={stop.isRunning}
-          onPress={() => void onStop()}
+          onPress={() => void stop.run(operation.id)}
         />
       </ActionBar>
     )
-  const { fingerprint } = operation.filter
-  const back = (to: string) =>
-    router.dismissTo({ pathname: '/failures/[fingerprint]', params: { fingerprint: to } })
+  const back = backOf(operation)
   return (
     <ActionBar>
-      {typeof fingerprint === 'string' && (
-        <Button label="Back to the failure" icon="failures" onPress={() => back(fingerprint)} />
-      )}
+      <Button label={back.label} icon={back.icon} onPress={() => router.dismissTo(back.href)} />
       <Button label="Now" icon="now" onPress={() => router.dismissTo('/')} />
     </ActionBar>
   )
+}
+
+/** Where its jobs are now: failures that are left stay with their group, the others are in the list of jobs. */
+function backOf({ action, filter }: BulkOperation): {
+  readonly label: string
+  readonly icon: IconName
+  readonly href: Href
+} {
+  const { fingerprint, queue, topic, status } = filter
+  if (typeof fingerprint === 'string')
+    return {
+      label: 'Back to the failure',
+      icon: 'failures',
+      href: { pathname: '/failures/[fingerprint]', params: { fingerprint } },
+    }
+  // What was requeued has no longer the status that it was found by.
+  const kept = action === 'delete' ? { queue, topic, status } : { queue, topic }
+  const params = Object.fromEntries(
+    Object.entries(kept).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+  return { label: 'See the jobs', icon: 'jobs', href: { pathname: '/jobs', params } }
 }
 
 function Recent({ exceptId }: { readonly exceptId: string }) {

@@ -1,5 +1,5 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
-import { act, fireEvent } from 'expo-router/testing-library'
+import { act, fireEvent, waitFor } from 'expo-router/testing-library'
 import { useFontScale } from '../../lib/font-scale.ts'
 import { bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { renderApp } from '../../testing/render-app.tsx'
@@ -52,5 +52,34 @@ describe('the sheet before a bulk operation', () => {
     jest.mocked(useFontScale).mockReturnValue(2)
     const { screen } = await ask()
     expect(screen.getByText('Where')).not.toHaveStyle({ width: 56 })
+  })
+
+  it('offers to try a few first', async () => {
+    const asked: unknown[] = []
+    const { screen } = await ask({
+      'bulkOperations.run': (request: unknown) => {
+        asked.push(request)
+        return bulkOperationOf({ status: 'canary', canary: { count: 5, maxFailed: 0 } })
+      },
+    })
+    fireEvent.press(screen.getByText('Try 5 first'))
+    expect(await screen.findByText(/^The others follow by themselves/)).toBeVisible()
+    fireEvent.press(screen.getByRole('button', { name: /^Retry 12.jobs/ }))
+    await waitFor(() => expect(asked).toMatchObject([{ canary: { count: 5, maxFailed: 0 } }]))
+  })
+
+  it('says about where it counted some of them, and how many kinds it does not name', async () => {
+    const byError = ['A', 'B', 'C', 'D'].map((name) => ({ class: name, message: '', count: 500 }))
+    const { screen } = await ask({
+      'bulkOperations.preview': () => ({
+        ...previewOf(12),
+        count: 12,
+        byError,
+        errorKinds: 40,
+        inspected: 6,
+      }),
+    })
+    expect(screen.getByText('about 1,000 × A')).toBeVisible()
+    expect(screen.getByText('and 37 more kinds')).toBeVisible()
   })
 })

@@ -12,18 +12,32 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useAct, useLock, useRead } from '../../lib/api.tsx'
-import { moment, number } from '../../lib/format.ts'
+import { moment, number, count as plural } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useIsLargeText, useTheme } from '../../theme/use-theme.ts'
 import { preview, TOUCHED } from './queries.ts'
-import { type Action, type BulkOperation, type Filter, jobs, many, scopeOf, VERBS } from './words.ts'
+import {
+  type Action,
+  type BulkOperation,
+  type Filter,
+  jobs,
+  many,
+  phraseOf,
+  scopeOf,
+  VERBS,
+} from './words.ts'
 
 /** From here on a slip of the thumb hurts. */
 const HOLD_FROM = 100
 const SPREAD_SECONDS = 600
+/** So many are tried first. */
+const CANARY = { count: 5, maxFailed: 0 }
+/** From then on the rest is stopped, whoever looks or not. */
+const STOP_WHEN_FAILING = 0.5
+const SHOWN_KINDS = 3
 
 type Preview = Outputs['bulkOperations']['preview']
 
@@ -48,7 +62,9 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
   // Of one look: whoever presses twice, or again after no answer came, begins it once.
   const [look, setLook] = useState(newKey)
   const [spread, setSpread] = useState<'once' | 'spread'>('once')
+  const [first, setFirst] = useState<'all' | 'canary'>('all')
   const [problem, setProblem] = useState<unknown>(null)
+  const hasOutcomes = action === 'requeue' || action === 'run_now'
   const read = useRead(preview(action, filter, look))
   const open = useOpen('bulkOperationId')
   const begin = useAct(
@@ -56,6 +72,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
       client.bulkOperations.run({
         ...{ action, filter, asOf, expectedCount, idempotencyKey: look },
         spreadSeconds: spread === 'spread' ? SPREAD_SECONDS : 0,
+        ...(first === 'canary' && { canary: CANARY, stopWhenFailing: STOP_WHEN_FAILING }),
       }),
     { touches: TOUCHED },
   )
@@ -76,22 +93,21 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
       setProblem(error)
     }
   }
-  const { verb } = VERBS[action]
   const found = read.data
 
   return (
     <Sheet
       isOpen
-      title={titleOf(verb, found)}
+      title={titleOf(action, found)}
       // It would look like cancelling.
       onClose={begin.isRunning ? stay : onClose}
       footer={
         found &&
         found.count > 0 && (
           <ConfirmButton
-            verb={verb}
+            action={action}
             count={found.count}
-            isDanger={action !== 'requeue'}
+            isDanger={!hasOutcomes}
             isBusy={begin.isRunning}
             onConfirm={() => void confirm(found)}
           />
@@ -102,7 +118,26 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
         {(seen) => (
           <>
             <Facts {...{ action, scope, seen, count }} />
-            {action === 'requeue' && seen.count > 1 && (
+            {hasOutcomes && seen.count > CANARY.count && (
+              <View style={styles.spread}>
+                <Segmented
+                  label="How many first"
+                  options={[
+                    { value: 'all', label: 'All' },
+                    { value: 'canary', label: `Try ${CANARY.count} first` },
+                  ]}
+                  value={first}
+                  onChange={setFirst}
+                />
+                {first === 'canary' && (
+                  <Text variant="small" color="textMuted">
+                    The others follow by themselves when these complete. It stops when one of them, or later
+                    more than half, fails again.
+                  </Text>
+                )}
+              </View>
+            )}
+            {hasOutcomes && seen.count > 1 && (
               <View style={styles.spread}>
                 <Segmented
                   label="How fast"
@@ -145,11 +180,16 @@ function Facts({
       <Fact name="What">
         <Text strong>{scope}</Text>
         {seen.byError.length > 1 &&
-          seen.byError.slice(0, 3).map((error) => (
+          seen.byError.slice(0, SHOWN_KINDS).map((error) => (
             <Text key={`${error.class} ${error.message}`} variant="small" color="textMuted" numberOfLines={1}>
-              {number(error.count)} × {error.class}
+              {shareInWords(error.count, seen)} × {error.class}
             </Text>
           ))}
+        {seen.errorKinds > SHOWN_KINDS && (
+          <Text variant="small" color="textMuted">
+            and {plural(seen.errorKinds - SHOWN_KINDS, 'more kind')}
+          </Text>
+        )}
       </Fact>
       <Fact name="Where">
         <EnvironmentBadge />
@@ -168,6 +208,12 @@ function Facts({
   )
 }
 
+/** Exact where all were inspected; "about" where the newest speak for all. */
+function shareInWords(count: number, { count: total, countIsExact, inspected }: Preview): string {
+  if (countIsExact && inspected >= total) return number(count)
+  return `about ${number(Math.round((count / inspected) * total))}`
+}
+
 function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
   const { colors } = useTheme()
   const isStacked = useIsLargeText()
@@ -183,6 +229,8 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
   requeue: 'They run again from the start, with all their retries. You can stop this on the next page.',
+  run_now:
+    'They run as soon as a worker is free. Their retries stay as they are. You can stop this on the next page.',
   cancel: 'They will not run unless they are retried. You can stop this on the next page.',
   delete: 'They are permanently deleted, with their payloads and errors.',
 }
@@ -191,8 +239,7 @@ const CONSEQUENCES: Readonly<Record<Action, string>> = {
 export const stay = () => {}
 
 export interface ConfirmButtonProps {
-  /** "Retry". */
-  readonly verb: string
+  readonly action: Action
   readonly count: number
   readonly isDanger?: boolean
   readonly isBusy?: boolean
@@ -200,33 +247,31 @@ export interface ConfirmButtonProps {
 }
 
 /** At the foot of a sheet that touches jobs: to be held where it is many of them, or production. */
-export function ConfirmButton({ verb, count, isDanger = false, isBusy, onConfirm }: ConfirmButtonProps) {
+export function ConfirmButton({ action, count, isDanger = false, isBusy, onConfirm }: ConfirmButtonProps) {
   const { data } = useHealth()
   const lock = useLock()
   const variant = isDanger ? 'danger' : 'primary'
-  const what = `${verb.toLowerCase()} ${jobs(count)}`
+  const label = phraseOf(action, jobs(count))
   if (lock !== null)
     return (
       <>
         <Text variant="label" color="textMuted" role="status">
           {lock}
         </Text>
-        <Button label={`${verb} ${jobs(count)}`} lock={lock} onPress={onConfirm} wide />
+        <Button label={label} lock={lock} onPress={onConfirm} wide />
       </>
     )
   // Nothing known about where this is: better slow than sorry.
   const isDelicate = count >= HOLD_FROM || !data || isProduction(data.environment)
   if (isDelicate && !isBusy)
-    return <HoldButton label={`Hold to ${what}`} variant={variant} onConfirm={onConfirm} />
-  return (
-    <Button
-      label={`${verb} ${jobs(count)}`}
-      variant={variant}
-      isBusy={isBusy ?? false}
-      onPress={onConfirm}
-      wide
-    />
-  )
+    return (
+      <HoldButton
+        label={`Hold to ${label.charAt(0).toLowerCase()}${label.slice(1)}`}
+        variant={variant}
+        onConfirm={onConfirm}
+      />
+    )
+  return <Button label={label} variant={variant} isBusy={isBusy ?? false} onPress={onConfirm} wide />
 }
 
 /** Nothing was done, and why; or nobody knows, and pressing again is safe. */
@@ -265,15 +310,17 @@ function Loading() {
 }
 
 /** Random enough to be nobody else's; no secret. */
-function newKey(): string {
+export function newKey(): string {
   const part = () => Math.random().toString(36).slice(2, 12)
   return `app-${Date.now().toString(36)}-${part()}${part()}`
 }
 
-function titleOf(verb: string, found: Preview | undefined): string {
+function titleOf(action: Action, found: Preview | undefined): string {
+  const { verb } = VERBS[action]
   if (!found) return `${verb}…`
   if (found.count === 0) return `Nothing to ${verb.toLowerCase()}`
-  return `${verb} ${many(found.count, found.countIsExact)} ${found.count === 1 ? 'job' : 'jobs'}?`
+  const what = `${many(found.count, found.countIsExact)} ${found.count === 1 ? 'job' : 'jobs'}`
+  return `${phraseOf(action, what)}?`
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

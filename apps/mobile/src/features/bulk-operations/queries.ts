@@ -2,10 +2,10 @@ import type { Outputs } from '@oncue/sdk'
 import { useQueryClient } from '@tanstack/react-query'
 import { useIsFocused } from 'expo-router'
 import { useEffect, useState } from 'react'
-import { type Read, useRead } from '../../lib/api.tsx'
+import { type PagedRead, type Read, useRead } from '../../lib/api.tsx'
 import { useConnectionState } from '../../lib/connection-provider.tsx'
 import { useSignedIn } from '../../lib/session.ts'
-import type { Action, BulkOperation, Filter } from './words.ts'
+import { type Action, type BulkOperation, type Filter, isGoingOn } from './words.ts'
 
 const POLL_MS = 3_000
 
@@ -29,6 +29,12 @@ export const preview = (
   isFixed: true,
 })
 
+export const allBulkOperations: PagedRead<BulkOperation> = {
+  key: ['bulkOperations.list', 'all'],
+  call: (client, { cursor, signal }) =>
+    client.bulkOperations.list({ limit: 50, ...(cursor !== undefined && { cursor }) }, { signal }),
+}
+
 export const recentBulkOperations: Read<Outputs['bulkOperations']['list']> = {
   key: ['bulkOperations.list'],
   call: (client, options) => client.bulkOperations.list({ limit: 10 }, options),
@@ -42,20 +48,25 @@ export function useBulkOperation(id: string) {
   const { phase } = useConnectionState()
   const [isStreaming, setStreaming] = useState(false)
   const key = ['bulkOperations.get', id]
-  const isKnownRunning = queries.getQueryData<BulkOperation>(key)?.status === 'running'
+  const known = queries.getQueryData<BulkOperation>(key)
+  const isKnownOpen = known !== undefined && isOpen(known)
   const read = useRead({
     key,
     call: (asked, options) => asked.bulkOperations.get({ id }, options),
-    ...(isKnownRunning && !isStreaming && { everyMs: POLL_MS }),
+    ...(isKnownOpen && !isStreaming && { everyMs: POLL_MS }),
   })
-  const isRunning = read.data?.status === 'running'
-  const isFollowed = isRunning && isLookedAt && phase !== 'paused' && phase !== 'offline'
+  const isRunning = read.data !== undefined && isGoingOn(read.data)
+  const isFollowed =
+    read.data !== undefined && isOpen(read.data) && isLookedAt && phase !== 'paused' && phase !== 'offline'
 
   useEffect(() => {
     if (!isFollowed) return
     const stopped = new AbortController()
     const follow = async () => {
-      for await (const operation of client.bulkOperations.watch({ id }, { signal: stopped.signal })) {
+      for await (const operation of client.bulkOperations.watch(
+        { id, outcomes: true },
+        { signal: stopped.signal },
+      )) {
         setStreaming(true)
         queries.setQueryData(['bulkOperations.get', id], operation)
       }
@@ -75,4 +86,10 @@ export function useBulkOperation(id: string) {
   }, [isOver, queries])
 
   return read
+}
+
+/** It goes on, or what becomes of its jobs is not known yet. */
+function isOpen(operation: BulkOperation): boolean {
+  const { outcomes } = operation
+  return isGoingOn(operation) || (outcomes !== null && outcomes.waiting + outcomes.running > 0)
 }

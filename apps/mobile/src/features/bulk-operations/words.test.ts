@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { headlineOf, many, outcomeInWords, progressOf, reasonInWords, scopeOf } from './words.ts'
+import {
+  barInWords,
+  headlineOf,
+  many,
+  outcomeInWords,
+  outcomesInWords,
+  phraseOf,
+  progressOf,
+  reasonInWords,
+  scopeOf,
+} from './words.ts'
 
 const base = { action: 'requeue', total: 312, totalIsExact: true, done: 309, skipped: {} } as const
 
@@ -48,11 +58,38 @@ describe('which jobs, in words', () => {
     [{ status: 'failed', fingerprint: 'ab' }, 'failed jobs with the same error'],
     [{ status: 'pending', queue: 'mail' }, 'waiting jobs in mail'],
     [{ topic: 'digest', payloadText: 'u_1' }, 'jobs of digest with “u_1” in the payload'],
+    [{ idSuffix: '1a2b', errorText: 'no' }, 'jobs whose id ends with 1a2b with “no” in the error'],
     [
       { queue: 'a', createdFrom: new Date('2026-11-16T03:12:00Z') },
       'jobs in a created from 2026-11-16 03:12',
     ],
   ])('%j: %s', (filter, words) => {
     expect(scopeOf(filter)).toBe(words)
+  })
+})
+
+describe('a bulk operation that watches its jobs', () => {
+  const running = { action: 'requeue', status: 'running', total: 5_000, totalIsExact: true } as const
+
+  it('says in the bar how far it is', () => {
+    expect(barInWords({ ...running, done: 225, skipped: {} })).toBe('Requeueing 225 of 5,000')
+    expect(barInWords({ ...running, status: 'canary', done: 5, skipped: {} })).toBe('Trying 5 of 5,000 first')
+  })
+
+  it('says what became of them, without what is zero', () => {
+    const outcomes = { completed: 131, running: 12, waiting: 0, failedAgain: 27, cancelled: 0 }
+    expect(outcomesInWords(outcomes)).toBe('131 completed · 12 running · 27 failed again')
+  })
+
+  it('says why it stopped by itself', () => {
+    const error = { code: 'FAILED_AGAIN', message: '2 of 5 failed again' }
+    expect(headlineOf({ ...running, status: 'stopped', done: 5, skipped: {}, error })).toBe(
+      'Stopped: 2 of 5 failed again',
+    )
+  })
+
+  it('runs jobs now', () => {
+    expect(phraseOf('run_now', '12 jobs')).toBe('Run 12 jobs now')
+    expect(reasonInWords('ALREADY_DUE', 'run_now')).toBe('already due')
   })
 })

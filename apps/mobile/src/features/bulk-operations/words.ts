@@ -8,18 +8,29 @@ export type Filter = Inputs['bulkOperations']['preview']['filter']
 /** People say retry; what is written down says requeued. */
 export const VERBS = {
   requeue: { verb: 'Retry', doing: 'Requeueing', done: 'requeued' },
+  run_now: { verb: 'Run now', doing: 'Making due', done: 'made due' },
   cancel: { verb: 'Cancel', doing: 'Cancelling', done: 'cancelled' },
   delete: { verb: 'Delete', doing: 'Deleting', done: 'deleted' },
 } as const satisfies Record<Action, object>
 
+/** "Retry 12 jobs", "Run 12 jobs now". */
+export function phraseOf(action: Action, what: string): string {
+  return action === 'run_now' ? `Run ${what} now` : `${VERBS[action].verb} ${what}`
+}
+
 /** Why a job was left alone, after "skipped 3". */
 const REASONS: Readonly<Record<string, string>> = {
+  ALREADY_DUE: 'already due',
+  BLOCKED: 'they wait for other jobs',
   BUSY: 'being claimed by a worker',
   CHANGED: 'changed in the meantime',
+  FINISHED: 'already finished',
   FORBIDDEN: 'only an admin may do this',
   HAS_DEPENDANTS: 'other jobs wait for them',
   INVALID_STATE: 'only waiting and failed jobs can be deleted',
   JOB_NOT_FOUND: 'no longer there',
+  RUNNING: 'already running',
+  THROTTLED: 'they wait for a slot of their concurrency key',
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
 }
 
@@ -34,7 +45,16 @@ export function skippedOf({ skipped }: Pick<BulkOperation, 'skipped'>): number {
   return Object.values(skipped).reduce((sum, many) => sum + many, 0)
 }
 
-type Outcome = Pick<BulkOperation, 'action' | 'status' | 'done' | 'skipped' | 'total' | 'totalIsExact'>
+export type Progress = Pick<
+  BulkOperation,
+  'action' | 'status' | 'done' | 'skipped' | 'total' | 'totalIsExact'
+>
+type Outcome = Progress & Partial<Pick<BulkOperation, 'canary' | 'error'>>
+
+/** It has not ended. */
+export function isGoingOn({ status }: Pick<BulkOperation, 'status'>): boolean {
+  return status === 'running' || status === 'canary'
+}
 
 /** "requeued 309, skipped 3 (already waiting or running)". */
 export function outcomeInWords({ action, done, skipped }: Outcome): string {
@@ -56,15 +76,41 @@ export function headlineOf(operation: Outcome): string {
   const { action, status, total, totalIsExact } = operation
   const jobs = `${many(total, totalIsExact)} ${total === 1 ? 'job' : 'jobs'}`
   switch (status) {
+    case 'canary':
+      return `Trying ${number(operation.canary?.count ?? operation.done)} of ${jobs} first`
     case 'running':
       return `${VERBS[action].doing} ${jobs}`
     case 'completed':
       return capital(outcomeInWords(operation))
     case 'stopped':
-      return `Stopped: ${outcomeInWords(operation)} of ${number(total)}`
+      return `Stopped: ${operation.error?.message ?? `${outcomeInWords(operation)} of ${number(total)}`}`
     case 'failed':
       return `Failed: ${outcomeInWords(operation)} of ${number(total)}`
   }
+}
+
+/** "Requeueing 225 of 5,000", in the bar on every screen. */
+export function barInWords(operation: Progress): string {
+  const { action, status, done, total, totalIsExact } = operation
+  if (status === 'canary') return `Trying ${number(done)} of ${many(total, totalIsExact)} first`
+  return `${VERBS[action].doing} ${number(done)} of ${many(total, totalIsExact)}`
+}
+
+type Outcomes = NonNullable<BulkOperation['outcomes']>
+
+const BECAME: readonly (readonly [keyof Outcomes, string])[] = [
+  ['completed', 'completed'],
+  ['running', 'running'],
+  ['failedAgain', 'failed again'],
+  ['waiting', 'waiting'],
+  ['cancelled', 'cancelled'],
+]
+
+/** "131 completed · 12 running · 27 failed again"; empty while nothing was touched. */
+export function outcomesInWords(outcomes: Outcomes): string {
+  return BECAME.filter(([name]) => outcomes[name] > 0)
+    .map(([name, words]) => `${number(outcomes[name])} ${words}`)
+    .join(' · ')
 }
 
 /** From 0 to 1. What matched when it was asked for may be less than what is found. */
@@ -76,7 +122,8 @@ export function progressOf(operation: Pick<BulkOperation, 'done' | 'skipped' | '
 
 /** Which jobs: "failed jobs in mail with the same error". */
 export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
-  const { status, queue, topic, fingerprint, createdFrom, createdTo, idPrefix, payloadText, meta } = filter
+  const { status, queue, topic, fingerprint, createdFrom, createdTo, payloadText, meta } = filter
+  const { idPrefix, idSuffix, errorText } = filter
   const state = { pending: 'waiting', processing: 'running' }[String(status)] ?? status
   const parts = [
     state === undefined ? 'jobs' : `${state} jobs`,
@@ -86,6 +133,8 @@ export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
     createdFrom !== undefined && `created from ${dateOf(createdFrom)}`,
     createdTo !== undefined && `created until ${dateOf(createdTo)}`,
     idPrefix !== undefined && `whose id begins with ${idPrefix}`,
+    idSuffix !== undefined && `whose id ends with ${idSuffix}`,
+    errorText !== undefined && `with “${errorText}” in the error`,
     payloadText !== undefined && `with “${payloadText}” in the payload`,
     meta !== undefined && `with ${JSON.stringify(meta)}`,
   ]

@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/sdk'
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { act, fireEvent } from 'expo-router/testing-library'
+import { serverNow } from '../../lib/clock.ts'
 import { BULK_OPERATION_ID, bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
@@ -52,6 +53,21 @@ describe('a group of failures', () => {
     fireEvent.press(screen.getByLabelText('Copy the error'))
     expect(await screen.findByText('Copied')).toBeVisible()
     expect(mockCopied.at(-1)).toContain(message)
+  })
+
+  it('has the jobs that are retried, from the first run that failed', async () => {
+    const group = groupOf('f00d', { retrying: 2, failed: 0, nextTryAt: new Date(serverNow() + 40_500) })
+    const { app, screen } = await open({
+      'jobs.failures': () => [group],
+      'bulkOperations.preview': ({ action }) => previewOf(action === 'cancel' ? 2 : 0),
+    })
+    expect(await screen.findByRole('heading', { name: 'Retrying' })).toBeVisible()
+    expect(screen.getByText(/^in \d\d.s$/)).toBeVisible()
+    expect(screen.queryByText('None left')).toBeNull()
+    expect(screen.queryByRole('heading', { name: 'Gave up' })).toBeNull()
+    expect(screen.queryByLabelText(/^Retry these/)).toBeNull()
+    fireEvent.press(screen.getByLabelText('All 2 jobs'))
+    expect(app.getPathnameWithParams()).toBe('/jobs?fingerprint=f00d&status=pending')
   })
 
   it('says when none is left', async () => {

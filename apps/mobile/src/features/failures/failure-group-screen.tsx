@@ -11,7 +11,7 @@ import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { Ago } from '../../components/ui/ticking.tsx'
+import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
 import { moment, number, shortId, timeOfDay } from '../../lib/format.ts'
@@ -74,6 +74,16 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
             )}
             {isRetrying && (
               <Button
+                label={`Run ${many(retrying.count, retrying.countIsExact)} retrying now`}
+                icon="runNow"
+                variant={isNoneLeft ? 'primary' : 'secondary'}
+                lock={lock}
+                hint="Jobs that failed like this, without waiting for their next try"
+                onPress={() => setAsked('run_now')}
+              />
+            )}
+            {isRetrying && (
+              <Button
                 label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
                 icon="cancel"
                 lock={lock}
@@ -94,13 +104,14 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
           )
         }
       </ReadState>
-      {failed && failed.count > 0 && <Jobs {...{ fingerprint, failed }} />}
+      {retrying && <Jobs title="Retrying" found={retrying} filter={retryingOf(fingerprint)} />}
+      {failed && <Jobs title="Gave up" found={failed} filter={failedOf(fingerprint)} />}
       {asked && (
         <ConfirmSheet
           action={asked}
-          filter={asked === 'cancel' ? retryingOf(fingerprint) : failedOf(fingerprint)}
+          filter={isOfRetrying(asked) ? retryingOf(fingerprint) : failedOf(fingerprint)}
           scope={scopeOf(asked, group.data)}
-          {...(asked !== 'cancel' && failed && { count: failed.count })}
+          {...(!isOfRetrying(asked) && failed && { count: failed.count })}
           onClose={() => setAsked(null)}
         />
       )}
@@ -108,8 +119,10 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
   )
 }
 
+const isOfRetrying = (action: Action) => action === 'cancel' || action === 'run_now'
+
 function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
-  const what = action === 'cancel' ? 'jobs that will be retried after' : 'failed jobs with'
+  const what = isOfRetrying(action) ? 'jobs that will be retried after' : 'failed jobs with'
   return group ? `${what} ${errorOf(group).class}, ${group.topics.join(', ')}` : `${what} this error`
 }
 
@@ -124,7 +137,13 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
   return (
     <View style={styles.content}>
       <View style={styles.facts}>
-        <Fact name={`failed in ${WINDOWS[window].words}`}>{number(group.count)}</Fact>
+        {group.retrying > 0 && <Fact name="retrying">{many(group.retrying, group.retryingIsExact)}</Fact>}
+        {group.nextTryAt && (
+          <Fact name="next try">
+            <Until to={group.nextTryAt} />
+          </Fact>
+        )}
+        <Fact name={`gave up in ${WINDOWS[window].words}`}>{number(group.failed)}</Fact>
         <Fact name="last seen">
           <Ago from={lastSeen} />
         </Fact>
@@ -164,7 +183,7 @@ function NoneLeft({ window, onWindow }: WindowProps) {
   return (
     <EmptyState
       title="None left"
-      text={`All jobs that failed like this in ${WINDOWS[window].words} were retried, deleted or pruned.`}
+      text={`No job is retrying after this error. Those that gave up in ${WINDOWS[window].words} were retried, deleted or pruned.`}
       {...(window !== '7d' && {
         action: { label: 'Show the last 7 days', onPress: () => onWindow('7d') },
       })}
@@ -183,19 +202,26 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
+interface JobsProps {
+  readonly title: string
+  readonly found: FailedJobs
+  readonly filter: { readonly status: string; readonly fingerprint: string }
+}
+
 /** The newest of them, and the way to all. */
-function Jobs({ fingerprint, failed }: { readonly fingerprint: string; readonly failed: FailedJobs }) {
+function Jobs({ title, found, filter }: JobsProps) {
   const router = useRouter()
   const open = useOpen('jobId')
-  const all = `All ${many(failed.count, failed.countIsExact)} jobs`
+  if (found.count === 0) return null
+  const all = `All ${many(found.count, found.countIsExact)} jobs`
   return (
     <View style={styles.jobs}>
       <View style={styles.heading}>
         <Text variant="heading" level={2}>
-          Jobs
+          {title}
         </Text>
       </View>
-      {failed.sample.slice(0, 5).map(({ id, topic, queue }) => (
+      {found.sample.slice(0, 5).map(({ id, topic, queue }) => (
         <Row key={id} label={`Job ${id}, ${topic} in ${queue}`} onPress={() => open(id)}>
           <Text variant="label">
             {topic} <Text variant="code">{shortId(id)}</Text>
@@ -205,11 +231,8 @@ function Jobs({ fingerprint, failed }: { readonly fingerprint: string; readonly 
           </Text>
         </Row>
       ))}
-      {failed.count > 1 && (
-        <Row
-          label={all}
-          onPress={() => router.push({ pathname: '/jobs', params: { status: 'failed', fingerprint } })}
-        >
+      {found.count > 1 && (
+        <Row label={all} onPress={() => router.push({ pathname: '/jobs', params: filter })}>
           <Text variant="heading" color="accent">
             {all}
           </Text>

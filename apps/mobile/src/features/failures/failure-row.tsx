@@ -3,9 +3,9 @@ import { Badge } from '../../components/ui/badge.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Sparkline } from '../../components/ui/sparkline.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { Ago } from '../../components/ui/ticking.tsx'
+import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { ago, count, number } from '../../lib/format.ts'
+import { ago, failing, number } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsLargeText } from '../../theme/use-theme.ts'
 
@@ -15,7 +15,10 @@ export interface FailureRowProps {
     readonly message: string
     readonly topics: readonly string[]
     readonly queues: readonly string[]
-    readonly count: number
+    readonly retrying: number
+    readonly retryingIsExact: boolean
+    readonly failed: number
+    readonly nextTryAt: Date | null
     readonly firstSeen?: Date
     readonly lastSeen: Date
     readonly isNew: boolean
@@ -25,23 +28,29 @@ export interface FailureRowProps {
   readonly isCurrent?: boolean
   /** All of it was retried or removed meanwhile. */
   readonly isGone?: boolean
+  /** Null: one does not select now. */
+  readonly isSelected?: boolean | null
+  readonly onLongPress?: () => void
 }
 
 /** What fails, how often, since when. */
-export function FailureRow({ group, onPress, isCurrent = false, isGone = false }: FailureRowProps) {
-  const { message, topics, queues, firstSeen, lastSeen, isNew, trend } = group
+export function FailureRow(props: FailureRowProps) {
+  const { group, onPress, onLongPress, isCurrent = false, isGone = false, isSelected = null } = props
+  const { message, topics, queues, firstSeen, lastSeen, isNew, trend, nextTryAt } = group
   const isLarge = useIsLargeText()
   const place = [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
-  const label = `${group.class}: ${message}. ${isGone ? 'None left' : count(group.count, 'failed job')}, ${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
+  const label = `${group.class}: ${message}. ${isGone ? 'None left' : failing(group)}, ${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
   return (
     <Row
       label={label}
       onPress={onPress}
       isCurrent={isCurrent}
+      isSelected={isSelected}
+      {...(onLongPress && { onLongPress })}
       trailing={
         <View style={styles.count}>
           <Text variant="title" color={isGone ? 'textMuted' : 'text'}>
-            {isGone ? '0' : number(group.count)}
+            {isGone ? '0' : number(group.retrying + group.failed)}
           </Text>
           {isGone ? (
             <Text variant="small" color="textMuted">
@@ -66,6 +75,17 @@ export function FailureRow({ group, onPress, isCurrent = false, isGone = false }
       <Text variant="label" numberOfLines={isLarge ? 6 : 1} color={isGone ? 'textMuted' : 'text'}>
         {message}
       </Text>
+      {!isGone && (
+        <Text variant="label" color="bad">
+          {failing(group)}
+          {nextTryAt && (
+            <>
+              {' · next try '}
+              <Until to={nextTryAt} />
+            </>
+          )}
+        </Text>
+      )}
       <Text variant="small" color="textMuted">
         {place}
       </Text>

@@ -1,10 +1,10 @@
 import { OncueError } from '@oncue/sdk'
 import { act, fireEvent } from 'expo-router/testing-library'
 import { serverNow } from '../../lib/clock.ts'
-import { groupOf } from '../../testing/failures.ts'
+import { bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
-const ROW = /^SmtpTimeout: smtp.example.com did not answer. 312.failed jobs, digest, in mail, last .*, new/
+const ROW = /^SmtpTimeout: smtp.example.com did not answer. 312 gave up, digest, in mail, last .*, new/
 
 describe('Failures', () => {
   it('lists what fails by its cause', async () => {
@@ -32,9 +32,13 @@ describe('Failures', () => {
         },
       },
     })
-    expect(await screen.findByText(/No job ran out of retries in the last 24 hours/)).toBeVisible()
+    expect(
+      await screen.findByText(/No job is retrying, and none ran out of retries in the last 24 hours/),
+    ).toBeVisible()
     fireEvent.press(screen.getByLabelText('7 d'))
-    expect(await screen.findByText(/No job ran out of retries in the last 7 days/)).toBeVisible()
+    expect(
+      await screen.findByText(/No job is retrying, and none ran out of retries in the last 7 days/),
+    ).toBeVisible()
     expect(asked).toEqual([24, 7 * 24])
   })
 
@@ -53,13 +57,76 @@ describe('Failures', () => {
   it('keeps rows where they are, and what came behind a chip', async () => {
     let groups = [groupOf('f00d')]
     const { screen } = await renderApp('/failures', { answers: { 'jobs.failures': () => groups } })
-    await screen.findByLabelText(/312.failed jobs/)
-    groups = [groupOf('beef', { count: 7 }), groupOf('f00d', { count: 313 })]
+    await screen.findByLabelText(/312 gave up/)
+    groups = [groupOf('beef', { failed: 7 }), groupOf('f00d', { failed: 313 })]
     await act(() => jest.advanceTimersByTimeAsync(11_000))
-    expect(screen.getByLabelText(/313.failed jobs/)).toBeVisible()
-    expect(screen.queryByLabelText(/7.failed jobs/)).toBeNull()
+    expect(screen.getByLabelText(/313 gave up/)).toBeVisible()
+    expect(screen.queryByLabelText(/\. 7 gave up/)).toBeNull()
     fireEvent.press(screen.getByLabelText('1 new – tap to show'))
-    expect(screen.getByLabelText(/7.failed jobs/)).toBeVisible()
+    expect(screen.getByLabelText(/\. 7 gave up/)).toBeVisible()
+  })
+
+  it('tells how many retry, how many gave up, and when the next is tried', async () => {
+    const nextTryAt = new Date(serverNow() + 40_500)
+    const group = groupOf('f00d', { retrying: 2_105, failed: 40, nextTryAt })
+    const { screen } = await renderApp('/failures', { answers: { 'jobs.failures': () => [group] } })
+    expect(await screen.findByLabelText(/^SmtpTimeout: .* 2,105 retrying · 40 gave up, digest/)).toBeVisible()
+    expect(screen.getByText(/^2,105 retrying · 40 gave up · next try in \d\d.s$/)).toBeVisible()
+    expect(screen.getByText('2,145')).toBeVisible()
+  })
+
+  it('sorts by size and filters by text, in the address', async () => {
+    const asked: unknown[] = []
+    const { app, screen } = await renderApp('/failures', {
+      answers: {
+        'jobs.failures': (input) => {
+          asked.push([input?.sort, input?.text])
+          return input?.text === 'none' ? [] : [groupOf('f00d')]
+        },
+      },
+    })
+    await screen.findByLabelText(/^SmtpTimeout/)
+    fireEvent.press(screen.getByLabelText('Largest first'))
+    const field = screen.getByLabelText('Filter by class or message')
+    fireEvent.changeText(field, ' none ')
+    fireEvent(field, 'submitEditing')
+    expect(await screen.findByText('Nothing matches')).toBeVisible()
+    expect(app.getPathnameWithParams()).toBe('/failures?sort=largest&text=none')
+    expect(asked.at(0)).toEqual(['latest', undefined])
+    expect(asked.at(-1)).toEqual(['largest', 'none'])
+  })
+
+  it('retries several errors, each as a bulk operation', async () => {
+    const sent: unknown[] = []
+    const { screen } = await renderApp('/failures', {
+      role: 'operator',
+      answers: {
+        'jobs.failures': () => [
+          groupOf('f00d'),
+          groupOf('beef', { class: 'TypeError' }),
+          groupOf('cafe', { class: 'RangeError' }),
+        ],
+        'bulkOperations.preview': ({ filter }) => previewOf(filter.fingerprint === 'f00d' ? 12 : 3),
+        'bulkOperations.run': ({ action, filter, expectedCount }) => {
+          sent.push([action, filter, expectedCount])
+          return bulkOperationOf()
+        },
+      },
+    })
+    await screen.findByLabelText(/^SmtpTimeout/)
+    fireEvent.press(screen.getByLabelText('Select'))
+    fireEvent.press(screen.getByLabelText(/^SmtpTimeout/))
+    fireEvent.press(screen.getByLabelText(/^TypeError/))
+    expect(screen.getByText(/^2.errors selected$/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Retry'))
+    expect(await screen.findByText(/^Retry 15.jobs of 2.errors\?$/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText(/^Retry 15.jobs$/))
+    expect(await screen.findByText(/^2.bulk operations started$/)).toBeVisible()
+    expect(sent).toEqual([
+      ['requeue', { fingerprint: 'f00d', status: 'failed' }, 12],
+      ['requeue', { fingerprint: 'beef', status: 'failed' }, 3],
+    ])
+    expect(screen.getByLabelText('Select')).toBeVisible()
   })
 
   it('says who may not see it', async () => {

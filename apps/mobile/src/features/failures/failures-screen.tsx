@@ -3,18 +3,24 @@ import { useCallback, useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
+import { Button } from '../../components/ui/button.tsx'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
+import { Field } from '../../components/ui/field.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
-import { number } from '../../lib/format.ts'
+import { count, number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
+import type { Action } from '../bulk-operations/words.ts'
+import { SelectionBar } from '../jobs/selection-bar.tsx'
+import { isSelected, useSelection } from '../jobs/use-selection.ts'
 import { ChoiceChip } from './choice-chip.tsx'
 import { FailureRow } from './failure-row.tsx'
 import { paramsOf, useFailureFilter, WINDOW_OPTIONS, WINDOWS } from './filter.ts'
+import { GroupsSheet } from './groups-sheet.tsx'
 import { errorOf, type FailureGroup, failureGroups, MAX_GROUPS } from './queries.ts'
 import { useSteady } from './steady.ts'
 
@@ -28,12 +34,29 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
     rows.map(({ item }) => fingerprintOf(item)),
     { onOpen: open, openId },
   )
-  const isFiltered = filter.queue !== undefined || filter.topic !== undefined
+  const { selected, ...selection } = useSelection(JSON.stringify(filter))
+  const [asked, setAsked] = useState<Action | null>(null)
+  const chosen = rows.flatMap(({ item }) => (isSelected(selected, item.fingerprint) ? [item] : []))
+  const isFiltered = [filter.queue, filter.topic, filter.text].some((part) => part !== undefined)
 
   return (
     <Page
       title="Failures"
       isAside={openId !== undefined}
+      actions={
+        selected === null && <Button label="Select" icon="check" variant="quiet" onPress={selection.start} />
+      }
+      bar={
+        selected !== null && (
+          <SelectionBar
+            words={`${count(chosen.length, 'error')} selected`}
+            noun="errors"
+            isNone={chosen.length === 0}
+            onAct={setAsked}
+            onClose={selection.end}
+          />
+        )
+      }
       onRefresh={() => {
         show()
         void read.refetch()
@@ -48,7 +71,13 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
             onChange={(window) => change({ window })}
           />
         </View>
+        <TextFilter text={filter.text} onChange={(text) => change({ text })} />
         <Chips>
+          <Chip
+            label="Largest first"
+            isOn={filter.sort === 'largest'}
+            onPress={() => change({ sort: filter.sort === 'largest' ? 'latest' : 'largest' })}
+          />
           <ChoiceChip
             label="Queue"
             options={useQueueNames()}
@@ -70,8 +99,8 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
         read={read}
         isEmpty={() => waiting === 0 && rows.every(({ isGone }) => isGone)}
         empty={{
-          title: 'No failed jobs',
-          text: `No job ran out of retries in ${WINDOWS[filter.window].words}. Jobs that will be retried are not counted.`,
+          title: 'No failures',
+          text: `No job is retrying, and none ran out of retries in ${WINDOWS[filter.window].words}.`,
         }}
         onClearFilter={isFiltered ? clear : undefined}
       >
@@ -83,18 +112,58 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
                 group={{ ...item, ...errorOf(item) }}
                 isGone={isGone}
                 isCurrent={item.fingerprint === (current ?? openId)}
-                onPress={() => open(item.fingerprint)}
+                isSelected={isSelected(selected, item.fingerprint)}
+                onPress={() =>
+                  selected === null ? open(item.fingerprint) : selection.toggle(item.fingerprint)
+                }
+                onLongPress={() => selection.toggle(item.fingerprint)}
               />
             ))}
             {groups.length === MAX_GROUPS && (
               <Text variant="small" color="textMuted" center style={styles.rest}>
-                These are the {MAX_GROUPS} errors seen last; there may be more.
+                {`These are the ${MAX_GROUPS} ${filter.sort === 'largest' ? 'largest errors' : 'errors seen last'}; there may be more.`}
               </Text>
             )}
           </>
         )}
       </ReadState>
+      {asked && (
+        <GroupsSheet
+          action={asked}
+          groups={chosen}
+          onClose={() => setAsked(null)}
+          onDone={() => {
+            setAsked(null)
+            selection.end()
+          }}
+        />
+      )}
     </Page>
+  )
+}
+
+/** Asked for when it is entered, not with each letter. */
+function TextFilter(props: {
+  readonly text: string | undefined
+  readonly onChange: (text: string | undefined) => void
+}) {
+  const [typed, setTyped] = useState(props.text ?? '')
+  return (
+    <View style={styles.window}>
+      <Field
+        label="Filter by class or message"
+        placeholder="Class or message"
+        isBare
+        inputMode="search"
+        returnKeyType="search"
+        value={typed}
+        onChangeText={(text) => {
+          setTyped(text)
+          if (text === '') props.onChange(undefined)
+        }}
+        onSubmitEditing={() => props.onChange(typed.trim() || undefined)}
+      />
+    </View>
   )
 }
 

@@ -17,6 +17,9 @@ export interface FailureFilter {
   readonly window: WindowName
   readonly queue: string | undefined
   readonly topic: string | undefined
+  /** Part of the class or message. */
+  readonly text: string | undefined
+  readonly sort: 'latest' | 'largest'
 }
 
 const isWindow = (name: unknown): name is WindowName => typeof name === 'string' && name in WINDOWS
@@ -24,24 +27,29 @@ const isWindow = (name: unknown): name is WindowName => typeof name === 'string'
 /** The filter lives in the address: it survives a reload, a link, and whatever was done in between. */
 export function useFailureFilter() {
   const router = useRouter()
-  const { window, queue, topic } = useLocalSearchParams<{ window?: string; queue?: string; topic?: string }>()
+  const { window, queue, topic, text, sort } =
+    useLocalSearchParams<Partial<Record<keyof FailureFilter, string>>>()
   const filter: FailureFilter = {
     window: isWindow(window) ? window : '24h',
     queue: queue || undefined,
     topic: topic || undefined,
+    text: text || undefined,
+    sort: sort === 'largest' ? 'largest' : 'latest',
   }
   return {
     filter,
     change: (next: Partial<FailureFilter>) => router.setParams(next),
-    clear: () => router.setParams({ window: undefined, queue: undefined, topic: undefined }),
+    clear: () => router.setParams({ window: undefined, queue: undefined, topic: undefined, text: undefined }),
   }
 }
 
 /** What of it is not as it always is: to be carried along to the next page. */
-export function paramsOf({ window, queue, topic }: FailureFilter): Record<string, string> {
+export function paramsOf({ window, queue, topic, text, sort }: FailureFilter): Record<string, string> {
   return {
     ...(window !== '24h' && { window }),
     ...(queue !== undefined && { queue }),
     ...(topic !== undefined && { topic }),
+    ...(text !== undefined && { text }),
+    ...(sort !== 'latest' && { sort }),
   }
 }

@@ -7,9 +7,8 @@ export type FailureGroup = Outputs['jobs']['failures'][number]
 export type FailedJobs = Outputs['bulkOperations']['preview']
 
 /** What was thrown last. */
-export function errorOf({ sample }: FailureGroup): { class: string; message: string } {
-  const { class: name = 'Unknown error', message = 'No error was stored.' } = sample.error ?? {}
-  return { class: name, message }
+export function errorOf(group: FailureGroup): { class: string; message: string } {
+  return { class: group.class || 'Unknown error', message: group.message || 'No error was stored.' }
 }
 
 /** More than anybody reads through. */
@@ -17,12 +16,13 @@ export const MAX_GROUPS = 100
 
 const since = (window: WindowName) => new Date(serverNow() - WINDOWS[window].ms)
 
-export const failureGroups = ({ window, queue, topic }: FailureFilter): Read<FailureGroup[]> => ({
-  key: ['jobs.failures', { window, queue, topic }],
+export const failureGroups = ({ window, queue, topic, text, sort }: FailureFilter): Read<FailureGroup[]> => ({
+  key: ['jobs.failures', { window, queue, topic, text, sort }],
   call: (client, options) =>
     client.jobs.failures(
       {
-        ...{ since: since(window), limit: MAX_GROUPS },
+        ...{ since: since(window), limit: MAX_GROUPS, sort },
+        ...(text !== undefined && { text }),
         ...(queue !== undefined && { queue }),
         ...(topic !== undefined && { topic }),
       },
@@ -31,7 +31,18 @@ export const failureGroups = ({ window, queue, topic }: FailureFilter): Read<Fai
   everyMs: 10_000,
 })
 
-/** Null: nothing failed like this in that time. */
+/** The largest of the last hour. */
+export const topErrors = (queue: string | null): Read<FailureGroup[]> => ({
+  key: ['jobs.failures', 'top', queue],
+  call: (client, options) =>
+    client.jobs.failures(
+      { since: since('1h'), limit: 5, sort: 'largest', ...(queue !== null && { queue }) },
+      options,
+    ),
+  everyMs: 30_000,
+})
+
+/** Null: nothing fails like this now, and nothing gave up in that time. */
 export const failureGroup = (fingerprint: string, window: WindowName): Read<FailureGroup | null> => ({
   key: ['jobs.failures', { fingerprint, window }],
   call: async (client, options) =>

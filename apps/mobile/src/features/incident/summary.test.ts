@@ -3,8 +3,9 @@ import { entryOf } from '../../testing/admin.ts'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { incidentSummary } from './summary.ts'
 
-const groupOf = (name: string, many: number) => ({
-  ...{ fingerprint: name, class: name, message: 'no answer\nat line 1', count: many, isNew: false },
+const groupOf = (name: string, retrying: number) => ({
+  ...{ fingerprint: name, class: name, message: 'no answer\nat line 1', isNew: false },
+  ...{ retrying, retryingIsExact: true, failed: 40, nextTryAt: null },
   ...{ topics: ['mail_digest'], queues: ['mail'], lastSeen: NOW },
 })
 
@@ -26,7 +27,7 @@ it('tells the headline, alerts, errors, queues and who did what, from the beginn
       '*PROD: 1 queue failing (worst 14%)* (2026-11-16 03:12 UTC)',
       'Alerts: 2 firing, 1 acknowledged',
       '*Errors in the last hour*',
-      '• 2,105 × GatewayTimeoutError: no answer (mail_digest)',
+      '• GatewayTimeoutError: no answer (mail_digest): 2,105 retrying, 40 gave up',
       '*Queues with problems*',
       '• mail: failing, 1,204 waiting, 14% failing',
       '*Done in the last hour*',

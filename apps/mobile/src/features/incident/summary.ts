@@ -46,10 +46,11 @@ function section(title: string, lines: readonly string[], max = lines.length): s
   return [`*${title}*`, ...lines.slice(0, max).map((line) => `• ${line}`), ...more].join('\n')
 }
 
-function errorLine({ class: name, message, count: many, topics }: Health['failures'][number]): string {
+function errorLine({ class: name, message, retrying, failed, topics }: Health['failures'][number]): string {
   const [first = ''] = message.split('\n')
   const short = first.length > MAX_MESSAGE ? `${first.slice(0, MAX_MESSAGE)}…` : first
-  return `${number(many)} × ${name}: ${short} (${topics.join(', ')})`
+  const counts = [retrying > 0 && `${number(retrying)} retrying`, failed > 0 && `${number(failed)} gave up`]
+  return `${name}: ${short} (${topics.join(', ')}): ${counts.filter(Boolean).join(', ')}`
 }
 
 function queueLine({ queue, state, waiting, failureRate, paused }: Health['queues'][number]): string {

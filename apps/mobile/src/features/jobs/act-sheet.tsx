@@ -11,7 +11,14 @@ import { felt } from '../../lib/haptics.ts'
 import { space } from '../../theme/tokens.ts'
 import { ConfirmButton, stay } from '../bulk-operations/confirm-sheet.tsx'
 import { TOUCHED } from '../bulk-operations/queries.ts'
-import { type Action, jobs, outcomeInWords, reasonInWords, VERBS } from '../bulk-operations/words.ts'
+import {
+  type Action,
+  jobs,
+  outcomeInWords,
+  phraseOf,
+  reasonInWords,
+  VERBS,
+} from '../bulk-operations/words.ts'
 
 /** As many as one call may name. */
 const BATCH = 1_000
@@ -35,7 +42,7 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
     async (client) => {
       const report: Report = { done: 0, skipped: {} }
       for (let at = 0; at < ids.length; at += BATCH)
-        add(report, await client.jobs[action](ids.slice(at, at + BATCH)))
+        add(report, await client.jobs[CALLS[action]](ids.slice(at, at + BATCH)))
       return report
     },
     { touches: [...TOUCHED, 'jobs.get', 'jobs.stats'] },
@@ -46,25 +53,27 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
       const report = await acting.run(undefined)
       felt(report.done > 0 ? 'done' : 'refused')
       onClose()
-      toast.show({ text: tell(action, report), icon: report.done > 0 ? 'check' : 'warn' })
+      toast.show({
+        text: tell(action, report, runningOf(ids, known)),
+        icon: report.done > 0 ? 'check' : 'warn',
+      })
       onDone?.()
     } catch (error) {
       felt('refused')
       setProblem(describeProblem(error).text)
     }
   }
-  const { verb } = VERBS[action]
   return (
     <Sheet
       isOpen
-      title={`${verb} ${ids.length === 1 ? 'this job' : jobs(ids.length)}?`}
+      title={`${phraseOf(action, ids.length === 1 ? 'this job' : jobs(ids.length))}?`}
       // It would look like cancelling.
       onClose={acting.isRunning ? stay : onClose}
       footer={
         <ConfirmButton
-          verb={verb}
+          action={action}
           count={ids.length}
-          isDanger={action !== 'requeue'}
+          isDanger={action === 'cancel' || action === 'delete'}
           isBusy={acting.isRunning}
           onConfirm={() => void confirm()}
         />
@@ -97,6 +106,15 @@ interface Known {
   readonly id: string
   readonly topic: string
   readonly queue: string
+  readonly status: string
+}
+
+/** How many of them ran when they were last seen. */
+function runningOf(ids: readonly string[], known: readonly Known[]): 'none' | 'some' | 'all' {
+  const wanted = new Set(ids)
+  const running = known.filter(({ id, status }) => wanted.has(id) && status === 'processing')
+  if (running.length === 0) return 'none'
+  return running.length === wanted.size ? 'all' : 'some'
 }
 
 /** "mail_digest in mail", and of a single job which; those that are not known go by their ids. */
@@ -121,11 +139,19 @@ function add(report: Report, { done, skipped }: Readonly<Report>): void {
   for (const [why, many] of Object.entries(skipped)) report.skipped[why] = (report.skipped[why] ?? 0) + many
 }
 
-/** "Requeued 3, skipped 1 (already waiting or running)", or why nothing happened. */
-function tell(action: Action, { done, skipped }: Readonly<Report>): string {
+/**
+ * "Requeued 3, skipped 1 (already waiting or running)", or why nothing happened. A running job is not cancelled yet: it
+ * was asked to stop.
+ */
+function tell(
+  action: Action,
+  { done, skipped }: Readonly<Report>,
+  running: ReturnType<typeof runningOf>,
+): string {
   const [why] = Object.keys(skipped)
   if (done === 0 && why !== undefined)
     return `Nothing was ${VERBS[action].done}: ${reasonInWords(why, action)}`
+  if (action === 'cancel' && running === 'all' && why === undefined) return `Asked ${jobs(done)} to stop`
   const words = outcomeInWords({
     action,
     done,
@@ -134,11 +160,15 @@ function tell(action: Action, { done, skipped }: Readonly<Report>): string {
     total: done,
     totalIsExact: true,
   })
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  const asked = action === 'cancel' && running !== 'none' ? '; running jobs were asked to stop' : ''
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${asked}`
 }
+
+const CALLS = { requeue: 'requeue', run_now: 'runNow', cancel: 'cancel', delete: 'delete' } as const
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
   requeue: 'Runs again from the start, with all retries. Waiting and running jobs are left alone.',
+  run_now: 'Runs as soon as a worker is free, instead of at its time. Its retries stay as they are.',
   cancel: 'Waiting jobs will not run. Running jobs are asked to stop.',
   delete: 'Permanently deleted, with payload and error. Only waiting and failed jobs can be deleted.',
 }

@@ -1,49 +1,32 @@
-import { isJobId } from '@oncue/sdk'
 import { type ReactNode, type RefObject, useState } from 'react'
 import { StyleSheet, type TextInput, View } from 'react-native'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
-import { Field } from '../../components/ui/field.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { STATES } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { useSignedIn } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { ChoiceChip } from '../failures/choice-chip.tsx'
-import { chipOf, type JobFilter, looksLikeId, STATUSES, withText } from './filter.ts'
+import { chipOf, type JobFilter, STATUSES } from './filter.ts'
 import { topics } from './queries.ts'
+import { Readings, SearchField } from './search-field.tsx'
+import type { Search } from './use-search.ts'
 
 export interface FilterBarProps {
   readonly filter: JobFilter
+  readonly search: Search
   readonly onChange: (filter: JobFilter) => void
   readonly onOpen: (jobId: string) => void
   readonly searchRef: RefObject<TextInput | null>
 }
 
-/** Which jobs: words to look for, and chips for all else. */
-export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProps) {
-  const [text, setText] = useState('')
-  const [problem, setProblem] = useState<string | null>(null)
+/** Which jobs: one line to search by, what it may mean, and chips for all else. */
+export function FilterBar({ filter, search, onChange, onOpen, searchRef }: FilterBarProps) {
   const health = useHealth()
   const known = useRead(topics)
-  const { me } = useSignedIn()
-  // Others are refused: an answer could tell what is masked for them.
-  const maySearch = !me || me.may.includes('admin')
-  const finds = maySearch ? 'id, or text in the payload' : 'id'
-  const search = () => {
-    const wanted = text.trim()
-    const isId = isJobId(wanted) || looksLikeId(wanted)
-    if (wanted !== '' && !isId && !maySearch)
-      return setProblem('Not a job id. Only admins can search payloads.')
-    setText('')
-    if (wanted === '') return
-    if (isJobId(wanted)) onOpen(wanted)
-    else if (looksLikeId(wanted)) onChange({ ...filter, idPrefix: wanted })
-    else onChange(withText(wanted, filter, serverNow()))
-  }
   const change = (part: { readonly [Name in keyof JobFilter]: JobFilter[Name] | undefined }) =>
     onChange(
       Object.fromEntries(Object.entries({ ...filter, ...part }).filter(([, value]) => value !== undefined)),
@@ -51,23 +34,8 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
 
   return (
     <View style={styles.bar}>
-      <View style={styles.search}>
-        <Field
-          ref={searchRef}
-          label={`Search by ${finds}`}
-          placeholder={finds.replace('id', 'Id')}
-          isBare
-          inputMode="search"
-          returnKeyType="search"
-          value={text}
-          onChangeText={(typed) => {
-            setText(typed)
-            setProblem(null)
-          }}
-          error={problem}
-          onSubmitEditing={search}
-        />
-      </View>
+      <SearchField key={search.line} {...{ search, onOpen, searchRef }} />
+      <Readings search={search} />
       {/* What is chosen comes first, and into sight. */}
       <Chips key={JSON.stringify(filter)}>
         {REMOVABLE.map((name) => {
@@ -133,7 +101,7 @@ export function FilterBar({ filter, onChange, onOpen, searchRef }: FilterBarProp
   )
 }
 
-const REMOVABLE = ['idPrefix', 'payloadText', 'fingerprint', 'createdTo'] as const
+const REMOVABLE = ['idPrefix', 'idSuffix', 'payloadText', 'errorText', 'fingerprint', 'createdTo'] as const
 
 function chosenFirst(all: readonly { readonly isChosen: boolean; readonly chip: ReactNode }[]): ReactNode[] {
   const chips = (isChosen: boolean) =>
@@ -182,5 +150,4 @@ function TimeChip({ label, onChange, onClear }: TimeChipProps) {
 
 const styles = StyleSheet.create({
   bar: { gap: space.xs },
-  search: { paddingHorizontal: space.l },
 })

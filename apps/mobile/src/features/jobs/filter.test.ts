@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chipOf, filterOf, looksLikeId, paramsOf, withText } from './filter.ts'
+import { chipOf, filterOf, paramsOf } from './filter.ts'
 
 const AT = new Date('2026-11-16T03:12:00.000Z')
 
@@ -20,32 +20,11 @@ describe('the filter in the address', () => {
   })
 })
 
-describe('a text in the payload', () => {
-  it('is looked for within a day', () => {
-    const { createdFrom, payloadText } = withText('u_1', {}, AT.getTime())
-    expect([createdFrom?.toISOString(), payloadText]).toEqual(['2026-11-15T03:12:00.000Z', 'u_1'])
-  })
-
-  it('is looked for since when one had chosen', () => {
-    expect(withText('u_1', { createdFrom: AT }, AT.getTime() + 1)).toEqual({
-      createdFrom: AT,
-      payloadText: 'u_1',
-    })
-  })
-})
-
-it.each([
-  { text: '0192f3a4', isId: true },
-  { text: '0192f3a4-7c1b', isId: true },
-  { text: 'cafe', isId: false },
-  { text: 'u_00192f3', isId: false },
-])('$text is the beginning of an id: $isId', ({ text, isId }) => {
-  expect(looksLikeId(text)).toBe(isId)
-})
-
 it.each([
   { name: 'queue', filter: { queue: 'mail' }, chip: 'Queue: mail' },
   { name: 'idPrefix', filter: { idPrefix: '0192' }, chip: 'Id: 0192…' },
+  { name: 'idSuffix', filter: { idSuffix: '1a2b3c4d' }, chip: 'Id: …1a2b3c4d' },
+  { name: 'errorText', filter: { errorText: 'timeout' }, chip: 'Error: “timeout”' },
   { name: 'topic', filter: {}, chip: null },
 ] as const)('$name is said as $chip', ({ name, filter, chip }) => {
   expect(chipOf(name, filter)).toBe(chip)

@@ -4,7 +4,17 @@ import { moment } from '../../lib/format.ts'
 /** As the API takes it. */
 export type JobFilter = Pick<
   NonNullable<Inputs['jobs']['list']>,
-  'status' | 'queue' | 'topic' | 'fingerprint' | 'createdFrom' | 'createdTo' | 'idPrefix' | 'payloadText'
+  | 'status'
+  | 'queue'
+  | 'topic'
+  | 'fingerprint'
+  | 'createdFrom'
+  | 'createdTo'
+  | 'idPrefix'
+  | 'idSuffix'
+  | 'payloadText'
+  | 'errorText'
+  | 'meta'
 >
 
 const NAMES = [
@@ -15,7 +25,9 @@ const NAMES = [
   'createdFrom',
   'createdTo',
   'idPrefix',
+  'idSuffix',
   'payloadText',
+  'errorText',
 ] as const
 
 export type FilterName = (typeof NAMES)[number]
@@ -49,10 +61,10 @@ export function filterOf(params: Readonly<Record<string, unknown>>): JobFilter {
 
 export function paramsOf(filter: JobFilter): FilterParams {
   return Object.fromEntries(
-    Object.entries(filter).map(([name, value]) => [
-      name,
-      value instanceof Date ? value.toISOString() : value,
-    ]),
+    NAMES.flatMap((name) => {
+      const value = filter[name]
+      return value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]]
+    }),
   )
 }
 
@@ -60,18 +72,6 @@ export function paramsOf(filter: JobFilter): FilterParams {
 export const NO_PARAMS = Object.fromEntries(NAMES.map((name) => [name, undefined])) as Readonly<
   Record<FilterName, undefined>
 >
-
-const DAY_MS = 86_400_000
-
-/** Payloads are read one by one: without a beginning it would take for ever, so a day is looked at. */
-export function withText(text: string, filter: JobFilter, now: number): JobFilter {
-  return { createdFrom: new Date(now - DAY_MS), ...filter, payloadText: text }
-}
-
-/** Ids are hexadecimal digits; shorter ones are words as well. */
-export function looksLikeId(text: string): boolean {
-  return /^[0-9a-f-]{8,36}$/i.test(text)
-}
 
 /** What is said on the chip of a filter. */
 export function chipOf(name: FilterName, filter: JobFilter): string | null {
@@ -90,6 +90,10 @@ export function chipOf(name: FilterName, filter: JobFilter): string | null {
       return `Until ${moment(value as Date)}`
     case 'idPrefix':
       return `Id: ${value}…`
+    case 'idSuffix':
+      return `Id: …${value}`
+    case 'errorText':
+      return `Error: “${value}”`
     case 'payloadText':
       return `Payload: “${value}”`
     case 'status':

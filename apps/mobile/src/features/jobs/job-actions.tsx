@@ -6,12 +6,13 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { STATES } from '../../components/ui/state-word.tsx'
 import { useCopy } from '../../components/ui/use-copy.ts'
 import { useLock } from '../../lib/api.tsx'
+import { serverNow } from '../../lib/clock.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import type { Action } from '../bulk-operations/words.ts'
 import { ActSheet } from './act-sheet.tsx'
 import type { JobDetails } from './timeline.ts'
 
-/** Retry · Cancel · More. What makes no sense now says why. */
+/** Retry, or Run now for a job that waits for its time · Cancel · More. What makes no sense now says why. */
 export function JobActions({ job, onDeleted }: { readonly job: JobDetails; readonly onDeleted: () => void }) {
   const lock = useLock()
   const [isMore, setMore] = useState(false)
@@ -29,13 +30,23 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
   return (
     <>
       <ActionBar>
-        <Button
-          label="Retry"
-          icon="requeue"
-          variant={status === 'failed' ? 'primary' : 'secondary'}
-          lock={retryLock}
-          onPress={() => begin('requeue')}
-        />
+        {isLater(job) ? (
+          <Button
+            label="Run now"
+            icon="runNow"
+            variant="primary"
+            lock={lock}
+            onPress={() => begin('run_now')}
+          />
+        ) : (
+          <Button
+            label="Retry"
+            icon="requeue"
+            variant={status === 'failed' ? 'primary' : 'secondary'}
+            lock={retryLock}
+            onPress={() => begin('requeue')}
+          />
+        )}
         <Button label="Cancel" icon="cancel" lock={cancelLock} onPress={() => begin('cancel')} />
         <Button label="More" icon="more" variant="quiet" onPress={() => setMore(true)} />
       </ActionBar>
@@ -80,6 +91,11 @@ function More({ job, onDelete, onClose }: MoreProps) {
       />
     </Sheet>
   )
+}
+
+/** It waits for its next try, or for the time that it is scheduled for. */
+function isLater({ status, runAt }: JobDetails): boolean {
+  return status === 'pending' && runAt.getTime() > serverNow()
 }
 
 /** Why an action makes no sense for a job as it is; null: go ahead. */

@@ -100,7 +100,7 @@ function Footer({ list }: { readonly list: List }) {
     return (
       <View style={styles.footer} role="status">
         <Text color="textMuted">Stopped. {found}; there may be older ones.</Text>
-        <Button label="Continue" icon="search" onPress={list.goOn} />
+        <Button label="Search further" icon="search" onPress={list.goOn} />
       </View>
     )
   if (read.isFetchingNextPage)

@@ -74,6 +74,38 @@ describe('a job', () => {
     expect(screen.getByText(/warn: slow/)).toBeVisible()
   })
 
+  it('says why it waits, and leads to the jobs that it waits for', async () => {
+    const parent = '019a8b2c-7d10-7000-8000-00000000beef'
+    const { app, screen } = await open(jobOf({ status: 'blocked', depsLeft: 1 }), {
+      'jobs.explain': () => ({
+        ...{ id: JOB_ID, status: 'blocked', position: null },
+        reasons: [
+          { kind: 'parents', text: 'Waits for 1 other job', until: null },
+          { kind: 'paused', text: 'Queue mail is paused by ada, for another 12 min', until: NOW },
+        ],
+        waitsFor: [{ id: parent, topic: 'render', queue: 'media', status: 'processing' }],
+      }),
+    })
+    expect(await screen.findByText('Waits for 1 other job')).toBeVisible()
+    expect(screen.getByText('Queue mail is paused by ada, for another 12 min')).toBeVisible()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${parent}` }))
+    expect(app.getPathname()).toBe(`/jobs/${parent}`)
+  })
+
+  it('names its family, each a tap away', async () => {
+    const child = '019a8b2c-7d10-7000-8000-00000000beef'
+    const { app, screen } = await open(FAILED, {
+      'jobs.family': () => ({
+        ...{ id: JOB_ID, parent: null, waitsFor: [], dependants: [], childrenAreComplete: false },
+        children: [{ id: child, topic: 'render', queue: 'media', status: 'completed' }],
+      }),
+    })
+    expect(await screen.findByText('Children, the first of them')).toBeVisible()
+    expect(screen.queryByText('Parent')).toBeNull()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${child}` }))
+    expect(app.getPathname()).toBe(`/jobs/${child}`)
+  })
+
   it('says for how long a run was snoozed', async () => {
     const data = { run: 1, worker: 'w1', startedAt: NOW.toISOString(), delayMs: 600_000 }
     const event = { jobId: JOB_ID, version: 1, type: 'run_snoozed', created: NOW, data }
@@ -111,6 +143,16 @@ describe('a job', () => {
     fireEvent.press(await screen.findByLabelText(/^Retry 1.job/))
     expect(await screen.findByText('Requeued 1')).toBeVisible()
     expect(asked).toEqual([{ ids: [JOB_ID] }])
+  })
+
+  it('says that a running job was asked to stop, not that it is cancelled', async () => {
+    const { screen } = await open(jobOf({ status: 'processing', run: 1, startedAt: NOW }), {
+      'jobs.cancel': () => ({ done: 1, skipped: {} }),
+    })
+    fireEvent.press(await screen.findByLabelText('Cancel'))
+    fireEvent.press(await screen.findByLabelText(/^Cancel 1.job/))
+    expect(await screen.findByText(/^Asked 1.job to stop$/)).toBeVisible()
+    expect(screen.queryByText('Cancelled 1')).toBeNull()
   })
 
   it('cannot be taken for cancelled while it is being done', async () => {
@@ -232,5 +274,20 @@ describe('a job', () => {
     fireEvent.press(await screen.findByLabelText('Retry'))
     expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
     expect(screen.getByText(/at send/)).toBeVisible()
+  })
+
+  it('that waits for its next try is run now', async () => {
+    const asked: unknown[] = []
+    const later = jobOf({ status: 'pending', retries: 1, runAt: new Date(Date.now() + 3_600_000) })
+    const { screen } = await open(later, {
+      'jobs.runNow': (request: unknown) => {
+        asked.push(request)
+        return { done: 1, skipped: {} }
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Run now'))
+    fireEvent.press(await screen.findByRole('button', { name: /^Run 1.job now/ }))
+    expect(await screen.findByText('Made due 1')).toBeVisible()
+    expect(asked).toEqual([{ ids: [JOB_ID] }])
   })
 })

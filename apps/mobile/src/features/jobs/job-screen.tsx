@@ -17,12 +17,14 @@ import { ProgressBar } from '../bulk-operations/progress-bar.tsx'
 import { ErrorView } from '../failures/error-view.tsx'
 import { changeInWords, JobActions } from './job-actions.tsx'
 import { JobFacts } from './job-facts.tsx'
+import { JobFamily } from './job-family.tsx'
 import { JobLog } from './job-log.tsx'
 import { stateOf } from './job-row.tsx'
 import { Card, JsonSection, Section } from './section.tsx'
 import { type JobDetails, logOf, shareOf, timelineOf } from './timeline.ts'
 import { TimelineView } from './timeline-view.tsx'
 import { useJob } from './use-job.ts'
+import { WhyItWaits } from './why-it-waits.tsx'
 
 /** One job: what went wrong, what happened, what it was given. */
 export function JobScreen({ jobId }: { readonly jobId: string }) {
@@ -72,12 +74,14 @@ function Content({ job }: { readonly job: JobDetails }) {
             <ErrorView error={lastError} />
           </Section>
         )}
+        <WhyItWaits job={job} />
         {progress !== null && progress !== undefined && <Progress job={job} />}
         <Section title="Timeline">
           <Card>
             <TimelineView entries={timelineOf(job)} />
           </Card>
         </Section>
+        <JobFamily jobId={job.id} />
         {log.length > 0 && <JobLog lines={log} />}
         <JsonSection title="Payload" value={payload} masked={masked} root="payload" />
         {(result !== null || status === 'completed') && (

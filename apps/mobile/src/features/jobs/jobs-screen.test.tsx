@@ -74,52 +74,36 @@ describe('Jobs', () => {
   })
 
   describe('the search field', () => {
-    const look = async (text: string) => {
-      const asked: Filter[] = []
-      const rendered = await renderApp('/jobs', {
+    type Page = ReturnType<typeof pageOf>
+    const NOTHING = pageOf([])
+
+    /** Finds jobs for some filters, and nothing for the others. */
+    const look = async (
+      text: string,
+      find: (filter: NonNullable<Filter>) => Page = () => pageOf([failed(1)]),
+      options: { readonly role?: 'operator'; readonly path?: string; readonly answers?: TestAnswers } = {},
+    ) => {
+      const asked: NonNullable<Filter>[] = []
+      const { path = '/jobs', answers = {}, ...rest } = options
+      const rendered = await renderApp(path, {
+        ...rest,
         answers: {
           ...ANSWERS,
           'jobs.list': (filter) => {
-            asked.push(filter)
-            return pageOf([failed(1)])
+            asked.push(filter ?? {})
+            return find(filter ?? {})
           },
           'jobs.get': () => jobOf(),
+          ...answers,
         },
       })
-      const field = await rendered.screen.findByLabelText('Search by id, or text in the payload')
-      fireEvent.changeText(field, text)
-      fireEvent(field, 'submitEditing')
-      return { ...rendered, asked }
+      const field = await rendered.screen.findByLabelText('Search jobs')
+      if (text !== '') {
+        fireEvent.changeText(field, text)
+        fireEvent(field, 'submitEditing')
+      }
+      return { ...rendered, asked, field }
     }
-
-    it('offers a search in payloads to admins only', async () => {
-      const { screen } = await renderApp('/jobs', { role: 'operator', answers: ANSWERS })
-      expect(await screen.findByLabelText('Search by id')).toBeVisible()
-    })
-
-    it('tells others that a text is no id, and asks for nothing', async () => {
-      const asked: Filter[] = []
-      const { screen } = await renderApp('/jobs', {
-        role: 'operator',
-        answers: {
-          ...ANSWERS,
-          'jobs.list': (filter) => {
-            asked.push(filter)
-            return pageOf([failed(1)])
-          },
-        },
-      })
-      const field = await screen.findByLabelText('Search by id')
-      fireEvent.changeText(field, 'sk_live')
-      fireEvent(field, 'submitEditing')
-      expect(await screen.findByText('Not a job id. Only admins can search payloads.')).toBeVisible()
-      expect(field).toHaveDisplayValue('sk_live')
-      expect(asked.every((filter) => filter?.payloadText === undefined)).toBe(true)
-      fireEvent.changeText(field, '019a8b2c')
-      expect(screen.queryByText(/^Not a job id/)).toBeNull()
-      fireEvent(field, 'submitEditing')
-      expect(await screen.findByLabelText('Remove filter Id: 019a8b2c…')).toBeVisible()
-    })
 
     it('opens the job whose id it is', async () => {
       const { app, screen } = await look(JOB_ID)
@@ -127,17 +111,105 @@ describe('Jobs', () => {
       expect(app.getPathname()).toBe(`/jobs/${JOB_ID}`)
     })
 
-    it('finds ids by how they begin', async () => {
-      const { screen, asked } = await look('019a8b2c')
-      expect(await screen.findByLabelText('Remove filter Id: 019a8b2c…')).toBeVisible()
-      expect(asked.at(-1)).toMatchObject({ idPrefix: '019a8b2c' })
+    it('finds ids by the eight digits that rows show', async () => {
+      const { screen, app, asked } = await look('1a2b3c4d')
+      expect(await screen.findByLabelText('id ends with 1a2b3c4d: 1')).toBeVisible()
+      expect(await screen.findByText('1 job, newest first')).toBeVisible()
+      expect(asked).toContainEqual({ idSuffix: '1a2b3c4d', limit: 100 })
+      expect(app.getSearchParams()).toMatchObject({ q: '1a2b3c4d' })
     })
 
-    it('finds text in payloads, within a day', async () => {
-      const { screen, asked } = await look('u_1')
-      expect(await screen.findByLabelText('Remove filter Payload: “u_1”')).toBeVisible()
-      expect(asked.at(-1)).toMatchObject({ payloadText: 'u_1', createdFrom: expect.any(Date) })
+    it('tries a number as an id and as text, and shows the first that finds something', async () => {
+      const { screen, asked } = await look('12345678', (filter) =>
+        filter.payloadText === undefined ? NOTHING : pageOf([failed(1)]),
+      )
+      expect(await screen.findByText('1 job, newest first')).toBeVisible()
+      expect(screen.getByLabelText('id ends with 12345678: none')).toBeVisible()
+      const chosen = screen.getByLabelText('payload contains “12345678” (last 24 hours): 1')
+      expect(chosen).toHaveProp('aria-pressed', true)
+      expect(asked).toContainEqual({ payloadText: '12345678', createdFrom: expect.any(Date), limit: 100 })
     })
+
+    it('opens what a link has, with the reading that was chosen', async () => {
+      const as = 'error contains “timeout”'
+      const path = `/jobs?status=failed&q=timeout&as=${encodeURIComponent(as)}`
+      const { screen, asked, field } = await look('', undefined, { path })
+      expect(await screen.findByText('1 job, newest first')).toBeVisible()
+      expect(field).toHaveDisplayValue('timeout')
+      expect(asked.filter(({ limit }) => limit === 100)).toEqual([
+        { status: 'failed', errorText: 'timeout', limit: 100 },
+      ])
+    })
+
+    it('says what was searched where nothing is found, and offers the other readings', async () => {
+      const { screen, asked, app } = await look('timeout', (filter) =>
+        filter.errorText === undefined
+          ? NOTHING
+          : pageOf([], { nextCursor: filter.cursor === undefined ? 'a' : null, totalIsExact: false }),
+      )
+      fireEvent.press(await screen.findByLabelText(/^payload contains “timeout”/))
+      expect(await screen.findByText('Nothing found')).toBeVisible()
+      expect(screen.getByText('Searched: payload contains “timeout” (last 24 hours).')).toBeVisible()
+      expect(screen.getByLabelText('Try error contains “timeout”: none so far')).toBeVisible()
+      fireEvent.press(screen.getByLabelText('Search 7 days'))
+      await waitFor(() => expect(app.getSearchParams()).toMatchObject({ q: 'timeout after:7d' }))
+      await waitFor(() => expect(asked.some(({ cursor }) => cursor === 'a')).toBe(true))
+      fireEvent.press(await screen.findByLabelText('Clear search'))
+      await waitFor(() => expect(app.getSearchParams().q).toBeUndefined())
+    })
+
+    it('never searches payloads for others than admins', async () => {
+      const { screen, asked } = await look('sk_live', undefined, { role: 'operator' })
+      expect(await screen.findByText('1 job, newest first')).toBeVisible()
+      await waitFor(() => expect(asked).toContainEqual({ errorText: 'sk_live', limit: 100 }))
+      expect(asked.every((filter) => filter.payloadText === undefined)).toBe(true)
+    })
+
+    it('says what is wrong with a line, and asks for nothing', async () => {
+      const { screen, app, field } = await look('colour:red')
+      expect(await screen.findByText(/^There is no qualifier colour:\. Use topic: queue:/)).toBeVisible()
+      expect(app.getSearchParams()).not.toHaveProperty('q')
+      fireEvent.changeText(field, 'status:failed')
+      expect(screen.queryByText(/^There is no qualifier/)).toBeNull()
+    })
+
+    it('says so as well where the line comes from a link', async () => {
+      const { screen } = await look('', undefined, { path: '/jobs?q=after%3Asoon' })
+      expect(await screen.findByText(/^after: “soon” is not a time/)).toBeVisible()
+      expect(screen.getByText('Cannot search')).toBeVisible()
+      expect(screen.queryByLabelText(/^mail_digest/)).toBeNull()
+    })
+
+    it('completes qualifiers, topics and queues', async () => {
+      const topic = { topic: 'mail_digest' } as ReturnType<NonNullable<TestAnswers['topics.list']>>[number]
+      const { screen, field, app } = await look('', undefined, {
+        answers: { 'topics.list': () => [topic] },
+      })
+      fireEvent.changeText(field, 'to')
+      fireEvent.press(await screen.findByLabelText('topic:'))
+      fireEvent.press(await screen.findByLabelText('topic:mail_digest'))
+      expect(field).toHaveDisplayValue('topic:mail_digest ')
+      fireEvent(field, 'submitEditing')
+      await waitFor(() => expect(app.getSearchParams()).toMatchObject({ q: 'topic:mail_digest' }))
+    })
+  })
+
+  it('stops a search that finds nothing for long, and goes on when asked to', async () => {
+    let asked = 0
+    const { screen } = await renderApp('/jobs?q=id:1a2b3c4d', {
+      answers: {
+        ...ANSWERS,
+        'jobs.list': ({ cursor } = {}) => {
+          if (cursor !== undefined) asked++
+          return pageOf([], { nextCursor: `after ${asked}`, totalIsExact: false })
+        },
+      },
+    })
+    const further = await screen.findByLabelText('Search further')
+    expect(screen.getByText(/Stopped. 0.jobs found so far; there may be older ones/)).toBeVisible()
+    expect(asked).toBe(29)
+    fireEvent.press(further)
+    await waitFor(() => expect(asked).toBeGreaterThan(29))
   })
 
   it('goes on by itself where a search gave up, until it is stopped', async () => {
@@ -230,7 +302,16 @@ describe('Jobs', () => {
       const { screen } = await begin({
         'bulkOperations.preview': (request) => {
           asked.push(request)
-          return { asOf: NOW, count: 4_210, countIsExact: true, byStatus: {}, byError: [], sample: [] }
+          return {
+            asOf: NOW,
+            count: 4_210,
+            countIsExact: true,
+            byStatus: {},
+            byError: [],
+            errorKinds: 0,
+            inspected: 0,
+            sample: [],
+          }
         },
       })
       fireEvent.press(screen.getByLabelText(/^Select all 4.210 that match/))

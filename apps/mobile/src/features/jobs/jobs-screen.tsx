@@ -5,6 +5,7 @@ import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Chip } from '../../components/ui/chip.tsx'
+import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { number } from '../../lib/format.ts'
@@ -15,21 +16,25 @@ import { useIsWide } from '../../theme/use-theme.ts'
 import { ConfirmSheet } from '../bulk-operations/confirm-sheet.tsx'
 import { type Action, jobs, many } from '../bulk-operations/words.ts'
 import { ActSheet } from './act-sheet.tsx'
-import { filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
+import { type FilterParams, filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { JobList } from './job-list.tsx'
+import { NothingFound } from './nothing-found.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 import { idOf, type JobList as List, useJobList } from './use-job-list.ts'
+import { type SearchParams, useSearch } from './use-search.ts'
 import { useSelection } from './use-selection.ts'
 
 /** Any jobs: which ones is in the address. */
 export function JobsScreen({ openId }: { readonly openId?: string }) {
-  const { filter, change } = useJobFilter()
+  const { given, params, change, setSearch } = useJobFilter()
+  const search = useSearch(given, params, setSearch)
+  const { filter } = search
   const { selected, ...selection } = useSelection(filter)
   const list = useJobList(filter, selected !== null)
-  const open = useOpenJob(filter, openId !== undefined)
+  const open = useOpenJob(params, openId !== undefined)
   const toast = useToast()
-  const search = useRef<TextInput>(null)
+  const field = useRef<TextInput>(null)
   const [acting, setActing] = useState<Acting | null>(null)
   const begin = (action: Action, which: Acting['ids']) =>
     setActing({ action, ids: which, filter, total: list.total })
@@ -38,12 +43,13 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
   // Beside an open job the key is the job's, unless some are selected here.
   const target = ids.length > 0 ? ids : cursor !== null && openId === undefined ? [cursor] : []
   useKeyboard({
-    '/': () => search.current?.focus(),
+    '/': () => field.current?.focus(),
     ...(target.length > 0 && { r: () => begin('requeue', target) }),
     ...(selected !== null && { Escape: selection.end }),
   })
   const isFiltered = Object.keys(filter).length > 0
   const all = many(list.total.count, list.total.isExact)
+  const isNothing = list.jobs.length === 0 && list.search === null
 
   return (
     <Page
@@ -66,7 +72,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
         )
       }
     >
-      <FilterBar filter={filter} onChange={change} onOpen={open} searchRef={search} />
+      <FilterBar filter={given} {...{ search }} onChange={change} onOpen={open} searchRef={field} />
       <Count list={list}>
         {selected !== null && selected !== 'all' && list.total.count > ids.length && (
           <Chip
@@ -75,22 +81,35 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
           />
         )}
       </Count>
-      <ReadState
-        read={list.read}
-        isEmpty={() => list.jobs.length === 0 && list.search === null}
-        empty={{ title: 'No jobs yet', text: 'Enqueued jobs appear here.', icon: 'jobs' }}
-        onClearFilter={isFiltered ? () => change({}) : undefined}
-      >
-        {() => (
-          <JobList
-            // Another filter begins at its top.
-            key={JSON.stringify(filter)}
-            {...{ list, selected, cursor, openId }}
-            onOpen={open}
-            onSelect={selection.toggle}
-          />
-        )}
-      </ReadState>
+      {search.line !== '' && search.chosen === null ? (
+        <EmptyState
+          icon="search"
+          title="Cannot search"
+          text="Correct the line above, or clear it."
+          action={{ label: 'Clear search', onPress: () => search.search('') }}
+        />
+      ) : (
+        <ReadState
+          read={list.read}
+          isEmpty={() => isNothing && search.chosen === null}
+          empty={{ title: 'No jobs yet', text: 'Enqueued jobs appear here.', icon: 'jobs' }}
+          onClearFilter={isFiltered ? () => change({}) : undefined}
+        >
+          {() =>
+            isNothing ? (
+              <NothingFound search={search} />
+            ) : (
+              <JobList
+                // Another filter begins at its top.
+                key={JSON.stringify(filter)}
+                {...{ list, selected, cursor, openId }}
+                onOpen={open}
+                onSelect={selection.toggle}
+              />
+            )
+          }
+        </ReadState>
+      )}
       {acting && <ActOn {...{ acting, list }} onClose={() => setActing(null)} onDone={selection.end} />}
     </Page>
   )
@@ -153,21 +172,36 @@ function ActOn({ acting: { action, ids, filter, total }, list, onClose, onDone }
 /** The filter lives in the address: it survives a reload, a link, and whatever was done in between. */
 function useJobFilter() {
   const router = useRouter()
-  const text = JSON.stringify(paramsOf(filterOf(useLocalSearchParams())))
-  const filter = useMemo(() => filterOf(JSON.parse(text)), [text])
-  return { filter, change: (next: JobFilter) => router.setParams({ ...NO_PARAMS, ...paramsOf(next) }) }
+  const all = useLocalSearchParams()
+  const text = JSON.stringify(paramsOf(filterOf(all)))
+  const given = useMemo(() => filterOf(JSON.parse(text)), [text])
+  const params: FilterParams & SearchParams = {
+    ...paramsOf(given),
+    ...(typeof all.q === 'string' && all.q !== '' && { q: all.q }),
+    ...(typeof all.as === 'string' && all.as !== '' && { as: all.as }),
+  }
+  return {
+    given,
+    params,
+    change: (next: JobFilter) => {
+      const isCleared = Object.keys(next).length === 0
+      router.setParams({ ...NO_PARAMS, ...paramsOf(next), ...(isCleared && { q: undefined, as: undefined }) })
+    },
+    setSearch: ({ q, as }: SearchParams) => router.setParams({ q, as }),
+  }
 }
 
 /** With the filter, which the list beside the job still needs. */
-function useOpenJob(filter: JobFilter, isBeside: boolean): (jobId: string) => void {
+function useOpenJob(params: FilterParams & SearchParams, isBeside: boolean): (jobId: string) => void {
   const router = useRouter()
   const isWide = useIsWide()
+  const kept = JSON.stringify(isWide ? params : {})
   return useCallback(
     (jobId) => {
       if (isWide && isBeside) router.setParams({ jobId })
-      else router.push({ pathname: '/jobs/[jobId]', params: { jobId, ...(isWide && paramsOf(filter)) } })
+      else router.push({ pathname: '/jobs/[jobId]', params: { jobId, ...JSON.parse(kept) } })
     },
-    [router, isWide, isBeside, filter],
+    [router, isWide, isBeside, kept],
   )
 }
 

@@ -47,6 +47,44 @@ export const newestJobs = (filter: JobFilter, enabled: boolean): Read<JobLines> 
   enabled,
 })
 
+/** Why a job waits. It changes without the job: a pause, a worker that comes. */
+export const explanation = (id: string, enabled: boolean): Read<Outputs['jobs']['explain']> => ({
+  key: ['jobs.explain', id],
+  call: (client, options) => client.jobs.explain(id, options),
+  everyMs: 10_000,
+  enabled,
+})
+
+export const family = (id: string): Read<Outputs['jobs']['family']> => ({
+  key: ['jobs.family', id],
+  call: (client, options) => client.jobs.family(id, options),
+})
+
+/** Whether a reading of a search finds anything, and about how many. */
+export const probe = (filter: JobFilter): Read<Found> => ({
+  key: ['jobs.list', 'probe', filter],
+  async call(client, options) {
+    const { total, totalIsExact, items, nextCursor } = await client.jobs.list(
+      { ...filter, limit: 1 },
+      options,
+    )
+    // A page that is cut short and has a job is one that found what it was asked for.
+    return {
+      total: Math.max(total, items.length),
+      isExact: totalIsExact,
+      isCut: nextCursor !== null && items.length === 0,
+    }
+  },
+  isFixed: true,
+})
+
+export interface Found {
+  readonly total: number
+  readonly isExact: boolean
+  /** It took too long, and found nothing so far. */
+  readonly isCut: boolean
+}
+
 export const topics: Read<Outputs['topics']['list']> = {
   key: ['topics.list'],
   call: (client, options) => client.topics.list(undefined, options),

@@ -11,14 +11,16 @@ export interface SelectionBarProps {
   /** "3 jobs selected". */
   readonly words: string
   readonly isNone: boolean
+  /** What can be selected. */
+  readonly noun?: string
   readonly onAct: (action: Action) => void
   readonly onClose: () => void
 }
 
 /** What can be done to those that are selected. */
-export function SelectionBar({ words, isNone, onAct, onClose }: SelectionBarProps) {
+export function SelectionBar({ words, isNone, noun = 'jobs', onAct, onClose }: SelectionBarProps) {
   const role = useLock()
-  const lock = role ?? (isNone ? 'Select jobs first.' : null)
+  const lock = role ?? (isNone ? `Select ${noun} first.` : null)
   return (
     <ActionBar>
       <View style={styles.line}>
@@ -28,6 +30,7 @@ export function SelectionBar({ words, isNone, onAct, onClose }: SelectionBarProp
         <IconButton icon="close" label="Stop selecting" onPress={onClose} />
       </View>
       <Button label="Retry" icon="requeue" lock={lock} onPress={() => onAct('requeue')} />
+      <Button label="Run now" icon="runNow" lock={lock} onPress={() => onAct('run_now')} />
       <Button label="Cancel" icon="cancel" lock={lock} onPress={() => onAct('cancel')} />
       <IconButton icon="remove" label="Delete" color="text" lock={lock} onPress={() => onAct('delete')} />
     </ActionBar>

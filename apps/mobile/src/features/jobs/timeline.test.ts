@@ -28,6 +28,28 @@ describe('the timeline', () => {
     expect(entries.at(-1)).toMatchObject({ outcome: 'running', waitedMs: 1_000, ranMs: null, worker: 'w1' })
   })
 
+  it('of a running job that is asked to stop keeps its order, and what it waited', () => {
+    const times = { created: at('00:00'), runAt: at('00:00'), startedAt: at('00:02') }
+    const events = [event(1, 'cancel_requested', at('00:05'), { by: 'anna' })]
+    const running = jobOf({ status: 'processing', run: 1, cancelAt: at('00:05'), ...times, events })
+    expect(timelineOf(running)).toMatchObject([
+      { kind: 'enqueued' },
+      { kind: 'run', run: 1, outcome: 'running', waitedMs: 2_000 },
+      { kind: 'done-by', what: 'cancel_requested', by: 'anna' },
+    ])
+    const stopped = jobOf({ status: 'cancelled', run: 1, ...times, finishedAt: at('00:08'), events })
+    expect(timelineOf(stopped)).toMatchObject([
+      { kind: 'enqueued' },
+      { kind: 'done-by', what: 'cancel_requested', by: 'anna' },
+      { kind: 'run', run: 1, outcome: 'cancelled', waitedMs: 2_000, ranMs: 6_000 },
+    ])
+    const failed = { run: 1, worker: 'w1', startedAt: at('00:02').toISOString() }
+    const retried = [...events, event(2, 'run_failed', at('00:06'), failed)]
+    expect(timelineOf(jobOf({ status: 'cancelled', run: 1, ...times, events: retried }))[2]).toMatchObject({
+      ...{ kind: 'run', outcome: 'failed', waitedMs: 2_000, ranMs: 4_000 },
+    })
+  })
+
   it('says by which job it was replaced, if not by itself', () => {
     const events = [
       event(1, 'replaced', at('00:01')),
@@ -65,6 +87,14 @@ describe('the timeline', () => {
       { kind: 'next', isRetry: true, at: at('09:00') },
     ])
   })
+})
+
+it('sorts the lines that were logged by the time at which they were written', () => {
+  const lines = logOf([
+    event(1, 'log', at('00:03'), { message: 'second' }),
+    event(2, 'log', at('00:01'), { message: 'first' }),
+  ])
+  expect(lines.map(({ message }) => message)).toEqual(['first', 'second'])
 })
 
 it('finds the lines that were logged', () => {

@@ -27,7 +27,7 @@ export type Entry = { readonly key: string; readonly at: Date } & (
     }
   | {
       readonly kind: 'done-by'
-      readonly what: 'requeued' | 'cancelled' | 'cancel_requested'
+      readonly what: 'requeued' | 'run_now' | 'cancelled' | 'cancel_requested'
       readonly by: string | null
     }
   | {
@@ -66,7 +66,7 @@ const OUTCOMES = {
 
 /** From the first moment to the last. Plain runs leave no event: the latest is told by the job itself. */
 export function timelineOf(job: JobDetails): readonly Entry[] {
-  const entries: Entry[] = [{ key: 'enqueued', kind: 'enqueued', at: job.created }]
+  const entries: Entry[] = []
   let freeAt = job.created.getTime()
   let told = 0
   for (const event of job.events) {
@@ -74,12 +74,16 @@ export function timelineOf(job: JobDetails): readonly Entry[] {
     if (!entry) continue
     entries.push(entry)
     if (entry.kind === 'run') told = entry.run
-    if (entry.kind === 'run' || entry.kind === 'done-by') freeAt = event.created.getTime()
+    // A run that is asked to stop goes on: it waited for what it had waited for.
+    if (entry.kind === 'run' || (entry.kind === 'done-by' && entry.what !== 'cancel_requested'))
+      freeAt = event.created.getTime()
   }
   if (job.run > told && job.startedAt) entries.push(latestRun(job, job.startedAt, freeAt))
+  // What happens during a run comes after its beginning.
+  entries.sort((a, b) => a.at.getTime() - b.at.getTime())
   if (job.status === 'pending' && job.visibleAt && (job.run > 0 || job.visibleAt.getTime() > freeAt))
     entries.push({ key: 'next', kind: 'next', at: job.visibleAt, isRetry: job.run > 0 })
-  return entries
+  return [{ key: 'enqueued', kind: 'enqueued', at: job.created }, ...entries]
 }
 
 function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job: JobDetails): Entry | null {
@@ -104,6 +108,7 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
       }
     }
     case 'requeued':
+    case 'run_now':
     case 'cancelled':
     case 'cancel_requested':
       return {
@@ -135,6 +140,7 @@ function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
   }
 }
 
+/** By the time at which they were written. */
 export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
   return events
     .filter(({ type }) => type === 'log')
@@ -142,6 +148,7 @@ export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
       const { level = 'info', message = '', fields = null } = (data ?? {}) as Partial<LogLine>
       return { version, at: created, level, message, fields }
     })
+    .sort((a, b) => a.at.getTime() - b.at.getTime() || a.version - b.version)
 }
 
 /** From 0 to 1, where a progress says so: 0.4, 40, { done: 4, total: 10 }. */

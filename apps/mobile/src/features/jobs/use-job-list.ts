@@ -5,6 +5,9 @@ import { countNew } from '../../lib/use-held.ts'
 import type { JobFilter } from './filter.ts'
 import { type JobLine, type JobLines, jobPages, newestJobs, PAGE } from './queries.ts'
 
+/** How often a search goes on by itself: most of a minute. Then people decide whether it is worth it. */
+const GOES_ON = 30
+
 /**
  * The jobs that match, page after page. The first page alone is kept up to date; whoever has scrolled further down,
  * or selects (`isHeld`), is left where they are, and told what came.
@@ -21,7 +24,9 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
 
   const last = pages?.at(-1)
   const [stoppedAt, setStoppedAt] = useState<JobFilter | null>(null)
-  const isStopped = stoppedAt === filter
+  const [allowed, setAllowed] = useState({ filter, pages: GOES_ON })
+  const most = allowed.filter === filter ? allowed.pages : GOES_ON
+  const isStopped = stoppedAt === filter || (pages?.length ?? 0) >= most
   // A search that takes too long answers with what it has, and from where to go on.
   const gaveUp = last !== undefined && last.nextCursor !== null && last.items.length < PAGE
   const goesOnFrom = gaveUp && !isStopped && !read.isFetching && !read.error ? last.nextCursor : null
@@ -52,7 +57,10 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
     waiting: isStill ? countNew(jobs, newest.data?.items ?? [], idOf) : 0,
     search: gaveUp ? (isStopped ? ('stopped' as const) : ('running' as const)) : null,
     stopSearch: () => setStoppedAt(filter),
-    goOn: () => setStoppedAt(null),
+    goOn: () => {
+      setStoppedAt(null)
+      setAllowed({ filter, pages: (pages?.length ?? 0) + GOES_ON })
+    },
     more: () => {
       if (read.hasNextPage) setWanted(true)
     },

@@ -1,11 +1,10 @@
 import { useCallback, useState } from 'react'
-import type { JobFilter } from './filter.ts'
 
 /** Null: one does not select now. 'all': whatever matches, known here or not. */
 export type Selected = ReadonlySet<string> | 'all' | null
 
-/** Of what one looks at: with another filter it ends, so that nobody acts on what is out of sight. */
-export function useSelection(filter: JobFilter) {
+/** Of what one looks at: with another filter it ends, so that nothing out of sight is acted on. */
+export function useSelection(filter: unknown) {
   const [selected, setSelected] = useState<Selected>(null)
   const [seen, setSeen] = useState(filter)
   if (seen !== filter) {

@@ -6,7 +6,7 @@ const START = Date.UTC(2026, 10, 16, 3, 12)
 const alertOf = (id: string, secondsAfterStart: number, state: Alert['state'] = 'firing'): Alert => ({
   ...{ id, state, ruleId: 'r', kind: 'paused', queue: 'mail', summary: id, value: 1, threshold: 0 },
   ...{ firedAt: new Date(START + secondsAfterStart * 1_000), acked: null, snoozed: null, resolvedAt: null },
-  updated: new Date(START),
+  ...{ groupId: id, queues: ['mail'], topic: null, fingerprint: null, updated: new Date(START) },
 })
 const ids = (alerts: readonly Alert[]) => alerts.map(({ id }) => id)
 const since = new Date(START)

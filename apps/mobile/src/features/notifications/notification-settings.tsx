@@ -6,7 +6,7 @@ import { useToast } from '../../components/ui/toast.tsx'
 import { Toggle } from '../../components/ui/toggle.tsx'
 import { setNotifiedBy, useNotifiedBy } from '../../lib/preferences.ts'
 import { useSignedIn } from '../../lib/session.ts'
-import { sendTest, turnOff, turnOn, WHAT_IT_IS, whyBlocked } from './push.ts'
+import { LABEL, sendTest, turnOff, turnOn, WHAT_IT_IS, whyBlocked } from './push.ts'
 
 /** On, off, and a test: a notification that does not come is noticed by nobody. */
 export function NotificationSettings() {
@@ -41,7 +41,7 @@ export function NotificationSettings() {
   return (
     <>
       <Toggle
-        label="Notify me of alerts"
+        label={LABEL}
         help={WHAT_IT_IS}
         isOn={isOn}
         lock={busy === 'turn' ? 'One moment…' : null}

@@ -68,7 +68,7 @@ describe('On a notification', () => {
     const said: string[] = []
     const mark = (name: string) => () => {
       said.push(name)
-      return alertOf(1)
+      return { ...alertOf(1), alerts: [alertOf(1)] }
     }
     respond(action)
     const { app, screen } = await renderApp('/', {

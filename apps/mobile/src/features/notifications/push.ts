@@ -14,6 +14,7 @@ const CATEGORY = 'alert'
 const KEY = 'oncue.push'
 const LEAVE_TIMEOUT_MS = 5_000
 
+export const LABEL = 'Notify me of alerts'
 export const WHAT_IT_IS =
   'Alerts from this server reach this phone through Expo, even while the app is closed.'
 

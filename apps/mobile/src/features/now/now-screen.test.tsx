@@ -13,7 +13,8 @@ const trouble = healthOf({
   failures: [
     {
       ...{ fingerprint: 'f00d', class: 'SmtpTimeout', message: 'no answer', topics: ['digest'] },
-      ...{ queues: ['mail'], count: 312, lastSeen: NOW, isNew: true },
+      ...{ queues: ['mail'], retrying: 2_105, retryingIsExact: true, failed: 40 },
+      ...{ nextTryAt: new Date(NOW.getTime() + 40_500), lastSeen: NOW, isNew: true },
     },
   ],
   alerts: { firing: 2, acked: 1, snoozed: 0 },
@@ -25,7 +26,9 @@ describe('Now', () => {
   it('is calm when all is well', async () => {
     const { screen } = await shown(healthOf())
     expect(await screen.findByRole('heading', { name: 'All good' })).toBeVisible()
-    expect(screen.getByText(/All 2.queues are fine. No failed jobs in the last hour/)).toBeVisible()
+    expect(
+      screen.getByText(/All 2.queues are fine. No run fails now, and no job gave up in the last hour/),
+    ).toBeVisible()
     expect(screen.queryByText('Queues with problems')).toBeNull()
     expect(screen.getByLabelText(/^Workers alive: 2, 1 of 20.slots busy/)).toBeVisible()
   })
@@ -34,8 +37,20 @@ describe('Now', () => {
     const { screen } = await shown(trouble)
     expect(await screen.findByRole('heading', { name: 'mail is late: oldest waits 12 min' })).toBeVisible()
     expect(screen.getByLabelText(/^mail: Late, 1.204.311.jobs waiting/)).toBeVisible()
-    expect(screen.getByLabelText(/^SmtpTimeout: no answer. 312.failed jobs, digest, in mail/)).toBeVisible()
+    expect(
+      screen.getByLabelText(/^SmtpTimeout: no answer. 2,105 retrying · 40 gave up, digest, in mail/),
+    ).toBeVisible()
     expect(screen.queryByLabelText(/^default:/)).toBeNull()
+  })
+
+  it('is not calm while more runs fail than the limit allows', async () => {
+    const { screen } = await shown(healthOf({ failureRate: { value: 0.5, spark: late.spark.waiting } }))
+    expect(
+      await screen.findByRole('heading', { name: '50% of runs failed in the last 15 min' }),
+    ).toBeVisible()
+    expect(screen.queryByText('All good')).toBeNull()
+    expect(screen.queryByText(/are fine/)).toBeNull()
+    expect(screen.getByText(/^50% of runs failed in the last 15 min\. None of their jobs/)).toBeVisible()
   })
 
   it('shows every digit of a large number, and says when a limit is broken', async () => {

@@ -7,7 +7,7 @@ import { Button } from '../../components/ui/button.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { type Health, useIsOffline } from '../../lib/connection-provider.tsx'
-import { count } from '../../lib/format.ts'
+import { count, percent } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space, toneOf } from '../../theme/tokens.ts'
@@ -63,8 +63,12 @@ function Sentence({ health }: { readonly health: Health }) {
   const { summary, alerts } = health
   const { colors } = useTheme()
   const router = useRouter()
+  const failureRate = rateOverLimit(health)
+  // The whole may be over the limit where each queue ran too few jobs to say so.
+  const isGoodSoFar = summary.level === 'good' && failureRate !== null
   const isOffline = useIsOffline()
-  const { icon, tone } = isOffline ? UNKNOWN : LOOKS[summary.level]
+  const { icon, tone } = isOffline ? UNKNOWN : LOOKS[isGoodSoFar ? 'warn' : summary.level]
+  const text = isGoodSoFar ? failedInWords(failureRate) : summary.text
   const { ink, wash } = toneOf(colors, tone)
   const known = [
     alerts.acked > 0 && `${alerts.acked} acknowledged`,
@@ -75,7 +79,7 @@ function Sentence({ health }: { readonly health: Health }) {
       <Icon name={icon} size={28} ink={ink} />
       <View style={styles.words}>
         <Text variant="title" level={2}>
-          {isOffline ? `Last known: ${summary.text}` : summary.text}
+          {isOffline ? `Last known: ${text}` : text}
         </Text>
         {known.length > 0 && (
           <Text variant="small" color="text">
@@ -92,7 +96,7 @@ function Sentence({ health }: { readonly health: Health }) {
         />
       )}
       {summary.level !== 'good' && <Summary health={health} />}
-      <Spoken text={summary.text} />
+      <Spoken text={text} />
     </View>
   )
 }
@@ -109,6 +113,14 @@ function Summary({ health }: { readonly health: Health }) {
   )
 }
 
+/** The share of runs that failed, while it is over its limit. */
+function rateOverLimit({ failureRate, thresholds }: Health): number | null {
+  const { value } = failureRate
+  return value !== null && value >= thresholds.failureRate ? value : null
+}
+
+const failedInWords = (rate: number) => `${percent(rate)} of runs failed in the last 15 min`
+
 function Below({ health }: { readonly health: Health }) {
   const isWide = useIsWide()
   const openGroup = useOpen('fingerprint')
@@ -116,11 +128,12 @@ function Below({ health }: { readonly health: Health }) {
   const { failures, queues } = health
   if (queues.length === 0 && failures.length === 0)
     return <Calm icon="idle" text="No jobs yet. Enqueue one and it appears here." />
-  if (troubled.length === 0 && failures.length === 0)
+  const failureRate = rateOverLimit(health)
+  if (troubled.length === 0 && failures.length === 0 && failureRate === null)
     return (
       <Calm
         icon="good"
-        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine. No failed jobs in the last hour.`}
+        text={`${queues.length === 1 ? 'The queue is' : `All ${count(queues.length, 'queue')} are`} fine. No run fails now, and no job gave up in the last hour.`}
       />
     )
   return (
@@ -130,13 +143,19 @@ function Below({ health }: { readonly health: Health }) {
           <TroubleRow key={queue.queue} queue={queue} />
         ))}
       </Section>
-      <Section title="Failures in the last hour" fine={failures.length === 0 && 'No failed jobs.'}>
+      <Section title="Errors" fine={failures.length === 0 && noErrors(failureRate)}>
         {failures.map((group) => (
           <FailureRow key={group.fingerprint} group={group} onPress={() => openGroup(group.fingerprint)} />
         ))}
       </Section>
     </View>
   )
+}
+
+/** A job that has completed since leaves no error behind. */
+function noErrors(failureRate: number | null): string {
+  if (failureRate === null) return 'No run fails now, and no job gave up in the last hour.'
+  return `${failedInWords(failureRate)}. None of their jobs is failing now.`
 }
 
 interface SectionProps {

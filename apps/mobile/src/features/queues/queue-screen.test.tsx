@@ -1,5 +1,6 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { fireEvent } from 'expo-router/testing-library'
+import { groupOf } from '../../testing/failures.ts'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
@@ -31,6 +32,21 @@ describe('a queue', () => {
     expect(screen.getByLabelText('Oldest waiting: –, nothing waiting')).toBeVisible()
   })
 
+  it('says when it will be empty, or that it will not', async () => {
+    const busy = { waiting: 68, running: 2, throughput: 9.8 }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ ...busy, drainMs: 402_000 }) },
+    })
+    expect(await screen.findByText(/^2.slots busy, 9\.8\/min: empty in about 7.min$/)).toBeVisible()
+  })
+
+  it('says that its backlog does not shrink', async () => {
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ waiting: 68, running: 1 }) },
+    })
+    expect(await screen.findByText(/^1.slot busy, 12\/min: the backlog does not shrink$/)).toBeVisible()
+  })
+
   it('draws throughput and latency, in words too, and looks back further', async () => {
     const steps: unknown[] = []
     const { screen } = await renderApp('/queues/mail', {
@@ -47,6 +63,22 @@ describe('a queue', () => {
     fireEvent.press(screen.getByLabelText('24 h'))
     expect(await screen.findByLabelText(/^Chart of Run time/)).toBeVisible()
     expect(steps).toEqual([1, 10])
+  })
+
+  it('names its errors, one tap away', async () => {
+    const asked: unknown[] = []
+    const { app, screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        'jobs.failures': (input) => {
+          asked.push([input?.queue, input?.sort])
+          return [groupOf('f00d', { retrying: 7 })]
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^SmtpTimeout: .* 7 retrying · 312 gave up/))
+    expect(app.getPathname()).toBe('/failures/f00d')
+    expect(asked[0]).toEqual(['mail', 'largest'])
   })
 
   it('leads to the jobs in a state', async () => {

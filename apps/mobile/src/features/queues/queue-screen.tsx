@@ -14,9 +14,10 @@ import { Text } from '../../components/ui/text.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
-import { age, count, moment, number } from '../../lib/format.ts'
+import { age, count, duration, moment, number, rate } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
+import { TopErrors } from '../failures/top-errors.tsx'
 import { limitInWords } from './limit-form.ts'
 import { LimitSheet } from './limit-sheet.tsx'
 import { PauseSheet } from './pause-sheet.tsx'
@@ -110,9 +111,15 @@ function Content({ queue, found, health }: ContentProps) {
       {found.paused && <PausedBanner paused={found.paused} />}
       <View style={styles.content}>
         <QueueTiles queue={found} thresholds={health.thresholds} />
+        {found.waiting > 0 && <Text color="textMuted">{drainInWords(found)}</Text>}
         <Section title="Jobs">
           <StateChips queue={queue} />
         </Section>
+      </View>
+      <View style={styles.errors}>
+        <TopErrors queue={queue} />
+      </View>
+      <View style={styles.content}>
         <QueueCharts queue={queue} lateAfterMs={health.thresholds.oldestWaitingSeconds * 1_000} />
         <Limits queue={queue} limit={found.limit} />
         <Text variant="heading" level={2}>
@@ -122,6 +129,16 @@ function Content({ queue, found, health }: ContentProps) {
       <QueueWorkers queue={queue} />
     </>
   )
+}
+
+const MINUTE_MS = 60_000
+
+/** "2 slots busy, 9.8/min: empty in about 7 min". */
+function drainInWords({ running, throughput, drainMs }: QueueHealth): string {
+  const pace = `${count(running, 'slot')} busy, ${rate(throughput)}/min`
+  if (drainMs === null) return `${pace}: the backlog does not shrink`
+  const unit = drainMs < MINUTE_MS ? 1_000 : MINUTE_MS
+  return `${pace}: empty in about ${duration(Math.ceil(drainMs / unit) * unit)}`
 }
 
 function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['paused']> }) {
@@ -232,6 +249,7 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, paddingTop: space.m, gap: space.xl },
+  errors: { paddingTop: space.l },
   section: { gap: space.m },
   chips: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.s },
   limit: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.m },

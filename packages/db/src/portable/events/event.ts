@@ -8,6 +8,12 @@ export type { JobEvent }
 export type NewEvent = { readonly type: string; readonly data?: unknown }
 
 /**
+ * An event of a run, which is written with others, later than it happened. `ageMs` says by how much: an age, because the
+ * clocks of workers differ from that of the database.
+ */
+export type RunEvent = NewEvent & { readonly ageMs?: number | undefined }
+
+/**
  * The event stream of a job. Plain jobs write only what their row cannot tell: failed and crashed
  * runs, requeues and cancellations, with who did it. A plain completion writes nothing.
  */
@@ -74,7 +80,7 @@ export function listLimit(limit: number = MAX_LIST): number {
 export type EncodedUpdate = RunRef & {
   readonly progress: string | null
   readonly cursor: string | null
-  readonly events: readonly (readonly [type: string, data: string | null])[]
+  readonly events: readonly (readonly [type: string, data: string | null, ageMs: number])[]
 }
 
 /**
@@ -86,7 +92,9 @@ export function encodeUpdates(updates: readonly RunUpdate[]): EncodedUpdate[] {
   for (const { id, run, progress, cursor, events = [] } of updates) {
     const key = `${id} ${run}`
     const before = byRun.get(key)
-    const encoded = encodeEvents(events).map(({ type, data }) => [type, data] as const)
+    const encoded = encodeEvents(events).map(
+      ({ type, data }, n) => [type, data, Math.max(0, Math.round(events[n]?.ageMs ?? 0))] as const,
+    )
     byRun.set(key, {
       id,
       run,

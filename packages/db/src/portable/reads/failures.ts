@@ -4,18 +4,32 @@ import type { FailureFilter, FailureGroup } from '../../store.ts'
 import { all, type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
 import { inQueueAndTopic } from './counts.ts'
 import { invalid } from './filter.ts'
+import { distinctHeads, each } from './scan.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
+/** So many retrying jobs of each kind are counted. */
+const COUNT_UP_TO = 10_000
+/** A kind is a fingerprint in a queue and topic. So many of retrying jobs are looked at, in the order of their names. */
+const MOST_KINDS = 1_000
+/** Of each kind so many that are tried first, and so many that are tried last, tell when it was seen. */
+const LOOK_AT = 50
+/** A text is looked for in so many groups. */
+const MOST_GROUPS = 1_000
+
 type GroupRow = {
   readonly fingerprint: string
-  readonly count: number
+  readonly retrying: number
+  readonly failed: number
+  /** Whether there are more retrying jobs than were counted. */
+  readonly beyond: number
+  readonly next_try: unknown
   readonly first_seen: unknown
   readonly last_seen: unknown
   readonly topics: unknown
   readonly queues: unknown
-  /** Part → how many; those without any are missing. */
+  /** Part → how many gave up; those without any are missing. Null: none did. */
   readonly trend: unknown
   readonly was_before: number | boolean
   readonly sample_id: string
@@ -23,7 +37,8 @@ type GroupRow = {
 }
 
 /** A filter whose times are known. */
-export type Failed = FailureFilter & {
+export type Failed = Omit<FailureFilter, 'text'> & {
+  readonly now: Date
   readonly since: Date
   readonly newSince: Date
   /** How long one part of the trend is. */
@@ -31,46 +46,77 @@ export type Failed = FailureFilter & {
   readonly limit: number
 }
 
-export async function failures(sql: Sql, filter: FailureFilter = {}): Promise<FailureGroup[]> {
+export async function failures(sql: Sql, { text, ...filter }: FailureFilter = {}): Promise<FailureGroup[]> {
   const { limit = 50 } = filter
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000')
-  const now = (await sql.now()).getTime()
-  const { since = new Date(now - DAY_MS), newSince = new Date(now - HOUR_MS) } = filter
-  const partMs = Math.max(1, (now - since.getTime()) / TREND_PARTS)
-  const failed = { ...filter, since, newSince, partMs, limit }
+  const now = await sql.now()
+  const { since = before(now, DAY_MS), newSince = before(now, HOUR_MS) } = filter
+  const partMs = Math.max(1, (now.getTime() - since.getTime()) / TREND_PARTS)
+  const most = text === undefined ? limit : MOST_GROUPS
+  const failed = { ...filter, now, since, newSince, partMs, limit: most }
   const rows = await sql.walk<GroupRow>(failuresStatement(sql.dialect, failed))
-  return rows.map((row) => ({
-    fingerprint: row.fingerprint,
-    count: row.count,
+  const groups = rows.map((row) => groupOf(sql, row))
+  return text === undefined ? groups : groups.filter(having(text)).slice(0, limit)
+}
+
+const before = (moment: Date, ms: number) => new Date(moment.getTime() - ms)
+
+function groupOf(sql: Sql, row: GroupRow): FailureGroup {
+  const { fingerprint, retrying, failed } = row
+  const error = sql.json(row.sample_error) as JobError | null
+  return {
+    fingerprint,
+    class: error?.class ?? '',
+    message: error?.message ?? '',
+    retrying,
+    retryingIsExact: !row.beyond,
+    failed,
+    nextTryAt: sql.time(row.next_try),
     firstSeen: timeOf(sql, row.first_seen),
     lastSeen: timeOf(sql, row.last_seen),
     topics: (sql.json(row.topics) as string[]).sort(),
     queues: (sql.json(row.queues) as string[]).sort(),
     isNew: !row.was_before,
-    trend: trendOf(sql.json(row.trend) as Record<string, number>),
-    sample: { jobId: row.sample_id, error: sql.json(row.sample_error) as JobError | null },
-  }))
+    trend: trendOf((sql.json(row.trend) ?? {}) as Record<string, number>, retrying),
+    sample: { jobId: row.sample_id, error },
+  }
 }
 
-/** What failed this very moment belongs to the last part. */
-function trendOf(counts: Readonly<Record<string, number>>): number[] {
+/** Whether class or message has the text, in whatever case. */
+function having(text: string): (group: FailureGroup) => boolean {
+  const wanted = text.toLowerCase()
+  return ({ class: name, message }) => [name, message].some((part) => part.toLowerCase().includes(wanted))
+}
+
+/** What gave up this very moment belongs to the last part, and so does what fails and is retried now. */
+function trendOf(counts: Readonly<Record<string, number>>, retrying: number): number[] {
   const trend = new Array<number>(TREND_PARTS).fill(0)
-  for (const [part, count] of Object.entries(counts)) {
-    const at = Math.min(Number(part), TREND_PARTS - 1)
+  const add = (part: number, count: number) => {
+    const at = Math.min(part, TREND_PARTS - 1)
     trend[at] = (trend[at] ?? 0) + count
   }
+  for (const [part, count] of Object.entries(counts)) add(Number(part), count)
+  add(TREND_PARTS - 1, retrying)
   return trend
 }
 
 /**
- * Reads what failed in the time asked for once, by history_failed, and counts it by everything that is told
+ * Groups of what fails, in one statement, so that a job that gives up meanwhile is counted once.
+ *
+ * What gave up in the time asked for is read once, by history_failed, and counted by everything that is told
  * apart; the groups and their trends are put together from these few counts. The sample is found in the same
  * index by the moment of the last failure. Whether a group is new is asked of history_fingerprint, which has the
- * oldest job first. Fingerprints break ties, so that the order is stable. Expressions where a column
- * would do keep plans from walking all failures there ever were, because another index has them in that order.
+ * oldest job first.
+ *
+ * What is retried is found by jobs_failing, kind by kind, each by one descent from the one before. Per kind, at
+ * most COUNT_UP_TO entries are counted, the next try is one descent, and 2 × LOOK_AT jobs are read: however many
+ * there are. They are counted in the order of that index, so that no plan takes another one and filters.
+ *
+ * Fingerprints break ties, so that the order is stable. Expressions where a column would do keep plans from walking
+ * all failures there ever were, because another index has them in that order.
  */
 export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Fragment {
-  const { fingerprint, since, newSince, partMs, limit, order } = filter
+  const { fingerprint, since, newSince, partMs, limit, sort } = filter
   const isPostgres = dialect === 'postgres'
   const list = raw(isPostgres ? 'json_agg' : 'json_group_array')
   const object = raw(isPostgres ? 'json_object_agg' : 'json_group_object')
@@ -82,33 +128,88 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
     inQueueAndTopic(filter),
     ...(fingerprint === undefined ? [] : [q`h.fingerprint = ${fingerprint}`]),
   ])
-  const first = raw(order === 'largest' ? 'count desc, last_seen desc' : 'last_seen desc')
-  return q`with c as materialized (
+  const first = raw(sort === 'largest' ? 'total desc, last_seen desc' : 'last_seen desc')
+  const never = raw(`cast(null as ${isPostgres ? 'timestamptz' : 'integer'})`)
+  return q`with recursive ${retryingKinds(dialect, filter)},
+    c as materialized (
       select coalesce(h.fingerprint, '') as fingerprint, h.topic, h.queue, ${part} as part, count(*) as count,
         min(h.finished_at) as first_seen, max(h.finished_at) as last_seen
       from ${by('history_failed')}
       where h.status = 'failed' and h.finished_at >= ${since} and ${where}
       group by coalesce(h.fingerprint, ''), h.topic, h.queue, part),
     g as materialized (
-      select fingerprint, cast(sum(count) as bigint) as count, min(first_seen) as first_seen,
-        max(last_seen) as last_seen, ${list}(distinct topic) as topics, ${list}(distinct queue) as queues
-      from c where fingerprint <> '' group by fingerprint
+      select fingerprint, cast(sum(retrying) as bigint) as retrying, cast(sum(failed) as bigint) as failed,
+        cast(sum(retrying + failed) as bigint) as total, max(beyond) as beyond, min(next_try) as next_try,
+        min(first_seen) as first_seen, max(last_seen) as last_seen, max(last_live) as last_live,
+        max(last_failed) as last_failed, ${list}(distinct topic) as topics, ${list}(distinct queue) as queues
+      from (
+        select fingerprint, topic, queue, 0 as retrying, count as failed, 0 as beyond, ${never} as next_try,
+          first_seen, last_seen, ${never} as last_live, last_seen as last_failed
+        from c where fingerprint <> ''
+        union all
+        select fingerprint, topic, queue, case when retrying > ${COUNT_UP_TO} then ${COUNT_UP_TO} else retrying end,
+          0, case when retrying > ${COUNT_UP_TO} then 1 else 0 end, next_try,
+          first_seen, last_seen, last_seen, ${never}
+        from r) k
+      group by fingerprint
       order by ${first}, fingerprint limit ${limit}),
     t as materialized (
       select fingerprint, ${object}(part, count) as trend from (
         select g.fingerprint, c.part, cast(sum(c.count) as bigint) as count
         from g join c on c.fingerprint = g.fingerprint group by g.fingerprint, c.part) parts
-      group by fingerprint)
-    select g.*, t.trend, s.id as sample_id, s.last_error as sample_error,
-      g.first_seen < ${newSince} or (
+      group by fingerprint),
+    s as materialized (
+      select g.*, case when last_failed is null or last_live >= last_failed
+        then (select e.id from ends e where e.fingerprint = g.fingerprint and e.seen = g.last_live
+          order by cast(e.id as text) desc limit 1)
+        end as live_id,
+        case when last_live is null or last_live < last_failed then (
+          select h.id from ${by('history_failed')}
+          where h.status = 'failed' and h.finished_at = g.last_failed and coalesce(h.fingerprint, '') = g.fingerprint
+            and ${where}
+          order by cast(h.id as text) desc limit 1) end as failed_id
+      from g)
+    select s.*, t.trend, coalesce(s.live_id, s.failed_id) as sample_id,
+      case when s.live_id is null then (select h.last_error from {history} h where h.id = s.failed_id)
+        else (select j.last_error from {jobs} j where j.id = s.live_id) end as sample_error,
+      s.first_seen < ${newSince} or (
         select 1 from ${by('history_fingerprint')}
-        where h.status = 'failed' and h.fingerprint = g.fingerprint
+        where h.status = 'failed' and h.fingerprint = s.fingerprint
           and h.created < ${newSince} and h.finished_at < ${newSince}
         order by h.created, h.id limit 1) is not null as was_before
-    from g join t on t.fingerprint = g.fingerprint join {history} s on s.id = (
-      select h.id from ${by('history_failed')}
-      where h.status = 'failed' and h.finished_at = g.last_seen and coalesce(h.fingerprint, '') = g.fingerprint
-        and ${where}
-      order by cast(h.id as text) desc limit 1)
-    order by ${first}, g.fingerprint`
+    from s left join t on t.fingerprint = s.fingerprint
+    order by ${first}, s.fingerprint`
+}
+
+/**
+ * CTEs of the kinds of retrying jobs: `r`, with how many there are, when the next is tried, and when it was
+ * seen; and `ends`, the jobs that tell this. A waiting job was changed last when its run failed. A heartbeat changes a
+ * running one too, but its last failure was before it was due.
+ */
+function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
+  const { fingerprint, now } = filter
+  const only =
+    fingerprint === undefined ? raw('x.fingerprint is not null') : q`x.fingerprint = ${fingerprint}`
+  const index = { table: 'jobs', index: 'jobs_failing', where: only } as const
+  const of = (row: string) =>
+    raw(`x.fingerprint = ${row}.fingerprint and x.queue = ${row}.queue and x.topic = ${row}.topic`)
+  const rows = raw(dialect === 'postgres' ? '{jobs} x' : '{jobs} x indexed by {jobs_failing}')
+  const end = (order: 'asc' | 'desc') => {
+    const scan = { ...index, where: of('o'), order: raw(`x.run_at ${order}`), limit: LOOK_AT }
+    return q`select o.fingerprint, o.queue, o.topic, n.id,
+      case when n.status <> 'pending' and n.run_at < n.updated then n.run_at else n.updated end as seen
+      from ${each(dialect, raw('kinds'), scan)}`
+  }
+  return q`${distinctHeads(dialect, 'heads', index, ['fingerprint', 'queue', 'topic'], MOST_KINDS)},
+    kinds as materialized (select fingerprint, queue, topic from heads where ${inQueueAndTopic(filter)}),
+    ends as materialized (${end('asc')} union ${end('desc')}),
+    seen as materialized (
+      select fingerprint, queue, topic, min(seen) as first_seen, max(seen) as last_seen
+      from ends group by fingerprint, queue, topic),
+    r as materialized (
+      select k.fingerprint, k.queue, k.topic, k.first_seen, k.last_seen,
+        (select count(*) from (
+          select 1 from ${rows} where ${of('k')} order by x.run_at limit ${COUNT_UP_TO + 1}) few) as retrying,
+        (select x.run_at from ${rows} where ${of('k')} and x.run_at > ${now} order by x.run_at limit 1) as next_try
+      from seen k)`
 }

@@ -1,5 +1,6 @@
 import { isFinished, JOB_STATUSES, type JobStatus, LIMITS, OncueError } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
+import { isIdSuffix } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { JobFilter } from '../../store.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
@@ -13,8 +14,19 @@ export function checkFilter(filter: JobFilter): void {
   for (const [name, date] of Object.entries({ createdFrom, createdTo })) {
     if (date) assertDate(date, name)
   }
-  const { queue, topic, fingerprint, idPrefix, meta } = filter
-  const texts = { queue, topic, fingerprint, idPrefix, payloadText, meta: meta && JSON.stringify(meta) }
+  const { queue, topic, fingerprint, idPrefix, idSuffix, errorText, meta } = filter
+  if (idSuffix !== undefined && !isIdSuffix(idSuffix))
+    throw invalid('idSuffix', 'must be the last 4 to 32 hexadecimal digits of an id')
+  if (errorText === '') throw invalid('errorText', 'is empty, which every error contains')
+  const texts = {
+    queue,
+    topic,
+    fingerprint,
+    idPrefix,
+    payloadText,
+    errorText,
+    meta: meta && JSON.stringify(meta),
+  }
   for (const [name, text] of Object.entries(texts)) {
     if (text && /\0|\\u0000/.test(text)) throw invalid(name, 'has a NUL character, which no job can have')
   }
@@ -53,20 +65,33 @@ export function mayBeLive({ status }: JobFilter): boolean {
   return status === undefined || !isFinished(status)
 }
 
-export function mayHaveEnded({ status }: JobFilter, as: JobStatus): boolean {
+export function mayHaveEnded({ status, errorText }: JobFilter, as: JobStatus): boolean {
+  // A job that got over its error, or was cancelled, did not fail with it.
+  if (errorText !== undefined && as !== 'failed') return false
   return status === undefined ? true : status === as && isFinished(as)
+}
+
+/** In the place of a text: wherever one could be, and nothing is asked of it. */
+export const ANY_TEXT = ''
+
+/** A filter without what is compared job by job. It leads to the same tables, of which an `errorText` needs fewer. */
+export function withoutTexts(filter: JobFilter): JobFilter {
+  const { payloadText, idSuffix, errorText, ...others } = filter
+  return errorText === undefined ? others : { ...others, errorText: ANY_TEXT }
 }
 
 /** What no index serves, as conditions on a row `x`. Queue, topic and times are left to the caller. */
 export function conditions(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
-  const { meta, idPrefix, payloadText } = filter
+  const { meta, idPrefix, idSuffix, payloadText, errorText } = filter
   const found: Fragment[] = []
   if (meta && Object.keys(meta).length > 0) found.push(hasMeta(dialect, meta))
   if (idPrefix) {
     const range = idRange(idPrefix)
     found.push(range ? q`x.id between ${range.first} and ${range.last}` : raw('1 = 0'))
   }
+  if (idSuffix) found.push(endsWith(idSuffix))
   if (payloadText) found.push(hasText(dialect, payloadText))
+  if (errorText) found.push(hasError(dialect, errorText))
   return found
 }
 
@@ -93,6 +118,16 @@ export function narrowPrefix(prefix: string): boolean {
   return (idRange(prefix)?.digits ?? NARROW_PREFIX) >= NARROW_PREFIX
 }
 
+/** The same digits stand in the same places of every id, and so do the dashes between them. */
+function endsWith(suffix: string): Fragment {
+  const digits = suffix.toLowerCase().replaceAll('-', '')
+  const ids = '00000000-0000-0000-0000-000000000000'
+  let text = ''
+  for (let at = ids.length - 1, left = digits.length; left > 0; at--)
+    text = (ids[at] === '-' ? '-' : digits[--left]) + text
+  return q`substr(cast(x.id as text), ${raw(String(ids.length - text.length + 1))}) = ${text}`
+}
+
 function hasMeta(dialect: Sql['dialect'], meta: NonNullable<JobFilter['meta']>): Fragment {
   if (dialect === 'postgres') return q`x.meta @> cast(${JSON.stringify(meta)} as jsonb)`
   // By json_each, because a path cannot spell every key; by type, because true is not 1.
@@ -114,4 +149,13 @@ function hasText(dialect: Sql['dialect'], text: string): Fragment {
   }
   return q`case when x.payload is not null then ${within('x.payload')} else exists (
     select 1 from {payloads} p where p.job_id = x.id and p.part = 'payload' and ${within('p.data')}) end`
+}
+
+/** As a row of the app shows it, `class: message`, in whatever case of A to Z: neither database has the others' cases alike. */
+function hasError(dialect: Sql['dialect'], text: string): Fragment {
+  const [find, collation] = dialect === 'postgres' ? ['strpos', 'collate "C"'] : ['instr', '']
+  const error = `lower(((x.last_error->>'class') || ': ' || (x.last_error->>'message')) ${collation})`
+  const wanted = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  // Those that were requeued keep the error to be read, and not its fingerprint.
+  return q`(x.fingerprint is not null and ${raw(`${find}(${error}`)}, ${wanted}) > 0)`
 }

@@ -3,7 +3,7 @@ import type { JobFilter, JobPage, PageRequest } from '../../store.ts'
 import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { countJobs } from './counts.ts'
 import { decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
-import { checkFilter, invalid } from './filter.ts'
+import { checkFilter, invalid, withoutTexts } from './filter.ts'
 import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
 import { byMeta, firstPositions, MOST_AT_ONCE, search, sinceWhen, type Wanted, windowsOf } from './search.ts'
@@ -129,7 +129,6 @@ async function matchingIds(
   after: ListPosition | null,
   limit: number,
 ): Promise<Batch> {
-  checkFilter(filter)
   const by = (await byMeta(sql, filter, LOOK_UP_TO))?.entry
   const selection = { filter, by, asOf, after: after ?? undefined, limit }
   const sources = sourcesOf(sql.dialect, { ...selection, direction: 'asc' })
@@ -152,7 +151,7 @@ const READ_AT_MOST = 2_000
 const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * `matchingIds` in bounded steps, also for a text in payloads: to find five hundred jobs by it, millions may have
+ * `matchingIds` in bounded steps, also for a text in payloads or errors and for the end of an id: to find five hundred jobs by it, millions may have
  * to be read, and on SQLite nothing else happens in this process meanwhile. So it goes stretch by stretch. A
  * batch may be empty and still have a next one.
  */
@@ -164,10 +163,11 @@ export async function matching(
   limit: number,
 ): Promise<Batch> {
   checkFilter(filter)
-  const { payloadText, ...others } = filter
-  if (payloadText === undefined) return matchingIds(sql, filter, asOf, after, limit)
+  const { payloadText, errorText, idSuffix } = filter
+  if (payloadText === undefined && errorText === undefined && idSuffix === undefined)
+    return matchingIds(sql, filter, asOf, after, limit)
   const most = MOST_AT_ONCE[sql.dialect] ?? READ_AT_MOST
-  const { next: end } = await matchingIds(sql, others, asOf, after, most)
+  const { next: end } = await matchingIds(sql, withoutTexts(filter), asOf, after, most)
   if (!end) return matchingIds(sql, filter, asOf, after, limit)
   const createdTo = new Date(end.created.getTime() + 1)
   const found = await matchingIds(sql, { ...filter, createdTo }, asOf, after, limit)

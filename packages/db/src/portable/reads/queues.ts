@@ -14,25 +14,26 @@ type Slot = { key: string; maxRunning: number | null; count: number | null; inte
 
 /** Every queue that has jobs, had jobs, or is configured. */
 export async function queues(sql: Sql): Promise<QueueOverview[]> {
-  const now = await sql.now()
+  // One row that is evaluated once, and no statement of its own.
+  const clock = q`(select ${sql.clock()} as now limit 1) c`
   const [live, past, settings, slots] = await Promise.all([
     readAll<Jobs>(
       sql,
       q`select queue,
-        count(*) filter (where status = 'pending' and visible_at <= ${now}) as waiting,
-        count(*) filter (where status = 'pending' and visible_at > ${now}) as scheduled,
+        count(*) filter (where status = 'pending' and visible_at <= c.now) as waiting,
+        count(*) filter (where status = 'pending' and visible_at > c.now) as scheduled,
         count(*) filter (where status = 'processing') as running,
         count(*) filter (where status = 'blocked') as blocked,
         count(*) filter (where status = 'pending' and visible_at is null) as throttled,
-        min(visible_at) filter (where status = 'pending' and visible_at <= ${now}) as oldest_waiting
-      from {jobs} group by queue`,
+        min(visible_at) filter (where status = 'pending' and visible_at <= c.now) as oldest_waiting
+      from {jobs} cross join ${clock} group by queue`,
       { oldest_waiting: 'time' },
     ),
     sql.all<{ queue: string }>(q`select queue from {totals} union select queue from {stat_deltas}`),
     readAll<Settings>(
       sql,
-      q`select name, ageing_ms, case when ${isPaused(now)} then paused_at end as paused_at, paused_by, paused_until
-        from {queues} p`,
+      q`select name, ageing_ms, case when ${isPaused(q`c.now`)} then paused_at end as paused_at, paused_by, paused_until
+        from {queues} p cross join ${clock}`,
       { paused_at: 'time', paused_until: 'time' },
     ),
     readAll<Slot>(
@@ -57,7 +58,7 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
   })
 }
 
-const isPaused = (now: Date) =>
+const isPaused = (now: Fragment) =>
   q`p.paused_at is not null and (p.paused_until is null or p.paused_until > ${now})`
 
 function limitOf({ maxRunning, count, intervalMs }: Partial<Slot> = {}): Limit | null {
@@ -78,7 +79,7 @@ export async function throttled(
   const now = await sql.now()
   const due = q`j.status = 'pending' and j.run_at <= ${now} and ${oneOf('j.queue', queues)}
     and ${topics ? oneOf('j.topic', topics) : q`1 = 1`}
-    and not exists (select 1 from {queues} p where p.name = j.queue and ${isPaused(now)})`
+    and not exists (select 1 from {queues} p where p.name = j.queue and ${isPaused(q`${now}`)})`
   // Two partial indexes hold the jobs of a key: throttled ones, and the others.
   const ofKey = (visible: string): Fragment =>
     q`select 1 from {jobs} j where j.concurrency_key = substr(s.key, 3) and j.crashes = 0

@@ -5,7 +5,14 @@ type Dialect = Sql['dialect']
 export type Scan = {
   readonly table: 'jobs' | 'history'
   /** The one that it walks; null is the primary key. */
-  readonly index: 'jobs_listed' | 'history_completed' | 'history_unsuccessful' | 'history_fingerprint' | null
+  readonly index:
+    | 'jobs_listed'
+    | 'jobs_failing'
+    | 'jobs_failing_listed'
+    | 'history_completed'
+    | 'history_unsuccessful'
+    | 'history_fingerprint'
+    | null
   /** Over `x`, a row of the table, and `o`, a row of the outer query. */
   readonly where: Fragment
   readonly order?: Fragment | undefined
@@ -68,26 +75,37 @@ export function distinctTopics(
     select n.topic from ${each(dialect, raw(name), { ...index, where: next, order, limit: 1 })})`
 }
 
-/** The same for what stands at the head of history_unsuccessful: topic, status and queue. */
-export function distinctEnds(dialect: Dialect, name: string): Fragment {
-  const only = `x.status <> 'completed'`
-  const index = { table: 'history', index: 'history_unsuccessful', limit: 1 } as const
-  const order = raw('x.topic, x.status, x.queue')
-  const next = raw(`${only} and (x.topic, x.status, x.queue) > (o.topic, o.status, o.queue)`)
-  const step =
-    dialect === 'postgres' ? each(dialect, raw(name), { ...index, where: next, order }) : nextEnd(name, only)
-  return q`${raw(name)}(topic, status, queue) as (
-    select n.topic, n.status, n.queue from ${each(dialect, ONCE, { ...index, where: raw(only), order })}
+/** The same for three columns at the head of an index, each combination once, and the first `most` at most. */
+export function distinctHeads(
+  dialect: Dialect,
+  name: string,
+  index: Pick<Scan, 'table' | 'index' | 'where'>,
+  [a, b, c]: readonly [string, string, string],
+  most?: number,
+): Fragment {
+  const of = (row: string) => `${row}.${a}, ${row}.${b}, ${row}.${c}`
+  const order = raw(of('x'))
+  const mayGoOn = most === undefined ? raw('1 = 1') : q`o.step < ${most}`
+  const next = q`${mayGoOn} and ${index.where} and (${order}) > (${raw(of('o'))})`
+  const following =
+    dialect === 'postgres'
+      ? each(dialect, raw(name), { ...index, where: next, order, limit: 1 })
+      : q`${raw(name)} o cross join ${raw(`{${index.table}}`)} n on ${mayGoOn} and n.id = coalesce(
+        ${headAfter(index, `x.${a} = o.${a} and x.${b} = o.${b} and x.${c} > o.${c}`, `x.${c}`)},
+        ${headAfter(index, `x.${a} = o.${a} and x.${b} > o.${b}`, `x.${b}, x.${c}`)},
+        ${headAfter(index, `x.${a} > o.${a}`, of('x'))})`
+  return q`${raw(`${name}(${a}, ${b}, ${c}, step)`)} as (
+    select ${raw(of('n'))}, 1 from ${each(dialect, ONCE, { ...index, order, limit: 1 })}
     union all
-    select n.topic, n.status, n.queue from ${step})`
+    select ${raw(of('n'))}, o.step + 1 from ${following})`
 }
 
 /** SQLite compares rows too, but walks over all that are equal to the last one instead of stepping past them. */
-function nextEnd(name: string, only: string): Fragment {
-  const first = (where: string, order: string) =>
-    `(select x.id from {history} x indexed by {history_unsuccessful} where ${only} and ${where} order by ${order} limit 1)`
-  return raw(`${name} o cross join {history} n on n.id = coalesce(
-    ${first('x.topic = o.topic and x.status = o.status and x.queue > o.queue', 'x.queue')},
-    ${first('x.topic = o.topic and x.status > o.status', 'x.status, x.queue')},
-    ${first('x.topic > o.topic', 'x.topic, x.status, x.queue')})`)
+function headAfter(
+  { table, index, where }: Pick<Scan, 'table' | 'index' | 'where'>,
+  further: string,
+  order: string,
+): Fragment {
+  return q`(select x.id from ${raw(`{${table}} x indexed by {${index}}`)}
+    where ${where} and ${raw(further)} order by ${raw(order)} limit 1)`
 }

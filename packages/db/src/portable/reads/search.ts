@@ -2,7 +2,7 @@ import type { Runtime } from '@oncue/runtime'
 import type { JobFilter } from '../../store.ts'
 import { q, type Sql, timeOf, withCtes } from '../sql.ts'
 import type { ListPosition } from './cursor.ts'
-import { narrowPrefix } from './filter.ts'
+import { narrowPrefix, withoutTexts } from './filter.ts'
 import { entriesStatement, type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
 
@@ -59,9 +59,14 @@ const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 /** A stretch of the list, from behind one position down to a moment; null: to the end. */
 type Window = { readonly after: ListPosition | undefined; readonly from: Date | null }
 
-/** No index knows payloads, short prefixes, or meta together with something else: jobs have to be looked at, one by one. */
-function isSearch({ meta, payloadText, idPrefix }: JobFilter): boolean {
-  return Object.keys(meta ?? {}).length > 0 || !!payloadText || (!!idPrefix && !narrowPrefix(idPrefix))
+/**
+ * No index knows payloads, errors, the ends of ids, short prefixes, or meta together with something else: jobs have
+ * to be looked at, one by one.
+ */
+function isSearch({ meta, payloadText, errorText, idPrefix, idSuffix }: JobFilter): boolean {
+  // Where a prefix is long, few jobs are left to be looked at.
+  if (idPrefix && narrowPrefix(idPrefix)) return Object.keys(meta ?? {}).length > 0 || !!payloadText
+  return [meta && Object.keys(meta).length, payloadText, errorText, idPrefix, idSuffix].some(Boolean)
 }
 
 /**
@@ -74,7 +79,7 @@ async function* windows(
   filter: JobFilter,
   after: ListPosition | undefined,
 ): AsyncGenerator<Window> {
-  const { meta, payloadText, idPrefix, ...indexed } = filter
+  const { meta, idPrefix, ...indexed } = withoutTexts(filter)
   const start = after?.created ?? filter.createdTo ?? (await sql.now())
   const last = (await firstPositions(sql, indexed, after, FIRST_WINDOW))[FIRST_WINDOW - 1]
   const oldest = filter.createdFrom?.getTime() ?? 0
@@ -165,7 +170,7 @@ const CUT_AT = 200
  * walk would meet could be something else.
  */
 export async function byMeta(sql: Sql, filter: JobFilter, few: number): Promise<ByMeta | null> {
-  const { meta = {}, idPrefix, payloadText, createdFrom, createdTo, ...indexed } = filter
+  const { meta = {}, idPrefix, createdFrom, createdTo, ...indexed } = withoutTexts(filter)
   if (Object.keys(meta).length === 0 || (idPrefix && narrowPrefix(idPrefix))) return null
   const statement = entriesStatement(sql.dialect, filter, { limit: few + 1, nth: SAMPLE })
   const rows = await sql.walk<MetaEntry & { n: number; since: unknown }>(statement)

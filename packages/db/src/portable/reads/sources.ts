@@ -3,9 +3,9 @@ import type { JobFilter } from '../../store.ts'
 import { all, type Fragment, join, q, raw, type Sql } from '../sql.ts'
 import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
 import type { ListPosition } from './cursor.ts'
-import { conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
+import { ANY_TEXT, conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
 import { having, type MetaEntry } from './meta.ts'
-import { distinctEnds, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
+import { distinctHeads, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
   readonly filter: JobFilter
@@ -35,13 +35,13 @@ export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Source
     builder.byId()
   } else if (selection.by) {
     builder.byMeta(selection.by)
+  } else if (fingerprint !== undefined) {
+    builder.failing()
+    builder.failedWith(fingerprint)
   } else {
     builder.live()
-    if (fingerprint !== undefined) builder.failedWith(fingerprint)
-    else {
-      builder.completed()
-      builder.unsuccessful()
-    }
+    builder.completed()
+    builder.unsuccessful()
   }
   return builder.sources()
 }
@@ -75,7 +75,7 @@ class Builder {
     const live = [...both]
     const finished = [...both]
     if (status) live.push(q`x.status = ${status}`)
-    // A job that is retried after the error counts too; one that got over it does not.
+    // A job that is retried after the error counts too; one that got over it, or was requeued, does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
     if (asOf) live.push(...asItWas(filter, asOf))
@@ -110,18 +110,33 @@ class Builder {
    * have no topic in them.
    */
   unsuccessful(): void {
-    const { status, topic, queue } = this.#filter
+    const { status, topic, queue, errorText } = this.#filter
     if (!mayHaveEnded(this.#filter, 'failed') && !mayHaveEnded(this.#filter, 'cancelled')) return
-    this.#ctes.push(distinctEnds(this.#dialect, 'ends'))
+    const index = {
+      table: 'history',
+      index: 'history_unsuccessful',
+      where: raw(`x.status <> 'completed'`),
+    } as const
+    this.#ctes.push(distinctHeads(this.#dialect, 'ends', index, ['topic', 'status', 'queue']))
     const wanted = Object.entries({ status, topic, queue }).filter(([, value]) => value !== undefined)
-    const ends = all(wanted.map(([column, value]) => q`${raw(column)} = ${value ?? null}`))
+    const ends = all([
+      ...wanted.map(([column, value]) => q`${raw(column)} = ${value ?? null}`),
+      ...(errorText === undefined ? [] : [raw(`status = 'failed'`)]),
+    ])
     const place = raw(
       `x.status <> 'completed' and x.topic = o.topic and x.status = o.status and x.queue = o.queue`,
     )
     const where = all([place, ...this.#finished])
-    const scan = { table: 'history', index: 'history_unsuccessful', where } as const
+    const scan = { ...index, where }
     const outer = q`(select topic, status, queue from ends where ${ends})`
     this.#add(0, this.#walk(outer, scan, ['topic', 'status', 'queue']))
+  }
+
+  /** Live jobs whose last run failed with the fingerprint of the filter. */
+  failing(): void {
+    if (!mayBeLive(this.#filter)) return
+    const scan = { table: 'jobs', index: 'jobs_failing_listed', where: all(this.#live) } as const
+    this.#add(1, this.#walk(ONCE, scan, ['fingerprint']))
   }
 
   failedWith(fingerprint: string): void {
@@ -173,17 +188,20 @@ class Builder {
   }
 
   #isUnsuccessful(): boolean {
-    const { status, fingerprint } = this.#filter
-    return fingerprint !== undefined || (status !== undefined && status !== 'completed')
+    const { status, fingerprint, errorText } = this.#filter
+    return (
+      fingerprint !== undefined || errorText !== undefined || (status !== undefined && status !== 'completed')
+    )
   }
 
   /** What no index of a source has said already. */
   #ended(): Fragment[] {
-    const { status, fingerprint } = this.#filter
+    const { status, fingerprint, errorText } = this.#filter
     const ended = [...this.#finished]
     if (this.#isUnsuccessful()) ended.push(raw(`x.status <> 'completed'`))
     if (status) ended.push(q`x.status = ${status}`)
     if (fingerprint !== undefined) ended.push(q`x.status = 'failed' and x.fingerprint = ${fingerprint}`)
+    if (errorText !== undefined) ended.push(raw(`x.status = 'failed'`))
     return ended
   }
 
@@ -191,8 +209,10 @@ class Builder {
   #walk(outer: Fragment, scan: Omit<Scan, 'order' | 'limit'>, known: readonly (keyof JobFilter)[]): Fragment {
     const { direction, limit, asOf } = this.#selection
     const bounded = { ...scan, order: this.#order, limit }
-    const asked = Object.entries(this.#filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-    const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix']
+    const asked = Object.entries(this.#filter).flatMap(([name, value]) =>
+      value === undefined || value === ANY_TEXT ? [] : [name],
+    )
+    const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix', 'idSuffix']
     const isCovered = direction === 'desc' && !asOf && asked.every((name) => knows.includes(name))
     if (this.#dialect === 'sqlite' && isCovered)
       return newestPositions(outer, bounded, this.#filter.createdFrom)
@@ -215,11 +235,11 @@ class Builder {
  * What was put back, began to run or has failed since may match only now. A claim does not write `updated`, and
  * every heartbeat does: a run that had begun by then had its status, and whatever error it is retried for.
  */
-function asItWas({ status, fingerprint }: JobFilter, asOf: Date): Fragment[] {
+function asItWas({ status, fingerprint, errorText }: JobFilter, asOf: Date): Fragment[] {
   const begun = q`x.started_at <= ${asOf}`
   if (status === 'processing') return [begun]
   if (status !== undefined) return [q`x.updated <= ${asOf}`]
-  if (fingerprint === undefined) return []
+  if (fingerprint === undefined && errorText === undefined) return []
   return [q`(x.status = 'processing' and ${begun} or x.updated <= ${asOf})`]
 }
 

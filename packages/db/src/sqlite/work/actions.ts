@@ -1,6 +1,6 @@
 import type { JobId } from '@oncue/core'
+import type { Acted } from '../../portable/actions.ts'
 import { storedUniqueKey } from '../../portable/enqueue.ts'
-import type { ActionReport } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
 import { appendEvent, type Ends } from './ends.ts'
@@ -20,12 +20,14 @@ type LiveRow = {
   readonly id: JobId
   readonly status: 'blocked' | 'pending' | 'processing'
   readonly created: number
+  readonly run_at: number
+  readonly visible_at: number | null
 }
 
 /** Whom an action is about: as of a moment, if one is given. */
 type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
 
-/** What people do to jobs, by their ids: what requeue, cancel, delete and prune do on Postgres. */
+/** What people do to jobs, by their ids: what requeue, run_now, cancel, delete and prune do on Postgres. */
 export class Actions {
   readonly #statements: Statements
   readonly #ends: Ends
@@ -36,7 +38,7 @@ export class Actions {
   }
 
   /** Puts finished jobs back: attempts start anew, the run number goes on. */
-  requeue({ ids, asOf, by }: Aim, now: number): ActionReport {
+  requeue({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const report = new Report()
     const tally = new Tally(now)
@@ -58,11 +60,31 @@ export class Actions {
     this.#statements.run(sql.FORGET_FINISHED, JSON.stringify(back))
     this.#statements.run(sql.FORGET_RESULTS, JSON.stringify(back))
     this.#statements.write(tally.statements())
-    return report.done(back.length)
+    return report.done(back)
+  }
+
+  /** Makes pending jobs that are to run later due at once. Only their time changes. */
+  run_now({ ids, asOf, by }: Aim, now: number): Acted[] {
+    const found = this.#find(ids)
+    const report = new Report()
+    const due: JobId[] = []
+    for (const id of found.ids) {
+      const job = found.live.get(id)
+      if (!job) report.skip(found.finished.has(id) ? 'FINISHED' : 'JOB_NOT_FOUND')
+      else if (job.status === 'processing') report.skip('RUNNING')
+      else if (job.status === 'blocked') report.skip('BLOCKED')
+      else if (job.visible_at === null) report.skip('THROTTLED')
+      else if (job.run_at <= now) report.skip('ALREADY_DUE')
+      else if (asOf !== null && job.created > asOf) report.skip('CHANGED')
+      else due.push(id)
+    }
+    this.#statements.run(sql.MAKE_DUE, now, now, now, JSON.stringify(due))
+    for (const id of due) appendEvent(this.#statements, id, 'run_now', { by }, now)
+    return report.done(due)
   }
 
   /** Ends what waits, asks what runs. */
-  cancel({ ids, asOf, by }: Aim, now: number): ActionReport {
+  cancel({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const report = new Report()
     const waiting: JobId[] = []
@@ -78,11 +100,11 @@ export class Actions {
     if (waiting.length > 0) this.#ends.endWaiting(waiting, 'cancelled', now)
     for (const id of running) appendEvent(this.#statements, id, 'cancel_requested', { by }, now)
     if (running.length > 0) this.#statements.run(sql.ASK_TO_STOP, now, now, JSON.stringify(running))
-    return report.done(waiting.length + running.length)
+    return report.done([...waiting, ...running])
   }
 
   /** Pending or failed jobs that no other job waits for, with all that belongs to them. */
-  delete({ ids, asOf }: Aim, now: number): ActionReport {
+  delete({ ids, asOf }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const waitedFor = this.#waitedFor(found.ids)
     const report = new Report()
@@ -104,7 +126,7 @@ export class Actions {
     }
     this.#forget(gone)
     this.#statements.write(tally.statements())
-    return report.done(gone.length)
+    return report.done(gone)
   }
 
   /** Up to `limit` finished jobs of one queue and topic, the oldest first. One that others wait for is kept. */
@@ -168,7 +190,8 @@ class Report {
     this.#skipped[reason] = (this.#skipped[reason] ?? 0) + 1
   }
 
-  done(done: number): ActionReport {
-    return { done, skipped: this.#skipped }
+  done(ids: readonly JobId[]): Acted[] {
+    const skipped = Object.entries(this.#skipped).map(([reason, count]) => ({ reason, count, ids: null }))
+    return [{ reason: 'done', count: ids.length, ids }, ...skipped]
   }
 }

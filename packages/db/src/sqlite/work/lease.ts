@@ -54,7 +54,7 @@ export class Lease {
     for (const { id, run, progress, cursor, events } of updates) {
       const values = [progress, cursor, now, id, run, worker, worker]
       if (!this.#statements.get(sql.NOTE, ...values)) stale.push({ id, run })
-      else for (const [type, data] of events) appendText(this.#statements, id, type, data, now)
+      else for (const [type, data, ageMs] of events) appendText(this.#statements, id, type, data, now - ageMs)
     }
     return stale
   }

@@ -28,6 +28,8 @@ type Other = Exclude<Settlement, Completion>
 export type Back = {
   readonly charged?: number
   readonly crashed?: number
+  /** Its run did not fail. */
+  readonly snoozed?: number
   /** Stays as it was when absent. */
   readonly runAt?: number
   readonly visibleAt: number
@@ -122,9 +124,13 @@ export class Settle {
     return kept > 0
   }
 
-  putBack(id: JobId, { charged = 0, crashed = 0, runAt, visibleAt, error }: Back, now: number): void {
+  putBack(
+    id: JobId,
+    { charged = 0, crashed = 0, snoozed = 0, runAt, visibleAt, error }: Back,
+    now: number,
+  ): void {
     const [text, fingerprint] = storedError(error)
-    const values = [now, charged, crashed, runAt ?? null, visibleAt, text, fingerprint, id]
+    const values = [now, charged, crashed, runAt ?? null, visibleAt, text, snoozed, fingerprint, id]
     this.#statements.run(sql.PUT_BACK, ...values)
   }
 }
@@ -144,7 +150,7 @@ function backOf(settlement: Other, { retries, max_retries }: CurrentRun, now: nu
     case 'release':
       return { visibleAt: now }
     case 'snooze':
-      return { runAt: now + settlement.delayMs, visibleAt: now + settlement.delayMs }
+      return { snoozed: 1, runAt: now + settlement.delayMs, visibleAt: now + settlement.delayMs }
     case 'retry': {
       if (retries >= max_retries) return undefined
       const due = now + settlement.delayMs

@@ -1,0 +1,70 @@
+import type { ChannelRow } from '@oncue/db'
+import { createTransport } from 'nodemailer'
+import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
+import type { Outcome } from './outcome.ts'
+
+/** Of connecting, of the greeting, and of each answer. */
+const TIMEOUT_MS = 10_000
+
+/** The mail server that an operator has configured: its address is not checked, as it comes from no user. */
+export interface MailOptions {
+  /** smtp:// or smtps://, with user and password. */
+  readonly url: string
+  readonly from: string
+}
+
+/** Sends e-mails. */
+export class Mail {
+  readonly #options: MailOptions | null
+
+  constructor(options: MailOptions | null) {
+    this.#options = options
+  }
+
+  get isConfigured(): boolean {
+    return this.#options !== null
+  }
+
+  async send({ address }: ChannelRow, sent: Sent): Promise<Outcome> {
+    if (!this.#options) return { kind: 'refused', error: 'ONCUE_SMTP_URL is not set' }
+    const { url, from } = this.#options
+    const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
+    const transport = createTransport({ url, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
+    try {
+      await transport.sendMail({ from, to: address, ...contentOf(sent) })
+      return { kind: 'delivered' }
+    } catch (error) {
+      return outcomeOf(error as SmtpError)
+    } finally {
+      transport.close()
+    }
+  }
+}
+
+/** Mails about the same group are one thread. */
+function contentOf({ id, message, environment, url }: Sent) {
+  const { type, summary, groups } = message
+  const title = `${environment === null ? '' : `[${environment}] `}${MESSAGE_TITLES[type]}: ${summary}`
+  const [group] = groups
+  return {
+    subject: title.replace(/\s+/g, ' ').slice(0, 200),
+    text: [title, ...(url === null ? [] : ['', url]), ''].join('\n'),
+    messageId: `<${id}@oncue>`,
+    ...(group && { references: `<${group.id}@oncue>` }),
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  }
+}
+
+interface SmtpError {
+  readonly code?: string
+  readonly responseCode?: number
+}
+
+/** Only codes: an answer may quote the address or the user. */
+function outcomeOf({ code = 'an error', responseCode }: SmtpError): Outcome {
+  const error = `The mail server returned ${responseCode ?? code}`
+  if (code === 'EAUTH') return { kind: 'refused', error: 'The mail server refused the user or the password' }
+  if (responseCode === undefined)
+    return { kind: 'failed', error: `The mail server cannot be reached: ${code}` }
+  return { kind: responseCode >= 500 ? 'refused' : 'failed', error }
+}

@@ -1,0 +1,81 @@
+import type { ChannelRow, Store } from '@oncue/db'
+import webPush from 'web-push'
+import { z } from 'zod'
+import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
+import type { Outcome } from './outcome.ts'
+import { type Means, sendContent } from './webhook.ts'
+
+/** How long a push service keeps a message for a browser that is off: later it is no news. */
+const TTL_SECONDS = 4 * 3_600
+/** A push service takes 4,096 bytes, some of which encryption needs. */
+const MAX_BODY = 1_000
+const MAX_ALERTS = 20
+
+const keysSchema = z.object({ publicKey: z.string(), privateKey: z.string() })
+const subscriptionKeysSchema = z.object({ p256dh: z.string(), auth: z.string() })
+
+export interface WebPushOptions {
+  readonly store: Store
+  /** Whom a push service may ask about messages: a URL or an e-mail address. */
+  readonly contact: string
+}
+
+/** Sends to browsers: encrypted for each, and signed with a key that the installation makes once (VAPID). */
+export class WebPush {
+  readonly #options: WebPushOptions
+
+  constructor(options: WebPushOptions) {
+    this.#options = options
+  }
+
+  async publicKey(): Promise<string> {
+    return (await this.#keys()).publicKey
+  }
+
+  async send(channel: ChannelRow, sent: Sent, means: Means): Promise<Outcome> {
+    const keys = subscriptionKeysSchema.parse(JSON.parse(channel.secret ?? '{}'))
+    const { endpoint, headers, body } = webPush.generateRequestDetails(
+      { endpoint: channel.address, keys },
+      JSON.stringify(contentOf(sent)),
+      {
+        vapidDetails: { subject: this.#options.contact, ...(await this.#keys()) },
+        contentEncoding: 'aes128gcm',
+        TTL: TTL_SECONDS,
+        urgency: 'high',
+        ...topicOf(sent),
+      },
+    )
+    const lowerCased = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])
+    const content = { url: new URL(endpoint), headers: Object.fromEntries(lowerCased), body: body ?? '' }
+    const outcome = await sendContent(content, means)
+    // Such as 404: other services say that with 410 only.
+    const isUnknown = outcome.kind === 'refused' && outcome.error.startsWith('The receiver returned 404')
+    return isUnknown ? { kind: 'gone', error: outcome.error } : outcome
+  }
+
+  async #keys(): Promise<z.output<typeof keysSchema>> {
+    const { settings } = this.#options.store
+    const text = await settings.secret('web-push', () => JSON.stringify(webPush.generateVAPIDKeys()))
+    return keysSchema.parse(JSON.parse(text))
+  }
+}
+
+/** Of the messages about a group, a push service keeps only the last for a browser that is off. */
+function topicOf({ message: { groups } }: Sent) {
+  const [group, ...others] = groups
+  return group && others.length === 0 ? { topic: group.id.replaceAll('-', '').slice(0, 32) } : {}
+}
+
+/** What the service worker shows. It contains nothing of any payload. */
+function contentOf({ message, environment }: Sent) {
+  const { type, summary, path, alerts, groups } = message
+  return {
+    type,
+    title: MESSAGE_TITLES[type] + (environment === null ? '' : ` · ${environment}`),
+    body: summary.slice(0, MAX_BODY),
+    path,
+    // A later message about the same group replaces this one.
+    tag: groups[0]?.id ?? 'test',
+    alertIds: alerts.slice(0, MAX_ALERTS).map(({ id }) => id),
+  }
+}

@@ -1,0 +1,83 @@
+import { createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Mail {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly text: string
+}
+
+/** A mail server that speaks as much SMTP (RFC 5321, AUTH PLAIN) as a client needs. */
+export class MailServer {
+  readonly mails: Mail[] = []
+  /** By command: an answer other than the usual one. */
+  readonly answers = new Map<string, string>()
+  readonly #user: string
+  readonly #server = createServer((socket) => this.#serve(socket))
+
+  private constructor(user: string) {
+    this.#user = user
+  }
+
+  /** `user` as `name:password`. */
+  static async listen(user: string): Promise<MailServer> {
+    const server = new MailServer(user)
+    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.#server.close())
+    return server
+  }
+
+  get host(): string {
+    const address = this.#server.address()
+    return `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  }
+
+  #serve(socket: Socket): void {
+    let [buffer, from, data] = ['', '', null as string[] | null]
+    let to: string[] = []
+    const say = (line: string) => void socket.write(`${line}\r\n`)
+    /** The answer to a line; null: none yet. */
+    const answerTo = (line: string): string | null => {
+      if (data !== null) {
+        if (line !== '.') {
+          data.push(line)
+          return null
+        }
+        this.mails.push({ from, to, text: data.join('\n') })
+        data = null
+        return '250 queued'
+      }
+      const [command = ''] = line.toUpperCase().split(' ')
+      const given = this.answers.get(command)
+      if (given !== undefined) return given
+      if (command === 'AUTH')
+        return this.#isUser(line.split(' ')[2] ?? '') ? '235 welcome' : '535 wrong password'
+      if (command === 'MAIL') [from, to] = [line, []]
+      if (command === 'RCPT') to.push(line)
+      if (command === 'DATA') data = []
+      return ANSWERS[command] ?? '250 ok'
+    }
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      const lines = (buffer + chunk.toString()).split('\r\n')
+      buffer = lines.pop() ?? ''
+      for (const line of lines) {
+        const answer = answerTo(line)
+        if (answer !== null) say(answer)
+        if (answer === ANSWERS.QUIT) socket.end()
+      }
+    })
+    say('220 here')
+  }
+
+  #isUser(credentials: string): boolean {
+    const [, name, password] = Buffer.from(credentials, 'base64').toString().split('\0')
+    return `${name}:${password}` === this.#user
+  }
+}
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  EHLO: '250-here\r\n250 AUTH PLAIN',
+  DATA: '354 go on',
+  QUIT: '221 bye',
+}

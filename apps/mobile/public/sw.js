@@ -1,0 +1,116 @@
+// The service worker of the web build: opens the app without a network, and shows alerts while it is closed.
+
+const CACHE = 'oncue-shell'
+/** What belongs to the server is asked each time: what it said before may be wrong by now. */
+const OF_SERVER = /^\/(api|trpc|docs|metrics|healthz|readyz|openapi\.json)(\/|$)/
+/** Files of a build: their names carry a hash of their content. */
+const HASHED = /[-.][0-9a-f]{8,}\./
+
+self.addEventListener('install', (event) => {
+  event.waitUntil(
+    fetch('/', { cache: 'no-cache' })
+      .then(keepShell)
+      .then(() => self.skipWaiting()),
+  )
+})
+
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()))
+
+self.addEventListener('fetch', (event) => {
+  const { request } = event
+  const { origin, pathname } = new URL(request.url)
+  if (request.method !== 'GET' || origin !== self.location.origin || OF_SERVER.test(pathname)) return
+  if (request.mode === 'navigate') event.respondWith(openPage(event))
+  else if (HASHED.test(pathname)) event.respondWith(openFile(request))
+})
+
+/** The network first, so that a new version arrives; without it the page that was there last. */
+async function openPage(event) {
+  try {
+    const response = await fetch(event.request)
+    const isPage = response.ok && response.headers.get('content-type')?.includes('text/html')
+    if (isPage) event.waitUntil(keepShell(response.clone()).catch(() => {}))
+    return response
+  } catch (error) {
+    const kept = await (await caches.open(CACHE)).match('/')
+    if (kept) return kept
+    throw error
+  }
+}
+
+async function openFile(request) {
+  const cache = await caches.open(CACHE)
+  const kept = await cache.match(request)
+  if (kept) return kept
+  const response = await fetch(request)
+  if (response.ok) await cache.put(request, response.clone())
+  return response
+}
+
+/** Keeps the page with the files that it names. Those of an earlier version go. */
+async function keepShell(response) {
+  if (!response.ok) throw new Error(`The page returned ${response.status}`)
+  const cache = await caches.open(CACHE)
+  const text = await response.clone().text()
+  const before = await (await cache.match('/'))?.text()
+  if (before === text) return
+  const files = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path)
+  await cache.addAll(files)
+  await cache.put('/', response)
+  for (const { url } of await cache.keys()) {
+    const { pathname } = new URL(url)
+    if (pathname !== '/' && !files.includes(pathname)) await cache.delete(url)
+  }
+}
+
+self.addEventListener('push', (event) => {
+  const { type, title, body, path, tag, alertIds } = event.data.json()
+  const isFiring = type === 'alert.firing'
+  event.waitUntil(
+    self.registration.showNotification(title, {
+      body,
+      tag,
+      icon: '/icon-192.png',
+      badge: '/icon-192.png',
+      // A later message about the same alerts replaces this one; that they fire again makes a sound again.
+      renotify: isFiring,
+      requireInteraction: isFiring,
+      data: { path, alertIds },
+      actions: isFiring
+        ? [
+            { action: 'open', title: 'Open' },
+            { action: 'ack', title: 'Acknowledge' },
+          ]
+        : [],
+    }),
+  )
+})
+
+self.addEventListener('notificationclick', (event) => {
+  const { data, tag } = event.notification
+  event.notification.close()
+  event.waitUntil(event.action === 'ack' ? acknowledge(data, tag) : show(data.path))
+})
+
+/** With the cookie of the browser's session. Where that fails, people must know: the app opens. */
+async function acknowledge({ alertIds, path }, tag) {
+  try {
+    const response = await fetch('/trpc/alerts.ack', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ json: { ids: alertIds } }),
+    })
+    if (!response.ok) throw new Error(`The server returned ${response.status}`)
+    await self.registration.showNotification('Acknowledged', { tag, silent: true, data: { path, alertIds } })
+  } catch {
+    await show(path)
+  }
+}
+
+/** In a tab that is open, or in a new one. */
+async function show(path) {
+  const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
+  if (!open) return self.clients.openWindow(path)
+  await open.focus()
+  return open.navigate(path)
+}

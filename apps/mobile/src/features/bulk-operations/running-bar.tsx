@@ -1,0 +1,61 @@
+import { usePathname } from 'expo-router'
+import { StyleSheet, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
+import { Icon } from '../../components/ui/icon.tsx'
+import { Pressable } from '../../components/ui/pressable.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { useLock } from '../../lib/api.tsx'
+import { useHealth } from '../../lib/use-health.ts'
+import { useOpen } from '../../lib/use-open.ts'
+import { space, toneOf } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
+import { useStop } from './use-stop.ts'
+import { barInWords, type Progress } from './words.ts'
+
+type Running = Progress & { readonly id: string; readonly by: { readonly name: string } }
+
+/** On every screen, for everybody, while bulk operations run: how far they are, and the brake. Fed by health's stream. */
+export function RunningBar() {
+  const { data } = useHealth()
+  const pathname = usePathname()
+  // Its own page says more, and has the same brake.
+  const running = (data?.bulkOperations ?? []).filter(({ id }) => !pathname.endsWith(id))
+  return running.map((operation) => <Line key={operation.id} operation={operation} />)
+}
+
+function Line({ operation }: { readonly operation: Running }) {
+  const { colors } = useTheme()
+  const open = useOpen('bulkOperationId')
+  const lock = useLock()
+  const stop = useStop()
+  const { ink, wash } = toneOf(colors, 'accent')
+  const words = barInWords(operation)
+  return (
+    <View style={[styles.bar, { backgroundColor: wash }]}>
+      <Pressable
+        role="link"
+        spoken={`${words}, by ${operation.by.name}`}
+        onPress={() => open(operation.id)}
+        style={styles.words}
+      >
+        <Icon name="running" ink={ink} size={16} />
+        <Text variant="label" strong numberOfLines={1} style={styles.text}>
+          {words} · {operation.by.name}
+        </Text>
+      </Pressable>
+      <Button
+        label="Stop"
+        variant="quiet"
+        lock={lock}
+        isBusy={stop.isRunning}
+        onPress={() => void stop.run(operation.id)}
+      />
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  bar: { flexDirection: 'row', alignItems: 'center', gap: space.s, paddingHorizontal: space.l },
+  words: { flex: 1, minWidth: 0, flexDirection: 'row', alignItems: 'center', gap: space.s },
+  text: { flexShrink: 1 },
+})

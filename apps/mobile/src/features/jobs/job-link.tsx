@@ -1,0 +1,22 @@
+import type { Outputs } from '@oncue/sdk'
+import { StyleSheet } from 'react-native'
+import { Pressable } from '../../components/ui/pressable.tsx'
+import { Text } from '../../components/ui/text.tsx'
+import { shortId } from '../../lib/format.ts'
+import { useOpen } from '../../lib/use-open.ts'
+
+type Relative = Outputs['jobs']['family']['children'][number]
+
+/** Another job, a tap away. */
+export function JobLink({ job: { id, topic, status } }: { readonly job: Relative }) {
+  const openJob = useOpen('jobId')
+  return (
+    <Pressable role="link" aria-label={`Job ${id}`} onPress={() => openJob(id)} style={styles.link}>
+      <Text variant="label" color="accent">
+        {topic} · {shortId(id)} · {status}
+      </Text>
+    </Pressable>
+  )
+}
+
+const styles = StyleSheet.create({ link: { justifyContent: 'center', borderRadius: 6, minHeight: 32 } })

@@ -1,0 +1,43 @@
+import { StyleSheet, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
+import { EmptyState } from '../../components/ui/empty-state.tsx'
+import { space } from '../../theme/tokens.ts'
+import { labelOf } from './search-field.tsx'
+import type { Search } from './use-search.ts'
+
+/** What was searched, and where else one could look. */
+export function NothingFound({
+  search: { line, readings, chosen, choose, search },
+}: {
+  readonly search: Search
+}) {
+  const others = readings.filter(
+    ({ words, found }) => words !== chosen?.words && (!found || found.total > 0 || found.isCut),
+  )
+  const tried = readings.filter((reading) => reading !== chosen && !others.includes(reading))
+  const searched = [chosen, ...tried].map((reading) => reading?.words)
+  // Payloads alone have a beginning that no one asked for.
+  const isLimited = chosen?.filter.payloadText !== undefined && !/\b(after|before):/.test(line)
+  return (
+    <View>
+      <EmptyState
+        icon="search"
+        title="Nothing found"
+        text={`Searched: ${searched.join('; ')}.`}
+        action={{ label: 'Clear search', onPress: () => search('') }}
+      />
+      <View style={styles.others}>
+        {isLimited && (
+          <Button label="Search 7 days" icon="search" onPress={() => search(`${line} after:7d`)} />
+        )}
+        {others.map((reading) => (
+          <Button key={reading.words} label={`Try ${labelOf(reading)}`} onPress={() => choose(reading)} />
+        ))}
+      </View>
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  others: { alignItems: 'center', gap: space.m, paddingHorizontal: space.xl },
+})

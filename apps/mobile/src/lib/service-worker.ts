@@ -1,0 +1,2 @@
+/** Only browsers have one. */
+export function startServiceWorker(): void {}

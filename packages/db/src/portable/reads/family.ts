@@ -1,0 +1,104 @@
+import type { JobId } from '@oncue/core'
+import type { Family, Relative } from '@oncue/core/wire'
+import { type Fragment, q, raw, type Sql } from '../sql.ts'
+import { byIdStatement, get } from './jobs.ts'
+
+/** Relatives of a kind that are named. */
+const MAX_RELATIVES = 50
+/** Jobs of each table that are looked at for children: nothing indexes `parent_id`. */
+const MAX_LOOKED_AT = 5_000
+/** Ids carry the clock of the process that made them. */
+const SKEW_MS = 5_000
+
+/** The parent of a job, its children, the jobs it waits for and those that wait for it. Null: there is no such job. */
+export async function family(sql: Sql, id: JobId): Promise<Family | null> {
+  const job = await get(sql, id)
+  if (!job) return null
+  const { parentId, run, startedAt, created, finishedAt } = job
+  // Children are spawned while it runs; of earlier runs only the creation is known.
+  const from = run === 1 && startedAt ? startedAt : created
+  const ids = { from: idAt(from.getTime() - SKEW_MS), to: finishedAt && idAt(finishedAt.getTime() + SKEW_MS) }
+  const [parents, waitsFor, dependants, live, finished] = await Promise.all([
+    relatives(sql, parentId === null ? [] : [parentId]),
+    parentsOf(sql, id),
+    dependantsOf(sql, id),
+    childrenIn(sql, 'jobs', id, ids),
+    childrenIn(sql, 'history', id, ids),
+  ])
+  const children = [...live.found, ...finished.found].sort(byId)
+  return {
+    id,
+    parent: parents[0] ?? null,
+    waitsFor,
+    dependants,
+    children: children.slice(0, MAX_RELATIVES),
+    childrenAreComplete: live.isComplete && finished.isComplete && children.length <= MAX_RELATIVES,
+  }
+}
+
+/** Those that it still waits for: an edge goes when its parent is done. */
+export async function parentsOf(sql: Sql, id: JobId): Promise<Relative[]> {
+  const edges = await sql.walk<{ id: string }>(
+    q`select parent_id as id from {deps} where job_id = ${id} order by parent_id limit ${MAX_RELATIVES}`,
+  )
+  return relatives(
+    sql,
+    edges.map((edge) => edge.id),
+  )
+}
+
+async function dependantsOf(sql: Sql, id: JobId): Promise<Relative[]> {
+  const edges = await sql.all<{ id: string }>(
+    q`select job_id as id from {deps} where parent_id = ${id} limit ${MAX_RELATIVES}`,
+  )
+  return relatives(
+    sql,
+    edges.map((edge) => edge.id),
+  )
+}
+
+const COLUMNS = 'n.id, n.topic, n.queue, cast(n.status as text) as status'
+
+async function relatives(sql: Sql, ids: readonly JobId[]): Promise<Relative[]> {
+  if (ids.length === 0) return []
+  const found = await sql.all<Relative>(byIdStatement(sql.dialect, ids, COLUMNS))
+  // One that was enqueued again after it had finished is in both tables; the live one comes first.
+  return [...new Map(found.reverse().map((job) => [job.id, job])).values()].sort(byId)
+}
+
+type IdRange = { readonly from: string; readonly to: string | null }
+
+async function childrenIn(
+  sql: Sql,
+  table: 'jobs' | 'history',
+  parent: JobId,
+  ids: IdRange,
+): Promise<{ found: Relative[]; isComplete: boolean }> {
+  type Row = { readonly looked: number; readonly id: string | null } & Omit<Relative, 'id'>
+  const rows = await sql.walk<Row>(childrenStatement(table, parent, ids))
+  return {
+    found: rows.flatMap(({ id, topic, queue, status }) =>
+      id === null ? [] : [{ id, topic, queue, status }],
+    ),
+    isComplete: Number(rows[0]?.looked ?? 0) <= MAX_LOOKED_AT,
+  }
+}
+
+/** Along the ids, which begin with the time at which they were made, up to the bound. */
+export function childrenStatement(table: 'jobs' | 'history', parent: JobId, { from, to }: IdRange): Fragment {
+  const before = to === null ? raw('') : q`and n.id < ${to}`
+  return q`with walked as (
+      select ${raw(COLUMNS)}, n.parent_id from ${raw(`{${table}}`)} n where n.id >= ${from} ${before}
+      order by n.id limit ${MAX_LOOKED_AT + 1})
+    select (select count(*) from walked) as looked, c.id, c.topic, c.queue, c.status
+    from (select 1 as one) o
+    left join (select * from walked where parent_id = ${parent} limit ${MAX_RELATIVES + 1}) c on 1 = 1`
+}
+
+/** The first id of a millisecond. */
+function idAt(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}
+
+const byId = (a: Relative, b: Relative) => (a.id < b.id ? -1 : 1)

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  claimOne,
+  complete,
+  type Dialect,
+  MINUTE,
+  newWorkerId,
+  someJobs,
+  WORKER,
+} from './harness.ts'
+
+export function describeExplain(dialect: Dialect): void {
+  describe('why a job waits', () => {
+    const bench = new Bench(dialect)
+
+    const why = async (store: Store, id: string) =>
+      (await store.explain(id))?.reasons.map(({ text }) => text) ?? expect.unreachable()
+
+    /** A store with a live worker on the default queue that knows the usual topic. */
+    async function served(topics = ['mail_digest']): Promise<Store> {
+      const store = await bench.openWithClock()
+      const worker = { host: 'a', pid: 1, queues: ['default'], concurrency: 2, version: '1' }
+      await store.attend({ id: WORKER, ...worker })
+      await announce(store, WORKER, topics)
+      return store
+    }
+    const announce = (store: Store, worker: string, topics: readonly string[]) =>
+      store.announce(
+        topics.map((topic) => ({ topic, input: {}, output: {}, policy: {} })),
+        { worker, service: 's' },
+      )
+
+    it('is its place in line, and about how long by what the queue has done lately', async () => {
+      const store = await served()
+      await store.enqueue(someJobs(10))
+      bench.clock.advance(MINUTE)
+      await store.rescue(WORKER)
+      const { jobs } = await store.claim(claiming({ limit: 10 }))
+      await store.settle(jobs.map((job) => complete(job)))
+      bench.clock.advance(4 * MINUTE)
+      await store.rescue(WORKER)
+      const low = aJob({ priority: -1 })
+      const [first, second, high, later] = [
+        aJob(),
+        aJob(),
+        aJob({ priority: 5 }),
+        aJob({ priority: 9, delay: MINUTE }),
+      ]
+      await store.enqueue([low, first, second, high, later])
+      expect(await store.explain(low.id)).toMatchObject({
+        position: { ahead: 3, isExact: true },
+        reasons: [{ kind: 'in_line', text: '4th in line, about 2 min' }],
+      })
+      expect(await why(store, high.id)).toEqual(['Next in line, about 24 s'])
+      expect((await store.explain(first.id))?.position?.ahead).toBe(1)
+      expect((await store.explain(second.id))?.position?.ahead).toBe(2)
+    })
+
+    it('is the pause of its queue: by which actor, and until when', async () => {
+      const store = await served()
+      const [first, job] = [aJob(), aJob()]
+      await store.enqueue([first, job])
+      await store.pause('default', 'ada')
+      expect(await why(store, job.id)).toEqual([
+        'Queue default is paused by ada, until it is resumed',
+        '2nd in line',
+      ])
+      await store.pause('default', 'ada', 30 * MINUTE)
+      const until = new Date(bench.clock.now().getTime() + 30 * MINUTE)
+      expect((await store.explain(job.id))?.reasons[0]).toEqual({
+        kind: 'paused',
+        text: 'Queue default is paused by ada, for another 30 min',
+        until,
+      })
+      await store.resume('default')
+      expect(await why(store, job.id)).toEqual(['2nd in line'])
+    })
+
+    it('is that no live worker serves its queue, or none that does knows its topic', async () => {
+      const store = await served(['other'])
+      const [known, unknown, elsewhere] = [
+        aJob({ topic: 'other' }),
+        aJob(),
+        aJob({ queue: 'media', topic: 'other' }),
+      ]
+      await store.enqueue([known, unknown, elsewhere])
+      expect(await why(store, known.id)).toEqual(['Next in line'])
+      expect(await why(store, unknown.id)).toEqual([
+        'No live worker of queue default knows topic mail_digest',
+        '2nd in line',
+      ])
+      expect(await why(store, elsewhere.id)).toEqual(['No live worker serves queue media', 'Next in line'])
+      bench.clock.advance(MINUTE)
+      expect(await why(store, known.id)).toEqual(['No live worker serves queue default', 'Next in line'])
+    })
+
+    it('is that it is not due, or backs off', async () => {
+      const store = await served()
+      const [later, failed] = [aJob({ delay: 3 * 60 * MINUTE }), aJob({ maxRetries: 3 })]
+      await store.enqueue([later, failed])
+      const { id, run } = await claimOne(store)
+      expect((await store.explain(id))?.reasons).toEqual([])
+      await store.settle([{ id, run, kind: 'retry', delayMs: 40_000, error: anError }])
+      expect(await why(store, later.id)).toEqual(['Scheduled: due in 3 h'])
+      const until = new Date(bench.clock.now().getTime() + 40_000)
+      expect(await store.explain(id)).toMatchObject({
+        reasons: [{ kind: 'back_off', text: 'Backs off after a failed run: retry 1 of 3 in 40 s', until }],
+        position: null,
+      })
+    })
+
+    it('is a limit: of its concurrency key, of its queue, of a rate', async () => {
+      const store = await served()
+      const keyed = { concurrencyKey: 'tenant-7', concurrencyLimit: 1 }
+      const [a, b] = [aJob(keyed), aJob(keyed)]
+      await store.enqueue([a, b])
+      const running = await claimOne(store, { limit: 2 })
+      const throttled = running.id === a.id ? b : a
+      expect(await why(store, throttled.id)).toEqual(['Concurrency key tenant-7 is full: 1 of 1 running'])
+      await store.settle([complete(running)])
+      const done = await claimOne(store)
+      await store.settle([complete(done)])
+
+      await store.limit({ queue: 'default' }, { maxRunning: 1, rate: null })
+      const [c, d] = [aJob(), aJob()]
+      await store.enqueue([c, d])
+      const first = await claimOne(store)
+      const second = first.id === c.id ? d : c
+      expect(await why(store, second.id)).toEqual([
+        'Queue default is at its limit: 1 of 1 running',
+        'Next in line',
+      ])
+      await store.settle([complete(first)])
+
+      await store.limit({ queue: 'default' }, { maxRunning: null, rate: { count: 1, intervalMs: MINUTE } })
+      const started = await claimOne(store)
+      await store.settle([complete(started)])
+      const e = aJob()
+      await store.enqueue([e])
+      bench.clock.advance(20_000)
+      expect((await store.explain(e.id))?.reasons[0]).toMatchObject({
+        kind: 'rate_limit',
+        text: 'Rate limit of queue default: 1 start per 1 min, next in 40 s',
+      })
+    })
+
+    it('is the jobs that it waits for, by name', async () => {
+      const store = await served()
+      const parents = [aJob({ topic: 'a' }), aJob({ topic: 'b' })]
+      await store.enqueue(parents)
+      const child = aJob({ after: parents.map(({ id }) => id) })
+      await store.enqueue([child])
+      expect(await store.explain(child.id)).toEqual({
+        ...{ id: child.id, status: 'blocked', position: null },
+        reasons: [{ kind: 'parents', text: 'Waits for 2 other jobs', until: null }],
+        waitsFor: parents.map(({ id, topic }) => ({ id, topic, queue: 'default', status: 'pending' })),
+      })
+    })
+
+    it('is nothing for a job that has finished, and null for one that does not exist', async () => {
+      const store = await served()
+      await store.enqueue([aJob()])
+      const job = await claimOne(store)
+      await store.settle([complete(job)])
+      expect(await store.explain(job.id)).toEqual({
+        ...{ id: job.id, status: 'completed', reasons: [], position: null, waitsFor: [] },
+      })
+      expect(await store.explain(newWorkerId())).toBeNull()
+      expect(await store.explain('x')).toBeNull()
+    })
+  })
+}

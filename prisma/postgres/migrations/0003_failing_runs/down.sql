@@ -1,0 +1,2 @@
+drop index oncue.jobs_failing_listed;
+drop index oncue.jobs_failing;

@@ -1,0 +1,2 @@
+DROP INDEX "oncue_jobs_failing_listed";
+DROP INDEX "oncue_jobs_failing";
