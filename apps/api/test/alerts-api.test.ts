@@ -115,7 +115,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
       expect(await errorOf(alerts.ack.mutate(wrong))).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  it('warn of a rule for a queue or a topic that nobody knows', async () => {
+  it('warn of a rule for an unknown queue or topic', async () => {
     const api = await start(dialect)
     const { alerts, jobs } = api.client()
     await jobs.enqueue.mutate({ topic: 'mail', queue: 'mail' })

@@ -127,7 +127,7 @@ describe('an alert storm', () => {
     expect(next(acked)?.groupId).not.toBe(first.groupId)
   })
 
-  it('is told again when it reaches a queue that nobody knew of when it was acked, or all of them', () => {
+  it('is told again when it reaches a queue that was fine when it was acked, or all of them', () => {
     const [alert] = stored(evaluate(facts({ a: { workers: 0 } }), [WORKERS], [])) as [AlertRow]
     const acked = { ...alert, acked: { at: NOW, by: 'ada' } }
     const more = facts({ a: { workers: 0 }, b: { workers: 0, waiting: 50 } })
