@@ -73,7 +73,7 @@ describe('a bulk operation on Postgres', () => {
     const session = await connect()
     const operation = '01900000-0000-7000-8000-000000000000'
     await session.query(
-      `insert into oncue.bulk_operation_jobs (operation_id, step, jobs, open)
+      `insert into oncue.bulk_batches (operation_id, step, jobs, open)
        select $1, n, '[]', (n % 1000 = 0)::integer from generate_series(1, $2) n`,
       [operation, MANY],
     )
@@ -81,7 +81,7 @@ describe('a bulk operation on Postgres', () => {
     const { rows } = await session.query(`explain (analyze, buffers, format json) ${text}`, values)
     const plan = rows[0]['QUERY PLAN'][0].Plan
     expect(plan['Actual Rows']).toBe(MANY / 1_000)
-    expect(JSON.stringify(plan)).toContain('bulk_operation_jobs_open')
+    expect(JSON.stringify(plan)).toContain('bulk_batches_open')
     // A page for each of them, and the index.
     expect(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']).toBeLessThan(MANY / 1_000 + 20)
   })

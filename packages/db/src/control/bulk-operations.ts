@@ -163,7 +163,7 @@ export function createBulkOperations({ client, now }: Context) {
       })
       const ids = ended.map(({ id }) => id)
       const ofThem = { where: { operationId: { in: ids } }, limit: FORGET_AT_ONCE }
-      while ((await client.bulkOperationJobs.deleteMany(ofThem)).count === FORGET_AT_ONCE);
+      while ((await client.bulkBatch.deleteMany(ofThem)).count === FORGET_AT_ONCE);
       const { count } = await client.bulkOperation.deleteMany({ where: { id: { in: ids } } })
       return count
     },

@@ -42,7 +42,7 @@ export function remember(
     : `json_group_array(json_array(t.id, t.failures, 'waiting', json('true')))`
   const found = byIdStatement(dialect, ids, 'n.id, n.retries + n.crashes as failures')
   // A job that was enqueued again after it had finished is in both tables.
-  return q`insert into {bulk_operation_jobs} (operation_id, step, jobs, open)
+  return q`insert into {bulk_batches} (operation_id, step, jobs, open)
     select ${key}, ${raw(jobs)}, count(*)
     from (select id, max(failures) as failures from (${found}) f group by id) t`
 }
@@ -101,14 +101,14 @@ async function openBatches(sql: Sql, operation: string, after: number) {
     return index === 0 || jobs <= LOOK_AT
   })
   const last = taken.at(-1)?.step ?? after
-  const rows = await sql.walk<{ step: number; jobs: unknown }>(q`select step, jobs from {bulk_operation_jobs}
+  const rows = await sql.walk<{ step: number; jobs: unknown }>(q`select step, jobs from {bulk_batches}
     where operation_id = ${operation} and open > 0 and step > ${after} and step <= ${last} order by step`)
   const batches = rows.map((row) => ({ step: row.step, jobs: sql.json(row.jobs) as Remembered[] }))
   return { batches, next: taken.length < sizes.length || sizes.length === LOOK_AT ? last : null }
 }
 
 export function openBatchesStatement(operation: string, after: number): Fragment {
-  return q`select step, open from {bulk_operation_jobs}
+  return q`select step, open from {bulk_batches}
     where operation_id = ${operation} and open > 0 and step > ${after} order by step limit ${LOOK_AT}`
 }
 
@@ -128,7 +128,7 @@ const ENDS: Readonly<Record<string, keyof Outcomes>> = { completed: 'completed',
 export function saveOutcomes(operation: string, changed: Seen['changed']): Fragment[] {
   return changed.map(({ step, jobs }) => {
     const open = jobs.filter(([, , , isOpen]) => isOpen).length
-    return q`update {bulk_operation_jobs} set jobs = ${JSON.stringify(jobs)}, open = ${open}
+    return q`update {bulk_batches} set jobs = ${JSON.stringify(jobs)}, open = ${open}
       where operation_id = ${operation} and step = ${step}`
   })
 }

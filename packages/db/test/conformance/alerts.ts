@@ -36,6 +36,7 @@ export function describeAlerts(dialect: Dialect): void {
         name: 'Jobs wait too long',
         kind: 'oldest_waiting',
         queue: null,
+        topic: null,
         threshold: 300,
         forMs: MINUTE,
         enabled: true,

@@ -28,7 +28,7 @@ export function describeChannels(dialect: Dialect): void {
       expect(created).toEqual({
         id: expect.any(String),
         ...{ kind: 'webhook', name: 'pager', address: 'https://pager.example/hook', secret: 'whsec_1' },
-        ...{ tokenId: null, enabled: true, created: bench.clock.now(), createdBy: 'Ada' },
+        ...{ options: null, tokenId: null, enabled: true, created: bench.clock.now(), createdBy: 'Ada' },
         ...{ lastAttempt: null, lastDelivered: null, lastError: null, failingSince: null },
       })
       bench.clock.advance(MINUTE)

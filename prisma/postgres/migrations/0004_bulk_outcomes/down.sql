@@ -1,4 +1,4 @@
-drop table oncue.bulk_operation_jobs;
+drop table oncue.bulk_batches;
 delete from oncue.bulk_operations where action = 'run_now';
 update oncue.bulk_operations set status = 'stopped', finished_at = updated where status = 'canary';
 drop index oncue.bulk_operations_open;

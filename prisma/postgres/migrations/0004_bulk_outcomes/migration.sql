@@ -15,14 +15,14 @@ update oncue.bulk_operations set is_open = false where status <> 'running';
 create index bulk_operations_open on oncue.bulk_operations (id) where is_open;
 
 -- The jobs of one batch, in one row: with a row for each job, a batch would write a third more.
-create table oncue.bulk_operation_jobs (
+create table oncue.bulk_batches (
   operation_id uuid not null,
   step         integer not null,
   -- [[id, failures when it was touched, outcome, whether that can still change], …]
   jobs         json not null,
   -- How many of them can still change.
   open         integer not null,
-  constraint bulk_operation_jobs_pkey primary key (operation_id, step)
+  constraint bulk_batches_pkey primary key (operation_id, step)
 );
 -- A look at 100,000 jobs, of which most have ended, reads the others alone.
-create index bulk_operation_jobs_open on oncue.bulk_operation_jobs (operation_id, step) where open > 0;
+create index bulk_batches_open on oncue.bulk_batches (operation_id, step) where open > 0;

@@ -1,4 +1,4 @@
-DROP TABLE "oncue_bulk_operation_jobs";
+DROP TABLE "oncue_bulk_batches";
 CREATE TABLE "oncue_bulk_operations_old" (
   "id"              TEXT NOT NULL,
   "action"          TEXT NOT NULL,

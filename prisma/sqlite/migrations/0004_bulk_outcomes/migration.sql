@@ -51,7 +51,7 @@ CREATE INDEX "oncue_bulk_operations_running" ON "oncue_bulk_operations" ("id") W
 CREATE INDEX "oncue_bulk_operations_open" ON "oncue_bulk_operations" ("id") WHERE "is_open";
 
 -- The jobs of one batch, in one row: with a row for each job, a batch would write a third more.
-CREATE TABLE "oncue_bulk_operation_jobs" (
+CREATE TABLE "oncue_bulk_batches" (
   "operation_id" TEXT NOT NULL,
   "step"         INTEGER NOT NULL,
   -- [[id, failures when it was touched, outcome, whether that can still change], …]
@@ -61,4 +61,4 @@ CREATE TABLE "oncue_bulk_operation_jobs" (
   PRIMARY KEY ("operation_id", "step")
 ) WITHOUT ROWID;
 -- A look at 100,000 jobs, of which most have ended, reads the others alone.
-CREATE INDEX "oncue_bulk_operation_jobs_open" ON "oncue_bulk_operation_jobs" ("operation_id", "step") WHERE "open" > 0;
+CREATE INDEX "oncue_bulk_batches_open" ON "oncue_bulk_batches" ("operation_id", "step") WHERE "open" > 0;
