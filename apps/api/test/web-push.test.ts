@@ -7,12 +7,16 @@ import { Receiver } from './receiver.ts'
 const OPEN = { ONCUE_WEBHOOK_PRIVATE_ADDRESSES: 'true', ONCUE_ENVIRONMENT: 'staging' }
 
 /** A device with a subscription, on a database without an API. */
-async function subscribe(office: Office, browser: Browser): Promise<string> {
+async function subscribe(
+  office: Office,
+  browser: Browser,
+  role: 'admin' | 'operator' = 'admin',
+): Promise<string> {
   const { id } = await office.control.tokens.create({
     ...{
       kind: 'device',
       name: 'laptop',
-      role: 'operator',
+      role,
       hash: crypto.randomUUID().replaceAll('-', '').repeat(2),
     },
   })
@@ -131,6 +135,46 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(JSON.parse(browser.decrypt(bytes))).toMatchObject({ type: 'test', title: 'Test · staging' })
     const me = channel?.deviceId ?? ''
     await api.store.tokens.revoke(me)
+    expect(await api.client().channels.list.query()).toEqual([])
+  })
+
+  it('calls addresses of our own network for admins alone', async () => {
+    const service = await Receiver.listen()
+    const api = await startTestApi(dialect, { env: OPEN })
+    const { secret } = await api.client().tokens.create.mutate({ name: 'v', role: 'viewer' })
+    const call = await signIn(api, '/api/session', { token: secret })
+    const { subscription } = new Browser(`${service.url}/subscription`)
+    expect(await call('devices.registerWebPush', { subscription })).toMatchObject({
+      error: { json: { data: { oncue: { code: 'ADDRESS_NOT_ALLOWED' } } } },
+    })
+    expect(await call('devices.testPush', {})).toMatchObject({
+      result: { data: { json: { delivered: false } } },
+    })
+    expect(service.received).toEqual([])
+  })
+
+  it('checks the address again when it sends', async () => {
+    const service = await Receiver.listen()
+    const office = await Office.open(dialect)
+    const id = await subscribe(office, new Browser(service.url), 'operator')
+    const [channel] = await office.control.channels.list()
+    if (channel?.tokenId !== id) throw new Error('there is no channel')
+    expect(await office.delivery.test(channel)).toEqual({
+      ...{ delivered: false, error: expect.stringContaining('The URL') },
+    })
+    expect(service.received).toEqual([])
+  })
+
+  it('refuses keys with which nothing can be encrypted', async () => {
+    const api = await startTestApi(dialect)
+    const call = await signIn(api, '/api/session', { token: ADMIN_TOKEN })
+    const { keys } = new Browser('https://1.1.1.1/x').subscription
+    for (const wrong of [{ p256dh: 'A'.repeat(87) }, { auth: 'A'.repeat(20) }]) {
+      const subscription = { endpoint: 'https://1.1.1.1/x', keys: { ...keys, ...wrong } }
+      expect(await call('devices.registerWebPush', { subscription })).toMatchObject({
+        error: { json: { data: { oncue: { code: 'INVALID_INPUT' } } } },
+      })
+    }
     expect(await api.client().channels.list.query()).toEqual([])
   })
 

@@ -54,7 +54,8 @@ export class Delivery implements Service {
     this.#control = control
     const isSecure = publicUrl?.startsWith('https:') === true
     const contact = isSecure ? publicUrl : `mailto:${options.mail?.from ?? 'oncue@localhost'}`
-    this.webPush = new WebPush({ store, contact })
+    const publicGuard = new AddressGuard(false, options.resolve)
+    this.webPush = new WebPush({ store, control, guard: this.guard, publicGuard, contact })
     this.mail = new Mail(options.mail)
     const { guard, webPush, mail } = this
     const means = { guard, push, webPush, mail, incidents: options.incidents }

@@ -1,6 +1,10 @@
+import { OncueError } from '@oncue/core'
+import type { Role, WebPushSubscription } from '@oncue/core/wire'
 import type { ChannelRow, Store } from '@oncue/db'
+import type { Control } from '@oncue/db/control'
 import webPush from 'web-push'
 import { z } from 'zod'
+import type { AddressGuard } from './addresses.ts'
 import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
 import { type Means, sendContent } from './webhook.ts'
@@ -16,6 +20,11 @@ const subscriptionKeysSchema = z.object({ p256dh: z.string(), auth: z.string() }
 
 export interface WebPushOptions {
   readonly store: Store
+  readonly control: Control
+  /** For subscriptions of admins, who may make channels of any kind. */
+  readonly guard: AddressGuard
+  /** For those of all others: every caller who may read jobs registers an address, and learns how sending went. */
+  readonly publicGuard: AddressGuard
   /** Whom a push service may ask about messages: a URL or an e-mail address. */
   readonly contact: string
 }
@@ -32,7 +41,19 @@ export class WebPush {
     return (await this.#keys()).publicKey
   }
 
-  async send(channel: ChannelRow, sent: Sent, means: Means): Promise<Outcome> {
+  /** ADDRESS_NOT_ALLOWED for an address that is not called for this role, INVALID_INPUT for keys that encrypt nothing. */
+  async assertUsable({ endpoint, keys }: WebPushSubscription, role: Role | null): Promise<void> {
+    await this.#guardOf(role).assertAllowed(new URL(endpoint))
+    try {
+      webPush.encrypt(keys.p256dh, keys.auth, 'test', 'aes128gcm')
+    } catch (cause) {
+      throw new OncueError('INVALID_INPUT', 'input.subscription.keys: are not the keys of a browser', {
+        cause,
+      })
+    }
+  }
+
+  async send(channel: ChannelRow, sent: Sent, means: Omit<Means, 'guard'>): Promise<Outcome> {
     const keys = subscriptionKeysSchema.parse(JSON.parse(channel.secret ?? '{}'))
     const { endpoint, headers, body } = webPush.generateRequestDetails(
       { endpoint: channel.address, keys },
@@ -47,10 +68,15 @@ export class WebPush {
     )
     const lowerCased = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])
     const content = { url: new URL(endpoint), headers: Object.fromEntries(lowerCased), body: body ?? '' }
-    const outcome = await sendContent(content, means)
+    const holder = await this.#options.control.tokens.get(channel.tokenId ?? '')
+    const outcome = await sendContent(content, { ...means, guard: this.#guardOf(holder?.role ?? null) })
     // Such as 404: other services say that with 410 only.
     const isUnknown = outcome.kind === 'refused' && outcome.error.startsWith('The receiver returned 404')
     return isUnknown ? { kind: 'gone', error: outcome.error } : outcome
+  }
+
+  #guardOf(role: Role | null): AddressGuard {
+    return role === 'admin' ? this.#options.guard : this.#options.publicGuard
   }
 
   async #keys(): Promise<z.output<typeof keysSchema>> {

@@ -97,7 +97,7 @@ export const devices = {
     output: z.null(),
     async run({ store, control, principal, delivery }, { subscription }) {
       const holder = await holderOf(control, principal)
-      if (subscription !== null) await delivery.guard.assertAllowed(new URL(subscription.endpoint))
+      if (subscription !== null) await delivery.webPush.assertUsable(subscription, principal.role)
       if (holder === null && subscription !== null)
         throw new OncueError('FORBIDDEN', 'Only a browser that has signed in can get notifications', {
           hint: 'Sign in to the app, or pair this browser.',
