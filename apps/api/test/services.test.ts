@@ -214,7 +214,7 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
     expect(await errorOf(mail)).toMatchObject({
       ...{ code: 'INVALID_INPUT', hint: expect.stringContaining('ONCUE_SMTP_URL') },
     })
-    for (const url of ['https://1.1.1.1/', 'https://1.1.1.1'])
+    for (const url of ['https://1.1.1.1/', 'https://1.1.1.1', 'https://1.1.1.1/100%a'])
       expect(await errorOf(channels.create.mutate({ kind: 'ntfy', name: 'n', url }))).toMatchObject({
         code: 'INVALID_INPUT',
       })

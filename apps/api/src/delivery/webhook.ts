@@ -86,7 +86,7 @@ function toNtfy({ address, secret, options }: ChannelRow, { id, message, environ
   const topic = target.pathname.split('/').at(-1) ?? ''
   target.pathname = target.pathname.slice(0, -topic.length)
   const body = {
-    topic: decodeURIComponent(topic),
+    topic,
     title: MESSAGE_TITLES[type] + (environment === null ? '' : ` · ${environment}`),
     message: summary,
     priority: type === 'alert.firing' ? (options?.priority ?? NTFY_HIGH) : NTFY_DEFAULT,

@@ -37,6 +37,9 @@ const keySchema = z
   .trim()
   .regex(/^[\w-]{8,200}$/, 'must be a key of letters, digits, _ and -')
 
+/** What ntfy takes for the name of a topic, at the end of a path. */
+const NTFY_TOPIC = /\/[\w-]{1,64}$/
+
 /** Push channels are made by their devices. */
 export const createChannelRequestSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.enum(['webhook', 'slack']), name: nameSchema, url: urlSchema }),
@@ -44,7 +47,7 @@ export const createChannelRequestSchema = z.discriminatedUnion('kind', [
     kind: z.literal('ntfy'),
     name: nameSchema,
     url: urlSchema
-      .refine((url) => URL.canParse(url) && /[\w-]$/.test(new URL(url).pathname), 'must name a topic')
+      .refine((url) => URL.canParse(url) && NTFY_TOPIC.test(new URL(url).pathname), 'must end with a topic')
       .describe('of the topic: https://ntfy.sh/my-topic'),
     priority: z.int().min(1).max(5).optional().describe('of firing alerts; 4 (high) by default'),
     token: keySchema.optional().describe('an access token of ntfy'),
