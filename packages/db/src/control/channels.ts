@@ -48,7 +48,11 @@ const changeSchema = z.strictObject({ name: nameSchema.optional(), enabled: z.bo
 export function createChannels({ client, now }: Context, usableTokens: TokenStore['usable']) {
   /** A push channel has the name of its device, and is left out when the device cannot be used. */
   async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {
-    const rows = await client.channel.findMany({ where, orderBy: [{ created: 'asc' }, { id: 'asc' }] })
+    const rows = await client.channel.findMany({
+      where,
+      // However many browsers register themselves, they leave room for what admins made.
+      orderBy: [{ tokenId: { sort: 'asc', nulls: 'first' } }, { created: 'asc' }, { id: 'asc' }],
+    })
     const tokenIds = rows.flatMap(({ tokenId }) => tokenId ?? [])
     const usable = tokenIds.length > 0 ? [...(await usableTokens(tokenIds))] : []
     const devices = await client.token.findMany({
@@ -76,7 +80,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
 
   return {
     get,
-    /** Oldest first, up to 1,000. */
+    /** Those that admins made, then those of devices and sessions; each oldest first, together up to 1,000. */
     list: () => find({}),
 
     async create(channel: NewChannel): Promise<ChannelRow> {

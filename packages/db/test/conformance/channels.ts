@@ -37,6 +37,14 @@ export function describeChannels(dialect: Dialect): void {
       expect(await control.channels.get(slack.id)).toEqual(slack)
     })
 
+    it('lists what admins made before devices, of which there may be many', async () => {
+      const store = await bench.open()
+      const control = await bench.openControl(store)
+      await store.channels.setPush(await aDevice(store), PUSH_TOKEN)
+      await control.channels.create(aChannel())
+      expect((await control.channels.list()).map(({ kind }) => kind)).toEqual(['webhook', 'push'])
+    })
+
     it.each([
       ['a name that is empty', { name: '' }, 'INVALID_INPUT'],
       ['a name with a NUL', { name: 'a\0b' }, 'INVALID_TEXT'],
