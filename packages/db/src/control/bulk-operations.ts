@@ -119,11 +119,11 @@ export function createBulkOperations({ client, now }: Context) {
       return rows.map(toBulkOperation)
     },
 
-    /** The ids of those that have not ended, or whose outcomes are still counted, up to 1,000. */
+    /** The ids of those that have not ended, then of those whose outcomes are still counted; together up to 1,000. */
     async open(): Promise<string[]> {
       const rows = await client.bulkOperation.findMany({
         where: { isOpen: true },
-        orderBy: { id: 'asc' },
+        orderBy: [{ finishedAt: { sort: 'asc', nulls: 'first' } }, { id: 'asc' }],
         take: OPEN_LIMIT,
         select: { id: true },
       })

@@ -474,6 +474,16 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await control.bulkOperations.open()).toEqual([])
       })
 
+      it('is counted after those that have not ended, of which none must be left behind', async () => {
+        const store = await bench.open()
+        const control = await bench.openControl(store)
+        await failSome(store, 1)
+        const asked = aBulkOperation({ asOf: await store.now() })
+        const ended = await finish({ store, control }, await control.bulkOperations.create(asked))
+        const begun = await control.bulkOperations.create(aBulkOperation({ asOf: await store.now() }))
+        expect(await control.bulkOperations.open()).toEqual([begun.id, ended.id])
+      })
+
       it('of jobs that are run now counts only failures that come after it', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
