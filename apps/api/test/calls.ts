@@ -3,6 +3,7 @@ import { newJobId } from '@oncue/core'
 import type { Route } from '../src/http/rest/routes.ts'
 import type { Access } from '../src/procedures/procedure.ts'
 import type { ProcedurePath } from '../src/procedures/table.ts'
+import { Browser } from './push-service.ts'
 import type { World } from './test-server.ts'
 
 export interface ProcedureCall {
@@ -272,14 +273,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'devices.webPushKey': { input: none },
   'devices.registerWebPush': {
     input: () => ({ subscription: null }),
-    also: () => [
-      {
-        subscription: {
-          endpoint: 'https://1.1.1.1/push',
-          keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) },
-        },
-      },
-    ],
+    also: () => [{ subscription: new Browser('https://1.1.1.1/push').subscription }],
     required: ['subscription'],
   },
   'devices.testPush': { input: () => ({}), needsNothing: true },
