@@ -158,7 +158,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ ids: [await world.job('scheduled')] }),
     also: byFilter,
     required: ['ids'],
-    free: ['fingerprint', 'idPrefix', 'payloadText'],
+    free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
   'jobs.cancel': {
     input: async (world) => ({ ids: [await world.job('pending')] }),
@@ -439,7 +439,11 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'GET /api/commands/registry/debug': { status: 200 },
   'GET /api/topics': { status: 200 },
   'GET /api/queues': { status: 200 },
-  'POST /api/queues/:queue/pause': { path: async () => '/api/queues/idle/pause', status: 204 },
+  'POST /api/queues/:queue/pause': {
+    path: async () => '/api/queues/idle/pause',
+    body: () => ({ for_seconds: 60 }),
+    status: 204,
+  },
   'POST /api/queues/:queue/resume': { path: async () => '/api/queues/idle/resume', status: 204 },
   'GET /api/workers': { status: 200 },
   'GET /api/health': { status: 200 },

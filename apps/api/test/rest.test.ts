@@ -473,6 +473,17 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect((await paused()) ?? null).toBeNull()
     })
 
+    test('a queue is paused for a while, and an end in the query is not overlooked', async () => {
+      const body = { for_seconds: 1_800 }
+      expect((await send('POST', '/api/queues/for_a_while/pause', { body })).status).toBe(204)
+      const [queue] = (await itemsOf('/api/queues')).filter(({ queue }) => queue === 'for_a_while')
+      const { at, until } = (queue?.paused ?? {}) as { at?: string; until?: string }
+      expect(Date.parse(until ?? '') - Date.parse(at ?? '')).toBe(1_800_000)
+      const { status, error } = await send('POST', '/api/queues/for_ever/pause?for_seconds=1800')
+      expect([status, error?.code]).toEqual([400, 'INVALID_INPUT'])
+      expect(await itemsOf('/api/queues')).not.toContainEqual(expect.objectContaining({ queue: 'for_ever' }))
+    })
+
     test('a schedule is saved, listed, run now and removed', async () => {
       const body = { name: 'rest_nightly', cron: '0 9 * * *', topic: 'mail', payload: { userId: '123' } }
       const saved = await send('POST', '/api/schedules', { body })

@@ -15,7 +15,7 @@ import { postgresSql } from '../src/postgres/sql-access.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
 import type { JobFilter, PageRequest } from '../src/store.ts'
-import { aJob, anError, Bench, claiming, complete, MINUTE } from './conformance/harness.ts'
+import { aJob, anError, Bench, claiming, complete, MINUTE, someJobs } from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
@@ -260,6 +260,16 @@ describe('the plans of reads on SQLite', () => {
     const reads = planOf(aheadStatement(IN_LINE)).filter(({ detail }) => / j\b/.test(detail))
     const search = /^SEARCH j USING (COVERING )?INDEX oncue_jobs_ready \(queue=\? AND priority/
     expect(reads.map(({ detail }) => detail)).toEqual(Array(4).fill(expect.stringMatching(search)))
+  })
+
+  test('jobs ahead are counted until there are enough, at however many priorities they wait', async () => {
+    const store = await bench.open()
+    for (const priority of [9, 8, 7, 6])
+      await store.enqueue(someJobs(10_001, { queue: IN_LINE.queue, priority }))
+    const { text, values } = toSqlite(
+      aheadStatement({ ...IN_LINE, priority: 0, at: new Date(), now: new Date() }),
+    )
+    expect(db.prepare(text).get(values)).toEqual({ ahead: 10_001 })
   })
 
   test.each(['jobs', 'history'] as const)('children are looked for along the ids of %s', (table) => {

@@ -39,6 +39,8 @@ export const queues = {
       changeRoute({
         at: 'POST /api/queues/:queue/pause',
         summary: 'Pause a queue: running jobs finish, no new ones start',
+        fields: { for_seconds: pauseQueueRequestSchema.shape.forSeconds },
+        toInput: ({ for_seconds, ...same }) => ({ ...same, forSeconds: for_seconds }),
         ...byQueue,
       }),
     ],

@@ -36,7 +36,9 @@ export const previewSchema = z.object({
 })
 
 const canarySchema = z.strictObject({
+  /** How many jobs to do first: 1 to 500. */
   count: z.int().min(1).max(500).describe('how many jobs to do first'),
+  /** How many of them may fail again. Default: 0. */
   maxFailed: z.int().min(0).max(499).default(0).describe('how many of them may fail again'),
 })
 
@@ -62,9 +64,11 @@ export const bulkOperationRequestSchema = z.strictObject({
     .max(86_400)
     .default(0)
     .describe('seconds over which to spread the jobs, so that they do not all run at once'),
+  /** Does a few jobs first, and the others by itself when those complete. */
   canary: canarySchema
     .optional()
     .describe('do these first: go on by itself when they complete, stop when more than maxFailed fail again'),
+  /** A share from 0 to 1: stops by itself when more of its jobs fail again, of at least ten. */
   stopWhenFailing: z
     .number()
     .min(0)

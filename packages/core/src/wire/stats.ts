@@ -39,6 +39,7 @@ export const failuresRequestSchema = jobStatsRequestSchema.extend({
   fingerprint: plainText(255).optional().describe('only this group'),
   /** Part of the class or the message of the error, in any case. */
   text: plainText(255).min(1).optional().describe('part of the class or the message, in any case'),
+  /** `latest`: the group seen last comes first; `largest`: the one with the most jobs. Default: `latest`. */
   sort: z
     .enum(['latest', 'largest'])
     .optional()

@@ -58,6 +58,9 @@ type Fields = Record<string, unknown>
 /** What a request says, as one object: the body, or the query; and the path. */
 function fieldsOf(request: FastifyRequest, takesKey: boolean): unknown {
   const params = request.params as Fields
+  // Ignored, it would be an option that is lost without a word.
+  if (request.method === 'POST' && Object.keys(request.query as Fields).length > 0)
+    throw new OncueError('INVALID_INPUT', 'this request takes its fields in a JSON body, and no query')
   const given = request.method === 'POST' ? request.body : withMeta(request.query as Fields)
   // Not an object, so there is nothing to add to; the schema refuses it.
   if (given !== undefined && given !== null && !isObject(given)) return given

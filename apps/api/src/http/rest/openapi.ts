@@ -109,6 +109,12 @@ function descriptionOf(route: Route): Json {
         },
       },
     }),
+    ...(Object.keys(route.fields).length > 0 && {
+      requestBody: {
+        required: false,
+        content: { 'application/json': { schema: toJsonSchema(z.strictObject(route.fields), 'input') } },
+      },
+    }),
     responses: {
       ...responsesOf(route.responses),
       ...errorsOf([...COMMON, ...(route.method === 'GET' ? [] : CHANGE), ...route.errors]),

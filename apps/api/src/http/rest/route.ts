@@ -26,6 +26,8 @@ export interface RestRoute<Input extends z.ZodType = z.ZodType, Output extends z
   readonly summary: string
   /** Fields of the path. */
   readonly params?: Readonly<Record<string, z.ZodType>>
+  /** Fields that a JSON body may have, where `body` is not given. */
+  readonly fields?: Readonly<Record<string, z.ZodType>>
   /** Fields of the query, where there is no body. */
   readonly query?: Readonly<Record<string, z.ZodType>>
   /** How the fields are called and put together in the procedure's input. Default: as they are. */

@@ -5,7 +5,7 @@ import type { Method, RestRoute } from './route.ts'
 
 /** A route that a procedure declares, with what follows from its declaration. */
 export interface Route
-  extends Required<Pick<RestRoute, 'summary' | 'params' | 'query' | 'responses' | 'errors'>> {
+  extends Required<Pick<RestRoute, 'summary' | 'params' | 'fields' | 'query' | 'responses' | 'errors'>> {
   readonly method: Method
   /** As fastify writes it: `/api/jobs/:id`. */
   readonly path: string
@@ -31,9 +31,17 @@ export const ROUTES: readonly Route[] = SUBJECTS.flatMap((procedures) => {
 })
 
 function toRoute(procedure: Named<Query | Mutation>, declared: RestRoute): Route {
-  const { at, params = {}, query = {}, body = null, toInput = (fields) => fields, ...same } = declared
+  const {
+    at,
+    params = {},
+    fields: optional = {},
+    query = {},
+    body = null,
+    toInput = (fields) => fields,
+    ...same
+  } = declared
   const [method, path] = at.split(' ') as [Method, string]
-  const fields = z.strictObject({ ...params, ...query })
+  const fields = z.strictObject({ ...params, ...optional, ...query })
   return {
     example: undefined,
     idempotent: false,
@@ -44,6 +52,7 @@ function toRoute(procedure: Named<Query | Mutation>, declared: RestRoute): Route
     path,
     procedure,
     params,
+    fields: optional,
     query,
     body,
     input: body ?? inputOf(fields, toInput, procedure.input),

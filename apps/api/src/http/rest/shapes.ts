@@ -43,7 +43,10 @@ export function listRoute<Item extends z.ZodObject>(
   }
 }
 
-type ChangeRoute = Pick<RestRoute<z.ZodType, z.ZodNull>, 'at' | 'summary' | 'params' | 'errors'>
+type ChangeRoute = Pick<
+  RestRoute<z.ZodType, z.ZodNull>,
+  'at' | 'summary' | 'params' | 'fields' | 'toInput' | 'errors'
+>
 
 /** The route of a change that returns nothing. */
 export function changeRoute(

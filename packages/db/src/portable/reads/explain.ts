@@ -227,15 +227,16 @@ export function aheadStatement(job: {
   // A running job keeps its place in the index.
   const isWaiting = q`(j.locked_until is null or j.locked_until < ${now})`
   const above = q`from {jobs} j where j.queue = ${queue} and j.visible_at is not null and j.priority > ${priority}`
-  return q`with recursive levels(priority, n) as (
-      select (select j.priority ${above} order by j.priority desc limit 1), 1
+  // Each level brings along how many jobs are in those above it, and is the last when they are enough.
+  return q`with recursive levels(priority, n, seen) as (
+      select (select j.priority ${above} order by j.priority desc limit 1), 1, cast(0 as bigint)
       union all
-      select (select j.priority ${above} and j.priority < l.priority order by j.priority desc limit 1), l.n + 1
-      from levels l where l.priority is not null and l.n < ${MAX_LEVELS})
-    select coalesce((select sum((select count(*) from (select 1 from {jobs} j
+      select (select j.priority ${above} and j.priority < l.priority order by j.priority desc limit 1), l.n + 1,
+        l.seen + (select count(*) from (select 1 from {jobs} j
           where j.queue = ${queue} and j.priority = l.priority and j.visible_at <= ${now} and ${isWaiting}
-          limit ${limit}) due))
-        from levels l where l.priority is not null), 0)
+          limit ${limit}) due)
+      from levels l where l.priority is not null and l.n <= ${MAX_LEVELS} and l.seen < ${limit})
+    select (select max(seen) from levels)
       + (select count(*) from (select 1 from {jobs} j
           where j.queue = ${queue} and j.priority = ${priority}
             and j.visible_at <= ${at} and (j.visible_at, j.id) < (${at}, ${id})
