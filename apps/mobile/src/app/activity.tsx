@@ -1,1 +1,1 @@
-export { ActivityScreen as default } from '../features/activity/activity-screen.tsx'
+export { ActivityScreen as default } from '../features/rare-screens.tsx'

@@ -1,1 +1,1 @@
-export { SchedulesScreen as default } from '../features/schedules/schedules-screen.tsx'
+export { SchedulesScreen as default } from '../features/rare-screens.tsx'

@@ -1,1 +1,1 @@
-export { ServerSettingsScreen as default } from '../features/server-settings/server-settings-screen.tsx'
+export { ServerSettingsScreen as default } from '../features/rare-screens.tsx'

@@ -1,1 +1,1 @@
-export { TokensScreen as default } from '../features/tokens/tokens-screen.tsx'
+export { TokensScreen as default } from '../features/rare-screens.tsx'

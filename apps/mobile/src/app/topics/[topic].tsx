@@ -1,7 +1,6 @@
 import { useLocalSearchParams } from 'expo-router'
 import { Split } from '../../components/shell/split.tsx'
-import { TopicScreen } from '../../features/topics/topic-screen.tsx'
-import { TopicsScreen } from '../../features/topics/topics-screen.tsx'
+import { TopicScreen, TopicsScreen } from '../../features/rare-screens.tsx'
 
 export default function TopicRoute() {
   const { topic } = useLocalSearchParams<{ topic: string }>()

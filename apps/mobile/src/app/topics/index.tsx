@@ -1,5 +1,5 @@
 import { Split } from '../../components/shell/split.tsx'
-import { TopicsScreen } from '../../features/topics/topics-screen.tsx'
+import { TopicsScreen } from '../../features/rare-screens.tsx'
 
 export default function TopicsRoute() {
   return <Split list={<TopicsScreen />} hint="Choose a topic" />

@@ -22,7 +22,7 @@ import { OfflineBanner } from './offline-banner.tsx'
 
 const ALONE = ['/sign-in', '/pair']
 const BAR = [...MAIN, OTHERS]
-const MAX_TAB_SCALE = 1.4
+const MAX_TAB_SCALE = 1.15
 
 /** What stays where it is while screens come and go: a rail where there is room, bars on a phone. */
 export function Shell({ children }: { readonly children: ReactNode }) {

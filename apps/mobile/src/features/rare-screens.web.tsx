@@ -1,0 +1,24 @@
+import { type ComponentType, lazy, Suspense } from 'react'
+import { SkeletonRows } from '../components/ui/skeleton.tsx'
+
+function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  const Screen = lazy(async () => ({ default: await load() }))
+  return (props) => (
+    <Suspense fallback={<SkeletonRows />}>
+      <Screen {...props} />
+    </Suspense>
+  )
+}
+
+export const ActivityScreen = later(
+  async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
+)
+export const SchedulesScreen = later(
+  async () => (await import('./schedules/schedules-screen.tsx')).SchedulesScreen,
+)
+export const ServerSettingsScreen = later(
+  async () => (await import('./server-settings/server-settings-screen.tsx')).ServerSettingsScreen,
+)
+export const TokensScreen = later(async () => (await import('./tokens/tokens-screen.tsx')).TokensScreen)
+export const TopicScreen = later(async () => (await import('./topics/topic-screen.tsx')).TopicScreen)
+export const TopicsScreen = later(async () => (await import('./topics/topics-screen.tsx')).TopicsScreen)
