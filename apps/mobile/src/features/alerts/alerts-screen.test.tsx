@@ -150,7 +150,7 @@ describe('Rules', () => {
     ])
   })
 
-  it('are made for a queue that is picked, or a topic, and warn of one that nobody knows', async () => {
+  it('are made for a queue that is picked, or a topic, and warn of an unknown one', async () => {
     const created: unknown[] = []
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: {

@@ -35,7 +35,7 @@ const HOLD_FROM = 100
 const SPREAD_SECONDS = 600
 /** So many are tried first. */
 const CANARY = { count: 5, maxFailed: 0 }
-/** From then on the rest is stopped, whoever looks or not. */
+/** From then on the rest is stopped, whether or not the operation is watched. */
 const STOP_WHEN_FAILING = 0.5
 const SHOWN_KINDS = 3
 
