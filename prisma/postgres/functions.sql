@@ -518,8 +518,11 @@ begin
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
     for update skip locked
   ) l;
+  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  v_live := array(select unnest(v_live) except select d.parent_id from oncue.deps d where d.parent_id = any (v_live));
   perform oncue.forget_meta(v_live);
   delete from oncue.jobs j where j.id = any (v_live);
+  perform from oncue.history h where h.id = any (p_ids) and h.status::text = 'failed' order by h.id for update;
   with gone as (
     delete from oncue.history h
     where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
@@ -535,7 +538,7 @@ begin
     insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
     select gen_random_uuid(), date_trunc('minute', v_now), g.queue, g.topic, 0, -count(*), 0, '', '', 0 from gone g group by g.queue, g.topic
   )
-  select coalesce(array_agg(g.id), '{}') || coalesce(v_live, '{}') into v_done from gone g;
+  select coalesce(array_agg(g.id), '{}') || v_live into v_done from gone g;
   perform oncue.forget(v_now, v_done);
   return query select 'done', cardinality(v_done);
   return query
@@ -1349,7 +1352,9 @@ begin
       for update skip locked
     ) o;
   end if;
-  if v_ids is null then return 0; end if;
+  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  v_ids := array(select unnest(v_ids) except select d.parent_id from oncue.deps d where d.parent_id = any (v_ids));
+  if cardinality(v_ids) = 0 then return 0; end if;
   perform oncue.forget_meta(v_ids);
   delete from oncue.history h where h.id = any (v_ids);
   perform oncue.forget(v_now, v_ids);
@@ -1629,7 +1634,8 @@ begin
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
       -- One that was enqueued again after it had finished is live.
       and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
-    for update skip locked
+    -- A poll that shares the row is not skipped: the delete below waits for it.
+    for no key update skip locked
   ) f;
 
   with wanted as (
@@ -2293,6 +2299,7 @@ declare
   v_gone uuid[];
   v_busy uuid[];
   v_live uuid[];
+  v_failed uuid[];
   v_edges tid[];
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -2331,11 +2338,16 @@ begin
   if cardinality(v_parents) > 0 then
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
+    -- The same of one that did not complete: a transaction that requeues or removes it from now on sees the edge.
+    v_failed := array(
+      select l.id from (
+        select h.id from oncue.history h where h.id = any (v_other) and h.status::text <> 'completed'
+        for key share skip locked) l);
     v_edges := array(
       select e.ctid from oncue.deps e
       -- Behind a parent that did not complete only those that wait for its requeue. Any other edge was committed
       -- after the release above and has to be seen by the next one.
-      where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_other) and e.policy = 'wait')
+      where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_failed) and e.policy = 'wait')
       for update skip locked);
     update oncue.deps d set checked = true where d.ctid = any (v_edges);
   end if;

@@ -83,6 +83,15 @@ describe('who waits for whom on Postgres', () => {
     return { b, c, d }
   }
 
+  /** Makes every statement that does this to a table wait until the returned function is called. */
+  async function hold(event: string): Promise<() => Promise<unknown>> {
+    await watcher.query(`create function wait_for_test() returns trigger language plpgsql
+      as 'begin perform pg_advisory_xact_lock_shared(42); return coalesce(new, old); end';
+      create trigger wait_for_test before ${event} for each row execute function wait_for_test();
+      select pg_advisory_lock(42)`)
+    return () => watcher.query('select pg_advisory_unlock(42)')
+  }
+
   /** The chain whose first job fails while the edges to it are not committed yet, so that nobody has told them. */
   async function aChainThatNobodyTold(onParentFailure: 'stop' | 'cancel' | 'go_on') {
     const [a = ''] = await store.enqueue([aJob({ queue: 'failing' })])
@@ -110,19 +119,66 @@ describe('who waits for whom on Postgres', () => {
       await store.settle([{ id: parent, run, kind: 'fail', error: anError }])
       await other.query('commit')
       // The poll stops between telling dependants and checking their edges.
-      await watcher.query(`create function wait_for_test() returns trigger language plpgsql
-        as 'begin perform pg_advisory_xact_lock(42); return new; end';
-        create trigger wait_for_test before update on oncue.slots for each row execute function wait_for_test();
-        insert into oncue.slots (key, waiting) values ('k:k', true)`)
-      await other.query('select pg_advisory_lock(42)')
+      const letGo = await hold('update on oncue.slots')
+      await watcher.query(`insert into oncue.slots (key, waiting) values ('k:k', true)`)
       const poll = store.rescue()
       expect(await endsOrWaits(poll)).toBe('waits')
       await late.query('commit')
       await late.end()
-      await other.query('select pg_advisory_unlock(42)')
+      await letGo()
       await poll
       await store.rescue()
       expect(await read(store, stopped)).toMatchObject({ status: 'failed' })
+    })
+
+    it('leave an edge for the next time whose failed parent is requeued and completes while they are under way', async () => {
+      const parent = await aFailedJob()
+      await store.enqueue([aJob({ queue: 'later', after: [parent] })])
+      await other.query('begin')
+      const [late = ''] = await store.enqueue([aJob({ queue: 'later', after: [parent] })], { tx: other })
+      const letGo = await hold('update on oncue.slots')
+      await watcher.query(`insert into oncue.slots (key, waiting) values ('k:k', true)`)
+      const poll = store.rescue()
+      expect(await endsOrWaits(poll)).toBe('waits')
+      await store.requeue([parent], { by: 'an operator' })
+      const { id, run } = await claimOne(store, { queues: ['failing'] })
+      await store.settle([complete({ id, run })])
+      await other.query('commit')
+      await letGo()
+      await poll
+      await store.rescue()
+      expect(await read(store, late)).toMatchObject({ status: 'pending' })
+    })
+
+    it.each([
+      [
+        'pruned',
+        (parent: Store) =>
+          parent.prune({ status: 'failed', finishedBefore: new Date(Date.now() + 60_000), limit: 10 }),
+      ],
+      ['deleted', (parent: Store, id: string) => parent.delete([id], { by: 'an operator' })],
+    ] as const)('leave an edge for the next time whose failed parent is being %s', async (_, remove) => {
+      const parent = await aFailedJob()
+      const letGo = await hold('delete on oncue.history')
+      const removal = remove(store, parent)
+      expect(await endsOrWaits(removal)).toBe('waits')
+      const [late = ''] = await store.enqueue([aJob({ after: [parent] })])
+      await store.rescue()
+      await letGo()
+      await removal
+      await store.rescue()
+      expect(await read(store, late)).toMatchObject({ status: 'failed' })
+    })
+
+    it('do not keep a failed parent from being requeued', async () => {
+      const parent = await aFailedJob()
+      await store.enqueue([aJob({ after: [parent] })])
+      await other.query('begin')
+      await other.query(`select ${fn('tend')}(null)`)
+      const requeue = store.requeue([parent], { by: 'an operator' })
+      await endsOrWaits(requeue)
+      await other.query('commit')
+      expect(await requeue).toMatchObject({ done: 1 })
     })
 
     it('a second one leaves a first that is under way alone', async () => {
@@ -211,6 +267,21 @@ describe('who waits for whom on Postgres', () => {
       await watcher.query('commit')
       await store.rescue()
       expect(await read(store, child)).toMatchObject({ status: 'pending' })
+    })
+  })
+
+  describe('a delete', () => {
+    it('keeps a failed job that another one waits for by the time its row is free', async () => {
+      const parent = await aFailedJob()
+      await other.query('begin')
+      await other.query('select from oncue.history where id = $1 for update', [parent])
+      const removal = store.delete([parent], { by: 'an operator' })
+      expect(await endsOrWaits(removal)).toBe('waits')
+      const [child = ''] = await store.enqueue([aJob({ after: [parent] })])
+      await store.rescue()
+      await other.query('commit')
+      expect(await removal).toMatchObject({ done: 0, skipped: { HAS_DEPENDANTS: 1 } })
+      expect(await read(store, child)).toMatchObject({ status: 'blocked' })
     })
   })
 

@@ -14,8 +14,11 @@ begin
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
     for update skip locked
   ) l;
+  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  v_live := array(select unnest(v_live) except select d.parent_id from oncue.deps d where d.parent_id = any (v_live));
   perform oncue.forget_meta(v_live);
   delete from oncue.jobs j where j.id = any (v_live);
+  perform from oncue.history h where h.id = any (p_ids) and h.status::text = 'failed' order by h.id for update;
   with gone as (
     delete from oncue.history h
     where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
@@ -31,7 +34,7 @@ begin
     insert into oncue.stat_deltas (id, minute, queue, topic, completed, failed, cancelled, waits, runs, run_ms)
     select gen_random_uuid(), date_trunc('minute', v_now), g.queue, g.topic, 0, -count(*), 0, '', '', 0 from gone g group by g.queue, g.topic
   )
-  select coalesce(array_agg(g.id), '{}') || coalesce(v_live, '{}') into v_done from gone g;
+  select coalesce(array_agg(g.id), '{}') || v_live into v_done from gone g;
   perform oncue.forget(v_now, v_done);
   return query select 'done', cardinality(v_done);
   return query

@@ -30,7 +30,9 @@ begin
       for update skip locked
     ) o;
   end if;
-  if v_ids is null then return 0; end if;
+  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  v_ids := array(select unnest(v_ids) except select d.parent_id from oncue.deps d where d.parent_id = any (v_ids));
+  if cardinality(v_ids) = 0 then return 0; end if;
   perform oncue.forget_meta(v_ids);
   delete from oncue.history h where h.id = any (v_ids);
   perform oncue.forget(v_now, v_ids);

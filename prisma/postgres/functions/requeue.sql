@@ -16,7 +16,8 @@ begin
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
       -- One that was enqueued again after it had finished is live.
       and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
-    for update skip locked
+    -- A poll that shares the row is not skipped: the delete below waits for it.
+    for no key update skip locked
   ) f;
 
   with wanted as (

@@ -1,6 +1,6 @@
 -- What settles cannot see at the moment they happen. Idempotent; every worker does it in its poll, one at a
 -- time: a second one has nothing to add. It skips what is locked and leaves it for the next time, and takes
--- its locks in the order of a settle: dependants, then slots. Live parents come last, shared, and nothing is
+-- its locks in the order of a settle: dependants, then slots. Parents come last, shared, and nothing is
 -- waited for after them: a job in the middle of a chain is both, and must not be shared first and changed then.
 create function oncue.tend(p_now timestamptz) returns void
   language plpgsql
@@ -13,6 +13,7 @@ declare
   v_gone uuid[];
   v_busy uuid[];
   v_live uuid[];
+  v_failed uuid[];
   v_edges tid[];
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -51,11 +52,16 @@ begin
   if cardinality(v_parents) > 0 then
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
+    -- The same of one that did not complete: a transaction that requeues or removes it from now on sees the edge.
+    v_failed := array(
+      select l.id from (
+        select h.id from oncue.history h where h.id = any (v_other) and h.status::text <> 'completed'
+        for key share skip locked) l);
     v_edges := array(
       select e.ctid from oncue.deps e
       -- Behind a parent that did not complete only those that wait for its requeue. Any other edge was committed
       -- after the release above and has to be seen by the next one.
-      where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_other) and e.policy = 'wait')
+      where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_failed) and e.policy = 'wait')
       for update skip locked);
     update oncue.deps d set checked = true where d.ctid = any (v_edges);
   end if;
