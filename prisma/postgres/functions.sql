@@ -625,15 +625,43 @@ declare
   v_status oncue."Status";
   v_runs uuid;
   v_deps integer;
-  v_reserved uuid;
+  v_keys record;
 begin
-  v_reserved := oncue.reserve_keys(v_now, p_jobs);
+  v_keys := oncue.reserve_keys(v_now, p_jobs);
+  if v_keys.taken <> '{}' then
+    with v as (
+      select j.*, coalesce(j."runAt", v_now + j."delayMs" * interval '1 millisecond') as due,
+        coalesce(jsonb_array_length(j.after), 0) as deps
+      from json_to_recordset(p_jobs)
+        as j(id uuid, queue text, topic text, payload text, priority smallint, max_retries smallint, timeout_ms integer, retry text, unique_key text, unique_scope text, concurrency_key text, concurrency_limit smallint, parent_id uuid, trace text, meta text, big text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+      where v_keys.all_taken or j.id = any (v_keys.taken)
+    ), big as (
+      insert into oncue.payloads (job_id, part, data)
+      select v.id, 'payload', v.big::json from v where v.big is not null
+    )
+    insert into oncue.jobs
+      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, trace, meta,
+       created, updated, run_at, visible_at, status, deps_left)
+    select
+       v.id, v.queue, v.topic, v.payload::json, v.priority, v.max_retries, v.timeout_ms, v.retry::json, v.unique_key, v.unique_scope, v.concurrency_key, v.concurrency_limit, v.parent_id, v.trace, v.meta::jsonb,
+       v_now, v_now, v.due,
+       case when v.deps = 0 then v.due end,
+       (case when v.deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v.deps
+    from v;
+    perform oncue.index_meta(j.id) from oncue.jobs j where j.id = any (v_keys.taken) and j.meta is not null;
+    return query select j.n, j.id, 'created' from (
+        select row_number() over ()::integer - 1 as n, j.id from json_to_recordset(p_jobs) as j(id uuid)
+      ) j
+      where v_keys.all_taken or j.id = any (v_keys.taken);
+    if v_keys.all_taken then return; end if;
+  end if;
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
       id uuid, queue text, topic text, payload text, priority smallint, max_retries smallint, timeout_ms integer, retry text, unique_key text, unique_scope text, concurrency_key text, concurrency_limit smallint, parent_id uuid, trace text, meta text, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
       "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
     n := v.n; job_id := v.id; outcome := 'created';
+    continue when v.id = any (v_keys.taken);
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
     v_runs := null;
 
@@ -716,9 +744,9 @@ begin
     end if;
     return next;
   end loop;
-  if v_reserved is not null then
+  if v_keys.reserved is not null then
     -- Those that were not needed.
-    delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+    delete from oncue.keys k where k.job_id = v_keys.reserved and k.until = '-infinity';
   end if;
 end $$;
 
@@ -1766,7 +1794,7 @@ begin
   end if;
 end $$;
 
-create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
+create function oncue.reserve_keys(p_now timestamptz, p_jobs json, out reserved uuid, out taken uuid[], out all_taken boolean)
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1777,16 +1805,17 @@ create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
   set jit = off
 as $$
 declare
-  v_id constant uuid := p_jobs -> 0 ->> 'id';
   v_keys text[];
   v_topics text[];
   v_replaces boolean[];
+  v_lone boolean[];
 begin
+  taken := '{}';
   select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
-      array_agg(k.replaces order by k.topic, k.key)
-    into v_keys, v_topics, v_replaces
+      array_agg(k.replaces order by k.topic, k.key), array_agg(k.lone order by k.topic, k.key)
+    into v_keys, v_topics, v_replaces, v_lone
     from (
-      select k.key, k.topic, bool_or(k.replaces) as replaces
+      select k.key, k.topic, bool_or(k.replaces) as replaces, bool_and(j.unique_key is null) as lone
       from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
         lateral (values
           (j."onceKey", j.topic, false),
@@ -1800,11 +1829,28 @@ begin
       select distinct hashtext(w.topic || ' ' || w.key) & case when cardinality(v_keys) <= 64 then -1 else 511 end as lock
       from unnest(v_topics, v_keys) as w(topic, key) order by 1) l;
   end if;
-  if coalesce(cardinality(v_keys), 0) < 2 then return null; end if;
-  insert into oncue.keys (topic, key, job_id, until)
-    select w.topic, w.key, v_id, '-infinity'
-    from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n
-    on conflict do nothing;
+  if coalesce(cardinality(v_keys), 0) < 2 then return; end if;
+  reserved := p_jobs -> 0 ->> 'id';
+  with new as (
+    insert into oncue.keys (topic, key, job_id, until)
+    select j.topic, j."onceKey", j.id, p_now + j."onceMs" * interval '1 millisecond'
+    from (
+      select row_number() over () as n, j.* from json_to_recordset(p_jobs)
+        as j(id uuid, topic text, "onceKey" text, "onceMs" bigint, unique_key text)
+    ) j
+    where j."onceKey" is not null and j.unique_key is null
+    order by j.topic, j."onceKey", j.n
+    on conflict do nothing
+    returning job_id
+  )
+  select coalesce(array_agg(n.job_id), '{}'), count(*) = json_array_length(p_jobs) into taken, all_taken from new n;
+  if false = any (v_lone) then
+    insert into oncue.keys (topic, key, job_id, until)
+      select w.topic, w.key, reserved, '-infinity'
+      from unnest(v_topics, v_keys, v_lone) with ordinality as w(topic, key, lone, n) where not w.lone order by w.n
+      on conflict do nothing;
+  end if;
+  if all_taken then return; end if;
   perform from oncue.jobs j
     where j.id = any (array(
       select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
@@ -1816,7 +1862,6 @@ begin
     join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
     where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
     order by w.n for update of k;
-  return v_id;
 end $$;
 
 create function oncue.retry_option(p_value jsonb, out max_retries integer, out retry jsonb)

@@ -1,5 +1,5 @@
--- Jobs with a key, one by one: whether a job is made is decided by the row in `keys`, which two enqueues cannot
--- both insert. p_jobs is a JSON array of
+-- Jobs with a key: whether a job is made is decided by the row in `keys`, which two enqueues cannot both insert. Those
+-- that reserve_keys has taken the key for are written together, the others one by one. p_jobs is a JSON array of
 -- {id, queue and whatever else a new job has in its columns, by their names, big, uniqueMs, onConflict, ifRunning,
 --  onceKey, onceMs, sameQueue, runAt, delayMs, after};
 -- JSON is text in it, because a null inside JSON would be no value at all. big is a payload over the inline limit. onceKey is an
@@ -18,15 +18,43 @@ declare
   v_status oncue."Status";
   v_runs uuid;
   v_deps integer;
-  v_reserved uuid;
+  v_keys record;
 begin
-  v_reserved := oncue.reserve_keys(v_now, p_jobs);
+  v_keys := oncue.reserve_keys(v_now, p_jobs);
+  if v_keys.taken <> '{}' then
+    with v as (
+      select j.*, coalesce(j."runAt", v_now + j."delayMs" * interval '1 millisecond') as due,
+        coalesce(jsonb_array_length(j.after), 0) as deps
+      from json_to_recordset(p_jobs)
+        as j({{enqueue_types}}, big text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+      where v_keys.all_taken or j.id = any (v_keys.taken)
+    ), big as (
+      insert into oncue.payloads (job_id, part, data)
+      select v.id, 'payload', v.big::json from v where v.big is not null
+    )
+    insert into oncue.jobs
+      ({{enqueue_columns}},
+       created, updated, run_at, visible_at, status, deps_left)
+    select
+       {{enqueue_values}},
+       v_now, v_now, v.due,
+       case when v.deps = 0 then v.due end,
+       (case when v.deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v.deps
+    from v;
+    perform oncue.index_meta(j.id) from oncue.jobs j where j.id = any (v_keys.taken) and j.meta is not null;
+    return query select j.n, j.id, 'created' from (
+        select row_number() over ()::integer - 1 as n, j.id from json_to_recordset(p_jobs) as j(id uuid)
+      ) j
+      where v_keys.all_taken or j.id = any (v_keys.taken);
+    if v_keys.all_taken then return; end if;
+  end if;
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
       {{enqueue_types}}, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
       "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
     n := v.n; job_id := v.id; outcome := 'created';
+    continue when v.id = any (v_keys.taken);
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
     v_runs := null;
 
@@ -109,8 +137,8 @@ begin
     end if;
     return next;
   end loop;
-  if v_reserved is not null then
+  if v_keys.reserved is not null then
     -- Those that were not needed.
-    delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+    delete from oncue.keys k where k.job_id = v_keys.reserved and k.until = '-infinity';
   end if;
 end $$;

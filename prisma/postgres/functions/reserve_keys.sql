@@ -5,21 +5,25 @@
 --
 -- Then a call with more than one key reserves all of them: what is free as a row that has expired already, then,
 -- because a settle too goes from the job to its key, the jobs that it may replace, then the keys that it may take over.
--- Returns in whose name they are reserved; null: none are.
-create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
+-- A free key of a job that has no other is not reserved, but taken.
+--
+-- `reserved`: in whose name keys are reserved; null: none are. `taken`: the jobs that have their key. `all_taken`: these
+-- are all.
+create function oncue.reserve_keys(p_now timestamptz, p_jobs json, out reserved uuid, out taken uuid[], out all_taken boolean)
   language plpgsql
 as $$
 declare
-  v_id constant uuid := p_jobs -> 0 ->> 'id';
   v_keys text[];
   v_topics text[];
   v_replaces boolean[];
+  v_lone boolean[];
 begin
+  taken := '{}';
   select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
-      array_agg(k.replaces order by k.topic, k.key)
-    into v_keys, v_topics, v_replaces
+      array_agg(k.replaces order by k.topic, k.key), array_agg(k.lone order by k.topic, k.key)
+    into v_keys, v_topics, v_replaces, v_lone
     from (
-      select k.key, k.topic, bool_or(k.replaces) as replaces
+      select k.key, k.topic, bool_or(k.replaces) as replaces, bool_and(j.unique_key is null) as lone
       from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
         lateral (values
           (j."onceKey", j.topic, false),
@@ -33,11 +37,28 @@ begin
       select distinct hashtext(w.topic || ' ' || w.key) & case when cardinality(v_keys) <= 64 then -1 else 511 end as lock
       from unnest(v_topics, v_keys) as w(topic, key) order by 1) l;
   end if;
-  if coalesce(cardinality(v_keys), 0) < 2 then return null; end if;
-  insert into oncue.keys (topic, key, job_id, until)
-    select w.topic, w.key, v_id, '-infinity'
-    from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n
-    on conflict do nothing;
+  if coalesce(cardinality(v_keys), 0) < 2 then return; end if;
+  reserved := p_jobs -> 0 ->> 'id';
+  with new as (
+    insert into oncue.keys (topic, key, job_id, until)
+    select j.topic, j."onceKey", j.id, p_now + j."onceMs" * interval '1 millisecond'
+    from (
+      select row_number() over () as n, j.* from json_to_recordset(p_jobs)
+        as j(id uuid, topic text, "onceKey" text, "onceMs" bigint, unique_key text)
+    ) j
+    where j."onceKey" is not null and j.unique_key is null
+    order by j.topic, j."onceKey", j.n
+    on conflict do nothing
+    returning job_id
+  )
+  select coalesce(array_agg(n.job_id), '{}'), count(*) = json_array_length(p_jobs) into taken, all_taken from new n;
+  if false = any (v_lone) then
+    insert into oncue.keys (topic, key, job_id, until)
+      select w.topic, w.key, reserved, '-infinity'
+      from unnest(v_topics, v_keys, v_lone) with ordinality as w(topic, key, lone, n) where not w.lone order by w.n
+      on conflict do nothing;
+  end if;
+  if all_taken then return; end if;
   perform from oncue.jobs j
     where j.id = any (array(
       select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
@@ -49,5 +70,4 @@ begin
     join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
     where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
     order by w.n for update of k;
-  return v_id;
 end $$;

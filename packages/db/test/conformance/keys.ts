@@ -250,5 +250,52 @@ export function describeKeys(dialect: Dialect): void {
         runAt: new Date(bench.clock.now().getTime() + 5),
       })
     })
+
+    it.each(['all of them new', 'with others that are not'])(
+      'of one call keep the same, %s',
+      async (which) => {
+        const store = await bench.openWithClock()
+        await store.enqueue([aJob({ idempotencyKey: 'expired' })])
+        bench.clock.advance(24 * 60 * MINUTE)
+        const [held = ''] = await store.enqueue([aJob({ idempotencyKey: 'held' })])
+        const parent = aJob({ idempotencyKey: 'parent', payload: { text: 'x'.repeat(5_000) } })
+        const child = aJob({ idempotencyKey: 'child', after: [parent.id], meta: { tenant: 'north' } })
+        const later = aJob({ idempotencyKey: 'later', delay: 5, priority: -3, maxRetries: 1, payload: null })
+        const twice = [
+          aJob({ idempotencyKey: 'twice', payload: 1 }),
+          aJob({ idempotencyKey: 'twice', payload: 2 }),
+        ]
+        const others = [
+          aJob({ idempotencyKey: 'held' }),
+          aJob({ idempotencyKey: 'expired' }),
+          aJob({ idempotencyKey: 'and unique', unique: { key: 'one' } }),
+          ...twice,
+        ]
+        const created = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => ({ id, kind: 'created' }))
+        const news = [later, parent, child]
+        const jobs = which === 'all of them new' ? news : [...others, ...news]
+        expect(await store.enqueueWithOutcomes(jobs)).toEqual(
+          jobs === news
+            ? created(news)
+            : [
+                { id: held, kind: 'existing' },
+                ...created([...others.slice(1, 3), ...twice.slice(0, 1)]),
+                { id: twice[0]?.id, kind: 'existing' },
+                ...created(news),
+              ],
+        )
+        expect(await read(store, parent.id)).toMatchObject({ payload: { text: 'x'.repeat(5_000) } })
+        expect(await read(store, child.id)).toMatchObject({ status: 'blocked', meta: { tenant: 'north' } })
+        expect((await store.list({ meta: { tenant: 'north' } }, { limit: 2 })).items).toMatchObject([
+          { id: child.id },
+        ])
+        expect(await read(store, later.id)).toMatchObject({
+          payload: null,
+          priority: -3,
+          maxRetries: 1,
+          runAt: new Date(bench.clock.now().getTime() + 5),
+        })
+      },
+    )
   })
 }
