@@ -55,7 +55,7 @@ export function describeAccess(dialect: Dialect): void {
       expect(await store.tokens.find("' or 1 = 1 --")).toBeNull()
     })
 
-    it('keeps apart that no topic is allowed and that all are', async () => {
+    it('tells a token with no allowed topics from one with all topics', async () => {
       const { store, control } = await bench.openBoth()
       const [none, all] = [aToken({ allowedTopics: [] }), aToken()]
       for (const token of [none, all]) await control.tokens.create(token)
@@ -86,7 +86,7 @@ export function describeAccess(dialect: Dialect): void {
       expect(await store.tokens.usable([id])).toEqual(new Set())
     })
 
-    it('revokes a token, once and for all', async () => {
+    it('revokes a token permanently', async () => {
       const { store, control } = await bench.openBoth()
       const [token, other] = [aToken(), aToken()]
       const { id } = await control.tokens.create(token)
@@ -166,7 +166,7 @@ export function describeAccess(dialect: Dialect): void {
         expect(await store.tokens.usable([parentId])).toEqual(new Set([parentId]))
       })
 
-      it('is forgotten a month after its end', async () => {
+      it('is removed a month after it ended', async () => {
         const control = await bench.openControl()
         const { id } = await signIn(control)
         bench.clock.advance(31 * DAY)
@@ -177,7 +177,7 @@ export function describeAccess(dialect: Dialect): void {
       })
     })
 
-    it('lists the newest first, by kind if asked', async () => {
+    it('lists the newest first, optionally of one kind', async () => {
       const control = await bench.openControl()
       for (const [name, kind] of [
         ['a', 'token'],
@@ -191,7 +191,7 @@ export function describeAccess(dialect: Dialect): void {
       expect((await control.tokens.list({ kind: 'device' })).map(({ name }) => name)).toEqual(['b'])
     })
 
-    it('notes its use, at most once a minute', async () => {
+    it('records its last use, at most once a minute', async () => {
       const { store, control } = await bench.openBoth()
       const token = aToken()
       const { id } = await control.tokens.create(token)
@@ -224,7 +224,7 @@ export function describeAccess(dialect: Dialect): void {
         expect(await store.tokens.createFirstAdmin(hashOf('later'))).toBe(false)
       })
 
-      it('is what is set, by however many processes', async () => {
+      it('has the secret that is set, however many processes start', async () => {
         const stores = await Promise.all([1, 2, 3].map(() => bench.openWithClock()))
         await Promise.all(stores.map((store) => store.tokens.setAdmin(hashOf('mine'))))
         const [store] = stores as [Store]
@@ -234,7 +234,7 @@ export function describeAccess(dialect: Dialect): void {
         expect(await control.tokens.list()).toHaveLength(1)
       })
 
-      it('has one secret: another one that is set ends it and its sessions', async () => {
+      it('has one secret: setting another one revokes the old one and its sessions', async () => {
         const { store, control } = await bench.openBoth()
         await store.tokens.createFirstAdmin(hashOf('old'))
         const parentId = await idOf(store, hashOf('old'))
@@ -247,7 +247,7 @@ export function describeAccess(dialect: Dialect): void {
         expect(await store.tokens.find(hashOf('new'))).toMatchObject({ id: parentId, role: 'admin' })
       })
 
-      it('comes back, when it is set, from being revoked', async () => {
+      it('works again after being revoked, once it is set', async () => {
         const store = await bench.openWithClock()
         await store.tokens.setAdmin(hashOf('mine'))
         await store.tokens.revoke((await idOf(store, hashOf('mine'))) ?? '')
@@ -255,7 +255,7 @@ export function describeAccess(dialect: Dialect): void {
         expect(await store.tokens.find(hashOf('mine'))).toMatchObject({ role: 'admin', revokedAt: null })
       })
 
-      it('may be a token that is there already', async () => {
+      it('may be a token that exists already', async () => {
         const { store, control } = await bench.openBoth()
         await store.tokens.createFirstAdmin(hashOf('first'))
         const token = aToken({ expiresAt: inMs(MINUTE) })
@@ -270,7 +270,7 @@ export function describeAccess(dialect: Dialect): void {
   describe('audit', () => {
     const bench = new Bench(dialect)
 
-    it('tells who did what to what, from where', async () => {
+    it('records who did what to which target, and from where', async () => {
       const { store, control } = await bench.openBoth()
       const target = { ids: [randomUUID()], filter: { topic: 'mail' } }
       await store.audit.record([
@@ -294,7 +294,7 @@ export function describeAccess(dialect: Dialect): void {
       })
     })
 
-    it('leaves nothing unwritten over a bad character or a long text', async () => {
+    it('records an entry even when it has a bad character or an overlong text', async () => {
       const { store, control } = await bench.openBoth()
       const target = { name: 'a\0b\ud800' }
       await store.audit.record([anEntry({ target, userAgent: `x\0${'y'.repeat(1_000)}` })])
@@ -324,7 +324,7 @@ export function describeAccess(dialect: Dialect): void {
       expect(await found({ actorId: "' or 1 = 1 --" })).toEqual([])
     })
 
-    it('is paged: nothing twice and nothing skipped while more is recorded', async () => {
+    it('is paged: no entry is repeated or skipped while more are recorded', async () => {
       const { store, control } = await bench.openBoth()
       const names = Array.from({ length: 1_203 }, (_, n) => `r${n}`)
       await store.audit.record(names.map((requestId) => anEntry({ requestId })))
@@ -342,7 +342,7 @@ export function describeAccess(dialect: Dialect): void {
     it.each([
       ['a limit of 0', {}, { limit: 0 }, 'INVALID_INPUT'],
       ['a limit of 1001', {}, { limit: 1_001 }, 'INVALID_INPUT'],
-      ['a cursor that is none', {}, { cursor: 'x' }, 'INVALID_CURSOR'],
+      ['a cursor that is not one', {}, { cursor: 'x' }, 'INVALID_CURSOR'],
       ['an actor with a NUL', { actorId: 'a\0b' }, {}, 'INVALID_TEXT'],
     ])('refuses %s', async (_, filter, page, code) => {
       const control = await bench.openControl()
@@ -359,7 +359,7 @@ export function describeAccess(dialect: Dialect): void {
       })
     })
 
-    it('prunes some actions only, if told so', async () => {
+    it('prunes only the actions it is told to', async () => {
       const { store, control } = await bench.openBoth()
       await store.audit.record(['a', 'b', 'c'].map((action) => anEntry({ action })))
       const before = bench.clock.advance(1)

@@ -26,7 +26,7 @@ export function describeActions(dialect: Dialect): void {
   describe('cancel', () => {
     const bench = new Bench(dialect)
 
-    it('ends what waits at once, and keeps who did it', async () => {
+    it('ends a waiting job at once, and records who cancelled it', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob()])
       const [blocked = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure: 'cancel' })])
@@ -38,7 +38,7 @@ export function describeActions(dialect: Dialect): void {
       ])
     })
 
-    it('asks what runs: its next heartbeat says so, and it ends itself', async () => {
+    it('asks a running job to stop: its next heartbeat says so, and the run ends itself', async () => {
       const store = await bench.open()
       await store.enqueue([aJob()])
       const { id, run } = await claimOne(store)
@@ -73,7 +73,7 @@ export function describeActions(dialect: Dialect): void {
       expect(await read(store, id)).toMatchObject({ status: 'cancelled', crashes: 1 })
     })
 
-    it('a run that completes before it hears of it has completed', async () => {
+    it('a run that completes before it learns of the cancel counts as completed', async () => {
       const store = await bench.open()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
@@ -83,7 +83,7 @@ export function describeActions(dialect: Dialect): void {
       expect((await read(store, job.id)).status).toBe('completed')
     })
 
-    it('racing completions never waits in a circle and never loses the winner’s word', async () => {
+    it('racing completions never deadlocks, and the first of the two stands', async () => {
       const store = await bench.open()
       for (let round = 0; round < 10; round++) {
         const ids = await store.enqueue(someJobs(40))
@@ -104,7 +104,7 @@ export function describeActions(dialect: Dialect): void {
       })
     })
 
-    it('frees the unique key of what it ends', async () => {
+    it('frees the unique key of the job it ends', async () => {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([aJob({ unique: { key: 'k' } })])
       await store.cancel([id])
@@ -115,7 +115,7 @@ export function describeActions(dialect: Dialect): void {
   describe('runNow', () => {
     const bench = new Bench(dialect)
 
-    it('makes a retrying and a scheduled job due at once, and keeps their retries and who did it', async () => {
+    it('makes a retrying and a scheduled job due at once, and keeps their retries and who asked for it', async () => {
       const store = await bench.openWithClock()
       const [retrying = ''] = await store.enqueue([aJob()])
       await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: MINUTE, error: anError }])
@@ -134,7 +134,7 @@ export function describeActions(dialect: Dialect): void {
       expect(jobs.map(({ id }) => id).toSorted()).toEqual([retrying, scheduled].toSorted())
     })
 
-    it('is seen by a worker that has just looked at the whole queue', async () => {
+    it('is seen by a worker that has just searched the whole queue', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(3))
       const [later = ''] = await store.enqueue([aJob({ delay: 60 * MINUTE })])
@@ -145,7 +145,7 @@ export function describeActions(dialect: Dialect): void {
       expect((await store.claim(claiming())).jobs).toMatchObject([{ id: later }])
     })
 
-    it('says why it left the others', async () => {
+    it('says why it skipped the others', async () => {
       const store = await bench.openWithClock()
       const [running = '', finished = ''] = await store.enqueue(someJobs(2, { queue: 'other' }))
       const { jobs } = await store.claim(claiming({ queues: ['other'] }))
@@ -165,7 +165,7 @@ export function describeActions(dialect: Dialect): void {
       for (const id of [due, ...throttled]) expect(await typesOf(store, id)).toEqual([])
     })
 
-    it('takes what a filter matched at a moment, and leaves alone what came to match later', async () => {
+    it('takes what a filter matched at a given moment, and skips what came to match later', async () => {
       const store = await bench.openWithClock()
       const retry = async () => {
         const { jobs } = await store.claim(claiming())
@@ -187,7 +187,7 @@ export function describeActions(dialect: Dialect): void {
       for (const id of after) expect(await typesOf(store, id)).toEqual(['run_failed'])
     })
 
-    it('keeps to the concurrency key: what finds no slot is throttled', async () => {
+    it('respects the concurrency key: a job without a free slot is throttled', async () => {
       const store = await bench.openWithClock()
       const ids = await store.enqueue(
         someJobs(3, { delay: 60 * MINUTE, concurrencyKey: 'k', concurrencyLimit: 1 }),
@@ -201,7 +201,7 @@ export function describeActions(dialect: Dialect): void {
   describe('delete', () => {
     const bench = new Bench(dialect)
 
-    it('removes pending and failed jobs with all that belongs to them', async () => {
+    it('removes pending and failed jobs with everything that belongs to them', async () => {
       const store = await bench.open()
       const [failed = ''] = await fail(store, 1, { payload: 'x'.repeat(5_000), idempotencyKey: 'k' })
       const [pending = ''] = await store.enqueue([aJob()])
@@ -211,7 +211,7 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.enqueue([aJob({ idempotencyKey: 'k' })])).not.toEqual([failed])
     })
 
-    it('leaves running and completed jobs, and those that others wait for, and says why', async () => {
+    it('skips running and completed jobs and those that others wait for, and says why', async () => {
       const store = await bench.open()
       const [running = '', completed = ''] = await store.enqueue(someJobs(2))
       const { jobs } = await store.claim(claiming())
@@ -228,7 +228,7 @@ export function describeActions(dialect: Dialect): void {
   describe('actions on all that match', () => {
     const bench = new Bench(dialect)
 
-    it('requeue by filter touches what matched, over many batches, and keeps who did it', async () => {
+    it('requeue by filter takes every match, over many batches, and records who did it', async () => {
       const store = await bench.open()
       const ids = await fail(store, 1_200, { topic: 'broken' })
       const others = await fail(store, 3, { topic: 'other' })
@@ -241,7 +241,7 @@ export function describeActions(dialect: Dialect): void {
       expect((await read(store, others[0] ?? '')).status).toBe('failed')
     })
 
-    it('leaves alone what failed after the moment that was looked at', async () => {
+    it('skips what failed after the given moment', async () => {
       const store = await bench.openWithClock()
       await fail(store, 3)
       const asOf = bench.clock.now()
@@ -251,7 +251,7 @@ export function describeActions(dialect: Dialect): void {
       expect((await store.stats()).failed).toBe(2)
     })
 
-    it('cancels what waited at that moment, and nothing that came later', async () => {
+    it('cancels what was waiting at that moment, and nothing that came later', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(4))
       const asOf = bench.clock.now()
@@ -261,7 +261,7 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 4 })
     })
 
-    it('requeues by the text of the error, over many batches, what failed with it by then', async () => {
+    it('requeues by error text, over many batches, what had failed with it by then', async () => {
       const store = await bench.openWithClock()
       const before = await fail(store, 1_200, { topic: 'broken' })
       const asOf = bench.clock.now()
@@ -277,7 +277,7 @@ export function describeActions(dialect: Dialect): void {
       expect((await read(store, later)).status).toBe('failed')
     })
 
-    it('deletes by the end of the id, among many', async () => {
+    it('deletes by the end of an id, among many jobs', async () => {
       const store = await bench.openWithClock()
       const [id = ''] = await store.enqueue([aJob()])
       for (let i = 0; i < 3; i++) {
@@ -325,7 +325,7 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 2, failed: 1, cancelled: 0 })
     })
 
-    it('reaches every job only when that is said', async () => {
+    it('reaches every job only with all: true', async () => {
       const store = await bench.open()
       await fail(store, 1)
       await store.enqueue([...someJobs(2, { topic: 'mail' }), aJob({ queue: 'slow' })])

@@ -25,7 +25,7 @@ export function describeAlerts(dialect: Dialect): void {
   describe('alert rules', () => {
     const bench = new Bench(dialect)
 
-    it('begin with one of each kind, made once by whoever is first', async () => {
+    it('begin with one of each kind, created once by the first process', async () => {
       const controls = await Promise.all([bench.openControl(), bench.openControl()])
       await Promise.all(controls.map(({ alertRules }) => alertRules.addDefaults()))
       await controls[0].alertRules.addDefaults()
@@ -62,7 +62,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alertRules.list()).toEqual([])
     })
 
-    it('keep what two people change at the same time', async () => {
+    it('keep both changes when two people edit at the same time', async () => {
       const control = await bench.openControl()
       const { id } = await control.alertRules.create(aRule())
       await Promise.all([
@@ -72,7 +72,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alertRules.list()).toMatchObject([{ threshold: 60, enabled: false }])
     })
 
-    it('from the start are disabled instead of deleted, and stay as they were changed', async () => {
+    it('that Oncue created are disabled instead of deleted, and keep their changes', async () => {
       const control = await bench.openControl()
       await control.alertRules.addDefaults()
       const [rule] = await control.alertRules.list()
@@ -88,8 +88,8 @@ export function describeAlerts(dialect: Dialect): void {
       ['a threshold below 0', { threshold: -1 }, 'INVALID_INPUT'],
       ['a threshold that is no number', { threshold: Number.NaN }, 'INVALID_INPUT'],
       ['a share above 1', { kind: 'failure_rate', threshold: 10 }, 'INVALID_INPUT'],
-      ['a kind that is none', { kind: 'x' }, 'INVALID_INPUT'],
-      ['a queue that is none', { queue: 'a b' }, 'INVALID_QUEUE'],
+      ['a kind that does not exist', { kind: 'x' }, 'INVALID_INPUT'],
+      ['an invalid queue name', { queue: 'a b' }, 'INVALID_QUEUE'],
       ['half a millisecond', { forMs: 0.5 }, 'INVALID_INPUT'],
       ['a name with a NUL', { name: 'a\0b' }, 'INVALID_TEXT'],
     ])('are refused with %s', async (_, changes, code) => {
@@ -99,7 +99,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alertRules.list()).toEqual([])
     })
 
-    it('are refused a change that does not go with their kind, and one of nobody', async () => {
+    it('are refused a change that does not fit their kind, and an unknown id is not found', async () => {
       const control = await bench.openControl()
       const rule = await control.alertRules.create(aRule({ kind: 'failure_rate', threshold: 0.1 }))
       const wrong = control.alertRules.update(rule.id, { threshold: 10 })
@@ -137,7 +137,7 @@ export function describeAlerts(dialect: Dialect): void {
       ...changes,
     })
 
-    /** Begins them one after the other, and answers them in that order. */
+    /** Begins them one after the other, and returns them in that order. */
     async function begin({ store, control }: Both, ...changes: Partial<AlertEpisode>[]): Promise<AlertRow[]> {
       const begun = changes.map(anEpisode)
       await store.alerts.record(
@@ -159,7 +159,7 @@ export function describeAlerts(dialect: Dialect): void {
       await store.alerts.record(now(), [{ before: alert, after }])
     }
 
-    it('are kept as they were found, and found again', async () => {
+    it('are stored as they were found, and read back the same', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const episode = anEpisode()
@@ -174,14 +174,14 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.get(items[0]?.id ?? '')).toEqual(items[0])
     })
 
-    it('about the whole belong to no queue', async () => {
+    it('about the whole system belong to no queue', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [alert] = await begin({ store, control }, { queue: null, kind: 'no_workers' })
       expect(alert?.queue).toBeNull()
     })
 
-    it('are seen by nobody until they fire', async () => {
+    it('are not listed until they fire', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [pending] = await begin({ store, control }, { status: 'pending' })
@@ -193,7 +193,7 @@ export function describeAlerts(dialect: Dialect): void {
       await expect(control.alerts.ack(pending.id, 'Ada')).rejects.toMatchObject({ code })
     })
 
-    it('begin once for a rule, whatever queue they name and however many find it at once', async () => {
+    it('begin once per rule, whichever queue they name and however many evaluators find it at once', async () => {
       const stores = await Promise.all([bench.openWithClock(), bench.openWithClock()])
       const { ruleId } = anEpisode()
       await Promise.all(
@@ -206,7 +206,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.episodes()).toHaveLength(1)
     })
 
-    it('go on under the name of another queue', async () => {
+    it('continue under the name of another queue', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const alert = await aFiring({ store, control })
@@ -224,7 +224,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect((await control.alerts.list()).items).toHaveLength(2)
     })
 
-    it('go on from what was read: whoever looked in between is not written over', async () => {
+    it('are not updated from a stale read when another evaluation came in between', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const alert = await aFiring({ store, control })
@@ -237,7 +237,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.get(alert.id)).toMatchObject({ status: 'resolved', transitions: 2 })
     })
 
-    it('know when they were last looked at: a look that comes late takes nothing back, a clock may', async () => {
+    it('keep the latest evaluation time: an older one does not change it, a clock that is set back does', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const { id, lookedAt } = await aFiring({ store, control })
@@ -249,7 +249,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.get(id)).toMatchObject({ lookedAt: now() })
     })
 
-    it('are forgotten while nobody has seen them, and only then', async () => {
+    it('are deleted while pending, but not once they have fired', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [pending] = await begin({ store, control }, { status: 'pending' })
@@ -262,7 +262,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.episodes()).toEqual([firing])
     })
 
-    it('keep who acked them, first', async () => {
+    it('keep who acked them first', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const { id } = await aFiring({ store, control })
@@ -275,7 +275,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.counts()).toEqual({ firing: 1, acked: 0, snoozed: 0 })
     })
 
-    it('are snoozed for a while; of both marks the last one counts', async () => {
+    it('are snoozed for a while; the later of a snooze and an ack counts', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const { id } = await aFiring({ store, control })
@@ -301,7 +301,7 @@ export function describeAlerts(dialect: Dialect): void {
       }
     })
 
-    it('keep the marks that people set while they are evaluated', async () => {
+    it('keep the acks and snoozes that people set during an evaluation', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [acked, snoozed] = await begin({ store, control }, {}, {})
@@ -323,7 +323,7 @@ export function describeAlerts(dialect: Dialect): void {
       })
     })
 
-    it('lose a snooze that is over', async () => {
+    it('lose a snooze that has run out', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const alert = await aFiring({ store, control })
@@ -333,7 +333,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.get(alert.id)).toMatchObject({ snoozed: null, transitions: 2 })
     })
 
-    it('lose an ack of other queues, but not one that was set since they were read', async () => {
+    it('lose an ack when other queues are affected, but not one that was set since they were read', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [first, second] = await begin({ store, control }, { heldFor: ['mail'] }, { heldFor: ['mail'] })
@@ -352,7 +352,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.get(second.id)).toMatchObject({ acked: { by: 'Bob' }, heldFor: ['mail'] })
     })
 
-    it('keep the queues that people knew of when they acked them', async () => {
+    it('keep the queues that were affected when they were acked', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [read] = await begin({ store, control }, { heldFor: ['mail'] })
@@ -364,7 +364,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.get(read.id)).toMatchObject({ queue: 'media', heldFor: ['mail'] })
     })
 
-    it('take no marks once they are resolved', async () => {
+    it('cannot be acked or snoozed once they are resolved', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const alert = await aFiring({ store, control })
@@ -383,7 +383,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await alerts.get(alert.id)).toEqual(resolved)
     })
 
-    it.each(['get', 'unack', 'unsnooze'] as const)('%s of nobody is refused', async (name) => {
+    it.each(['get', 'unack', 'unsnooze'] as const)('%s with an unknown id is refused', async (name) => {
       const { alerts } = await bench.openControl()
       for (const id of [randomUUID(), "' or 1 = 1 --"])
         await expect(alerts[name](id)).rejects.toMatchObject({ code: 'ALERT_NOT_FOUND' })
@@ -414,7 +414,7 @@ export function describeAlerts(dialect: Dialect): void {
       await expect(wrong).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
     })
 
-    it('say what is still to be told, until it was', async () => {
+    it('list what is still to be delivered, until it has been', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const alert = await aFiring({ store, control })
@@ -431,7 +431,7 @@ export function describeAlerts(dialect: Dialect): void {
       expect(await control.alerts.untold()).toEqual([])
     })
 
-    it('know whether anything was done of late, added up or not', async () => {
+    it('know whether anything finished lately, whether rolled up or not', async () => {
       const store = await bench.openWithClock()
       const start = now()
       expect(await store.alerts.wasBusy(start, null)).toBe(false)
@@ -448,7 +448,7 @@ export function describeAlerts(dialect: Dialect): void {
       }
     })
 
-    it('are removed when they were resolved long ago, a batch at a time', async () => {
+    it('are removed a while after they were resolved, a batch at a time', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const alerts = await begin({ store, control }, {}, {}, {})

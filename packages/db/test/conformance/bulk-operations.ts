@@ -46,7 +46,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       ...changes,
     })
 
-    /** As the one who runs it does, until it ends. */
+    /** Advances it as its runner does, until it ends. */
     async function finish({ store, control }: Both, operation: BulkOperationRow): Promise<BulkOperationRow> {
       let last = operation
       while (!last.finishedAt) {
@@ -65,7 +65,7 @@ export function describeBulkOperations(dialect: Dialect): void {
     const audited = async (store: Store) => (await (await bench.openControl(store)).audit.list()).items
 
     describe('a batch', () => {
-      it('is done and accounted for, one after the other, until the end', async () => {
+      it('is done and counted, one after the other, until the end', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, BATCH + 20)
@@ -90,7 +90,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await store.stats()).toMatchObject({ failed: 0 })
       })
 
-      it('keeps who began it with each job, and its end in the audit', async () => {
+      it('records who started it with each job, and its end in the audit', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         const [id = ''] = await failSome(store, 2)
@@ -105,7 +105,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         ])
       })
 
-      it('is done once by two that try at the same time', async () => {
+      it('is done once when two processes try at the same time', async () => {
         const [one, two] = await Promise.all([bench.open(), bench.open()])
         const ids = await failSome(one, 60)
         const asOf = await one.now()
@@ -124,7 +124,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await audited(one)).toHaveLength(1)
       })
 
-      it('is not done by one that was paused and comes back with what it saw', async () => {
+      it('is not done by a process that was paused and comes back with an old state', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, 30)
@@ -135,13 +135,13 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await store.stats()).toMatchObject({ failed: 20, pending: 10 })
       })
 
-      it('takes no job for the second time that comes to match again', async () => {
+      it('does not take a job again that comes to match a second time', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         const ids = await failSome(store, 4)
         const begun = await control.bulkOperations.create(aBulkOperation())
         const half = await store.bulkOperations.advance(begun, 2)
-        // Those that were put back fail once more, and are failed jobs like the others.
+        // The requeued jobs fail again, and are failed jobs like the others.
         const { jobs } = await store.claim(claiming())
         await store.settle(jobs.map((job) => ({ ...job, kind: 'fail', error: anError })))
         expect(half && (await finish({ store, control }, half))).toMatchObject({ done: 4, skipped: {} })
@@ -149,7 +149,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       })
     })
 
-    it('leaves alone what failed after its moment', async () => {
+    it('skips what failed after it started', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 3)
@@ -170,7 +170,7 @@ export function describeBulkOperations(dialect: Dialect): void {
     it.each([
       ['cancel', { cancelled: 2, failed: 1 }, { done: 2, skipped: { INVALID_STATE: 1 } }],
       ['delete', { pending: 0, failed: 0 }, { done: 3, skipped: {} }],
-    ] as const)('can %s, and says how many it left and why', async (action, stats, report) => {
+    ] as const)('can %s, and says how many it skipped and why', async (action, stats, report) => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 1, { topic: 'mail' })
@@ -187,7 +187,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       ['cancel', { fingerprint: anError.fingerprint }],
       ['delete', { status: 'pending' }],
       ['delete', { fingerprint: anError.fingerprint }],
-    ] as const)('to %s %j leaves alone what came to match after its moment', async (action, filter) => {
+    ] as const)('to %s %j skips what came to match after it started', async (action, filter) => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const retry = async () => {
@@ -212,7 +212,7 @@ export function describeBulkOperations(dialect: Dialect): void {
     it.each([
       ['by its error', { fingerprint: anError.fingerprint }],
       ['by its status', { status: 'processing' }],
-    ] as const)('to cancel what runs, %s, asks no run that began after its moment', async (_, filter) => {
+    ] as const)('to cancel running jobs, %s, asks no run that began after it started', async (_, filter) => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const ids = await store.enqueue(someJobs(2, { retry: { strategy: 'fixed', baseDelay: 0, max: 5 } }))
@@ -235,7 +235,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       expect(ids).toEqual(expect.arrayContaining(after.map(({ id }) => id)))
     })
 
-    it('to cancel what runs leaves alone what was waiting at its moment', async () => {
+    it('to cancel running jobs skips those that were waiting when it started', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await store.enqueue(someJobs(1))
@@ -247,7 +247,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       expect(await finish({ store, control }, begun)).toMatchObject({ done: 0, skipped: {} })
     })
 
-    it("leaves Oncue's own jobs alone, unless it names their queue or topic", async () => {
+    it("skips Oncue's own jobs, unless it names their queue or topic", async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [own = ''] = await store.enqueue([aJob({ topic: 'oncue:notify', queue: INTERNAL_QUEUE })])
@@ -272,7 +272,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       expect(await store.bulkOperations.advance(begun)).toMatchObject({ status: 'completed', done: 0 })
     })
 
-    it('finds out how many there are where not all were counted', async () => {
+    it('finds the total when not all matches were counted at the start', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 5)
@@ -286,7 +286,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       })
     })
 
-    it('goes by all that a filter can say, from one batch to the next', async () => {
+    it('applies every filter condition, from one batch to the next', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const createdFrom = bench.clock.now()
@@ -340,7 +340,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect((await control.bulkOperations.list()).items).toEqual([first])
       })
 
-      it('of another is another', async () => {
+      it('of another token is a different key', async () => {
         const control = await bench.openControl()
         const operation = aBulkOperation()
         const { id } = await control.bulkOperations.create(operation)
@@ -364,7 +364,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       })
     })
 
-    describe('that is stopped', () => {
+    describe('when it is stopped', () => {
       it('does nothing more, and keeps what it did', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
@@ -384,7 +384,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await control.bulkOperations.stop(begun.id, 'Ada')).toEqual(stopped)
       })
 
-      it('waits for the batch that is under way, so that its numbers are the last ones', async () => {
+      it('waits for the batch in progress, so that its numbers are final', async () => {
         const store = await bench.open()
         const control = await bench.openControl(store)
         const ids = await failSome(store, 300)
@@ -408,7 +408,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       })
     })
 
-    it('that cannot go on says why, and what was done', async () => {
+    it('that cannot continue says why, and what was done', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       await failSome(store, 5)
@@ -422,7 +422,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       expect(await audited(store)).toMatchObject([{ target: { status: 'failed', error }, count: 2 }])
     })
 
-    describe('what becomes of its jobs', () => {
+    describe('the outcomes of its jobs', () => {
       const NONE = { completed: 0, running: 0, waiting: 0, failedAgain: 0, cancelled: 0 }
 
       async function follow({ store, control }: Both, id: string): Promise<BulkOperationRow> {
@@ -446,7 +446,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         )
       }
 
-      it('is counted until all is known', async () => {
+      it('are counted until all are known', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, 7)
@@ -460,7 +460,7 @@ export function describeBulkOperations(dialect: Dialect): void {
           .map((job) => job.id)
         await store.cancel([cancelled])
         await store.delete([gone])
-        // The one that snoozed waits; those that failed count as failed, retried or not.
+        // The job that snoozed is still open; failed runs count as failures, retried or not.
         expect(await look()).toMatchObject({
           outcomes: { completed: 1, running: 1, waiting: 1, failedAgain: 2, cancelled: 2 },
           isOpen: true,
@@ -474,7 +474,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await control.bulkOperations.open()).toEqual([])
       })
 
-      it('is counted after those that have not ended, of which none must be left behind', async () => {
+      it('are counted beyond jobs that have not ended, none of which is forgotten', async () => {
         const store = await bench.open()
         const control = await bench.openControl(store)
         await failSome(store, 1)
@@ -484,7 +484,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect(await control.bulkOperations.open()).toEqual([begun.id, ended.id])
       })
 
-      it('of jobs that are run now counts only failures that come after it', async () => {
+      it('of jobs that it runs now include only failures after it started', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await store.enqueue(someJobs(2))
@@ -500,7 +500,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         })
       })
 
-      it('is read a thousand jobs at a time, whatever their number', async () => {
+      it('are read a thousand jobs at a time, however many there are', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, 1_200)
@@ -514,7 +514,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         expect((await follow({ store, control }, ended.id)).isOpen).toBe(false)
       })
 
-      it('is counted once by two that look at the same time', async () => {
+      it('are counted once when two processes look at the same time', async () => {
         const [one, two] = await Promise.all([bench.open(), bench.open()])
         const control = await bench.openControl(one)
         await failSome(one, 3)
@@ -528,7 +528,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         })
       })
 
-      it('is no longer followed a day after its end', async () => {
+      it('are no longer followed a day after its end', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await failSome(store, 1)
@@ -541,7 +541,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         })
       })
 
-      it.each(['cancel', 'delete'] as const)('is not asked of a %s', async (action) => {
+      it.each(['cancel', 'delete'] as const)('are not counted for a %s', async (action) => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         await store.enqueue(someJobs(1))
@@ -565,12 +565,12 @@ export function describeBulkOperations(dialect: Dialect): void {
             done: count,
             outcomes: { ...NONE, waiting: count },
           })
-          // Nothing more is done while it waits for them.
+          // No further batch is done while the canary is open.
           expect(tried && (await store.bulkOperations.advance(tried))).toEqual(tried)
           return { store, control, id: begun.id }
         }
 
-        it('lets the others begin when it has completed', async () => {
+        it('lets the rest begin when it has completed', async () => {
           const { store, control, id } = await tryFirst(3)
           for (let n = 0; n < 2; n++) await settleOne(store, { kind: 'complete' })
           expect(await follow({ store, control }, id)).toMatchObject({ status: 'canary' })
@@ -580,7 +580,7 @@ export function describeBulkOperations(dialect: Dialect): void {
           expect(await finish({ store, control }, passed)).toMatchObject({ status: 'completed', done: 20 })
         })
 
-        it('stops it with the first job too many that fails again, also if that is retried', async () => {
+        it('stops it with the first failure above the limit, even if that job is retried', async () => {
           const { store, control, id } = await tryFirst(5, 1)
           await settleOne(store, { kind: 'fail' })
           expect(await follow({ store, control }, id)).toMatchObject({ status: 'canary' })
@@ -597,7 +597,7 @@ export function describeBulkOperations(dialect: Dialect): void {
           ])
         })
 
-        it('that was cancelled shows nothing, and stops it', async () => {
+        it('stops it when it was cancelled, because that proves nothing', async () => {
           const { store, control, id } = await tryFirst(2)
           await store.cancel({ status: 'pending' })
           expect(await follow({ store, control }, id)).toMatchObject({
@@ -605,7 +605,7 @@ export function describeBulkOperations(dialect: Dialect): void {
           })
         })
 
-        it('is all of it where no more match', async () => {
+        it('is the whole operation when no more jobs match', async () => {
           const store = await bench.openWithClock()
           const control = await bench.openControl(store)
           await failSome(store, 2)
@@ -630,7 +630,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         await store.bulkOperations.advance(begun, 20)
         for (let n = 0; n < 7; n++) await settleOne(store, { kind: 'complete' })
         for (let n = 0; n < 2; n++) await settleOne(store, { kind: 'fail' })
-        // Nine outcomes are too few to tell.
+        // Nine outcomes are too few to judge.
         expect(await follow({ store, control }, begun.id)).toMatchObject({ status: 'running' })
         await settleOne(store, { kind: 'complete' })
         expect(await follow({ store, control }, begun.id)).toMatchObject({ status: 'running' })
@@ -676,7 +676,7 @@ export function describeBulkOperations(dialect: Dialect): void {
         })
       })
 
-      it('refuses what no filter can be', async () => {
+      it('refuses an invalid filter', async () => {
         const store = await bench.openWithClock()
         await expect(
           store.bulkOperations.preview({ payloadText: 'x' }, bench.clock.now()),
@@ -709,7 +709,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       )
     })
 
-    it('that ended long ago are removed, with what their leaders left', async () => {
+    it('that ended long ago are removed, with the rows of their leaders', async () => {
       const store = await bench.openWithClock()
       const control = await bench.openControl(store)
       const [old, running] = [
@@ -724,7 +724,7 @@ export function describeBulkOperations(dialect: Dialect): void {
       await control.bulkOperations.stop(recent.id, 'Ada')
       expect(await control.bulkOperations.prune({ before })).toBe(1)
       expect((await control.bulkOperations.list()).items.map(({ id }) => id)).toEqual([recent.id, running.id])
-      // A clock that is set back would keep it for who has it; the row is gone.
+      // If the row were still there, a clock that is set back would keep it for its leader.
       bench.clock.advance(-DAY)
       expect(await store.lead(`${BULK_OPERATION_LEAD}${old.id}`, OTHER_WORKER, 5_000)).toBe(true)
       expect(await store.lead('maintenance', OTHER_WORKER, 5_000)).toBe(false)

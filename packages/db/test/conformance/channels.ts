@@ -37,7 +37,7 @@ export function describeChannels(dialect: Dialect): void {
       expect(await control.channels.get(slack.id)).toEqual(slack)
     })
 
-    it('lists what admins made before devices, of which there may be many', async () => {
+    it('lists the channels that admins made before those of devices, of which there may be many', async () => {
       const store = await bench.open()
       const control = await bench.openControl(store)
       await store.channels.setPush(await aDevice(store), PUSH_TOKEN)
@@ -76,7 +76,7 @@ export function describeChannels(dialect: Dialect): void {
       await control.channels.record(id, { error: null })
     })
 
-    it('tells since when nothing arrives', async () => {
+    it('says since when deliveries fail', async () => {
       const control = await bench.openControl()
       const { id } = await control.channels.create(aChannel())
       const first = bench.clock.now()
@@ -99,7 +99,7 @@ export function describeChannels(dialect: Dialect): void {
       })
     })
 
-    describe('of a device', () => {
+    describe('the channel of a device', () => {
       const addresses = async (control: Control) =>
         (await control.channels.list()).map(({ tokenId, address }) => [tokenId, address])
 
@@ -114,7 +114,7 @@ export function describeChannels(dialect: Dialect): void {
         expect(await control.channels.list()).toMatchObject([{ ...push, name: 'the old phone' }])
       })
 
-      it('is one, whatever it is reached by', async () => {
+      it('is a single one, whatever the transport', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         const device = await aDevice(store)
@@ -139,7 +139,7 @@ export function describeChannels(dialect: Dialect): void {
         expect(await control.channels.get(id)).toMatchObject({ enabled: false })
       })
 
-      it('moves with a phone that is paired anew', async () => {
+      it('moves to the new device when a phone is paired again', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         const [before, after] = [await aDevice(store), await aDevice(store)]
@@ -162,7 +162,7 @@ export function describeChannels(dialect: Dialect): void {
         })
       })
 
-      it('is taken away by the device, or because it leads nowhere', async () => {
+      it('is removed by the device itself, or when its address is dead', async () => {
         const store = await bench.openWithClock()
         const control = await bench.openControl(store)
         const [one, two] = [await aDevice(store), await aDevice(store)]
@@ -175,7 +175,7 @@ export function describeChannels(dialect: Dialect): void {
         expect(await control.channels.list()).toEqual([])
       })
 
-      it('is only for a device that there is', async () => {
+      it('requires an existing device', async () => {
         const { store, control } = await bench.openBoth()
         const hash = createHash('sha256').update('no device').digest('hex')
         const token = await control.tokens.create({ kind: 'token', name: 'shop', role: 'admin', hash })

@@ -4,7 +4,7 @@ import { openStore } from '../../src/open.ts'
 import type { ClaimedJob } from '../../src/store.ts'
 
 /**
- * A process of its own for the suite: a store of its own, told what to do by messages. Ends when
+ * A child process for the suite, with a store of its own, controlled by messages. Exits when
  * its parent does.
  */
 export type Command =
@@ -22,11 +22,11 @@ export type Command =
   | { readonly do: 'settle' }
   /** Enqueues one job after the other. */
   | { readonly do: 'enqueue'; readonly count: number; readonly queue: string }
-  /** Appends events one by one, wherever the stream is. */
+  /** Appends events one by one, at whatever version the stream is. */
   | { readonly do: 'append'; readonly jobId: string; readonly types: string[] }
   /** Enqueues jobs of one unique key, all at once. */
   | { readonly do: 'enqueueKey'; readonly key: string; readonly times: number }
-  /** Works off a limited key with many claimers, and says how many ran at once. */
+  /** Works off a limited key with many claimers, and reports how many ran at once. */
   | { readonly do: 'workLimited'; readonly worker: string; readonly limit: number }
 
 export type Answers = {

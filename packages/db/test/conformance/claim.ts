@@ -111,7 +111,7 @@ export function describeClaim(dialect: Dialect): void {
       expect(found).toMatchObject({ jobs: [], nextDue: inMinutes(7) })
     })
 
-    it('finds a ready job of low priority under scheduled ones of higher priorities', async () => {
+    it('finds a ready job of low priority behind scheduled ones of higher priorities', async () => {
       const store = await bench.openWithClock()
       const later = new Date(bench.clock.now().getTime() + MINUTE)
       await store.enqueue([10, 9, 8].flatMap((priority) => someJobs(200, { priority, runAt: later })))
@@ -119,7 +119,7 @@ export function describeClaim(dialect: Dialect): void {
       expect(topicsOf((await store.claim(claiming())).jobs)).toEqual(['ready'])
     })
 
-    it('finds a job at once that is dated back behind what was claimed before', async () => {
+    it('finds at once a job that is dated back to before those claimed last', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(20))
       await store.claim(claiming({ limit: 20 }))

@@ -19,7 +19,7 @@ export function describeDependencies(dialect: Dialect): void {
     const bench = new Bench(dialect)
     const statusOf = async (store: Store, id: string) => (await read(store, id)).status
 
-    it('a job that waits is blocked, and pending when the last of its parents has completed', async () => {
+    it('a job with parents is blocked, and becomes pending when the last parent has completed', async () => {
       const store = await bench.open()
       const parents = await store.enqueue(someJobs(3, { topic: 'parent' }))
       const [child = ''] = await store.enqueue([aJob({ topic: 'child', after: parents })])
@@ -73,7 +73,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await store.list()).toMatchObject({ items: [], total: 0 })
     })
 
-    it('a parent that has completed already is not waited for', async () => {
+    it('a parent that has completed already does not block', async () => {
       const store = await bench.open()
       const [done = '', open = ''] = await store.enqueue(someJobs(2))
       await store.settle([complete(await claimOne(store))])
@@ -99,13 +99,13 @@ export function describeDependencies(dialect: Dialect): void {
         const [grandchild = ''] = await store.enqueue([aJob({ after: [child], onParentFailure })])
         await store.settle([{ ...(await claimOne(store)), kind: 'fail', error: anError }])
         expect([await statusOf(store, child), await statusOf(store, grandchild)]).toEqual([then, thenNext])
-        // The same for a dependant that comes after the failure.
+        // The same for a dependant that is enqueued after the failure.
         const [late = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure })])
         expect(await statusOf(store, late)).toBe(then)
       },
     )
 
-    it('a failed parent that is requeued and completes releases those who waited', async () => {
+    it('a failed parent that is requeued and completes releases its dependants', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob()])
       const [child = ''] = await store.enqueue([aJob({ after: [parent] })])
@@ -147,7 +147,7 @@ export function describeDependencies(dialect: Dialect): void {
         await kind.run(bench.url, async (tx) => {
           child = (await store.enqueue([aJob({ topic: 'child', after: [parent] })], { tx }))[0] ?? ''
           settling = store.settle([complete(job)])
-          // Where both can write at once the parent ends before the edge is there to be seen.
+          // Where both can write at once, the parent ends before the edge is visible.
           if (store.capabilities.concurrentWriters) await settling
         })
         await settling
@@ -161,9 +161,9 @@ export function describeDependencies(dialect: Dialect): void {
       }
     })
 
-    it('a parent that is deleted before its children are committed leaves none of them waiting for ever', async () => {
+    it('a parent that is deleted before its children are committed leaves none of them blocked for ever', async () => {
       const store = await bench.open()
-      // One writer at a time: nobody can delete a job while somebody else's transaction is open.
+      // SQLite has one writer at a time: a job cannot be deleted while another transaction is open.
       if (!store.capabilities.concurrentWriters) return
       for (const kind of dialect.transactions) {
         const [parent = ''] = await store.enqueue([aJob({ topic: 'parent' })])
@@ -185,7 +185,7 @@ export function describeDependencies(dialect: Dialect): void {
       }
     })
 
-    it('10 000 children of one parent are released by its completion', async () => {
+    it('10,000 children of one parent are released by its completion', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob()])
       await store.enqueue(someJobs(10_000, { after: [parent] }))
@@ -194,7 +194,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ blocked: 0, pending: 10_000, completed: 1 })
     })
 
-    it('a chain of 2 000 jobs ends with its first, by its policy', async () => {
+    it('a chain of 2,000 jobs ends with its first, by its policy', async () => {
       const store = await bench.open()
       const chain = [aJob()]
       for (let n = 1; n < 2_000; n++) {
@@ -205,7 +205,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ blocked: 0, failed: 1_001, cancelled: 999 })
     })
 
-    it('a key that stands for another job is waited for in its place', async () => {
+    it('a key that stands for another job makes that job the parent', async () => {
       const store = await bench.open()
       const [existing = ''] = await store.enqueue([aJob({ unique: { key: 'k' } })])
       const again = aJob({ unique: { key: 'k' } })
@@ -218,11 +218,11 @@ export function describeDependencies(dialect: Dialect): void {
     it.each([
       ['with a key of its own', { idempotencyKey: 'report' }],
       ['without a key', {}],
-    ])('a job %s, after two jobs that turn out to be one, waits for that one alone', async (_, key) => {
+    ])('a job %s whose two parents turn out to be the same job waits for that one alone', async (_, key) => {
       const store = await bench.open()
       const [a, b] = someJobs(2, { topic: 'parent', unique: { key: 'k' } }) as [NewJob, NewJob]
       const report = aJob({ topic: 'report', after: [a.id, b.id], ...key })
-      // Whichever comes first.
+      // In either order.
       const [child = '', first, second] = await store.enqueue([report, a, b])
       expect(second).toBe(first)
       expect(await read(store, child)).toMatchObject({ status: 'blocked', depsLeft: 1 })
@@ -230,7 +230,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await read(store, child)).toMatchObject({ status: 'pending', depsLeft: 0 })
     })
 
-    it('a job that replaces one that runs waits for that run and for two parents that turn out to be one', async () => {
+    it('a job that replaces a running one waits for that run, and once for two parents that are the same job', async () => {
       const store = await bench.open()
       const unique = { key: 'report', onConflict: 'replace' } as const
       await store.enqueue([aJob({ topic: 'report', unique })])
@@ -243,7 +243,7 @@ export function describeDependencies(dialect: Dialect): void {
       expect(await read(store, child)).toMatchObject({ status: 'pending', depsLeft: 0 })
     })
 
-    it('a crash that fails the parent is a failure of the parent', async () => {
+    it('a crash that fails the parent counts as a failure of the parent', async () => {
       const store = await bench.openWithClock()
       const [parent = ''] = await store.enqueue([aJob({ maxRetries: 0 })])
       const [child = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure: 'stop' })])
@@ -260,7 +260,7 @@ export function describeDependencies(dialect: Dialect): void {
       ['snoozed', (run) => ({ ...run, kind: 'snooze', delayMs: 1 })],
       ['retried', (run) => ({ ...run, kind: 'retry', delayMs: 1, error: anError })],
       ['released', (run) => ({ ...run, kind: 'release' })],
-    ])('a parent that is %s is still waited for', async (_, settlement) => {
+    ])('a parent that is %s still blocks its dependants', async (_, settlement) => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob()])
       const [child = ''] = await store.enqueue([aJob({ after: [parent] })])

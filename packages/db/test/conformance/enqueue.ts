@@ -43,7 +43,7 @@ export function describeEnqueue(dialect: Dialect): void {
       expect(await stored()).toEqual(timeouts)
     })
 
-    it('stores many in the order given, over the size of one statement', async () => {
+    it('stores many in the order given, across several statements', async () => {
       const store = await bench.open()
       const jobs = Array.from({ length: 2_500 }, (_, n) => aJob({ payload: { n } }))
       expect(await store.enqueue(jobs)).toEqual(jobs.map((job) => job.id))
@@ -59,11 +59,11 @@ export function describeEnqueue(dialect: Dialect): void {
       expect((await store.stats()).pending).toBe(0)
     })
 
-    it('stores nothing, and fails with nothing, when there are no jobs', async () => {
+    it('stores nothing and does not fail when there are no jobs', async () => {
       expect(await (await bench.open()).enqueue([])).toEqual([])
     })
 
-    it('keeps jobs of one batch apart in every column', async () => {
+    it('keeps the values of each job of a batch apart, in every column', async () => {
       const store = await bench.openWithClock()
       const jobs = [
         aJob({ topic: 'a', queue: 'q1', priority: 1, maxRetries: 0, timeoutMs: 1_000, payload: null }),
@@ -97,7 +97,7 @@ export function describeEnqueue(dialect: Dialect): void {
       expect((await store.claim(claiming())).jobs).toHaveLength(1)
     })
 
-    it('counts a delay by its own clock, whatever the clock of the caller', async () => {
+    it('counts a delay by the database clock, whatever the clock of the caller', async () => {
       const store = await bench.openWithClock()
       const [id = ''] = await store.enqueue([aJob({ delay: 15 * MINUTE })])
       expect((await read(store, id)).runAt).toEqual(new Date(bench.clock.now().getTime() + 15 * MINUTE))
@@ -112,7 +112,7 @@ export function describeEnqueue(dialect: Dialect): void {
       ['a payload just inside a row', 'x'.repeat(LIMITS.inlineBytes - 2)],
       ['a payload just too large for a row', 'x'.repeat(LIMITS.inlineBytes - 1)],
       ['a payload of exactly 1 MB', 'x'.repeat(LIMITS.payloadBytes - 2)],
-    ])('gives back %s unchanged, to the reader and to the worker', async (_, payload) => {
+    ])('returns %s unchanged, to readers and to workers', async (_, payload) => {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([aJob({ payload })])
       expect((await read(store, id)).payload).toEqual(payload)

@@ -42,7 +42,7 @@ export function describeEvents(dialect: Dialect): void {
       ['false', false],
       ['nested', { a: [1, { b: null }, []], '': {} }],
       ['long', 'x'.repeat(60_000)],
-    ])('give back data as it was: %s', async (_, data) => {
+    ])('return their data unchanged: %s', async (_, data) => {
       const store = await bench.open()
       const id = await enqueueOne(store)
       await store.events.append(id, null, [{ type: 'log', data }])
@@ -78,7 +78,7 @@ export function describeEvents(dialect: Dialect): void {
       expect(typesOf(await store.events.list(id))).toEqual(['a', 'b'])
     })
 
-    it('of two appenders that race one wins, every time, and the versions have no gaps', async () => {
+    it('when two appends race one wins, every time, and the versions have no gaps', async () => {
       const stores = [await bench.open(), await bench.open()]
       const [first] = stores as [Store, Store]
       const id = await enqueueOne(first)
@@ -111,7 +111,7 @@ export function describeEvents(dialect: Dialect): void {
       expect(versionsOf(await store.events.list(id))).toEqual(upTo(40))
     })
 
-    it('what is appended in one call stays together, however many append at once', async () => {
+    it('what is appended in one call stays together, however many calls append at once', async () => {
       const store = await bench.open()
       const id = await enqueueOne(store)
       const ends = await Promise.all(
@@ -130,7 +130,7 @@ export function describeEvents(dialect: Dialect): void {
       })
     })
 
-    it('an append of nothing answers where the stream is', async () => {
+    it('an append of nothing returns the version of the stream', async () => {
       const store = await bench.open()
       const id = await enqueueOne(store)
       await store.events.append(id, 0, [{ type: 'a' }])
@@ -160,7 +160,7 @@ export function describeEvents(dialect: Dialect): void {
     })
 
     it.each([
-      ['one that nobody has', newJobId()],
+      ['an id that no job has', newJobId()],
       ['no id at all', 'job-1'],
     ])('of an unknown job, %s, are none, and none can be appended', async (_, id) => {
       const store = await bench.open()
@@ -180,14 +180,14 @@ export function describeEvents(dialect: Dialect): void {
       ['text that no database stores', [{ type: 'a', data: 'a\0b' }], 'INVALID_TEXT'],
       ['large data', [{ type: 'a', data: 'x'.repeat(LIMITS.eventBytes) }], 'PAYLOAD_TOO_LARGE'],
       ['too many', upTo(LIMITS.events + 1).map(() => ({ type: 'a' })), 'BATCH_TOO_LARGE'],
-    ])('are refused with all that came along: %s', async (_, events, code) => {
+    ])('are refused together with the rest of their call: %s', async (_, events, code) => {
       const store = await bench.open()
       const id = await enqueueOne(store)
       await expect(store.events.append(id, 0, [{ type: 'good' }, ...events])).rejects.toMatchObject({ code })
       expect(await store.events.list(id)).toEqual([])
     })
 
-    it('as many as allowed are appended at once', async () => {
+    it('as many as the limit allows are appended at once', async () => {
       const store = await bench.open()
       const id = await enqueueOne(store)
       const events = upTo(LIMITS.events).map((n) => ({ type: 'log', data: n }))
@@ -225,7 +225,7 @@ export function describeEvents(dialect: Dialect): void {
     const numbered = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ type: 'log', data: n + 1 }))
 
-    it('gives what is there and then what comes, each once and in order', async () => {
+    it('yields existing events and then new ones, each once and in order', async () => {
       const store = await bench.open()
       const id = await oneJob(store)
       await store.events.append(id, 0, numbered(250))
@@ -236,7 +236,7 @@ export function describeEvents(dialect: Dialect): void {
       expect((await seen).map((event) => event.version)).toEqual(numbered(500).map(({ data }) => data))
     })
 
-    it('goes on from a version, in another store', async () => {
+    it('resumes after a version, in another store', async () => {
       const store = await bench.open()
       const other = await bench.open()
       const id = await oneJob(store)
@@ -258,7 +258,7 @@ export function describeEvents(dialect: Dialect): void {
       expect((await seen).map((event) => event.type)).toEqual(types)
     })
 
-    it('gives many watchers of many jobs their own, also two of the same job', async () => {
+    it('gives many watchers of many jobs their own events, also two watchers of the same job', async () => {
       const store = await bench.open()
       const ids = await store.enqueue(Array.from({ length: 20 }, () => aJob()))
       const watched = [...ids, ...ids].map(async (id) => ({
@@ -279,7 +279,7 @@ export function describeEvents(dialect: Dialect): void {
       }
     })
 
-    it('sees a failed run, which is written with the settle', async () => {
+    it('sees a failed run, which is recorded with the settle', async () => {
       const store = await bench.open()
       const id = await oneJob(store)
       const seen = take(store.events.watch(id, { signal: never }), 1)
@@ -288,7 +288,7 @@ export function describeEvents(dialect: Dialect): void {
       expect(await seen).toMatchObject([{ version: 1, type: 'run_failed' }])
     })
 
-    it('sees a run that was snoozed, and one that was interrupted; no other run', async () => {
+    it('sees runs that were snoozed or interrupted, and no other run', async () => {
       const store = await bench.openWithClock()
       const id = await oneJob(store)
       const outcomes: Settlement[] = [
@@ -300,7 +300,7 @@ export function describeEvents(dialect: Dialect): void {
       for (const outcome of outcomes) {
         await claimOne(store)
         expect(await store.settle([outcome])).toMatchObject({ stale: [] })
-        // Sent again, as after a lost connection: nothing is written twice.
+        // Sent again, as after a lost connection: the events are not written twice.
         await store.settle([outcome])
       }
       const startedAt = expect.stringMatching(/^\d{4}-/)
@@ -319,7 +319,7 @@ export function describeEvents(dialect: Dialect): void {
       expect((await store.events.list(id)).map(({ type }) => type)).toEqual(['cancel_requested'])
     })
 
-    it('sees the snoozes of a job that snoozes for ever up to its 1000th event, and failures after it', async () => {
+    it('sees the snoozes of a job up to its 1,000th event, and failures after that', async () => {
       const store = await bench.open()
       const id = await oneJob(store)
       await store.events.append(id, 0, numbered(999))

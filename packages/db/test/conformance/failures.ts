@@ -11,7 +11,7 @@ export function describeFailures(dialect: Dialect): void {
 
     const errorOf = (id: string, fingerprint: string) => ({ ...anError, message: id, fingerprint })
 
-    /** A job that fails now. */
+    /** A job that fails without a retry. */
     const fail = async (store: Store, fingerprint: string, { topic = 'a', queue = 'default' } = {}) => {
       await store.enqueue([aJob({ topic, queue })])
       const { id, run } = await claimOne(store, { queues: [queue] })
@@ -79,7 +79,7 @@ export function describeFailures(dialect: Dialect): void {
       expect(await store.failures()).toEqual([])
     })
 
-    /** A job whose run fails now and is tried again. */
+    /** A job whose run fails now and is retried. */
     const retry = async (
       store: Store,
       fingerprint: string,
@@ -100,7 +100,7 @@ export function describeFailures(dialect: Dialect): void {
       )
 
     describe('of jobs that are retried', () => {
-      it('are there from the first run that failed, with when the next one is due', async () => {
+      it('are listed from the first failed run on, with the time of the next one', async () => {
         const store = await bench.openWithClock()
         const first = await retry(store, 'one', { delayMs: 4 * MINUTE })
         bench.clock.advance(1_000)
@@ -132,7 +132,7 @@ export function describeFailures(dialect: Dialect): void {
         expect(await counts(store, { sort: 'largest', limit: 1 })).toEqual({ one: [2, 0] })
       })
 
-      it('are one group with those that gave up, whose sample is what failed last', async () => {
+      it('form one group with the jobs that gave up; its sample is the latest failure', async () => {
         const store = await bench.openWithClock()
         const old = await fail(store, 'one')
         bench.clock.advance(1_000)
@@ -160,7 +160,7 @@ export function describeFailures(dialect: Dialect): void {
         expect(await store.failures()).toEqual([])
       })
 
-      it('move to the error of the last run', async () => {
+      it('move to the group of the last error', async () => {
         const store = await bench.openWithClock()
         await retry(store, 'one')
         bench.clock.advance(MINUTE)
@@ -177,7 +177,7 @@ export function describeFailures(dialect: Dialect): void {
         expect((await store.failures())[0]).toMatchObject({ isNew: false, firstSeen: at, lastSeen: at })
       })
 
-      it('are those of a crashed worker too', async () => {
+      it('include those of a crashed worker', async () => {
         const store = await bench.openWithClock()
         await store.enqueue([aJob({ topic: 'a' })])
         await claimOne(store, { leaseMs: 1_000 })
@@ -186,13 +186,13 @@ export function describeFailures(dialect: Dialect): void {
         expect(await counts(store)).toEqual({ 'WORKER_CRASHED:a': [1, 0] })
       })
 
-      it('are not those that were requeued, before they fail again', async () => {
+      it('do not include requeued jobs until they fail again', async () => {
         const store = await bench.openWithClock()
         const { id } = await fail(store, 'one')
         await store.requeue([id])
         expect(await store.failures()).toEqual([])
         expect((await store.list({ fingerprint: 'one' })).items).toEqual([])
-        // What it failed with before is still told.
+        // Its earlier error is still shown.
         expect((await store.get(id))?.lastError).toEqual(errorOf(id, 'one'))
         const { run } = await claimOne(store)
         expect(await store.failures()).toEqual([])
@@ -201,7 +201,7 @@ export function describeFailures(dialect: Dialect): void {
         expect((await store.list({ fingerprint: 'one', status: 'pending' })).items).toMatchObject([{ id }])
       })
 
-      it('are not those that have snoozed since; those that were given back are', async () => {
+      it('do not include jobs that have snoozed since, but do include interrupted ones', async () => {
         const store = await bench.openWithClock()
         const { id } = await retry(store, 'one', { delayMs: 0 })
         const second = await claimOne(store)
@@ -225,7 +225,7 @@ export function describeFailures(dialect: Dialect): void {
       expect(await counts(store, { text: '%' })).toEqual({})
     })
 
-    it('come the largest first when asked', async () => {
+    it('are sorted by size when asked', async () => {
       const store = await bench.openWithClock()
       for (const fingerprint of ['small', 'large', 'large', 'late']) {
         await fail(store, fingerprint)
@@ -238,7 +238,7 @@ export function describeFailures(dialect: Dialect): void {
       expect(await order({ sort: 'latest' })).toEqual(['late', 'large', 'small'])
     })
 
-    it('have a trend: how many in each part of the time that was asked for', async () => {
+    it('have a trend: how many in each part of the requested time', async () => {
       const store = await bench.openWithClock()
       const since = bench.clock.now()
       const expected = new Array<number>(TREND_PARTS).fill(0)
@@ -255,19 +255,19 @@ export function describeFailures(dialect: Dialect): void {
       const trends = async (filter?: FailureFilter) =>
         (await store.failures(filter)).map(({ trend }) => trend)
       expect(await trends({ since })).toEqual([expected])
-      // The last 24 hours, which these are.
+      // The default is the last 24 hours, which include these.
       expect(await trends()).toEqual([expected])
-      // What fails in the very moment of the question counts.
+      // A failure at the very moment of the question counts.
       await fail(store, 'one')
       expect((await trends({ since }))[0]?.at(-1)).toBe(2)
-      // From the moment of the only failure on, which is no time at all.
+      // From the moment of the only failure on: an empty range.
       bench.clock.advance(HOUR)
       await fail(store, 'two')
       const [only] = await trends({ since: bench.clock.now() })
       expect(only?.reduce((sum, count) => sum + count)).toBe(1)
     })
 
-    it('are new when nothing that is kept failed like this before', async () => {
+    it('are new when no earlier job that is kept failed the same way', async () => {
       const store = await bench.openWithClock()
       const old = await fail(store, 'old')
       bench.clock.advance(2 * HOUR)
@@ -275,7 +275,7 @@ export function describeFailures(dialect: Dialect): void {
       const again = await fail(store, 'old', { queue: 'other' })
       await fail(store, 'new')
       expect(await newest(store)).toEqual(['new'])
-      // However little one asks for.
+      // However short the requested time is.
       expect(await newest(store, { since })).toEqual(['new'])
       expect(await newest(store, { queue: 'other' })).toEqual([])
       expect(await newest(store, { newSince: new Date(0) })).toEqual(['new', 'old'])
@@ -286,7 +286,7 @@ export function describeFailures(dialect: Dialect): void {
       expect(await newest(store)).toEqual([])
     })
 
-    it('are new by when they failed, not by when their jobs were made', async () => {
+    it('are new by the time of the failure, not by when the job was created', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       bench.clock.advance(5 * HOUR)

@@ -35,7 +35,7 @@ export function describeFamily(dialect: Dialect): void {
         waitsFor: [running, { ...child, id: second.id, topic: 'second' }],
       })
 
-      // Also when all of them have ended.
+      // The same when all of them have ended.
       await store.settle([complete(job)])
       expect((await store.family(parent.id))?.children).toHaveLength(2)
     })

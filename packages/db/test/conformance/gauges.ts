@@ -5,7 +5,7 @@ import { Bench, type Dialect, MINUTE } from './harness.ts'
 const DAY = 24 * 60 * MINUTE
 const EMPTY: Gauge = { waiting: 0, running: 0, oldestMs: 0, workers: 0, slots: 0 }
 
-/** How full everything was. */
+/** Samples of how many jobs wait and run. */
 export function describeGauges(dialect: Dialect): void {
   describe('gauges', () => {
     const bench = new Bench(dialect)
@@ -13,9 +13,9 @@ export function describeGauges(dialect: Dialect): void {
     const at = (minutes: number) => new Date(start.getTime() + minutes * MINUTE)
     const ever = { from: new Date(0), to: new Date(start.getTime() + 100 * DAY) }
 
-    it('are what was written down, minute by minute, with those queues that had something', async () => {
+    it('are listed as recorded, minute by minute, with the queues that had jobs', async () => {
       const store = await bench.open()
-      // Longer than 32 bits of milliseconds.
+      // More milliseconds than 32 bits hold.
       const mail = { waiting: 3, running: 1, oldestMs: 30 * DAY, workers: 2, slots: 20 }
       const whole = { ...mail, workers: 3, slots: 30 }
       const samples = [
@@ -28,7 +28,7 @@ export function describeGauges(dialect: Dialect): void {
       expect(await store.gauges.list({ from: at(1), to: at(3) })).toEqual([samples[1]])
     })
 
-    it('can be had of one queue, with the minutes in which it was empty, or of none', async () => {
+    it('can be read for one queue, with the minutes in which it was empty, or for none', async () => {
       const store = await bench.open()
       const busy = { ...EMPTY, waiting: 1 }
       await store.gauges.record({ minute: at(0), whole: busy, queues: new Map([['mail', busy]]) })
@@ -39,7 +39,7 @@ export function describeGauges(dialect: Dialect): void {
       expect(whole.map(({ queues }) => queues.size)).toEqual([0, 0])
     })
 
-    it('of one minute are the first that came', async () => {
+    it('keep the first sample of each minute', async () => {
       const store = await bench.open()
       const sample = (waiting: number) => ({ minute: at(0), whole: { ...EMPTY, waiting }, queues: new Map() })
       await store.gauges.record(sample(1))
@@ -57,7 +57,7 @@ export function describeGauges(dialect: Dialect): void {
       expect(kept.map(({ minute }) => minute)).toEqual([at(1), new Date(at(1).getTime() + 8 * DAY)])
     })
 
-    it('may be of more queues than one statement can carry', async () => {
+    it('may cover more queues than one statement has parameters', async () => {
       const store = await bench.open()
       const queues = new Map(Array.from({ length: 12_000 }, (_, n) => [`q${n}`, { ...EMPTY, waiting: n }]))
       await store.gauges.record({ minute: at(0), whole: EMPTY, queues })

@@ -7,17 +7,17 @@ import { type OpenOptions, openStore } from '../../src/open.ts'
 import type { Transaction } from '../../src/queue/transaction.ts'
 import type { ClaimedJob, ClaimRequest, Settlement, Store } from '../../src/store.ts'
 
-/** What a dialect brings to the suite. */
+/** What each dialect provides to the suite. */
 export type Dialect = {
   readonly name: string
-  /** The installation that is tested. Default: oncue. */
+  /** The schema of the installation under test. Default: oncue. */
   readonly schema?: string
   createDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }>
   /** Each way in which a caller can have a transaction on this database. */
   readonly transactions: readonly TransactionKind[]
   /** The store reaches its database through a transaction pooler (capability `sessions`). */
   readonly pooled?: boolean
-  /** Cuts the connection by which a worker is present, as a network would. */
+  /** Cuts the connection that shows a worker's presence, as a network failure would. */
   cutPresence?(url: string, worker: string): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export type TransactionKind = {
   run(url: string, body: (tx: Transaction) => Promise<unknown>): Promise<void>
 }
 
-/** Time as a parameter: stands still until it is moved. */
+/** Time as a parameter: it stands still until a test moves it. */
 export class TestClock {
   #ms: number
 
@@ -63,7 +63,7 @@ export class Bench {
     })
   }
 
-  /** Starts anew with each test. */
+  /** Reset for each test. */
   get clock(): TestClock {
     return this.#clock
   }

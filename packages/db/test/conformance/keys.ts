@@ -8,7 +8,7 @@ export function describeKeys(dialect: Dialect): void {
     const { start, tell } = processesOf(dialect)
     const unique = (options: object = {}) => ({ unique: { key: 'digest:123', ...options } })
 
-    it('the second enqueue of a key answers the id of the first', async () => {
+    it('the second enqueue with a key returns the id of the first', async () => {
       const store = await bench.open()
       const [first] = await store.enqueue([aJob(unique())])
       expect(await store.enqueue([aJob(unique()), aJob()])).toEqual([
@@ -45,7 +45,7 @@ export function describeKeys(dialect: Dialect): void {
       expect(await store.enqueue([aJob(unique())])).toEqual([id])
     })
 
-    it('within a time, finished jobs count too; after it, live ones do not', async () => {
+    it('within a time, finished jobs hold the key too; after it, live ones do not', async () => {
       const store = await bench.openWithClock()
       const [id] = await store.enqueue([aJob(unique({ within: MINUTE }))])
       await store.settle([complete(await claimOne(store))])
@@ -56,7 +56,7 @@ export function describeKeys(dialect: Dialect): void {
       expect(next).not.toBe(id)
     })
 
-    it('of a job in another queue is refused to a job that is to meet its own queue only', async () => {
+    it('of a job in another queue is refused to a caller that may only use its own queue', async () => {
       const store = await bench.open()
       const elsewhere = { ...aJob({ ...unique(), queue: 'high', idempotencyKey: 'call' }) }
       await store.enqueue([elsewhere])
@@ -78,7 +78,7 @@ export function describeKeys(dialect: Dialect): void {
       expect((await store.stats()).pending).toBe(1)
     })
 
-    it('reject says which job holds the key, and writes nothing of the whole call', async () => {
+    it('reject names the job that holds the key, and writes nothing of the whole call', async () => {
       const store = await bench.open()
       const [jobId] = await store.enqueue([aJob(unique())])
       await expect(
@@ -117,7 +117,7 @@ export function describeKeys(dialect: Dialect): void {
       expect((await read(store, mail ?? '')).payload).toEqual({ userId: '123' })
     })
 
-    it("with scope 'all' it is shared by all topics, apart from those of the topics", async () => {
+    it("with scope 'all' is shared by all topics, and separate from the keys of each topic", async () => {
       const store = await bench.open()
       const shared = unique({ scope: 'all' })
       const [own] = await store.enqueue([aJob({ topic: 'mail', ...unique() })])
@@ -128,7 +128,7 @@ export function describeKeys(dialect: Dialect): void {
         store.enqueue([aJob({ topic: 'sms', ...unique({ scope: 'all', onConflict: 'reject' }) })]),
       ).rejects.toMatchObject({ code: 'UNIQUE_KEY_LIVE', details: { jobId: mail } })
       await store.settle((await store.claim(claiming())).jobs.map((job) => complete(job)))
-      // Put back, it has the key that it had.
+      // After a requeue it holds the same key as before.
       const [sms = ''] = await store.enqueue([aJob({ topic: 'sms', ...shared })])
       expect(sms).not.toBe(mail)
       expect(await store.requeue([mail])).toEqual({ done: 0, skipped: { UNIQUE_KEY_LIVE: 1 } })
@@ -146,7 +146,7 @@ export function describeKeys(dialect: Dialect): void {
       expect(await store.enqueue([aJob(unique())])).toEqual([next])
     })
 
-    it('requeue of two jobs of one key puts back the one that has it', async () => {
+    it('requeue of two jobs with the same key puts back the one that holds it', async () => {
       const store = await bench.openWithClock()
       const finish = async () => {
         const [id = ''] = await store.enqueue([aJob(unique({ within: MINUTE }))])
@@ -190,7 +190,7 @@ export function describeKeys(dialect: Dialect): void {
   describe('idempotency keys', () => {
     const bench = new Bench(dialect)
 
-    it('a repeated enqueue answers the id of the first, also after it has completed', async () => {
+    it('a repeated enqueue returns the id of the first, also after it has completed', async () => {
       const store = await bench.openWithClock()
       const repeated = () => store.enqueue([aJob({ idempotencyKey: 'order-456' })])
       const [id] = await repeated()
@@ -216,7 +216,7 @@ export function describeKeys(dialect: Dialect): void {
       expect(sms).not.toBe(mail)
     })
 
-    it('is not that of a job that Oncue makes itself, whatever its name', async () => {
+    it('is separate from the keys of jobs that Oncue creates, whatever its name', async () => {
       const store = await bench.open()
       const own = () => ({ ...aJob(), internalKey: 'schedule:digest:0' })
       const [a, b] = await store.enqueue([aJob({ idempotencyKey: 'schedule:digest:0' }), own()])
@@ -231,7 +231,7 @@ export function describeKeys(dialect: Dialect): void {
       expect(a).not.toBe(b)
     })
 
-    it('keeps everything a plain job keeps', async () => {
+    it('stores everything that a job without a key stores', async () => {
       const store = await bench.openWithClock()
       const job = aJob({
         idempotencyKey: 'k',

@@ -3,7 +3,7 @@ import { Bench, type Dialect, OTHER_WORKER, WORKER } from './harness.ts'
 
 const TERM = 10_000
 
-/** What only one at a time should do. */
+/** Leases for tasks that one process at a time should do. */
 export function describeLeaders(dialect: Dialect): void {
   describe('leaders', () => {
     const bench = new Bench(dialect)
@@ -22,13 +22,13 @@ export function describeLeaders(dialect: Dialect): void {
       expect(await lead(WORKER)).toBe(false)
     })
 
-    it('different things have different leaders', async () => {
+    it('each task has its own leader', async () => {
       const store = await bench.openWithClock()
       expect(await store.lead('maintenance', WORKER, TERM)).toBe(true)
       expect(await store.lead('alerts', OTHER_WORKER, TERM)).toBe(true)
     })
 
-    it('who steps down makes room at once, and only for itself', async () => {
+    it('a leader that steps down makes room at once, and cannot end the term of another', async () => {
       const store = await bench.openWithClock()
       await store.lead('maintenance', WORKER, TERM)
       await store.stepDown('maintenance', OTHER_WORKER)
@@ -38,7 +38,7 @@ export function describeLeaders(dialect: Dialect): void {
       expect(await store.lead('maintenance', OTHER_WORKER, TERM)).toBe(true)
     })
 
-    it('of many that try at once one leads', async () => {
+    it('one of many that try at once leads', async () => {
       const stores = await Promise.all([bench.open(), bench.open()])
       const tries = Array.from({ length: 20 }, (_, n) => {
         const store = stores[n % 2] ?? stores[0]
@@ -47,14 +47,14 @@ export function describeLeaders(dialect: Dialect): void {
       expect((await Promise.all(tries)).filter((leads) => leads)).toHaveLength(1)
     })
 
-    it('a call that read the clock just before the leader did, and waited, does not lead too', async () => {
+    it('a call that read the clock just before the leader did, and then waited, does not lead too', async () => {
       const store = await bench.openWithClock()
       await store.lead('maintenance', WORKER, TERM)
       bench.clock.advance(-10)
       expect(await store.lead('maintenance', OTHER_WORKER, TERM)).toBe(false)
     })
 
-    it('a clock that is set back leaves nobody waiting for the old time', async () => {
+    it('after the clock is set back, a term does not last until the old time', async () => {
       const store = await bench.openWithClock()
       await store.lead('maintenance', WORKER, TERM)
       bench.clock.advance(-3_600_000)

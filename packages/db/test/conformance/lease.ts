@@ -38,7 +38,7 @@ export function describeLease(dialect: Dialect): void {
       expect((await store.claim(claiming({ worker: OTHER_WORKER }))).jobs).toEqual([])
     })
 
-    it('a heartbeat parks the run: it leaves the head of the ready index and is next due when the lease ends', async () => {
+    it('a heartbeat moves the run from the head of the ready index to the time when its lease ends', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
@@ -73,7 +73,7 @@ export function describeLease(dialect: Dialect): void {
       expect((await read(store, job.id)).startedAt).toEqual(bench.clock.now())
     })
 
-    it('heartbeats and settles of the same runs, in any order, never wait for each other in a circle', async () => {
+    it('heartbeats and settles of the same runs, in any order, never deadlock', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(400))
       const { jobs } = await store.claim(claiming({ limit: 400 }))
@@ -89,7 +89,7 @@ export function describeLease(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 400, processing: 0 })
     })
 
-    it('when it ends another worker takes the job, and the old run is refused', async () => {
+    it('when it ends, another worker takes the job, and the old run is refused', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const old = await claimOne(store)
@@ -104,7 +104,7 @@ export function describeLease(dialect: Dialect): void {
       expect(await read(store, old.id)).toMatchObject({ result: 'right', run: 2 })
     })
 
-    it('a run number that was given out twice, as after a lost commit, is of use to its worker alone', async () => {
+    it('a run number that was issued twice, as after a lost commit, is valid only for its own worker', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2))
       const { jobs } = await store.claim(claiming())
@@ -133,7 +133,7 @@ export function describeLease(dialect: Dialect): void {
       expect(await store.heartbeat(beat([run]))).toEqual({ lost: [], cancelled: [] })
       const own = [complete(run, '"own"'), { ...failing, kind: 'release' } as const]
       expect(await store.settle(own, WORKER)).toEqual({ stale: [], refused: [] })
-      // Sent again it finds its own work done, and another worker's it does not take for its own.
+      // Sent again, the settle finds its own work done, and does not mistake another worker's for it.
       expect(await store.settle([complete(run, '"own"')], WORKER)).toEqual({ stale: [], refused: [] })
       expect(await store.settle([complete(run)], OTHER_WORKER)).toEqual({ stale: [run], refused: [] })
       expect(await read(store, run.id)).toMatchObject({ status: 'completed', result: 'own', progress: 'own' })
@@ -147,7 +147,7 @@ export function describeLease(dialect: Dialect): void {
       expect(await store.settle([complete(job)])).toMatchObject({ stale: [] })
     })
 
-    it('a lost run that had not started is given back uncharged', async () => {
+    it('a lost run that had not started is released without using up a retry', async () => {
       const store = await bench.openWithClock()
       const [id = ''] = await store.enqueue([aJob({ maxRetries: 0 })])
       await claimOne(store, { start: 0 })
@@ -160,7 +160,7 @@ export function describeLease(dialect: Dialect): void {
       })
     })
 
-    it('many ended leases at once cost no other job its turn', async () => {
+    it('many expired leases at once do not delay other jobs', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(25))
       await store.claim(claiming({ limit: 20 }))
@@ -178,7 +178,7 @@ export function describeLease(dialect: Dialect): void {
           bench.clock.advance(LEASE + 1)
           const verdict = crashVerdict(crashes, maxRetries)
           const delayed = verdict.action === 'retry' && verdict.delayMs > 0
-          // Whoever looks next finds the ended lease and deals with it.
+          // The next rescue finds the expired lease.
           const looked = await store.claim(claiming({ worker: OTHER_WORKER, limit: 1, start: 0 }))
           if (verdict.action === 'fail') {
             expect(await read(store, id)).toMatchObject({ status: 'failed', crashes })
@@ -200,7 +200,7 @@ export function describeLease(dialect: Dialect): void {
       },
     )
 
-    it('held tells a worker what the database counts as its own, so that it can give back what it does not know', async () => {
+    it('held lists what the database counts as the runs of a worker, so that it can release what it does not know', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(4))
       const { jobs } = await store.claim(claiming({ limit: 3 }))

@@ -6,11 +6,11 @@ import type { Random } from './random.ts'
 
 export const QUEUES = ['default', 'high', 'low'] as const
 export const TOPICS = ['mail', 'report', 'sync'] as const
-/** No run is lost here, however far the clock goes. */
+/** So long that no lease expires here, however far the clock goes. */
 const DAY = 24 * 60 * MINUTE
 const FINGERPRINTS = ['f00d', 'beef', 'cafe'] as const
 
-/** What must be true of a job, told without a database. */
+/** What must be true of a job, modelled without a database. */
 export type Known = {
   readonly id: JobId
   readonly queue: string
@@ -21,19 +21,19 @@ export type Known = {
   fingerprint: string | null
 }
 
-/** A run that ended its job, or failed while the job goes on, as the statistics ought to count it. */
+/** A run that ended its job, or failed and is retried, as the statistics should count it. */
 export type Ended = {
   readonly at: Date
   readonly queue: string
   readonly topic: string
   readonly status: 'completed' | 'failed' | 'cancelled' | 'retried'
-  /** Null: it was cancelled without ever running, or is counted and not measured. */
+  /** Null: the job was cancelled without ever running, or is counted but not measured. */
   readonly run: { readonly waitMs: number; readonly runMs: number } | null
 }
 
 /**
- * A store to which everything happens that can happen to jobs, in random order, and beside it a naive
- * model: what there is, and what has ended.
+ * Applies everything that can happen to jobs to a store, in random order, and keeps a naive model
+ * beside it: which jobs exist, and which have ended.
  */
 export class Life {
   readonly jobs = new Map<JobId, Known>()
@@ -65,7 +65,7 @@ export class Life {
       this.#rollUp,
     ]
     await this.#random.pick(ways).call(this)
-    // Often not at all: jobs that share a moment are the harder case.
+    // Often the clock stands still: jobs that share a moment are the harder case.
     if (this.#random.below(3) === 0) this.#clock.advance(this.#random.below(40_000))
   }
 
@@ -170,7 +170,7 @@ export class Life {
     return [...this.jobs.values()].filter(({ status }) => statuses.includes(status)).map(({ id }) => id)
   }
 
-  /** Without a fingerprint it keeps the one that it has. */
+  /** Without a fingerprint the job keeps the one that it has. */
   #change(id: JobId, status: JobStatus, fingerprint?: string | null): void {
     const job = this.jobs.get(id)
     if (!job) throw new Error(`the model has no job ${id}`)

@@ -27,7 +27,7 @@ export function describeLimits(dialect: Dialect): void {
     const claimedIds = async (store: Awaited<ReturnType<typeof bench.open>>, options: object = {}) =>
       (await store.claim(claiming(options))).jobs.map((job) => job.id)
 
-    it('of a concurrency key no more run at once than the limit, and each settle lets the next one in', async () => {
+    it('no more jobs of a concurrency key run at once than its limit, and each settle lets the next one start', async () => {
       const store = await bench.open()
       const ids = await store.enqueue(someJobs(7, keyed()))
       const order: string[] = []
@@ -44,7 +44,7 @@ export function describeLimits(dialect: Dialect): void {
       expect(order).toEqual(ids)
     })
 
-    it('other keys and jobs without one go on', async () => {
+    it('other keys and jobs without one are not affected', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(5, keyed()))
       const others = await store.enqueue([aJob(), aJob({ concurrencyKey: 'user:2' }), aJob()])
@@ -65,7 +65,7 @@ export function describeLimits(dialect: Dialect): void {
       expect(priorities).toEqual([2, 2, 1, 0, 0])
     })
 
-    it('a job that is put back gives its slot away', async () => {
+    it('a job that is put back gives its slot to the next', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(2, { concurrencyKey: 'k' }))
       const first = await claimOne(store, { limit: 10 })
@@ -74,7 +74,7 @@ export function describeLimits(dialect: Dialect): void {
       expect(second.id).not.toBe(first.id)
     })
 
-    it('the slot of a dead run comes back', async () => {
+    it('the slot of a dead run is freed', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2, { concurrencyKey: 'k' }))
       const first = await claimOne(store, { limit: 10 })
@@ -84,7 +84,7 @@ export function describeLimits(dialect: Dialect): void {
       expect(await store.settle([complete(first)])).toMatchObject({ stale: [{ id: first.id }] })
     })
 
-    it('a full queue lets go of runs whose leases are over', async () => {
+    it('a full queue frees the slots of runs whose leases have expired', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(3))
       await store.limit({ queue: 'default' }, { maxRunning: 2 })
@@ -99,14 +99,14 @@ export function describeLimits(dialect: Dialect): void {
       })
     })
 
-    it('a job that names a higher limit for its key does not lift that of the others', async () => {
+    it('a job that names a higher limit for its key does not raise that of the others', async () => {
       const store = await bench.open()
       const strict = someJobs(3, { concurrencyKey: 'account', concurrencyLimit: 1 })
       await store.enqueue([...strict, aJob({ concurrencyKey: 'account', concurrencyLimit: 100 })])
       expect(await claimedIds(store)).toHaveLength(1)
     })
 
-    it('a full key lets go of a run whose lease is over in a queue that is paused', async () => {
+    it('a full key frees the slot of a run whose lease expired in a paused queue', async () => {
       const store = await bench.openWithClock()
       const key = { concurrencyKey: 'account', concurrencyLimit: 1 }
       await store.enqueue([aJob({ ...key, queue: 'paused' })])
@@ -152,7 +152,7 @@ export function describeLimits(dialect: Dialect): void {
         return done
       }
 
-      it.each([1, 2])('no queue waits for one that is paused, with a limit of %i', async (limit) => {
+      it.each([1, 2])('no queue waits for a paused one, with a limit of %i', async (limit) => {
         const store = await bench.open()
         const runs = await holdBehindDeadQueues(store, limit)
         await store.pause('a_dead')
@@ -171,13 +171,13 @@ export function describeLimits(dialect: Dialect): void {
         expect(await work(store, ['default'], 8 / limit + 2)).toBe(8)
       })
 
-      it('a queue without a worker takes no turns from jobs that come after it was left', async () => {
+      it('a queue that lost its worker does not delay jobs that come later', async () => {
         const store = await bench.open()
         const runs = await holdBehindDeadQueues(store, 1)
         await store.settle(runs.map((job) => complete(job)))
         await store.rescue()
         for (let round = 0; round < 10; round++) {
-          // Two that are ready: one is held back. Those of the other queues stay where they are, and get no turn for it.
+          // Of two ready jobs, one is throttled. Jobs of other queues stay throttled, and get no slot for it.
           await store.enqueue(someJobs(2, shared('default')))
           for (let n = 0; n < 2; n++) {
             const { jobs } = await store.claim(claiming({ thorough: true }))
@@ -187,7 +187,7 @@ export function describeLimits(dialect: Dialect): void {
         }
       })
 
-      it('the rate is used up by the queue that is served', async () => {
+      it('only the queue that is served uses up the rate', async () => {
         const store = await bench.openWithClock()
         const rate = { count: 2, intervalMs: SECOND }
         await store.limit({ concurrencyKey: 'user:1' }, { maxRunning: 100, rate })
@@ -203,7 +203,7 @@ export function describeLimits(dialect: Dialect): void {
         expect(done).toBe(12)
       })
 
-      it('two queues that are served take turns in the order of their jobs, whichever claims at each settle', async () => {
+      it('two queues that are served alternate in the order of their jobs, whichever claims at each settle', async () => {
         const store = await bench.openWithClock()
         const order: string[] = []
         for (const queue of ['default', 'other', 'default', 'default', 'other', 'default', 'other']) {
@@ -223,7 +223,7 @@ export function describeLimits(dialect: Dialect): void {
         expect(order.join()).toBe('default,other,default,default,other,default,other')
       })
 
-      it('a throttled job of higher priority comes before new ones, also beside a queue without a worker', async () => {
+      it('a throttled job of higher priority goes before new ones, even beside a queue without a worker', async () => {
         const store = await bench.open()
         await store.enqueue(someJobs(4, shared('default', { priority: 5 })))
         await store.enqueue(someJobs(3, shared('a_dead', { priority: 9 })))
@@ -242,7 +242,7 @@ export function describeLimits(dialect: Dialect): void {
       })
     })
 
-    it('a run that is extended keeps its place in a full queue, as long as it is', async () => {
+    it('a run keeps its slot in a full queue for as long as its lease is extended', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2))
       await store.limit({ queue: 'default' }, { maxRunning: 1 })
@@ -273,7 +273,7 @@ export function describeLimits(dialect: Dialect): void {
       expect(await claimedIds(store)).toHaveLength(5)
     })
 
-    it('what ran before the limit was set counts', async () => {
+    it('runs that started before the limit was set count', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(6))
       const { jobs } = await store.claim(claiming({ limit: 2 }))
@@ -338,7 +338,7 @@ export function describeLimits(dialect: Dialect): void {
       ['concurrency key', { concurrencyKey: 'user:1' }, { concurrencyKey: 'user:1' }],
     ])('the rate of a %s outlasts a clock that is set back, and does not stall', async (_, options, key) => {
       const store = await bench.openWithClock()
-      // Marks are of the clock before, and are left out here.
+      // The marks of the clock before are left out here.
       const claimed = () => claimedIds(store, { thorough: true })
       await store.limit(key, { maxRunning: 100, rate: { count: 2, intervalMs: SECOND } })
       await store.enqueue(someJobs(2, options))
@@ -347,7 +347,7 @@ export function describeLimits(dialect: Dialect): void {
       await store.enqueue(someJobs(3, options))
       expect(await claimed()).toHaveLength(2)
       expect(await claimed()).toEqual([])
-      // A start that lies less than an interval ahead counts still.
+      // A start less than one interval ahead of the clock still counts.
       bench.clock.advance(-SECOND / 2)
       expect(await claimed()).toEqual([])
       bench.clock.advance(1.5 * SECOND)
@@ -365,7 +365,7 @@ export function describeLimits(dialect: Dialect): void {
       const watched = watch()
       const victims = await Promise.all([start(bench.url), start(bench.url)])
       for (const child of victims) {
-        // Where nobody sees a death, the lease tells.
+        // Behind a pooler a death is noticed only when the lease expires.
         const leaseMs = dialect.pooled ? 2_000 : 60_000
         const hold = { do: 'hold', worker: newWorkerId(), limit: 5, start: 5, leaseMs } as const
         await tell(child, hold)

@@ -13,7 +13,7 @@ export function describePaging(dialect: Dialect): void {
     const bench = new Bench(dialect)
 
     it.each(ROUNDS)(
-      'by cursor skips nothing and shows nothing twice while jobs come, finish, return and go (seed %i)',
+      'by cursor skips nothing and shows nothing twice while jobs come, finish, return and go (random %i)',
       async (seed) => {
         const store = await bench.openWithClock()
         const random = new Random(seed)
@@ -49,7 +49,7 @@ export function describePaging(dialect: Dialect): void {
     )
 
     it.each(ROUNDS)(
-      'shows every job that matches, by cursor and by offset, and knows how many (seed %i)',
+      'shows every job that matches, by cursor and by offset, and knows how many (random %i)',
       async (seed) => {
         const store = await bench.openWithClock()
         const random = new Random(1_000 + seed)

@@ -37,7 +37,7 @@ export function describePairings(dialect: Dialect): void {
       expect(await store.pairings.deviceOf(id)).toEqual(device)
     })
 
-    it('takes a code however it is typed', async () => {
+    it('accepts a code in any case and spacing', async () => {
       const store = await bench.openWithClock()
       const { code } = await store.pairings.create(aPairing())
       expect(await exchange(store, ` ${code.toLowerCase().replaceAll('-', ' ')} `)).toMatchObject({
@@ -45,7 +45,7 @@ export function describePairings(dialect: Dialect): void {
       })
     })
 
-    it('gives a code to one of many who come at once', async () => {
+    it('gives a code to one of many that redeem it at once', async () => {
       const { store, control } = await bench.openBoth()
       const { code } = await store.pairings.create(aPairing())
       const answers = await Promise.allSettled(Array.from({ length: 10 }, () => exchange(store, code)))
@@ -62,7 +62,7 @@ export function describePairings(dialect: Dialect): void {
       await expect(exchange(store, code)).rejects.toMatchObject(REFUSED)
     })
 
-    it('refuses a code whose maker was revoked in between', async () => {
+    it('refuses a code whose creator has been revoked since', async () => {
       const { store, control } = await bench.openBoth()
       const token = { kind: 'token', name: 'ada', role: 'operator', hash: newHash() } as const
       const { id: makerId } = await control.tokens.create(token)
@@ -72,7 +72,7 @@ export function describePairings(dialect: Dialect): void {
       expect(await control.tokens.list({ kind: 'device' })).toEqual([])
     })
 
-    it('makes a device that ends when its maker does', async () => {
+    it('makes a device that ends when its creator does', async () => {
       const { store, control } = await bench.openBoth()
       const expiresAt = new Date(bench.clock.now().getTime() + 60_000)
       const token = { kind: 'token', name: 'ada', role: 'operator', hash: newHash(), expiresAt } as const
@@ -103,7 +103,7 @@ export function describePairings(dialect: Dialect): void {
         return { id, hash }
       }
 
-      it('ends with the token that made it, and so does all that it made', async () => {
+      it('ends with the token that made it, and so does everything that it made', async () => {
         const { store, control } = await bench.openBoth()
         const [token, other] = [await aToken(control), await aToken(control)]
         const phone = await pair(store, { makerId: token.id })
@@ -123,7 +123,7 @@ export function describePairings(dialect: Dialect): void {
         expect(await store.tokens.revoke(token.id)).toEqual({ devices: 0 })
       })
 
-      it('ends with a device that made it, and leaves the token behind that', async () => {
+      it('ends with the device that made it, but not with it the token that made that device', async () => {
         const { store, control } = await bench.openBoth()
         const token = await aToken(control)
         const phone = await pair(store, { makerId: token.id })
@@ -132,7 +132,7 @@ export function describePairings(dialect: Dialect): void {
         expect(await store.tokens.usable([token.id, phone.id, tablet.id])).toEqual(new Set([token.id]))
       })
 
-      it('ends when its maker expires, or the maker of that', async () => {
+      it('ends when the token or device that made it expires, at any depth', async () => {
         const { store, control } = await bench.openBoth()
         const expiresAt = new Date(bench.clock.now().getTime() + MINUTE)
         const token = await aToken(control, { expiresAt })
@@ -144,7 +144,7 @@ export function describePairings(dialect: Dialect): void {
         expect((await store.tokens.usable([phone.id, tablet.id])).size).toBe(0)
       })
 
-      it('ends with the secret of the admin that made it', async () => {
+      it('ends when the secret of the admin that made it changes', async () => {
         const { store, control } = await bench.openBoth()
         await store.tokens.setAdmin(newHash())
         const [admin] = await control.tokens.list()
@@ -153,7 +153,7 @@ export function describePairings(dialect: Dialect): void {
         expect(await store.tokens.find(phone.hash)).toBeNull()
       })
 
-      it('ends at a time that its maker named, and is not made after it', async () => {
+      it('ends at the time that its creator set, and cannot be made after it', async () => {
         const { store, control } = await bench.openBoth()
         const deviceUntil = new Date(bench.clock.now().getTime() + MINUTE)
         const phone = await pair(store, { deviceUntil })
@@ -165,7 +165,7 @@ export function describePairings(dialect: Dialect): void {
         await expect(exchange(store, code)).rejects.toMatchObject(REFUSED)
       })
 
-      it('ends when it was not used for long; use renews it', async () => {
+      it('ends when it has not been used for long; each use renews it', async () => {
         const { store, control } = await bench.openBoth()
         const [used, idle] = [await pair(store, {}, 30 * DAY), await pair(store, {}, 30 * DAY)]
         const made = await pair(store, { makerId: idle.id }, 90 * DAY)
@@ -184,7 +184,7 @@ export function describePairings(dialect: Dialect): void {
         expect(await store.tokens.find(used.hash)).toBeNull()
       })
 
-      it('is used by whoever uses a session of it', async () => {
+      it('counts the use of one of its sessions as its own', async () => {
         const { store, control } = await bench.openBoth()
         const [browser, idle] = [await pair(store, {}, 30 * DAY), await pair(store, {}, 30 * DAY)]
         const session = await aToken(control, { kind: 'session', parentId: browser.id })
@@ -206,7 +206,7 @@ export function describePairings(dialect: Dialect): void {
 
     it.each([
       ['a device that may enqueue and nothing else', { role: 'producer' as 'viewer' }],
-      ['a time that has passed', { validMs: 0 }],
+      ['a time that is over', { validMs: 0 }],
       ['a topic that cannot exist', { allowedTopics: ['a b'] }],
       ['a queue that cannot exist', { allowedQueues: ['a:b'] }],
     ])('refuses to make a code for %s', async (_, changes) => {
@@ -214,7 +214,7 @@ export function describePairings(dialect: Dialect): void {
       await expect(store.pairings.create(aPairing(changes))).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     })
 
-    it('refuses a device without a name, and keeps the code', async () => {
+    it('refuses a device without a name, and keeps the code valid', async () => {
       const store = await bench.openWithClock()
       const { code } = await store.pairings.create(aPairing())
       const nameless = store.pairings.exchange({ code, name: '', hash: newHash() })

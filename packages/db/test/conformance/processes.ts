@@ -7,10 +7,10 @@ import { DEFAULT_SCHEMA } from '../../src/schema.ts'
 import type { Answers, Command } from './child.ts'
 import { aJob, Bench, claiming, complete, type Dialect, newWorkerId, read, someJobs } from './harness.ts'
 
-/** Processes for the tests of one `describe`, killed after each test. Call it after `new Bench`. */
+/** Child processes for the tests of one `describe`, killed after each test. Call it after `new Bench`. */
 export function processesOf({ schema = DEFAULT_SCHEMA }: Dialect) {
   const children: ChildProcess[] = []
-  // Hooks run last to first: the processes are gone before their database is.
+  // Hooks run last to first: the processes must be gone before their database is.
   afterEach(async () => {
     for (const child of children.splice(0)) {
       if (child.exitCode !== null || child.signalCode !== null) continue
@@ -56,7 +56,7 @@ export function describeProcesses(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 10_000, pending: 0, processing: 0 })
     })
 
-    it('can be opened a second time, by the url that the store tells', async () => {
+    it('can open the same database by the url that the store reports', async () => {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([aJob()])
       const second = await openStore(store.url, { schema: store.schema })
@@ -64,7 +64,7 @@ export function describeProcesses(dialect: Dialect): void {
       await second.close()
     })
 
-    // Reason for the skip: behind a transaction pooler only the lease tells of a death (capability `sessions`).
+    // Reason for the skip: behind a transaction pooler a death shows only when the lease expires (`sessions`).
     const itSees = it.skipIf(dialect.pooled)
     itSees(
       'frees the runs of a worker killed with SIGKILL, and charges only those that had started',
@@ -125,7 +125,7 @@ export function describeProcesses(dialect: Dialect): void {
       })
     })
 
-    it('keeps the runs of a worker that leaves on purpose until their lease ends', async () => {
+    it('keeps the runs of a worker that leaves on purpose until their leases expire', async () => {
       const store = await bench.open()
       await store.enqueue([aJob()])
       const id = newWorkerId()
@@ -144,7 +144,7 @@ export function describeProcesses(dialect: Dialect): void {
       expect(await store.settle(jobs.map((job) => complete(job)))).toMatchObject({ stale: [] })
     })
 
-    it('whoever looks after the dead is seen to live itself, every few seconds', async () => {
+    it('a worker that rescues others refreshes its own heartbeat, every few seconds', async () => {
       const store = await bench.openWithClock()
       const id = newWorkerId()
       await store.attend({ id, host: 'h', pid: 1, queues: [], concurrency: 1, version: '0' })
@@ -161,8 +161,8 @@ export function describeProcesses(dialect: Dialect): void {
     })
 
     const { cutPresence } = dialect
-    // Reason for the skip: who has let go of a file is dead at once (capability `connections`).
-    it.skipIf(!cutPresence)('says when to look again for one that is missing', async () => {
+    // Reason for the skip: a process that lets go of a file counts as dead at once (capability `connections`).
+    it.skipIf(!cutPresence)('says when to check again on a missing worker', async () => {
       const store = await bench.open()
       const worker = newWorkerId()
       const child = await start(bench.url)
@@ -177,14 +177,14 @@ export function describeProcesses(dialect: Dialect): void {
     })
 
     // Reason for the skip: a SQLite file has no connection that could blink (capability `connections`).
-    it.skipIf(!cutPresence)('a connection that blinks keeps its runs', async () => {
+    it.skipIf(!cutPresence)('a worker whose connection drops briefly keeps its runs', async () => {
       const store = await bench.open()
       await store.enqueue([aJob()])
       const worker = newWorkerId()
       const child = await start(bench.url)
       await tell(child, { do: 'hold', worker, limit: 1, start: 1, leaseMs: 60_000 })
       await cutPresence?.(bench.url, worker)
-      // Watched for longer than it takes to declare a worker dead.
+      // Observed for longer than it takes to declare a worker dead.
       await observeFor(2_500, async () => expect((await store.rescue()).rescued).toEqual([]))
       expect(await tell(child, { do: 'settle' })).toEqual({ stale: [] })
     })

@@ -12,10 +12,10 @@ import {
   read,
 } from './harness.ts'
 
-/** A claimed job has a cursor of its own. */
+/** A claimed job with a cursor of its own. */
 const ref = ({ id, run }: RunRef): RunRef => ({ id, run })
 
-/** What runs tell before they end. */
+/** What runs report before they end. */
 export function describeProgress(dialect: Dialect): void {
   describe('updates of runs', () => {
     const bench = new Bench(dialect)
@@ -26,7 +26,7 @@ export function describeProgress(dialect: Dialect): void {
         data,
       ])
 
-    it('progress, cursor and events are there while the job runs, and stay', async () => {
+    it('progress, cursor and events are visible while the job runs, and afterwards', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
@@ -68,7 +68,7 @@ export function describeProgress(dialect: Dialect): void {
       ])
     })
 
-    it('what a update does not name stays as it is, and the last of several wins', async () => {
+    it('what an update does not name stays as it is, and the last of several updates wins', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const { id, run } = await claimOne(store)
@@ -85,7 +85,7 @@ export function describeProgress(dialect: Dialect): void {
       expect((await eventsOf(id)).map(([, type]) => type)).toEqual(['a', 'b', 'c'])
     })
 
-    it('a later run finds the cursor of the one before', async () => {
+    it('a later run finds the cursor of the run before', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
@@ -94,7 +94,7 @@ export function describeProgress(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ run: 2, cursor: { page: 2 } })
     })
 
-    it('a stale one changes nothing and is reported; the others of the batch are written', async () => {
+    it('a stale update changes nothing and is reported; the others of the batch are written', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob(), aJob(), aJob()])
       const { jobs } = await store.claim(claiming())
@@ -145,7 +145,7 @@ export function describeProgress(dialect: Dialect): void {
       }
     })
 
-    it('updates, heartbeats and settles of the same runs never wait for each other in a circle', async () => {
+    it('updates, heartbeats and settles of the same runs never deadlock', async () => {
       const store = await bench.open()
       await store.enqueue(Array.from({ length: 200 }, () => aJob()))
       const { jobs } = await store.claim(claiming({ limit: 200 }))

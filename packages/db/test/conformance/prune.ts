@@ -15,7 +15,7 @@ export function describePrune(dialect: Dialect): void {
   describe('prune', () => {
     const bench = new Bench(dialect)
 
-    it('removes what ended before a moment, of one status, and nothing else', async () => {
+    it('removes jobs of one status that ended before a given time, and nothing else', async () => {
       const store = await bench.openWithClock()
       const finish = async (kind: 'complete' | 'fail' | 'cancel') => {
         await store.enqueue([aJob({ topic: kind })])
@@ -43,7 +43,7 @@ export function describePrune(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 1, failed: 0, cancelled: 0, pending: 1 })
     })
 
-    it('takes a batch at a time, the oldest of a topic first, over queues and topics until the limit is reached', async () => {
+    it('removes a batch at a time, the oldest of a topic first, across queues and topics up to the limit', async () => {
       const store = await bench.openWithClock()
       for (const topic of ['a', 'b', 'c']) {
         for (let i = 0; i < 4; i++) {
@@ -66,7 +66,7 @@ export function describePrune(dialect: Dialect): void {
       expect(await store.list()).toMatchObject({ items: [], total: 0 })
     })
 
-    it('takes events, payloads, results and keys along', async () => {
+    it('removes events, payloads, results and keys too', async () => {
       const store = await bench.openWithClock()
       const big = 'x'.repeat(10_000)
       const options = { payload: big, unique: { key: 'once', within: 60 * MINUTE }, idempotencyKey: 'call' }
@@ -79,7 +79,7 @@ export function describePrune(dialect: Dialect): void {
       expect(await store.enqueue([again])).toEqual([again.id])
     })
 
-    it('keeps a failed job that others wait for, until they do not', async () => {
+    it('keeps a failed job for as long as others wait for it', async () => {
       const store = await bench.openWithClock()
       const parent = aJob()
       await store.enqueue([parent])
@@ -93,7 +93,7 @@ export function describePrune(dialect: Dialect): void {
       expect(await store.prune(rule)).toBe(1)
     })
 
-    it('two at once remove each job once, and block no claim', async () => {
+    it('run twice at once, removes each job once and blocks no claim', async () => {
       const [store, other] = [await bench.openWithClock(), await bench.openWithClock()]
       await store.enqueue(someJobs(200))
       await store.settle((await store.claim(claiming({ limit: 200 }))).jobs.map((job) => complete(job)))
@@ -114,7 +114,7 @@ export function describePrune(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 0, pending: 1 })
     })
 
-    it('refuses a rule that makes no sense', async () => {
+    it('refuses an invalid rule', async () => {
       const store = await bench.open()
       const rule = { status: 'completed', finishedBefore: new Date() } as const
       const refused = expect.objectContaining({ code: 'INVALID_INPUT' })

@@ -13,7 +13,7 @@ export function describeQueues(dialect: Dialect): void {
   describe('a paused queue', () => {
     const bench = new Bench(dialect)
 
-    it('gives nothing until it is resumed', async () => {
+    it('hands out no jobs until it is resumed', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob({ topic: 'a' }), aJob({ topic: 'b' })])
       expect(await topics(store, 1)).toEqual(['a'])
@@ -23,7 +23,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await topics(store)).toEqual(['b'])
     })
 
-    it('takes in jobs and lets go on what runs', async () => {
+    it('still accepts jobs and lets running ones finish', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(2))
       const [job] = await claim(store, 1)
@@ -33,7 +33,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await overview(store)).toMatchObject({ waiting: 2, running: 0 })
     })
 
-    it('keeps no other queue from working', async () => {
+    it('does not stop other queues', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob({ topic: 'low', queue: 'low' }), aJob({ topic: 'high', queue: 'high' })])
       await store.pause('high')
@@ -41,7 +41,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(jobs.map((job) => job.topic)).toEqual(['low'])
     })
 
-    it('is shown with who paused it and when; a second pause changes nothing', async () => {
+    it('shows who paused it and when; a second pause changes nothing', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       expect(await overview(store)).toMatchObject({ paused: null })
@@ -56,7 +56,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await overview(store)).toMatchObject({ paused: { at: bench.clock.now(), by: null } })
     })
 
-    it('that is paused for a while gives nothing until then, and says when to claim again', async () => {
+    it('with an end hands out no jobs until then, and says when to claim again', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob({ topic: 'a' })])
       const at = bench.clock.now()
@@ -119,7 +119,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await topics(store, 1)).toEqual(['middle'])
     })
 
-    it('is off by default, and taken away by null', async () => {
+    it('is off by default, and turned off by null', async () => {
       const { store, control } = await bench.openBoth()
       await control.queues.configure('default', { ageingMs: 1 })
       expect(await overview(store)).toMatchObject({ ageingMs: 1 })
@@ -131,7 +131,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await topics(store)).toEqual(['high', 'middle', 'low'])
     })
 
-    it('never serves what is not due', async () => {
+    it('never serves a job that is not due', async () => {
       const { store, control } = await bench.openBoth()
       await control.queues.configure('default', { ageingMs: 1 })
       await store.enqueue([aJob({ delay: MINUTE, priority: 9 }), aJob({ topic: 'ready', priority: -9 })])
@@ -139,12 +139,12 @@ export function describeQueues(dialect: Dialect): void {
     })
   })
 
-  describe('a limit that is changed', () => {
+  describe('a changed limit', () => {
     const bench = new Bench(dialect)
     const queue = { queue: 'default' }
     const key = { concurrencyKey: 'tenant-1' }
 
-    it('counts what runs already', async () => {
+    it('counts jobs that already run', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(5))
       const running = await claim(store, 2)
@@ -155,7 +155,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await claim(store)).toHaveLength(2)
     })
 
-    it('is in effect at once: more, fewer, none, and no limit', async () => {
+    it('takes effect at once: more, fewer, none, and no limit', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(20))
       await store.limit(queue, { maxRunning: 1 })
@@ -175,7 +175,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await claim(store, 20)).toHaveLength(15)
     })
 
-    it('counts anew after it was taken away', async () => {
+    it('counts anew after it was removed', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(9))
       await store.limit(queue, { maxRunning: 2 })
@@ -186,7 +186,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await claim(store)).toHaveLength(1)
     })
 
-    it('is exact also when claims are under way at that moment', async () => {
+    it('is exact even when claims are in progress', async () => {
       const store = await bench.open({ poolSize: 20 })
       const other = await bench.open()
       await store.enqueue(someJobs(200))
@@ -200,7 +200,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await claim(store, 50)).toEqual([])
     })
 
-    it('gives those held back by a full key their turn at once, in their order', async () => {
+    it('starts throttled jobs of a full key at once, in their order', async () => {
       const store = await bench.openWithClock()
       const keyed = (topic: string, priority = 0) => aJob({ topic, priority, concurrencyKey: 'tenant-1' })
       await store.enqueue([keyed('1st', 1), keyed('2nd'), keyed('3rd'), keyed('4th', -1)])
@@ -214,7 +214,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await topics(store)).toEqual(['4th'])
     })
 
-    it('stops a key with 0, and without the limit its jobs decide again', async () => {
+    it('stops a key with 0; without it, the limit of the jobs applies again', async () => {
       const store = await bench.openWithClock()
       await store.limit(key, { maxRunning: 0 })
       await store.enqueue(someJobs(5, { concurrencyKey: 'tenant-1', concurrencyLimit: 2 }))
@@ -228,7 +228,7 @@ export function describeQueues(dialect: Dialect): void {
     it.each<[string, LimitTarget]>([
       ['a queue', queue],
       ['a key', key],
-    ])('lets only so many of %s start within any interval', async (_, target) => {
+    ])('lets at most that many of %s start within any interval', async (_, target) => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(9, { concurrencyKey: 'tenant-1', concurrencyLimit: 9 }))
       await store.limit(target, { rate: { count: 2, intervalMs: 1_000 } })
@@ -247,7 +247,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await claim(store)).toHaveLength(4)
     })
 
-    it('replaces the one before as a whole, and is shown', async () => {
+    it('replaces the previous one as a whole, and is shown', async () => {
       const store = await bench.openWithClock()
       const rate = { count: 5, intervalMs: MINUTE }
       await store.limit(queue, { maxRunning: 3 })
@@ -261,7 +261,7 @@ export function describeQueues(dialect: Dialect): void {
     })
   })
 
-  describe('settings that cannot be meant', () => {
+  describe('invalid settings are refused', () => {
     const bench = new Bench(dialect)
 
     it.each<Limit>([
@@ -289,7 +289,7 @@ export function describeQueues(dialect: Dialect): void {
       })
     })
 
-    it('a queue or key whose name is none', async () => {
+    it('a queue or key with an invalid name', async () => {
       const store = await bench.open()
       const control = await bench.openControl(store)
       const refused = { code: 'INVALID_QUEUE' }
@@ -339,7 +339,7 @@ export function describeQueues(dialect: Dialect): void {
       return { worker: { id: worker, host, pid: 1 }, leave: () => presence.leave() }
     }
 
-    it('clash where workers that live have different schemas of a topic', async () => {
+    it('clash when live workers have different schemas of a topic', async () => {
       const store = await bench.open()
       const day = { type: 'object', properties: { day: { type: 'string' } } }
       const first = await serve(store, 'billing', day)
@@ -361,7 +361,7 @@ export function describeQueues(dialect: Dialect): void {
       await same.leave()
     })
 
-    it('do not clash with those of a worker that has not been seen for a while', async () => {
+    it('do not clash with those of a worker that has been silent for a while', async () => {
       const store = await bench.openWithClock()
       const gone = await serve(store, 'billing', { type: 'object' })
       bench.clock.advance(MINUTE)
@@ -383,7 +383,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await stores[0]?.topics()).toHaveLength(20)
     })
 
-    it('are refused when one of them is no topic, all of them', async () => {
+    it('are refused all together when one of them is not a valid topic', async () => {
       const store = await bench.open()
       const plain = { input: {}, output: {}, policy: {} }
       const topics = [
@@ -394,7 +394,7 @@ export function describeQueues(dialect: Dialect): void {
       expect(await store.topics()).toEqual([])
     })
 
-    it("are refused with Oncue's own queue, which no enqueue may name", async () => {
+    it("are refused for Oncue's own queue, which no enqueue may name", async () => {
       const store = await bench.open()
       const plain = { input: {}, output: {} }
       const topics = [

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same test (mulberry32). */
+/** Repeatable random numbers: the same start gives the same test (mulberry32). */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed
   }
 
-  /** From 0 up to and without 1. */
+  /** From 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -23,7 +23,7 @@ export class Random {
     return items[this.below(items.length)] as T
   }
 
-  /** Some of them, none more often than not. */
+  /** A random selection; most often none. */
   some<T>(items: readonly T[], most: number): T[] {
     const count = Math.min(items.length, this.below(most + 1))
     const left = [...items]

@@ -16,7 +16,7 @@ import {
 
 const HOUR = 60 * MINUTE
 
-/** How a run can end that is not a completion. */
+/** The ways in which a run can end other than by completing. */
 const ENDS: Record<string, (run: ClaimedJob) => Settlement> = {
   'a retry': ({ id, run }) => ({ id, run, kind: 'retry', delayMs: 0, error: anError }),
   'a failure': ({ id, run }) => ({ id, run, kind: 'fail', error: anError }),
@@ -25,7 +25,7 @@ const ENDS: Record<string, (run: ClaimedJob) => Settlement> = {
   'a cancellation': ({ id, run }) => ({ id, run, kind: 'cancel' }),
 }
 
-/** Jobs that take the place of another of their unique key. */
+/** Jobs that replace another one with the same unique key. */
 export function describeReplace(dialect: Dialect): void {
   describe('replace', () => {
     const bench = new Bench(dialect)
@@ -36,7 +36,7 @@ export function describeReplace(dialect: Dialect): void {
       (await read(store, id)).events.map(({ type, data }) => [type, data])
     const payloads = async (store: Store) => (await store.claim(claiming())).jobs.map((job) => job.payload)
 
-    /** The first of a key runs, and a second has replaced it. */
+    /** The first job of a key runs, and a second has replaced it. */
     async function replacedWhileRunning(store: Store, options?: Options) {
       const [oldId = ''] = await store.enqueue([replacing('v1')])
       const run = await claimOne(store)
@@ -45,7 +45,7 @@ export function describeReplace(dialect: Dialect): void {
       return { run, oldId, newId }
     }
 
-    it('of a waiting job is an event of its stream, and says so', async () => {
+    it('of a waiting job is recorded as an event of that job', async () => {
       const store = await bench.open()
       const [first, second] = await store.enqueueWithOutcomes([
         replacing(1),
@@ -70,7 +70,7 @@ export function describeReplace(dialect: Dialect): void {
       ])
     })
 
-    it('of a job that waits for its retry is new work: its cursor and progress are gone, its attempts are not', async () => {
+    it('of a job that waits for its retry is new work: cursor and progress are reset, attempts are not', async () => {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([replacing('v1')])
       const run = await claimOne(store)
@@ -82,7 +82,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id, payload: 'v2', cursor: null, retries: 1 })
     })
 
-    it('of a job that is held back by its concurrency key keeps the new time', async () => {
+    it('of a throttled job keeps the new time', async () => {
       const store = await bench.openWithClock()
       const limited = { concurrencyKey: 'user:1' }
       await store.enqueue([aJob(limited)])
@@ -97,7 +97,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await payloads(store)).toEqual(['in an hour'])
     })
 
-    it('of a job that is held back, by one that is due later, leaves its turn to the next', async () => {
+    it('of a throttled job, by one that is due later, gives its turn to the next', async () => {
       const store = await bench.openWithClock()
       const limited = { concurrencyKey: 'user:1' }
       await store.enqueue([aJob({ ...limited, priority: 9 })])
@@ -112,7 +112,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await payloads(store)).toEqual(['next'])
     })
 
-    it('of a job that is held back and due stays held back until there is room', async () => {
+    it('of a throttled job that is due stays throttled until there is a slot', async () => {
       const store = await bench.openWithClock()
       const limited = { concurrencyKey: 'user:1' }
       await store.enqueue([aJob(limited)])
@@ -149,7 +149,7 @@ export function describeReplace(dialect: Dialect): void {
       },
     )
 
-    it('while it runs: the end of its lease frees the new job', async () => {
+    it('while it runs: the new job starts when the lease of the old run expires', async () => {
       const store = await bench.openWithClock()
       const { run, oldId } = await replacedWhileRunning(store)
       bench.clock.advance(LEASE + 1)
@@ -158,7 +158,7 @@ export function describeReplace(dialect: Dialect): void {
       expect((await store.settle([complete(run)])).stale).toHaveLength(1)
     })
 
-    it('while it is prefetched: given back unstarted, it is over too', async () => {
+    it('while it is prefetched: the new job starts when the old one is released unstarted', async () => {
       const store = await bench.openWithClock()
       const [oldId = ''] = await store.enqueue([replacing('v1')])
       await store.claim(claiming({ start: 0 }))
@@ -168,7 +168,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await read(store, oldId)).toMatchObject({ status: 'cancelled', crashes: 0 })
     })
 
-    it('while it runs: people who ask the old run to stop free the new job with its end', async () => {
+    it('while it runs: the new job starts when the old run is cancelled and ends', async () => {
       const store = await bench.open()
       const { run, oldId, newId } = await replacedWhileRunning(store)
       expect(await store.cancel([oldId])).toEqual({ done: 1, skipped: {} })
@@ -176,7 +176,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: newId })
     })
 
-    it('again, while the new job waits for the run: it is replaced itself', async () => {
+    it('a second time, while the new job waits for the run, replaces the new job', async () => {
       const store = await bench.openWithClock()
       const { run, newId } = await replacedWhileRunning(store)
       expect(await store.enqueue([replacing('v3', { delay: HOUR }), replacing('v4')])).toEqual([newId, newId])
@@ -205,7 +205,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: newId })
     })
 
-    it('may name the run that it replaces as its parent: however it ends, the new job goes on', async () => {
+    it('may name the run that it replaces as its parent: however that ends, the new job runs', async () => {
       const store = await bench.open()
       const [oldId = ''] = await store.enqueue([replacing('v1')])
       const run = await claimOne(store)
@@ -215,7 +215,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: newId })
     })
 
-    it('counts the run beside parents that are one and the same job', async () => {
+    it('counts the run once beside parents that are the same job', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob({ queue: 'parents', unique: { key: 'parent' } })])
       await store.enqueue([replacing('v1')])
@@ -231,7 +231,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: newId })
     })
 
-    it('counts the run once where a parent turns out to be that run', async () => {
+    it('counts the run once when a parent is that run', async () => {
       const store = await bench.open()
       await store.enqueue([replacing('v1')])
       const run = await claimOne(store)
@@ -242,7 +242,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: newId })
     })
 
-    it('with its concurrency key: one slot goes from the old run to the new one', async () => {
+    it('with a concurrency key: the slot passes from the old run to the new one', async () => {
       const store = await bench.open()
       const limited = { concurrencyKey: 'user:1' }
       const [, other = ''] = await store.enqueue([replacing('v1', limited), aJob(limited)])
@@ -256,7 +256,7 @@ export function describeReplace(dialect: Dialect): void {
       expect([next.id, (await claimOne(store)).id].toSorted()).toEqual([other, newId].toSorted())
     })
 
-    it('cancelled while it waits, it gives the key back to the run, which is not retried all the same', async () => {
+    it('cancelled while it waits, it gives the key back to the run, which is still not retried', async () => {
       const store = await bench.open()
       const { run, oldId, newId } = await replacedWhileRunning(store)
       expect(await store.cancel([newId])).toEqual({ done: 1, skipped: {} })
@@ -267,7 +267,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await payloads(store)).toEqual(['v3'])
     })
 
-    it('that ends with its parents as it comes leaves the key to the run', async () => {
+    it('that ends at once because of its parents leaves the key to the run', async () => {
       const store = await bench.open()
       const [parent = ''] = await store.enqueue([aJob({ queue: 'parents' })])
       const { id, run } = await claimOne(store, { queues: ['parents'] })
@@ -284,14 +284,14 @@ export function describeReplace(dialect: Dialect): void {
       expect([oldId, ended]).not.toContain(next)
     })
 
-    it('requeue of the old job: not while the new one is live', async () => {
+    it('the old job cannot be requeued while the new one is live', async () => {
       const store = await bench.open()
       const { run, oldId } = await replacedWhileRunning(store)
       await store.settle([{ id: run.id, run: run.run, kind: 'fail', error: anError }])
       expect(await store.requeue([oldId])).toEqual({ done: 0, skipped: { UNIQUE_KEY_LIVE: 1 } })
       await store.settle([complete(await claimOne(store))])
       expect(await store.requeue([oldId])).toEqual({ done: 1, skipped: {} })
-      // It is a job like any other again: what fails is retried.
+      // It is an ordinary job again, so a failure is retried.
       const again = await claimOne(store)
       await store.settle([{ id: again.id, run: again.run, kind: 'retry', delayMs: 0, error: anError }])
       expect(await claimOne(store)).toMatchObject({ id: oldId, payload: 'v1', retries: 1 })
@@ -307,7 +307,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await payloads(store)).toEqual(['v2'])
     })
 
-    it("ifRunning: 'start' starts it beside the run, which is not retried either", async () => {
+    it("with ifRunning: 'start' starts it beside the run, which is not retried either", async () => {
       const store = await bench.open()
       const { run, oldId } = await replacedWhileRunning(store, {
         unique: { key: 'digest:123', onConflict: 'replace', ifRunning: 'start' },
@@ -318,7 +318,7 @@ export function describeReplace(dialect: Dialect): void {
       expect(await read(store, oldId)).toMatchObject({ status: 'cancelled' })
     })
 
-    it('at the moment at which the run is put back: never the old payload once more', async () => {
+    it('at the moment the run is put back: the old payload never runs again', async () => {
       const store = await bench.open()
       for (let round = 0; round < 30; round++) {
         const key = `round-${round}`
@@ -336,7 +336,7 @@ export function describeReplace(dialect: Dialect): void {
       }
     })
 
-    it('by many at once, while it runs and ends: at most one of the key runs, and the last payload runs last', async () => {
+    it('by many at once, while it runs and ends: one job of the key runs at a time, and the last payload runs last', async () => {
       const store = await bench.open()
       const sent = new Set<number>()
       const ran: unknown[] = []

@@ -30,7 +30,7 @@ export function describeRequests(dialect: Dialect): void {
       expect(await read(store, id)).toMatchObject({ payload: 'x'.repeat(5_000), meta: { agent: 'a1' } })
     })
 
-    it('among new ones, with keys and parents, twice in one call', async () => {
+    it('make one job also among new ones, with keys and parents, and within one call', async () => {
       const store = await bench.open()
       const [first, other] = [aRequest(), aRequest({ topic: 'sms' })]
       await store.enqueue([first])
@@ -48,7 +48,7 @@ export function describeRequests(dialect: Dialect): void {
       ])
     })
 
-    it('are refused alike, before and after the job exists, if they wait for themselves', async () => {
+    it('are refused the same way before and after the job exists, if a job waits for itself', async () => {
       const store = await bench.open()
       const [alone, keyed] = [aRequest(), aJob({ idempotencyKey: 'k' })]
       const waiting = [alone, repeated(alone), keyed].map((job) => ({ ...job, after: [job.id] }))
@@ -67,7 +67,7 @@ export function describeRequests(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 4, blocked: 0 })
     })
 
-    it('are found by id and by key, wherever the other attempt left its job', async () => {
+    it('are found by id and by key, wherever the other attempt stored the job', async () => {
       const store = await bench.openWithClock()
       const [byId, byKey] = [aRequest(), aJob()]
       const key = aRequest().id
@@ -81,14 +81,14 @@ export function describeRequests(dialect: Dialect): void {
       expect(await again(both)).toEqual(existing)
       await store.settle([complete(await claimOne(store)), complete(await claimOne(store))])
       expect(await again(both.toReversed())).toEqual(existing.toReversed())
-      // One that was never stored is stored once, and again only after a person has deleted it.
+      // A job that was never stored is stored once, and again only after a person has deleted it.
       const lost = repeated({ ...aRequest(), idempotencyKey: aRequest().id })
       for (const kind of ['created', 'existing']) expect(await again([lost])).toEqual([{ id: lost.id, kind }])
       await store.delete([lost.id])
       for (const kind of ['created', 'existing']) expect(await again([lost])).toEqual([{ id: lost.id, kind }])
     })
 
-    it('make one job when an attempt with an id and a repeat with both meet', async () => {
+    it('make one job when an attempt with an id meets a repeat with id and key', async () => {
       const [store, other] = [await bench.open(), await bench.open()]
       for (let n = 0; n < 60; n++) {
         const job = aRequest()
@@ -120,7 +120,7 @@ export function describeRequests(dialect: Dialect): void {
       expect(again?.kind).toBe('created')
     })
 
-    it('meet in any order, in two processes', async () => {
+    it('make one job in any order, from two processes', async () => {
       const stores = [await bench.open(), await bench.open()]
       const jobs: NewJob[] = someJobs(50).map((job) => ({ ...job, request: 'first' }))
       const calls = jobs.flatMap((job, n) =>
@@ -134,7 +134,7 @@ export function describeRequests(dialect: Dialect): void {
       expect(await stores[0]?.stats()).toMatchObject({ pending: jobs.length })
     })
 
-    it('never run a job twice whose end they race', async () => {
+    it('never run a job twice when they race its completion', async () => {
       const [store, other] = [await bench.open(), await bench.open()]
       for (let n = 0; n < 60; n++) {
         const job = aRequest()

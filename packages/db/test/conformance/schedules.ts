@@ -33,7 +33,7 @@ export function describeSchedules(dialect: Dialect): void {
       goTo('2026-01-01T00:00:00Z')
     })
 
-    it('makes jobs as a worker announced their topic; options of the schedule come first', async () => {
+    it('makes jobs as a worker announced their topic; options of the schedule take precedence', async () => {
       const store = await bench.openWithClock()
       const retry = { strategy: 'fixed', baseDelay: 500 } as const
       const policy = { queue: 'mail', priority: 3, timeoutMs: 30_000, maxRetries: 0, retry }
@@ -52,7 +52,7 @@ export function describeSchedules(dialect: Dialect): void {
       ])
     })
 
-    it('keeps a schedule and tells when it ticks next', async () => {
+    it('stores a schedule and returns its next tick', async () => {
       const store = await bench.openWithClock()
       const schedule = aSchedule({ options: { queue: 'high', priority: 5, meta: { team: 'mail' } } })
       const saved = await store.schedules.save(schedule)
@@ -67,7 +67,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await store.schedules.list()).toMatchObject([{ name: 'another', payload: 'text' }, saved])
     })
 
-    describe('in code', () => {
+    describe('declared in code', () => {
       const inCode = (service: string, cron = '0 * * * *') => aSchedule({ source: 'code', service, cron })
 
       const serve = async (store: Store, service: string) => {
@@ -77,7 +77,7 @@ export function describeSchedules(dialect: Dialect): void {
         return store.attend({ id: worker, ...info })
       }
 
-      it('belongs to its service: another one neither changes nor removes it', async () => {
+      it('belongs to its service: another service neither changes nor removes it', async () => {
         const store = await bench.openWithClock()
         const presence = await serve(store, 'billing')
         const saved = await store.schedules.save(inCode('billing'))
@@ -93,7 +93,7 @@ export function describeSchedules(dialect: Dialect): void {
         await presence.leave()
       })
 
-      it('passes to another service that declares it once no worker of its own lives', async () => {
+      it('passes to another service that declares it once no worker of the first is alive', async () => {
         const store = await bench.openWithClock()
         const presence = await serve(store, 'billing')
         await store.schedules.save(inCode('billing'))
@@ -104,7 +104,7 @@ export function describeSchedules(dialect: Dialect): void {
         })
       })
 
-      it('is no more than its name to people: they change and remove it as any other', async () => {
+      it('can be changed and removed by people like any other', async () => {
         const store = await bench.openWithClock()
         const presence = await serve(store, 'billing')
         const { name } = await store.schedules.save(inCode('billing'))
@@ -143,7 +143,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await read(store, enqueued[0] ?? '')).toMatchObject({ runAt: at('2026-01-01T01:01:30Z') })
     })
 
-    it('ticks in seconds when the pattern has six fields', async () => {
+    it('ticks on seconds when the pattern has six fields', async () => {
       const store = await bench.openWithClock()
       const { nextAt } = await store.schedules.save(aSchedule({ cron: '*/10 * * * * *' }))
       expect(nextAt).toEqual(at('2026-01-01T00:00:10Z'))
@@ -162,7 +162,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await runAts(store)).toHaveLength(9 * names.length)
     })
 
-    it('makes one job per tick when the clock is set back, and a schedule of the same plan is saved anew', async () => {
+    it('makes one job per tick when the clock is set back and the same schedule is saved again', async () => {
       const store = await bench.openWithClock()
       await store.schedules.save(aSchedule())
       goTo('2026-01-01T01:00:00Z')
@@ -175,7 +175,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await runAts(store)).toEqual(['2026-01-01T01:00:00.000Z'])
     })
 
-    it('makes its job although a caller has taken every key that it can name', async () => {
+    it('makes its job even when a caller has taken every key it could use', async () => {
       const store = await bench.openWithClock()
       await store.schedules.save(aSchedule())
       const key = `schedule:nightly:${at('2026-01-01T01:00:00Z').getTime()}`
@@ -240,7 +240,7 @@ export function describeSchedules(dialect: Dialect): void {
         expect(ran.at(-1)).toBe('2026-01-02T00:00:00.000Z')
       })
 
-      it('then goes on with the first tick to come', async () => {
+      it('then continues with the next tick', async () => {
         const store = await bench.openWithClock()
         await store.schedules.save(aSchedule({ missed: 'skip' }))
         goTo('2026-01-01T05:30:00Z')
@@ -344,7 +344,7 @@ export function describeSchedules(dialect: Dialect): void {
     })
 
     describe('saving again', () => {
-      it('keeps the next tick, and those that were missed, when pattern and zone stay', async () => {
+      it('keeps the next tick and the missed ones when pattern and zone are unchanged', async () => {
         const { schedules } = await bench.openWithClock()
         await schedules.save(aSchedule({ missed: 'all' }))
         goTo('2026-01-01T02:30:00Z')
@@ -389,7 +389,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect((await schedules.tick()).enqueued).toEqual([])
     })
 
-    it('runs one now, beside the plan, also while it is paused', async () => {
+    it('runs one now, outside the plan, also while it is paused', async () => {
       const store = await bench.openWithClock()
       await store.schedules.save(aSchedule({ options: { queue: 'high' } }))
       await store.schedules.pause('nightly')
@@ -401,7 +401,7 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await store.schedules.list()).toMatchObject([{ nextAt: null, lastAt: null }])
     })
 
-    it('forgets one that was removed', async () => {
+    it('deletes a schedule that was removed', async () => {
       const { schedules } = await bench.openWithClock()
       await schedules.save(aSchedule())
       await schedules.remove('nightly')
@@ -410,14 +410,14 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await schedules.tick()).toEqual({ enqueued: [], nextAt: null })
     })
 
-    it('says when there is no schedule of that name', async () => {
+    it('reports an unknown name', async () => {
       const { schedules } = await bench.openWithClock()
       for (const act of ['remove', 'pause', 'resume', 'runNow'] as const) {
         await expect(schedules[act]('nobody')).rejects.toMatchObject({ code: 'SCHEDULE_NOT_FOUND' })
       }
     })
 
-    it('says when the next tick is', async () => {
+    it('returns the time of the next tick over all schedules', async () => {
       const { schedules } = await bench.openWithClock()
       const now = bench.clock.now()
       expect(await schedules.next()).toEqual({ nextAt: null, now })
@@ -427,8 +427,8 @@ export function describeSchedules(dialect: Dialect): void {
       expect(await schedules.next()).toEqual({ nextAt: null, now })
     })
 
-    // Behind a transaction pooler nothing is told: capability `sessions`.
-    it.skipIf(dialect.pooled)('tells of a schedule that was saved or resumed', async () => {
+    // Behind a transaction pooler there are no notifications: capability `sessions`.
+    it.skipIf(dialect.pooled)('notifies of a schedule that was saved or resumed', async () => {
       const { schedules } = await bench.openWithClock()
       let heard = 0
       const subscription = await schedules.onChange(() => {
@@ -443,7 +443,7 @@ export function describeSchedules(dialect: Dialect): void {
       await subscription.close()
     })
 
-    it('leaves out a tick whose unique key is taken, and goes on', async () => {
+    it('skips a tick whose unique key is taken, and continues', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob({ unique: { key: 'digest' } })])
       for (const [name, onConflict] of [
@@ -463,14 +463,14 @@ export function describeSchedules(dialect: Dialect): void {
         ['seven fields', { cron: '* * * * * * *' }],
         ['a minute that no hour has', { cron: '60 * * * *' }],
         ['a range that would take all memory', { cron: '0-99999999999 * * * *' }],
-        ['a step that would', { cron: '*/99999999999 * * * *' }],
+        ['a step that would take all memory', { cron: '*/99999999999 * * * *' }],
         ['a list that is too long', { cron: `${'1,'.repeat(200)}2 * * * *` }],
         ['the 31st of February', { cron: '0 0 31 2 *' }],
         ['a date, which is what runAt is for', { cron: '2026-12-01T00:00:00' }],
         ['a pattern of control characters', { cron: '*\n*\t* * \u0000' }],
         ['an unknown zone', { timezone: 'Mars/Phobos' }],
         ['no zone', { timezone: '' }],
-        ['an offset, which knows no summer', { timezone: '+02:00' }],
+        ['an offset, which has no daylight saving time', { timezone: '+02:00' }],
       ])('%s', async (_, changes) => {
         const { schedules } = await bench.openWithClock()
         await expect(schedules.save(aSchedule(changes))).rejects.toMatchObject({ code: 'INVALID_CRON' })

@@ -5,7 +5,7 @@ export function describeSettings(dialect: Dialect): void {
   describe('settings', () => {
     const bench = new Bench(dialect)
 
-    it('keeps any JSON, with who set it and when', async () => {
+    it('stores any JSON, with who set it and when', async () => {
       const control = await bench.openControl()
       const set = { a: true, b: '', c: null, d: ['x', 1], e: 'true', f: 12 }
       await control.settings.change({ set, by: 'Ada' })
@@ -14,7 +14,7 @@ export function describeSettings(dialect: Dialect): void {
       expect(rows[0]).toEqual({ key: 'a', value: true, updated: bench.clock.now(), updatedBy: 'Ada' })
     })
 
-    it('changes some, takes some away, and leaves the rest; other stores see it', async () => {
+    it('changes some, removes some, and keeps the rest; other stores see it', async () => {
       const [control, other] = [await bench.openControl(), await bench.openControl()]
       await control.settings.change({ set: { a: 1, b: 2, c: 3 } })
       bench.clock.advance(MINUTE)

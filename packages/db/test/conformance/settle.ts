@@ -136,7 +136,7 @@ export function describeSettle(dialect: Dialect): void {
       ['asked to stop', 'settleAndClaim'],
       ['replaced', 'settle'],
       ['replaced', 'settleAndClaim'],
-    ])('says of runs that were %s which would have gone on, by %s', async (why, how) => {
+    ])('reports which runs that were %s would otherwise have been retried, by %s', async (why, how) => {
       const store = await bench.open()
       const keyed = (n: number) =>
         aJob({ maxRetries: n === 1 ? 0 : 3, unique: { key: `key ${n}`, onConflict: 'replace' } })
@@ -193,7 +193,7 @@ export function describeSettle(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 1, processing: 1, pending: 1 })
     })
 
-    it('settles a run once: sent again, a completion is neither repeated nor called stale', async () => {
+    it('settles a run once: a repeated completion is neither applied again nor reported as stale', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])
       const job = await claimOne(store)
@@ -204,7 +204,7 @@ export function describeSettle(dialect: Dialect): void {
       expect(await read(store, job.id)).toEqual(before)
     })
 
-    it('keeps results of every size, and payloads where they are', async () => {
+    it('stores results of every size, and leaves payloads where they are', async () => {
       const store = await bench.open()
       const big = 'y'.repeat(LIMITS.payloadBytes - 2)
       await store.enqueue([aJob({ payload: 'x'.repeat(10_000) }), aJob()])
@@ -229,7 +229,7 @@ export function describeSettle(dialect: Dialect): void {
       expect((await read(store, jobs[3]?.id ?? '')).lastError?.message).toMatch(/cannot be stored/)
     })
 
-    it('tells the stale from the current when one batch has both for the same job', async () => {
+    it('tells stale from current when one batch has both for the same job', async () => {
       const store = await bench.open()
       await store.enqueue([aJob()])
       await store.settle([{ ...(await claimOne(store)), kind: 'release' }])
@@ -251,7 +251,7 @@ export function describeSettle(dialect: Dialect): void {
       expect((await read(store, job.id)).result).toBe('first')
     })
 
-    it('a finished job that is enqueued again keeps its first record and stops nobody', async () => {
+    it('a finished job that is enqueued again keeps its first record and blocks no other job', async () => {
       const store = await bench.openWithClock()
       const job = aJob({ maxRetries: 0 })
       await store.enqueue([job])
@@ -273,7 +273,7 @@ export function describeSettle(dialect: Dialect): void {
   describe('settle and claim in one round trip', () => {
     const bench = new Bench(dialect)
 
-    it('settles first, so that what was released can be claimed by the same call', async () => {
+    it('settles first, so that a released job can be claimed by the same call', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(3))
       const { jobs } = await store.claim(claiming({ limit: 2 }))
@@ -285,7 +285,7 @@ export function describeSettle(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ completed: 1, processing: 2 })
     })
 
-    it('reports stale runs beside what it claimed', async () => {
+    it('reports stale runs together with what it claimed', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(2))
       const { id } = await claimOne(store)
@@ -293,7 +293,7 @@ export function describeSettle(dialect: Dialect): void {
       expect(next).toMatchObject({ stale: [{ id, run: 7 }], refused: [], jobs: [{ run: 1 }] })
     })
 
-    it('loses neither the settled nor the refused when one entry is poisoned', async () => {
+    it('loses neither the settled nor the refused when one entry cannot be stored', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(4))
       const { jobs } = await store.claim(claiming({ limit: 3 }))
@@ -343,7 +343,7 @@ export function describeSettle(dialect: Dialect): void {
       const store = await bench.openWithClock()
       await store.enqueue([aJob({ maxRetries: 0 })])
       const { id, run } = await claimOne(store)
-      // The run is lost: its lease ends, the job is failed by whoever looks next, and requeued by hand.
+      // The run is lost: its lease expires, the next rescue fails the job, and a person requeues it.
       bench.clock.advance(LEASE + 1)
       await store.claim(claiming({ worker: OTHER_WORKER }))
       expect((await read(store, id)).status).toBe('failed')

@@ -42,7 +42,7 @@ export function describeStats(dialect: Dialect): void {
       })
     })
 
-    it('of a store that nothing has happened to are zero, and its success rate is whole', async () => {
+    it('of an empty store are zero, with a success rate of 100%', async () => {
       const store = await bench.open()
       expect(await store.stats()).toMatchObject({ completed: 0, failed: 0, successRate: 1, averageRunMs: 0 })
       expect(await store.rollUp()).toBe(0)
@@ -50,7 +50,7 @@ export function describeStats(dialect: Dialect): void {
     })
 
     it.each([1, 2, 3])(
-      'equal a count from scratch after everything that can happen to jobs (seed %i)',
+      'equal a count from scratch after everything that can happen to jobs (random %i)',
       async (seed) => {
         const store = await bench.openWithClock()
         const start = bench.clock.now()
@@ -66,7 +66,7 @@ export function describeStats(dialect: Dialect): void {
       },
     )
 
-    it('tell that runs fail while their jobs still have retries', async () => {
+    it('count failed runs of jobs that still have retries', async () => {
       const store = await bench.openWithClock()
       const start = bench.clock.now()
       await store.enqueue(someJobs(3))
@@ -82,7 +82,7 @@ export function describeStats(dialect: Dialect): void {
       }
     })
 
-    it('are the same before and after a roll-up, which takes each note once', async () => {
+    it('are the same before and after a roll-up, which takes each row once', async () => {
       const store = await bench.openWithClock()
       const other = await bench.openWithClock()
       for (let i = 0; i < 6; i++) {
@@ -101,7 +101,7 @@ export function describeStats(dialect: Dialect): void {
       expect(await store.rollUp()).toBe(0)
     })
 
-    it('of a minute are kept for ninety days, totals for ever', async () => {
+    it('per minute are kept for 90 days, totals for ever', async () => {
       const store = await bench.openWithClock()
       const from = bench.clock.now()
       for (const days of [0, 89, 2]) {
@@ -115,7 +115,7 @@ export function describeStats(dialect: Dialect): void {
       expect((await store.stats()).completed).toBe(3)
     })
 
-    it('of a minute stay what they were when its jobs are requeued, deleted or pruned', async () => {
+    it('per minute do not change when their jobs are requeued, deleted or pruned', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(3))
       const { jobs } = await store.claim(claiming())
@@ -134,7 +134,7 @@ export function describeStats(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 1, completed: 0, failed: 0 })
     })
 
-    it('tell percentiles of waiting and running, interpolated within their bucket', async () => {
+    it('include percentiles of waiting and running times, interpolated within their bucket', async () => {
       const store = await bench.openWithClock()
       await store.enqueue(someJobs(100))
       bench.clock.advance(7_000)
@@ -149,15 +149,15 @@ export function describeStats(dialect: Dialect): void {
       expect(others).toEqual([])
       expect(point).toMatchObject({ completed: 100, failed: 0, cancelled: 0 })
       expect(point?.minute.getTime()).toBe(Math.floor(start.getTime() / MINUTE) * MINUTE)
-      // Exactly 500, 950 and 990; all waited 7,000, which lies in a bucket from 5,792 to 8,191.
+      // Exactly 500, 950 and 990; all waited 7,000, which is in the bucket from 5,792 to 8,191.
       expect(point?.run).toMatchObject({ p50: 499, p95: 962, p99: 1_010 })
       expect(point?.wait).toMatchObject({ p50: 6_888, p95: 8_050, p99: 8_163 })
     })
 
-    it('of several minutes are added up to a step, and so are what the percentiles are taken from', async () => {
+    it('of several minutes are summed up to a step, and so are the buckets of the percentiles', async () => {
       const store = await bench.openWithClock()
       const start = bench.clock.now()
-      // 10 ms in the first minute of each step, and a second in the others.
+      // 10 ms in the first minute of each step, and 1 s in the others.
       for (let minute = 0; minute < 10; minute++) {
         await store.enqueue([aJob()])
         const job = await claimOne(store)
@@ -169,7 +169,7 @@ export function describeStats(dialect: Dialect): void {
       const range = { from: new Date(start.getTime() + MINUTE), to: bench.clock.now() }
       const points = await store.series({ ...range, stepMinutes: 5 })
       expect(points).toMatchObject([
-        // Begins where the step does, and has what was asked for.
+        // It starts with the step, and covers the range that was asked for.
         { minute: start, completed: 4, failed: 0 },
         { minute: new Date(start.getTime() + 5 * MINUTE), completed: 4, failed: 1 },
       ])
@@ -186,7 +186,7 @@ export function describeStats(dialect: Dialect): void {
         await expect(store.series({ ...range, stepMinutes })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     })
 
-    it('tell of every queue at once how much ended, minute by minute', async () => {
+    it('show how many jobs of each queue ended, minute by minute', async () => {
       const store = await bench.openWithClock()
       const start = bench.clock.now()
       const ids: string[] = []
@@ -213,13 +213,13 @@ export function describeStats(dialect: Dialect): void {
       expect(await store.activity({ from: start, to: bench.clock.advance(1) })).toEqual(points)
       expect(await store.activity({ from: later, to: bench.clock.now() })).toEqual([points[1]])
       expect(await store.activity({ from: start, to: later })).toEqual([points[0], points[2]])
-      // What is put back, or removed, still happened.
+      // Requeued and removed jobs still count.
       await store.requeue(ids)
       await store.rollUp()
       expect(await store.activity({ from: start, to: bench.clock.now() })).toEqual(points)
     })
 
-    it('tell how busy the connections are, where there are any', async () => {
+    it('show how busy the connections are, where there are any', async () => {
       const store = await bench.open()
       await store.now()
       expect(store.pool()).toEqual(
@@ -229,7 +229,7 @@ export function describeStats(dialect: Dialect): void {
       )
     })
 
-    it('leave empty minutes out, and what never ran out of the percentiles', async () => {
+    it('leave out empty minutes, and leave jobs that never ran out of the percentiles', async () => {
       const store = await bench.openWithClock()
       const [id = ''] = await store.enqueue([aJob()])
       await store.cancel([id])

@@ -16,7 +16,7 @@ export function describeTransactions(dialect: Dialect): void {
       expect((await store.claim(claiming())).jobs).toHaveLength(3)
     })
 
-    it('was never there when the transaction is rolled back', async () => {
+    it('leaves nothing when the transaction is rolled back', async () => {
       const store = await bench.open()
       const rolledBack = kind.run(bench.url, async (tx) => {
         await store.enqueue(someJobs(1_500), { tx })
@@ -39,13 +39,13 @@ export function describeTransactions(dialect: Dialect): void {
       expect((await store.claim(claiming())).jobs.map((job) => job.payload)).toEqual(payloads)
     })
 
-    it('is found in time when it commits late, behind jobs that were claimed before', async () => {
+    it('is claimed in time when it commits late, behind jobs that were claimed before', async () => {
       const store = await bench.open()
       let late = ''
       await kind.run(bench.url, async (tx) => {
         late = (await store.enqueue([aJob()], { tx }))[0] ?? ''
         if (!store.capabilities.concurrentWriters) return
-        // Others go on meanwhile, and move the place from which claims look.
+        // Others enqueue and claim meanwhile, which moves the low-water mark of the claims.
         for (let i = 0; i < 20; i++) {
           await store.enqueue([aJob()])
           await store.claim(claiming({ limit: 1 }))
@@ -53,7 +53,7 @@ export function describeTransactions(dialect: Dialect): void {
       })
       const { jobs } = await store.claim(claiming({ limit: 100 }))
       const found = jobs.some((job) => job.id === late)
-      // At the latest with the sweep of the next second.
+      // By the next sweep at the latest, a second later.
       if (!found)
         await expect
           .poll(async () => (await store.claim(claiming())).jobs[0]?.id, { timeout: 2_000 })
@@ -61,7 +61,7 @@ export function describeTransactions(dialect: Dialect): void {
     })
   })
 
-  describe('what is no transaction', () => {
+  describe('a value that is not a transaction', () => {
     const bench = new Bench(dialect)
 
     it.each([

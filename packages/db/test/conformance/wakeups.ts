@@ -5,15 +5,15 @@ import { aJob, Bench, claiming, type Dialect } from './harness.ts'
 import { processesOf } from './processes.ts'
 
 /**
- * Reason for the skip: behind a transaction pooler no connection is a session, so that nobody can
- * listen (capability `sessions`). Callers poll there, as they always do beside.
+ * Reason for the skip: behind a transaction pooler no connection is a session, so there is no LISTEN
+ * (capability `sessions`). Callers rely on their polling there.
  */
 export function describeWakeups(dialect: Dialect): void {
   describe.skipIf(dialect.pooled)('wake-ups', () => {
     const bench = new Bench(dialect)
     const children = processesOf(dialect)
 
-    /** How often it was woken since it was last asked. */
+    /** How often it was woken since the last call. */
     async function countWakes(store: Store, queues = ['default']): Promise<() => number> {
       let wakes = 0
       await store.onWake(queues, () => {
@@ -27,7 +27,7 @@ export function describeWakeups(dialect: Dialect): void {
       }
     }
 
-    it('an enqueue wakes those who wait in this store, and in another', async () => {
+    it('an enqueue wakes subscribers in this store, and in another', async () => {
       const store = await bench.open()
       const other = await bench.open()
       const wakes = [
@@ -39,7 +39,7 @@ export function describeWakeups(dialect: Dialect): void {
       for (const count of wakes) await expect.poll(count).toBeGreaterThan(0)
     })
 
-    it('a job that is to run now wakes those who wait in another store', async () => {
+    it('runNow wakes subscribers in another store', async () => {
       const store = await bench.open()
       const [id = ''] = await store.enqueue([aJob({ queue: 'later', delay: 60_000 })])
       const wakes = await countWakes(await bench.open(), ['later'])
@@ -47,7 +47,7 @@ export function describeWakeups(dialect: Dialect): void {
       await expect.poll(wakes).toBeGreaterThan(0)
     })
 
-    it('an enqueue wakes those who wait in another process, and theirs wakes us', async () => {
+    it('an enqueue wakes subscribers in another process, and one there wakes ours', async () => {
       const store = await bench.open()
       const wakes = await countWakes(store, ['elsewhere'])
       const child = await children.start(bench.url)
@@ -81,7 +81,7 @@ export function describeWakeups(dialect: Dialect): void {
       })
     })
 
-    it('a worker that looks only when it is woken gets every job of many bursts', async () => {
+    it('a worker that claims only when it is woken gets every job of many bursts', async () => {
       const store = await bench.open()
       const producer = await bench.open()
       const found = new Set<string>()
@@ -108,7 +108,7 @@ export function describeWakeups(dialect: Dialect): void {
       const wakes = await countWakes(store)
       await kind.run(bench.url, async (tx) => {
         await store.enqueue([aJob()], { tx })
-        // Watched for much longer than a wake-up takes.
+        // Observed for much longer than a wake-up takes.
         await observeFor(100, async () => {
           await store.list()
           expect(wakes()).toBe(0)
