@@ -47,7 +47,7 @@ describe.each(DIALECTS)('a store whose signal is aborted, on %s', (dialect) => {
     await expect(openStore(database.url, { signal: AbortSignal.abort(REASON) })).rejects.toBe(REASON)
   })
 
-  it('migrates nothing that it has to wait for', async () => {
+  it('applies no migration that has to wait for a lock', async () => {
     const empty =
       dialect === 'postgres'
         ? createEmptyPostgresDatabase(inject('postgresUrl'))
@@ -82,7 +82,7 @@ describe('a store on Postgres whose signal is aborted', () => {
     await release()
   })
 
-  it('keeps what a statement had written before it was cancelled, and says so', async () => {
+  it('keeps what a statement wrote before it was cancelled, and reports it', async () => {
     const database = await borrowPostgresDatabase(inject('postgresUrl'))
     onTestFinished(() => database.drop())
     const stopping = new AbortController()

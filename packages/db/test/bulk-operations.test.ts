@@ -50,7 +50,7 @@ describe('a bulk operation on Postgres', () => {
     return { store, clock, connect }
   }
 
-  /** Pages that a claim of ten touches, and how many jobs it gets. Taken back. */
+  /** How many pages a claim of ten touches, and how many jobs it gets. Rolled back. */
   async function claimTen(session: pg.Client, now: Date) {
     const explained = async (limit: number) => {
       const { text, values } = postgres.claim(claiming({ limit }), NO_MARKS, now)
@@ -68,7 +68,7 @@ describe('a bulk operation on Postgres', () => {
     return { buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], rows: plan['Actual Rows'] }
   }
 
-  it('finds the batches of 10⁵ jobs whose outcome is open without reading the others', async () => {
+  it('finds the batches with open outcomes among 10⁵ jobs without reading the others', async () => {
     const { connect } = await open()
     const session = await connect()
     const operation = '01900000-0000-7000-8000-000000000000'
@@ -82,11 +82,11 @@ describe('a bulk operation on Postgres', () => {
     const plan = rows[0]['QUERY PLAN'][0].Plan
     expect(plan['Actual Rows']).toBe(MANY / 1_000)
     expect(JSON.stringify(plan)).toContain('bulk_batches_open')
-    // A page for each of them, and the index.
+    // One page for each of those batches, plus the index.
     expect(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']).toBeLessThan(MANY / 1_000 + 20)
   })
 
-  it('of 10⁵ jobs leaves claims what they cost, also while a batch is open', async () => {
+  it('of 10⁵ jobs does not make claims more expensive, even while a batch is open', async () => {
     const { store, clock, connect } = await open()
     const [session, inTheWay] = [await connect(), await connect()]
     await session.query('alter table oncue.jobs set (autovacuum_enabled = off)')
@@ -106,7 +106,7 @@ describe('a bulk operation on Postgres', () => {
     const before = await claimTen(session, clock.now())
     expect(before.rows).toBeGreaterThanOrEqual(10)
 
-    // The batch has moved its jobs and comes as far as their events.
+    // The batch has moved its jobs and now waits to write their events.
     await inTheWay.query('begin; lock table oncue.events in exclusive mode')
     const begun = await begin(store, { status: 'failed' }, clock.now())
     const batch = store.bulkOperations.advance(begun)
@@ -125,7 +125,7 @@ describe('a bulk operation on Postgres', () => {
     expect(await batch).toMatchObject({ done: BATCH, skipped: {} })
   })
 
-  it('tries again, a few times, who was being claimed this moment, and forgets nobody', async () => {
+  it('retries jobs that were locked by a claim a few times, and then counts them as BUSY', async () => {
     const { store, clock, connect } = await open()
     const session = await connect()
     const [first = '', second = ''] = await store.enqueue(someJobs(20))
@@ -176,13 +176,13 @@ describe('a bulk operation on SQLite', () => {
     }
     expect(seen).toMatchObject({ status: 'completed', done: count })
     expect(claimed).toBe(seen?.step)
-    // A job leaves one table, comes into the other and gets an event; the rest is the account.
+    // Each job is deleted from one table, inserted into the other and gets an event; the rest is the totals.
     expect(Math.max(...written)).toBeLessThanOrEqual(3 * BATCH + 10)
     expect(written.filter((rows) => rows > BATCH)).toHaveLength(count / BATCH)
   })
 })
 
-/** A driver that notes how many rows each transaction changed. */
+/** A driver that records how many rows each transaction changed. */
 function counting(driver: Driver): { driver: Driver; written: number[] } {
   const written: number[] = []
   const counted = new Proxy(driver, {

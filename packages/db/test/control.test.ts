@@ -37,7 +37,7 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
 
   const keys = async () => (await client.setting.findMany({ orderBy: { key: 'asc' } })).map(({ key }) => key)
 
-  it('refuses with our codes, and keeps the cause', async () => {
+  it('fails with the codes of Oncue, and keeps the cause', async () => {
     await client.setting.create({ data: setting('a') })
     await expect(client.setting.create({ data: setting('a') })).rejects.toMatchObject({
       name: 'OncueError',
@@ -46,7 +46,7 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     })
   })
 
-  it('changes settings whole or not at all, also when others change them in another order', async () => {
+  it('changes settings all or none, also when others change them in another order', async () => {
     const { settings } = await openControl(store)
     await settings.change({ set: { a: 1 } })
     await expect(settings.change({ set: { b: 2, c: 1n }, reset: ['a'] })).rejects.toMatchObject({
@@ -66,7 +66,7 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     expect(new Set(values).size).toBe(1)
   })
 
-  it('finds a row by its id whatever is asked for beside it', async () => {
+  it('finds a row by its id whatever else the filter asks for', async () => {
     const { tokens } = await openControl(store)
     const create = (n: number) =>
       tokens.create({ kind: 'token', name: `t${n}`, role: 'viewer', hash: String(n).repeat(64) })
@@ -76,7 +76,7 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     expect(beside).toEqual(alone)
   })
 
-  it('takes ids in lower case only, as those of jobs', async () => {
+  it('accepts ids in lower case only, like those of jobs', async () => {
     const { tokens } = await openControl(store)
     const { id } = await tokens.create({ kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) })
     const upper = id.toUpperCase()
@@ -107,7 +107,7 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     },
   )
 
-  it('finds as many ids as it is given', async () => {
+  it('finds any number of ids', async () => {
     const { tokens, bulkOperations } = await openControl(store)
     const { id } = await tokens.create({ kind: 'token', name: 't', role: 'viewer', hash: 'a'.repeat(64) })
     const ids = [...Array.from({ length: 40_000 }, () => randomUUID()), id]
@@ -116,7 +116,7 @@ describe.each(Object.entries(DATABASES))('Prisma over the connections of a store
     expect([...(await store.tokens.usable(ids))]).toEqual([id])
   })
 
-  it('refuses when the store is closed', async () => {
+  it('fails when the store is closed', async () => {
     const { settings } = await openControl(store)
     await settings.change({ set: { a: 1 } })
     await store.close()
@@ -147,7 +147,7 @@ describe('Control on a SQLite file that another process writes to', () => {
       await control.tokens.rename(id, `${name} renamed`)
       written += 1
     })
-    // With SQLite's busy timeout each of these turns would take seconds.
+    // With SQLite's busy timeout each of these event-loop turns would take seconds.
     for (let turn = 0; turn < 100; turn++) await observeFor(5, () => expect(written).toBe(0))
     expect(await control.tokens.list()).toEqual([])
     expect(written).toBe(0)

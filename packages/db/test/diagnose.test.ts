@@ -38,22 +38,22 @@ describe.each([
     createSqliteDatabase,
     ['version', 'clock', 'journal', 'permissions', 'disk space', 'free pages', 'claim plan'],
   ],
-])('a look at %s', (_, create, checks) => {
+])('a diagnosis of %s', (_, create, checks) => {
   beforeEach(async () => {
     database = await create()
   })
 
-  test('finds a fresh one well', async () => {
+  test('reports a fresh one as healthy', async () => {
     const findings = await diagnose(database.url)
     expect(findings.map(({ check }) => check)).toEqual(['database', 'migrations', ...checks])
-    // What else goes on, on this machine or server, is not this test's doing.
+    // Load from elsewhere on this machine or server is outside this test's control.
     const shared = new Set(['disk space', 'connections', 'oldest transaction'])
     for (const finding of findings.filter(({ check }) => !shared.has(check))) {
       expect(finding).toMatchObject({ status: 'ok', advice: null })
     }
   })
 
-  test('names the migrations that are pending, and looks at no table then', async () => {
+  test('names the pending migrations, and then reads no table', async () => {
     await rollback(database.url)
     expect(await find('migrations')).toMatchObject({
       status: 'fail',
@@ -85,10 +85,10 @@ describe('on Postgres', () => {
     })
   })
 
-  test('an open transaction is named by who has it', async () => {
+  test('an open transaction is reported with its owner', async () => {
     await client.query('begin; select 1 from oncue.jobs')
     const finding = await find('oldest transaction')
-    // Another test's may be older; then that one is named.
+    // Another test's transaction may be older; then that one is reported.
     expect(finding?.found).toMatch(/^pid \d+ \(.+\)/)
   })
 
@@ -103,7 +103,7 @@ describe('on Postgres', () => {
     expect(await look()).toEqual(before)
   })
 
-  test('a server that does not answer is a finding, without its password', async () => {
+  test('a server that does not reply is reported, without its password', async () => {
     const [finding, ...others] = await diagnose('postgres://app:secret@127.0.0.1:1/app')
     expect(finding).toMatchObject({ check: 'database', status: 'fail' })
     expect(JSON.stringify(finding)).not.toContain('secret')
@@ -112,14 +112,14 @@ describe('on Postgres', () => {
 })
 
 describe('on SQLite', () => {
-  test('a file that is not there is a finding, and is not made', async () => {
+  test('a missing file is reported, and not created', async () => {
     database = await createEmptySqliteDatabase()
     for (const _ of [1, 2]) {
       expect(await diagnose(database.url)).toMatchObject([{ check: 'database', status: 'fail' }])
     }
   })
 
-  test('a journal that makes readers and writers wait is a failure', async () => {
+  test('a journal mode that makes readers and writers wait is a failure', async () => {
     database = await createSqliteDatabase()
     const db = new Database(database.url.slice('file:'.length))
     db.pragma('journal_mode = DELETE')
@@ -138,14 +138,14 @@ describe('on SQLite', () => {
     })
   })
 
-  // Nothing is forbidden to root.
+  // The root account may write any file.
   test.skipIf(process.getuid?.() === 0)('a file that cannot be written is a failure', async () => {
     database = await createSqliteDatabase()
     await chmod(database.url.slice('file:'.length), 0o444)
     expect(await find('permissions')).toMatchObject({ status: 'fail' })
   })
 
-  test('a file that other users can read is worth a warning', async () => {
+  test('a file that other users can read is a warning', async () => {
     database = await createSqliteDatabase()
     const file = database.url.slice('file:'.length)
     await chmod(file, 0o644)
@@ -158,7 +158,7 @@ describe('on SQLite', () => {
     })
   })
 
-  test('a database in memory is nobody else’s to look at', async () => {
+  test('a database in memory cannot be diagnosed from another connection', async () => {
     database = await createEmptySqliteDatabase()
     expect(await diagnose(':memory:')).toMatchObject([{ check: 'database', status: 'fail' }])
   })

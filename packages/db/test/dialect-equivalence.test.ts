@@ -11,10 +11,10 @@ import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts
 
 /**
  * What PL/pgSQL does on one database is written again in TypeScript for the other. So the same random
- * life is led on both, and every answer and every row of it compared.
+ * calls are made on both, and every answer and every row is compared.
  */
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  'both databases lead the same life: %i',
+  'both databases return the same answers and rows: %i',
   { timeout: 120_000 },
   async (seed) => {
     const random = randomNumbers(seed)
@@ -53,7 +53,7 @@ type Unique = NonNullable<EnqueueOptions['unique']>
 
 type Action = { readonly name: string; readonly act: (store: Store) => Promise<unknown> }
 
-/** Chooses what happens next, and remembers what came of it. */
+/** Chooses the next call, and remembers its result. */
 class Life {
   readonly #random: (below: number) => number
   readonly #clock: TestClock
@@ -85,7 +85,7 @@ class Life {
 
   #enqueue(): Action {
     const jobs = Array.from({ length: 1 + this.#random(4) }, () => this.#job())
-    // Now and then one waits for another of the same call, which may stand for a third.
+    // Now and then one waits for another job of the same call, which may stand for a third.
     const [first, ...rest] = jobs
     const given =
       first && this.#random(3) === 0 ? [first, ...rest.map((job) => ({ ...job, after: [first.id] }))] : jobs
@@ -266,7 +266,7 @@ class Life {
   }
 }
 
-/** One of each store: a Prisma client takes a while to load. */
+/** Opened once for each store: a Prisma client takes a while to load. */
 const controls = new WeakMap<Store, Promise<Control>>()
 
 async function age(store: Store): Promise<void> {
@@ -294,7 +294,7 @@ async function outcome(act: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Seeded, so that a life that went wrong can be led again. */
+/** Starts from a given number, so that a sequence that failed can be repeated. */
 function randomNumbers(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761
   return (below) => {

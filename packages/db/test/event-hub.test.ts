@@ -67,7 +67,7 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     await database.drop()
   })
 
-  /** An event store, and what it reads and who listens to it. */
+  /** An event store that records what it reads and which listeners it has. */
   function start(options?: HubOptions) {
     const parts = open(database.url)
     closing.push(parts)
@@ -110,7 +110,7 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     return id
   }
 
-  /** What a watcher reads, until it is stopped. */
+  /** Collects what a watcher reads, until it is stopped. */
   function read(iterable: AsyncIterable<JobEvent>): { versions: number[]; end: Promise<void> } {
     const versions: number[] = []
     const end = (async () => {
@@ -143,13 +143,13 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     await expect.poll(() => seen.listeners).toBe(0)
   })
 
-  it('reads no more for a reader that does not read than one page', async () => {
+  it('reads at most one page ahead for a watcher that does not read', async () => {
     const { store, sql, seen } = start({ pollMs: 5, page: 10 })
     const id = await aJobId(sql)
     await store.append(id, 0, ticks(100))
     const slow = store.watch(id, { signal: never })[Symbol.asyncIterator]()
     expect((await slow.next()).value?.version).toBe(1)
-    // Another one, on the same hub, reads to the end meanwhile, several polls long.
+    // Another watcher of the same hub reads to the end meanwhile, over several polls.
     const { signal, stop } = stopper()
     const other = read(store.watch(id, { afterVersion: 100, signal }))
     const { reads } = seen
@@ -161,7 +161,7 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     await slow.return?.()
   })
 
-  it('lets go of everything when a reader stops in the middle, or while it waits', async () => {
+  it('frees everything when a reader stops in the middle, or while it waits', async () => {
     const { store, sql, seen } = start()
     const id = await aJobId(sql)
     await store.append(id, 0, ticks(3))
@@ -176,7 +176,7 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     await expect.poll(() => seen.listeners).toBe(0)
   })
 
-  it('answers calls of next() that do not wait for each other in order', async () => {
+  it('resolves concurrent calls of next() in order', async () => {
     const { store, sql } = start()
     const id = await aJobId(sql)
     const watcher = store.watch(id, { signal: never })[Symbol.asyncIterator]()
@@ -186,7 +186,7 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     await watcher.return?.()
   })
 
-  it('hears of another store long before the poll would', async () => {
+  it('learns of events from another store long before the poll', async () => {
     const { store, sql } = start({ pollMs: 3_600_000 })
     const writer = start().store
     const id = await aJobId(sql)
@@ -199,7 +199,7 @@ describe.each(DIALECTS)('watching on $name', ({ create, open }) => {
     await watcher.return?.()
   })
 
-  it('finds by its poll what nobody was told of', async () => {
+  it('finds by polling what was not notified', async () => {
     const { store, sql } = start({ pollMs: 20 })
     const id = await aJobId(sql)
     const watcher = store.watch(id, { signal: never })[Symbol.asyncIterator]()

@@ -7,7 +7,7 @@ import { postgresSql } from '../src/postgres/sql-access.ts'
 import { Bench } from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
-/** One a second, by turns in one of ten ways, and the last in a way that is new. */
+/** One failure a second, cycling through ten errors; the last has a new error. */
 const COUNT = 20_000
 const RECENT = 100
 const HISTORY = `insert into oncue.history (id, created, started_at, finished_at, status, run, timeout_ms, priority,
@@ -16,7 +16,7 @@ const HISTORY = `insert into oncue.history (id, created, started_at, finished_at
     'default', 'topic-' || n % 7, '{}', case when n = ${COUNT} then 'new' else 'f' || n % 10 end
   from generate_series(1, ${COUNT}) n, lateral (select '2026-01-01'::timestamptz + n * interval '1 second' as at) t`
 
-/** Retrying jobs of one kind, which the next minutes try, and one of another; and as many that have not run. */
+/** Retrying jobs with one error, due in the next minutes, and one with another; and as many that have not run. */
 const RETRYING = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries,
     retries, queue, topic, payload, fingerprint)
   select ('01900000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, '2026-01-01', '2026-01-01', 'pending', 1000,
@@ -64,7 +64,7 @@ describe('failures on Postgres', () => {
     return row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
   }
 
-  /** What was read of a table, by index: rows that were taken or thrown away. */
+  /** Rows of a table that were read, by index: those returned and those discarded. */
   const readsOf = async (failed: Failed, table = 'history') => {
     const scans = nodesOf(await planOf(failed)).filter((node) => node['Relation Name'] === table)
     return scans.map((node) => {
@@ -76,7 +76,7 @@ describe('failures on Postgres', () => {
   test.each([
     ['without statistics', false],
     ['with statistics', true],
-  ])('read what failed in the time asked for, once, and little else: %s', async (_, isAnalyzed) => {
+  ])('read what failed in the requested time, once, and little else: %s', async (_, isAnalyzed) => {
     if (isAnalyzed) await client.query({ text: 'analyze oncue.history', values: [] })
     const reads = await readsOf(FAILED)
     expect(new Set(reads.map(({ index }) => index))).toEqual(
@@ -84,11 +84,11 @@ describe('failures on Postgres', () => {
     )
     const groups = 11
     const total = reads.reduce((sum, { rows }) => sum + rows, 0)
-    // The pass itself; and for each group its sample, twice, and one that failed before.
+    // The pass itself; and for each group its sample, twice, and one earlier failure.
     expect(total).toBeLessThanOrEqual(RECENT + 3 * groups)
   })
 
-  test('of one fingerprint read none of another', async () => {
+  test('of one fingerprint read no rows of another', async () => {
     const reads = await readsOf({ ...FAILED, fingerprint: 'f3' })
     expect(Math.max(...reads.map(({ rows }) => rows))).toBeLessThanOrEqual(COUNT / 10)
   })
@@ -150,13 +150,13 @@ describe.each([
       expect(groups).toEqual(few[n]?.groups)
       expect(rows).toBe(few[n]?.rows)
       expect(rows).toBeLessThanOrEqual(10_001 + 500)
-      // Five times as many if it grew with the jobs. An index that is a level deeper may take a few more.
+      // It would be five times as many if it grew with the jobs. A deeper index may add a few.
       expect(blocks).toBeLessThanOrEqual(2 * (few[n]?.blocks ?? 0))
       expect(indexes).toEqual(new Set(['jobs_failing', 'jobs_pkey']))
     }
   })
 
-  test('are counted up to 10,000, and are at least so many beyond', async () => {
+  test('are counted up to 10,000, and reported as a lower bound beyond', async () => {
     await fill(10_000)
     expect((await readFor(FAILED)).groups).toEqual([
       ['f1', 10_000, 0],
@@ -173,7 +173,7 @@ describe.each([
 describe('failures on SQLite', () => {
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
 
-  test('read what failed in the time asked for, once, and look the rest up', () => {
+  test('read what failed in the requested time, once, and look the rest up', () => {
     const db = new Database(bench.url.slice('file:'.length))
     const { text, values } = toSqlite(failuresStatement('sqlite', FAILED))
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(values) as { detail: string }[]
@@ -182,19 +182,19 @@ describe('failures on SQLite', () => {
     const ofKind = 'fingerprint=? AND queue=? AND topic=?'
     const failing = (on: string) => `SEARCH x USING COVERING INDEX oncue_jobs_failing (${on})`
     expect(reads.filter((read) => / [jxn] /.test(read))).toEqual([
-      // Which kinds there are: the first, and from each the next.
+      // Which errors there are: the first, and from each the next.
       'SEARCH n USING PRIMARY KEY (id=?)',
       failing('fingerprint>?'),
       'SEARCH n USING PRIMARY KEY (id=?)',
       failing('fingerprint=? AND queue=? AND topic>?'),
       failing('fingerprint=? AND queue>?'),
       failing('fingerprint>?'),
-      // Those that are tried first and last.
+      // The first and the last one to be retried.
       'SEARCH n USING PRIMARY KEY (id=?)',
       failing(ofKind),
       'SEARCH n USING PRIMARY KEY (id=?)',
       failing(ofKind),
-      // How many there are, and the next.
+      // The count, and the next retry.
       failing(ofKind),
       failing(`${ofKind} AND run_at>?`),
       'SEARCH j USING PRIMARY KEY (id=?)',

@@ -25,7 +25,7 @@ import { PGBOUNCER, startPgBouncer } from './support/pgbouncer-server.ts'
 
 const sources = await readSources()
 
-/** The functions of another build: it tells who cancelled a job in capitals. */
+/** The functions of another build: its cancel records the actor in capitals. */
 const others: FunctionSet = buildFunctions({
   ...sources,
   cancel: String(sources.cancel).replace(
@@ -38,7 +38,7 @@ describe('a set of functions is built', () => {
   const one = `create function oncue.one() returns integer\n  language sql\n  return oncue.two();\n`
   const two = `-- Two.\ncreate function oncue.two() returns integer\n  language plpgsql\nas $$ begin return {{n}}; end $$;\n`
 
-  test('with planner settings, lists of columns, and what is needed first', () => {
+  test('with planner settings, column lists, and dependencies first', () => {
     const { sql } = buildFunctions({ one: `-- planner: none\n${one}`, two }, { columns: { n: '2' } })
     const [, first, second] = sql.split('\n\n')
     expect(first).toContain('create function oncue.two()')
@@ -55,7 +55,7 @@ describe('a set of functions is built', () => {
     expect(build('-- planner: standard, enable_sort = off\n').match(/^ {2}set .*$/gm)).toHaveLength(8)
   })
 
-  test('for a schema, under one hash in all of them', () => {
+  test('for a schema, with the same hash in all schemas', () => {
     const here = buildFunctions({ one, two }, { columns: { n: '2' } })
     const there = buildFunctions({ one, two }, { columns: { n: '2' }, schema: 'jobs' })
     expect(there.hash).toBe(here.hash)
@@ -64,7 +64,7 @@ describe('a set of functions is built', () => {
     expect(buildFunctions({ one, two }, { columns: { n: '3' } }).hash).not.toBe(here.hash)
   })
 
-  test('not from a source with another name, an unknown list, or a circle', () => {
+  test('and refused with a wrong name, an unknown list, or a cycle', () => {
     expect(() => buildFunctions({ three: one })).toThrow('functions/three.sql must create oncue.three')
     expect(() => buildFunctions({ two })).toThrow('functions/two.sql: nothing is known as {{n}}')
     const circle = one.replaceAll('one', 'x').replaceAll('two', 'one').replaceAll('x', 'two')
@@ -72,12 +72,12 @@ describe('a set of functions is built', () => {
   })
 })
 
-test('a SQLite file that is not there has no functions to remove', async () => {
+test('a SQLite file that does not exist has no functions to remove', async () => {
   const url = `file:${join(tmpdir(), crypto.randomUUID())}.db`
   await expect(removeFunctions(url, '00000000')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-describe('on a database', () => {
+describe('the functions of a database', () => {
   let database: TestDatabase
   let admin: pg.Client
 
@@ -108,7 +108,7 @@ describe('on a database', () => {
     return rows[0].last_seen as Date
   }
 
-  test('the installed functions are those of the sources, in any schema', async () => {
+  test('are those of the sources, in any schema', async () => {
     await migrate(database.url)
     await admin.query('create schema scratch')
     for (const { up } of await readMigrations(migrationsFolder('postgres')))
@@ -125,7 +125,7 @@ describe('on a database', () => {
          order by 1`,
         [schema],
       )
-      // The channel is that of the schema, too.
+      // The notification channel is that of the schema, too.
       const names = new RegExp(`\\b${schema}(\\.|(?='))`, 'g')
       return rows.map(({ text, ...row }) => ({ ...row, text: String(text).replaceAll(names, '') }))
     }
@@ -134,7 +134,7 @@ describe('on a database', () => {
     expect(await catalogOf('scratch')).toEqual(installed)
   })
 
-  test('that lacks those of this build is refused, at the start and later', async () => {
+  test('that are missing are reported as MIGRATION_NEEDED, at the start and later', async () => {
     await migrate(database.url, { folder: migrationsFolder('postgres') })
     const pending = [`functions_${FUNCTION_SET}`]
     await expect(openStore(database.url)).rejects.toMatchObject({
@@ -172,7 +172,7 @@ describe('on a database', () => {
     await assertMigrated(database.url)
   })
 
-  test('go before the tables that they were written for', async () => {
+  test('are removed before the tables that they need', async () => {
     await migrate(database.url)
     await migrate(database.url, { functions: others })
     await rollback(database.url)
@@ -204,7 +204,7 @@ describe('on a database', () => {
     expect(await lastSeen()).toEqual(older)
   })
 
-  test('can be called by all who could call those before, whatever the default privileges are', async () => {
+  test('can be called by every role that could call the previous ones, whatever the default privileges', async () => {
     await migrate(database.url)
     const role = `oncue_caller_${process.pid}_${Date.now()}`
     await admin.query(`create role ${role}`)
@@ -263,7 +263,7 @@ describe.each([
         await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
       }
     }
-    // More at once than the pooler has connections, so that builds take over each other's.
+    // More at once than the pooler has connections, so that builds reuse each other's.
     await Promise.all(
       ['a', 'b', 'c', 'd'].flatMap((queue) => [
         work(ours, 'ann', `ours-${queue}`),
@@ -279,7 +279,7 @@ describe.each([
   })
 })
 
-/** The sources of packages/db with other functions, as an installation of another version has them. */
+/** The sources of packages/db with other functions, like an installation of another version. */
 async function buildOther(): Promise<typeof openStore> {
   const root = await mkdtemp(join(tmpdir(), 'oncue-build-'))
   onTestFinished(() => rm(root, { recursive: true }))

@@ -16,8 +16,8 @@ import {
 } from './support/index.ts'
 
 /**
- * Oncue lives in a database that belongs to somebody else. Here that is a project with Prisma:
- * its own schema, its own migrations, its own record of them.
+ * Oncue is installed into a database that belongs to another project. Here that is a project with
+ * Prisma: its own schema, its own migrations, its own record of them.
  */
 const cli = fileURLToPath(new URL('../../../prisma/cli.ts', import.meta.url))
 
@@ -71,7 +71,7 @@ async function configure(more: object = {}): Promise<void> {
   await writeFile(join(folder, 'prisma.config.mjs'), `export default ${JSON.stringify(config)}`)
 }
 
-/** What the host's tables hold, its record of migrations above all. */
+/** The rows of the host's tables, including its record of migrations. */
 async function hostRows(): Promise<unknown> {
   if (dialectOf(database.url) === 'postgres') {
     const client = new pg.Client(database.url)
@@ -112,7 +112,7 @@ describe.each(dialects)('in a $dialect database of a Prisma project', ({ dialect
     expect(await deploy()).toMatchObject({ code: 0 })
   })
 
-  test('installing Oncue changes nothing that was there, and taking it back leaves nothing of it', async () => {
+  test('installing Oncue changes nothing that was there, and rolling back leaves nothing behind', async () => {
     const before = await describeCatalog(database.url)
     const rows = await hostRows()
     await migrate(database.url)
@@ -127,7 +127,7 @@ describe.each(dialects)('in a $dialect database of a Prisma project', ({ dialect
     expect(await findDrift()).toMatchObject(NO_DRIFT)
   })
 
-  test('the host goes on migrating beside it', async () => {
+  test('the host can still migrate', async () => {
     await migrate(database.url)
     await addMigration('20260102000000_note', 'ALTER TABLE "Order" ADD COLUMN "note" TEXT;')
     expect(await deploy()).toMatchObject({ code: 0, output: expect.stringContaining('20260102000000_note') })
@@ -136,7 +136,7 @@ describe.each(dialects)('in a $dialect database of a Prisma project', ({ dialect
   })
 })
 
-test('on Postgres the host sees no drift, and `migrate dev` has nothing to say', async () => {
+test('on Postgres the host sees no drift, and `migrate dev` has nothing to do', async () => {
   database = await createEmptyPostgresDatabase(inject('postgresUrl'))
   await makeHost('postgres')
   await deploy()
@@ -145,7 +145,7 @@ test('on Postgres the host sees no drift, and `migrate dev` has nothing to say',
   expect(await prisma('migrate', 'dev')).toMatchObject(IN_SYNC)
 })
 
-test('on Postgres the host may also come second', async () => {
+test('on Postgres the host may also be installed second', async () => {
   database = await createEmptyPostgresDatabase(inject('postgresUrl'))
   await makeHost('postgres')
   await migrate(database.url)
@@ -153,14 +153,14 @@ test('on Postgres the host may also come second', async () => {
   expect(await findDrift()).toMatchObject(NO_DRIFT)
 })
 
-test('on SQLite the host has to come first', async () => {
+test('on SQLite the host has to be installed first', async () => {
   database = await createEmptySqliteDatabase()
   await makeHost('sqlite')
   await migrate(database.url)
   expect(await deploy()).toMatchObject({ code: 1, output: expect.stringContaining('not empty') })
 })
 
-test('on SQLite, which has no schemas, the host sees none when its configuration calls the tables external', async () => {
+test('on SQLite, which has no schemas, the host sees no drift when its configuration calls the tables external', async () => {
   database = await createEmptySqliteDatabase()
   await makeHost('sqlite')
   await deploy()

@@ -3,7 +3,7 @@ import type { Job, JobSummary } from '@oncue/core'
 import { expect, expectTypeOf, test } from 'vitest'
 import { type FieldIn, jobColumns } from '../src/job-columns.ts'
 
-/** The types of Prisma, by the names of ours. */
+/** Prisma's types, by our names. */
 const TYPES: Record<string, string> = {
   'String @db.Uuid': 'uuid',
   String: 'text',
@@ -21,7 +21,7 @@ test('the table of columns and the Prisma models agree', () => {
   expect(disagreements(models)).toEqual([])
 })
 
-test('a column that only one of them has, or has otherwise, is named', () => {
+test('a column that only one of them has, or that differs, is named', () => {
   const changed = models
     .replace('model Job {', 'model Job {\n  tenant String?')
     .replace(/(model History \{[^}]*?)retries +Int +@db\.SmallInt/, '$1retries Int')

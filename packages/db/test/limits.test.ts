@@ -14,10 +14,10 @@ import {
 } from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
-/** Answers rows, column by column. */
+/** Returns rows, column by column. */
 type Run = (text: string) => Promise<unknown[][]>
 
-/** What no call of a store can bring about on purpose: a place that was forgotten, a job that was overlooked. */
+/** States that no call of a store brings about on purpose: a leaked slot, a job that was overlooked. */
 const DIALECTS: (Dialect & { connect(url: string): Promise<{ run: Run; close(): Promise<void> }> })[] = [
   {
     name: 'Postgres',
@@ -64,12 +64,12 @@ describe.each(DIALECTS)('limits heal on $name', (dialect) => {
   it.each([
     ['queue', {}],
     ['concurrency key', { concurrencyKey: 'k' }],
-  ])('a place in a %s whose run is over comes back when its lease would have ended', async (_, options) => {
+  ])('a slot of a %s whose run is over is freed when its lease would have expired', async (_, options) => {
     const store = await bench.openWithClock()
     if (!('concurrencyKey' in options)) await store.limit({ queue: 'default' }, { maxRunning: 1 })
     await store.enqueue(someJobs(2, options))
     const { id } = await claimOne(store)
-    // Ended, and nothing of what follows was done.
+    // The run has ended, and nothing that should follow was done.
     await run(`delete from oncue_jobs where id = '${id}'`)
     expect((await store.claim(claiming())).jobs).toEqual([])
     bench.clock.advance(LEASE + 1)
@@ -77,7 +77,7 @@ describe.each(DIALECTS)('limits heal on $name', (dialect) => {
     expect((await store.claim(claiming())).jobs).toHaveLength(1)
   })
 
-  it('jobs that wait although there is room get their turn, however many keys there are', async () => {
+  it('throttled jobs start when there is room, however many keys there are', async () => {
     const store = await bench.openWithClock()
     const keys = Array.from({ length: 450 }, (_, n) => `user:${n}`)
     await store.enqueue(keys.map((concurrencyKey) => aJob({ concurrencyKey })))
@@ -96,7 +96,7 @@ describe.each(DIALECTS)('limits heal on $name', (dialect) => {
     expect(found.reduce((sum, count) => sum + count)).toBe(450)
   })
 
-  it('slots that nobody uses and nobody set are removed, however many there are', async () => {
+  it('slots without runs and without settings are removed, however many there are', async () => {
     const store = await bench.openWithClock()
     const keys = Array.from({ length: 450 }, (_, n) => `user:${n}`)
     await store.limit({ queue: 'default' }, { maxRunning: 1_000 })

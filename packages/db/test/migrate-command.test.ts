@@ -29,7 +29,7 @@ const run = (args: string[], env: Record<string, string> = { DATABASE_URL: datab
   runProgramFile(program, args, { cwd: folder, env })
 
 describe('oncue-migrate', () => {
-  test('says what it applied, and the next time that there is nothing to do', async () => {
+  test('prints what it applied, and the second time that there is nothing to do', async () => {
     expect(await run([])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^applied 0001_tables \(\d+ ms\)\n/),
@@ -37,7 +37,7 @@ describe('oncue-migrate', () => {
     expect(await run([])).toMatchObject({ code: 0, stdout: 'nothing to do: the database is up to date\n' })
   })
 
-  test('--rollback takes back one, until there is nothing left', async () => {
+  test('--rollback reverts one migration at a time, until none is left', async () => {
     await run([])
     let last = await run(['--rollback', '--yes'])
     expect(last.stdout).toMatch(/^rolled back \w+ \(\d+ ms\)\n$/)
@@ -73,7 +73,7 @@ describe('oncue-migrate', () => {
     await alertRules.addDefaults()
     const rules = (await alertRules.list()).length
     await store.close()
-    // The last one that made tables.
+    // The last migration that created tables.
     while ((await previewRollback(database.url))?.name !== '0002_on_call') await rollback(database.url)
     const before = await run(['--status'])
     const { code, stdout } = await run(['--rollback'])
@@ -129,7 +129,7 @@ describe('oncue-migrate', () => {
     })
   })
 
-  test('--json answers every command in JSON', async () => {
+  test('--json makes every command print JSON', async () => {
     const json = async (...args: string[]) => JSON.parse((await run(['--json', ...args])).stdout)
     expect(await json('--status')).toMatchObject({ upToDate: false, dialect: 'sqlite' })
     expect(await json()).toMatchObject({ applied: names.map((name) => ({ name })) })
@@ -140,7 +140,7 @@ describe('oncue-migrate', () => {
     expect(await json('--url', 'mysql://db')).toMatchObject({ error: { code: 'INVALID_DATABASE_URL' } })
   })
 
-  test('an error is one line with its code and one with what to do, and no stack', async () => {
+  test('an error is one line with its code and one with a hint, and no stack', async () => {
     const { code, stderr } = await run(['--url', 'mysql://app:secret@db'])
     expect(code).toBe(2)
     expect(stderr.split('\n')).toEqual([
@@ -171,7 +171,7 @@ describe('oncue-migrate', () => {
     [['--status', '--force']],
     [['--status', '--remove-functions', '1a2b3c4d']],
     [['--remove-functions']],
-  ])('%j is wrong usage, 2', async (args) => {
+  ])('%j is wrong usage: exit code 2', async (args) => {
     const { code, stderr } = await run(args)
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: /)
@@ -216,13 +216,13 @@ describe('oncue-migrate', () => {
     expect(stdout).toContain('Exit codes:')
   })
 
-  test('without any address it is a file below .data', async () => {
+  test('without an address the database is a file below .data', async () => {
     await run([], {})
     expect(existsSync(join(folder, '.data/oncue.db'))).toBe(true)
   })
 
   test.each([[[]], [['--status']], [['--rollback', '--yes']], [['--json']]])(
-    'with %j it says which database it used, and that DATABASE_URL is not set',
+    'with %j prints which database it used, and that DATABASE_URL is not set',
     async (args) => {
       expect((await run(args)).stderr).toContain(`database: ${database.url}\n`)
       const file = join(await realpath(folder), '.data/oncue.db')
@@ -230,7 +230,7 @@ describe('oncue-migrate', () => {
     },
   )
 
-  test('in production no database is assumed: without an address it refuses, and makes no file', async () => {
+  test('in production no database is assumed: without an address it fails, and creates no file', async () => {
     for (const env of [{ NODE_ENV: 'production' }, { NODE_ENV: 'production', DATABASE_URL: '' }]) {
       expect(await run([], env)).toEqual({
         code: 2,
@@ -244,7 +244,7 @@ describe('oncue-migrate', () => {
     expect(await run(['--url', database.url], { NODE_ENV: 'production' })).toMatchObject({ code: 0 })
   })
 
-  test('a path after --url is relative to where the caller stood', async () => {
+  test('a path after --url is relative to the directory of the caller', async () => {
     await mkdir(join(folder, 'caller'))
     const env = { INIT_CWD: join(folder, 'caller'), npm_package_json: join(folder, 'package.json') }
     await run(['--url', 'file:./mine.db'], env)

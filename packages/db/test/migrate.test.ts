@@ -47,7 +47,7 @@ afterEach(async () => {
   await database.drop()
 })
 
-/** Migrations of the test's own: name → SQL of the way there and back. */
+/** Migrations of the test's own: name → SQL of `up` and `down`. */
 async function folderWith(migrations: Record<string, { up: string; down?: string }>): Promise<string> {
   const folder = await mkdtemp(join(scratch, 'folder-'))
   for (const [name, { up, down }] of Object.entries(migrations)) {
@@ -58,7 +58,7 @@ async function folderWith(migrations: Record<string, { up: string; down?: string
   return folder
 }
 
-/** A process that has loaded everything it needs and migrates when it is told to. */
+/** A process that has loaded everything it needs and migrates when told to. */
 class Migrator {
   readonly #child = spawn(process.execPath, ['--input-type=module', '-e', MIGRATOR], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -110,7 +110,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     database = await create()
   })
 
-  test('are applied in order, and the answer says which', async () => {
+  test('are applied in order, and the result names them', async () => {
     const steps = await migrate(database.url)
     expect(steps.map(({ name }) => name)).toEqual(await stepNames())
     for (const { ms } of steps) expect(ms).toBeGreaterThanOrEqual(0)
@@ -123,7 +123,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(await describeCatalog(database.url)).toEqual(catalog)
   })
 
-  test('are taken back one at a time, newest first', async () => {
+  test('are rolled back one at a time, newest first', async () => {
     await migrate(database.url)
     const taken: string[] = []
     for (let step = await rollback(database.url); step; step = await rollback(database.url))
@@ -131,7 +131,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(taken).toEqual((await names()).reverse())
   })
 
-  test('say before they are taken back what would be lost, and lose nothing by that', async () => {
+  test('report before a rollback what would be lost, without losing it', async () => {
     expect(await previewRollback(database.url)).toBeNull()
     const store = await openStore(database.url, { migrate: true })
     await store.enqueue([prepareJob('mail', {}), prepareJob('mail', {})])
@@ -158,7 +158,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(await lost()).toMatchObject({ jobs: 2, history: 0, settings: 0 })
   })
 
-  test('before columns are taken back, the values in them are counted', async () => {
+  test('report before a rollback how many values the dropped columns hold', async () => {
     const folder = await folderWith({
       '0001_one': one,
       '0002_columns': {
@@ -175,7 +175,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     ])
   })
 
-  test('are not taken back beneath workers that run, unless that is forced', async () => {
+  test('are not rolled back while workers run, unless forced', async () => {
     const store = await openStore(database.url, { migrate: true })
     const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
     const presence = await store.attend({ id: randomUUID(), ...info })
@@ -193,7 +193,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(await rollback(database.url)).not.toBeNull()
   })
 
-  test('each have a way back that restores exactly the schema before it', async () => {
+  test('each have a down.sql that restores exactly the schema before it', async () => {
     const before: string[][] = []
     for (let count = 0; count < (await names()).length; count++) {
       const folder = await mkdtemp(join(scratch, 'first-'))
@@ -209,7 +209,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     }
   })
 
-  test('can be applied again after they were taken back', async () => {
+  test('can be applied again after a rollback', async () => {
     await migrate(database.url)
     const catalog = await describeCatalog(database.url)
     while (await rollback(database.url));
@@ -234,7 +234,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     expect(steps.flat().length).toBe((await stepNames()).length)
   })
 
-  test('are taken back once by concurrent rollbacks', async () => {
+  test('are rolled back once by concurrent rollbacks', async () => {
     const folder = await folderWith({ '0001_one': one })
     await migrate(database.url, { folder })
     const steps = await Promise.all([rollback(database.url, { folder }), rollback(database.url, { folder })])
@@ -262,7 +262,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     })
     const three = { up: `create table ${table('three')} (id integer)`, down: `drop table ${table('three')}` }
 
-    test('that name one which older code knows are no hindrance to it', async () => {
+    test('do not stop older code that has the migration they require', async () => {
       const newer = { '0001_one': one, '0002_two': needing('0001_one', two) }
       await migrate(database.url, { folder: await folderWith(newer) })
       const folder = await folderWith({ '0001_one': one })
@@ -272,7 +272,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect(await states(folder)).toEqual(['0001_one applied', '0002_two newer'])
     })
 
-    test('shut out those, and only those, who are older than what they name', async () => {
+    test('stop exactly the code that is older than what they require', async () => {
       const all = {
         '0001_one': one,
         '0002_two': needing('0001_one', two),
@@ -287,7 +287,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       await expect(assertMigrated(database.url, { folder: oldest })).rejects.toMatchObject(error)
     })
 
-    test('are opened by older code, which says so', async () => {
+    test('can be opened by older code, which logs it', async () => {
       const folder = await mkdtemp(join(scratch, 'newer-'))
       await cp(ours, folder, { recursive: true })
       await mkdir(join(folder, '9999_two'))
@@ -306,7 +306,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       })
     })
 
-    test('are not taken back by older code, and nothing is put before them', async () => {
+    test('are not rolled back by older code, nor preceded by a new migration', async () => {
       const newer = { '0001_one': one, '0003_three': needing('0001_one', three) }
       await migrate(database.url, { folder: await folderWith(newer) })
       const error = { code: 'SCHEMA_TOO_NEW', details: { unknown: ['0003_three'] } }
@@ -317,7 +317,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     })
   })
 
-  test('of ours need only what came before them', async () => {
+  test('of Oncue require only earlier ones', async () => {
     for (const { name, needs } of await readMigrations(ours)) {
       expect(await names()).toContain(needs)
       expect(needs <= name).toBe(true)
@@ -325,7 +325,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
   })
 
   describe('are refused', () => {
-    test('when one that was applied has changed since', async () => {
+    test('when an applied one has changed since', async () => {
       await migrate(database.url, { folder: await folderWith({ '0001_one': one }) })
       const catalog = await describeCatalog(database.url)
       const folder = await folderWith({ '0001_one': { ...one, up: `${one.up};` }, '0002_two': two })
@@ -337,7 +337,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect(await describeCatalog(database.url)).toEqual(catalog)
     })
 
-    test('when the database was migrated by a newer version that this one cannot work beside', async () => {
+    test('when the database was migrated by a newer version that this one is not compatible with', async () => {
       await migrate(database.url, { folder: await folderWith({ '0001_one': one, '0002_two': two }) })
       const folder = await folderWith({ '0001_one': one })
 
@@ -348,7 +348,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect(await states(folder)).toEqual(['0001_one applied', '0002_two breaking'])
     })
 
-    test('by a database that lacks them, when somebody relies on them', async () => {
+    test('by a store that finds them missing', async () => {
       const folder = await folderWith({ '0001_one': one, '0002_two': two })
       await expect(assertMigrated(database.url, { folder })).rejects.toMatchObject({
         code: 'MIGRATION_NEEDED',
@@ -364,7 +364,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     })
   })
 
-  test('do not count as changed when only their line endings did', async () => {
+  test('but not when only their line endings changed', async () => {
     const up = `create table ${table('one')} (\n  id integer\n)`
     await migrate(database.url, { folder: await folderWith({ '0001_one': { ...one, up } }) })
     const folder = await folderWith({ '0001_one': { ...one, up: up.replaceAll('\n', '\r\n') } })
@@ -374,7 +374,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
   describe('that fail', () => {
     const broken = { up: `create table ${table('half')} (id integer);\n\n  insert into nowhere values (1);` }
 
-    test('leave nothing of themselves, keep what came before, and say where', async () => {
+    test('leave no trace, keep what came before, and report the line', async () => {
       const folder = await folderWith({ '0001_one': one, '0002_broken': broken, '0003_two': two })
       const good = await folderWith({ '0001_one': one })
       const failure = await migrate(database.url, { folder }).catch((error) => error)
@@ -389,7 +389,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect((await describeCatalog(database.url)).join('\n')).not.toContain('half')
     })
 
-    test('can be mended and applied', async () => {
+    test('can be fixed and applied', async () => {
       await migrate(database.url, {
         folder: await folderWith({ '0001_one': one, '0002_two': broken }),
       }).catch(() => {})
@@ -397,7 +397,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect((await migrate(database.url, { folder })).map(({ name }) => name)).toEqual(['0002_two'])
     })
 
-    test('on the way back stay applied as a whole', async () => {
+    test('to roll back stay applied as a whole', async () => {
       const down = `drop table ${table('one')};\ndrop table nowhere`
       const folder = await folderWith({ '0001_one': { ...one, down } })
       await migrate(database.url, { folder })
@@ -410,7 +410,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       expect(await describeCatalog(database.url)).toEqual(catalog)
     })
 
-    test('for want of a down.sql say so', async () => {
+    test('because they have no down.sql say so', async () => {
       const folder = await folderWith({ '0001_one': { up: one.up } })
       await migrate(database.url, { folder })
       await expect(rollback(database.url, { folder })).rejects.toMatchObject({ code: 'MIGRATION_FAILED' })
@@ -436,7 +436,7 @@ describe('on Postgres', () => {
     expect(await describeCatalog(database.url)).toEqual(before)
   })
 
-  test('what somebody else put into the schema stays, and the schema with it', async () => {
+  test('foreign objects in the schema stay, and the schema with them', async () => {
     await migrate(database.url)
     await admin.query('create table oncue.notes (note text)')
     while (await rollback(database.url));
@@ -444,7 +444,7 @@ describe('on Postgres', () => {
     expect(rows).toEqual([{ tablename: 'notes' }])
   })
 
-  test('a role that may create nothing can still call migrate when there is nothing to do', async () => {
+  test('a role without CREATE can still call migrate when there is nothing to do', async () => {
     await migrate(database.url)
     const role = `oncue_reader_${process.pid}_${Date.now()}`
     await admin.query(`create role ${role} login`)
@@ -459,7 +459,7 @@ describe('on Postgres', () => {
     }
   })
 
-  test('the settings of the role do not get in the way', async () => {
+  test('the settings of the role do not interfere', async () => {
     const name = new URL(database.url).pathname.slice(1)
     await admin.query(`alter database ${name} set default_transaction_isolation = 'serializable'`)
     await admin.query(`alter database ${name} set default_transaction_read_only = on`)
@@ -468,7 +468,7 @@ describe('on Postgres', () => {
     expect(steps.flat().length).toBe((await readMigrations(migrationsFolder('postgres'))).length + 1)
   })
 
-  test('a table that is in use is waited for without holding up those who come after', async () => {
+  test('a table in use is waited for without blocking later statements on it', async () => {
     await migrate(database.url)
     const folder = await mkdtemp(join(scratch, 'newer-'))
     await cp(migrationsFolder('postgres'), folder, { recursive: true })
@@ -490,7 +490,7 @@ describe('on Postgres', () => {
         return rows.length > 0
       }
       while (!(await isWaiting())) await new Promise(setImmediate)
-      // Waits behind the migration, until that gives way.
+      // Waits behind the migration, until that backs off.
       await reader.query('select 1 from oncue.jobs')
       await admin.query('commit')
       expect((await migrating).map(({ name }) => name)).toEqual(['9999_column'])
@@ -499,7 +499,7 @@ describe('on Postgres', () => {
     }
   })
 
-  test('another migration is waited for, which is said after 5 s, and not for ever', async () => {
+  test('another migration in progress is waited for with a time limit, and logged after 5 s', async () => {
     await admin.query(`begin; select pg_advisory_xact_lock(1869505397, hashtext('oncue.migrations'))`)
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     onTestFinished(() => void said.mockRestore())
@@ -516,7 +516,7 @@ describe('on Postgres', () => {
     expect(said).toHaveBeenCalledTimes(1)
   })
 
-  test('a role without the rights is told which one it lacks', async () => {
+  test('a role without the privileges is told which one it lacks', async () => {
     const role = `oncue_stranger_${process.pid}_${Date.now()}`
     await admin.query(`create role ${role} login`)
     const url = new URL(database.url)
@@ -566,13 +566,13 @@ describe('on Postgres', () => {
     await rest()
   })
 
-  test('a server that is not there is DATABASE_UNAVAILABLE', async () => {
+  test('an unreachable server is DATABASE_UNAVAILABLE', async () => {
     const url = new URL(database.url)
     url.port = '1'
     await expect(migrate(url.href)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
   })
 
-  test('a database that the server does not have is DATABASE_UNAVAILABLE', async () => {
+  test('a missing database is DATABASE_UNAVAILABLE', async () => {
     database = await createEmptyPostgresDatabase(inject('postgresUrl'))
     const url = Object.assign(new URL(database.url), { pathname: '/no_such_database' })
     await expect(migrate(url.href)).rejects.toMatchObject({
@@ -581,7 +581,7 @@ describe('on Postgres', () => {
     })
   })
 
-  test('a server that says nothing is DATABASE_UNAVAILABLE after ten seconds', async () => {
+  test('a server that never replies is DATABASE_UNAVAILABLE after ten seconds', async () => {
     const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
     onTestFinished(() => void silent.close())
     await once(silent, 'listening')
@@ -602,7 +602,7 @@ describe('on SQLite', () => {
     database = await createEmptySqliteDatabase()
   })
 
-  test('file, journal, locks and folder are for their user alone, whatever the umask', async () => {
+  test('file, journal, locks and folder are private to their user, whatever the umask', async () => {
     const before = process.umask(0)
     onTestFinished(() => void process.umask(before))
     const folder = join(dirname(sqliteFile(database.url)), 'data')
@@ -628,7 +628,7 @@ describe('on SQLite', () => {
     })
   })
 
-  test('a file that is there keeps its mode', async () => {
+  test('an existing file keeps its mode', async () => {
     const file = sqliteFile(database.url)
     await writeFile(file, '')
     await chmod(file, 0o640)
@@ -636,20 +636,20 @@ describe('on SQLite', () => {
     expect(((await stat(file)).mode & 0o777).toString(8)).toBe('640')
   })
 
-  test('the folder of the file is made', async () => {
+  test('the folder of the file is created', async () => {
     const url = `file:${join(dirname(sqliteFile(database.url)), 'a', 'b', 'oncue.db')}`
     await migrate(url)
     await assertMigrated(url)
   })
 
-  test('looking at a file that does not exist does not make it', async () => {
+  test('reading the status of a missing file does not create it', async () => {
     await migrationStatus(database.url)
     await expect(assertMigrated(database.url)).rejects.toMatchObject({ code: 'MIGRATION_NEEDED' })
     expect(await rollback(database.url)).toBeNull()
     expect(existsSync(sqliteFile(database.url))).toBe(false)
   })
 
-  test('a file that is held by another connection is waited for, and the event loop goes on', async () => {
+  test('a file that another connection holds is waited for, without blocking the event loop', async () => {
     const Driver = await loadDriver()
     const other = new Driver(sqliteFile(database.url))
     other.exec('BEGIN EXCLUSIVE')
@@ -660,7 +660,7 @@ describe('on SQLite', () => {
     expect(await migrating).not.toEqual([])
   })
 
-  test('a file that is no database is left alone', async () => {
+  test('a file that is not a database is not touched', async () => {
     const file = sqliteFile(database.url)
     await writeFile(file, 'Dear diary, '.repeat(100))
     await expect(migrate(database.url)).rejects.toMatchObject({ name: 'OncueError' })

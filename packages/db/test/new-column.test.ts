@@ -23,7 +23,7 @@ import {
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 import type { WithTenant } from './support/tenant-column.ts'
 
-/** With the column in both tables, and with the functions that its row in the table of columns makes. */
+/** Has the column in both tables, and the functions that the table of columns builds for it. */
 const DATABASES: Record<string, () => Promise<TestDatabase>> = {
   async Postgres() {
     const database = await createPostgresDatabase(inject('postgresUrl'))
@@ -49,7 +49,7 @@ const DATABASES: Record<string, () => Promise<TestDatabase>> = {
   },
 }
 
-/** One statement for the functions of this build; the type takes those that return it along. */
+/** Drops the functions of this build in one statement; dropping the type drops those that return it. */
 const DROP_FUNCTIONS = `drop type oncue.work_row_${FUNCTION_SET} cascade;
 select string_agg(format('drop function if exists %s cascade', p.oid::regprocedure), ';') as rest
 from pg_proc p where p.pronamespace = 'oncue'::regnamespace and p.proname like '%\\_${FUNCTION_SET}'`
@@ -72,7 +72,7 @@ describe.each(Object.keys(DATABASES))('a column that only the table of columns n
     tenant,
   })
 
-  /** As `get` and `list` return it: the same. */
+  /** `get` and `list` must return the same. */
   async function tenantOf(id: string): Promise<string | null | undefined> {
     const job: WithTenant<object> | null = await store.get(id)
     const { items } = await store.list()
@@ -122,14 +122,14 @@ describe.each(Object.keys(DATABASES))('a column that only the table of columns n
     expect(await claimedTenants()).toEqual({ [id]: 'a' })
   })
 
-  /** Its lease ends, and the next claim finds it. */
+  /** The lease expires, and the next claim finds it. */
   async function crash(): Promise<void> {
     await store.claim(claiming({ leaseMs: MINUTE, worker: WORKER }))
     clock.advance(2 * MINUTE)
     await store.claim(claiming())
   }
 
-  test('goes to history with a job that is over when it comes', async () => {
+  test('goes to history with a job that ends at its enqueue', async () => {
     const [parent = ''] = await store.enqueue([aJob()])
     await store.cancel([parent])
     const [id = ''] = await store.enqueue([ofTenant('a', { after: [parent], onParentFailure: 'stop' })])
@@ -137,7 +137,7 @@ describe.each(Object.keys(DATABASES))('a column that only the table of columns n
     expect(await tenantOf(id)).toBe('a')
   })
 
-  test('is replaced, by a later call and by the same', async () => {
+  test('is replaced, by a later call and by the same call', async () => {
     const unique = { key: 'k', onConflict: 'replace' } as const
     const [id = ''] = await store.enqueue([ofTenant('a', { unique }), ofTenant('b', { unique })])
     expect(await tenantOf(id)).toBe('b')

@@ -4,7 +4,7 @@ import { enqueueOptionsSchema } from '@oncue/core/wire'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
-/** What users of the packages write options as. */
+/** The types in which users of the packages write options. */
 const OPTIONS: [file: string, ...types: string[]][] = [
   ['packages/core/src/define/jobs.ts', 'JobConfig', 'Isolation'],
   ['packages/core/src/define/schedule.ts', 'ScheduleConfig'],
@@ -25,7 +25,7 @@ const OPTIONS: [file: string, ...types: string[]][] = [
 
 const TIMES = /Ms$|Delay$|^delay$|^within$/
 
-/** The options of one type, or of the first object of a zod schema, with what is written above them. */
+/** The options of a type, or of the first object of a zod schema, with their doc comments. */
 function optionsOf(file: string, type: string): { name: string; comment: string }[] {
   const path = fileURLToPath(new URL(`../../../${file}`, import.meta.url))
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)

@@ -7,7 +7,7 @@ import { loadDriver } from '../src/sqlite/driver.ts'
 import { sqliteFile } from '../src/url.ts'
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 
-/** How a column of Postgres is declared on SQLite. */
+/** How each column type of Postgres is declared on SQLite. */
 const ON_SQLITE: Record<string, string> = {
   bigint: 'BIGINT',
   boolean: 'BOOLEAN',
@@ -25,7 +25,7 @@ const ON_SQLITE: Record<string, string> = {
 /** SQLite has no functions. */
 const POSTGRES_ONLY = ['function_sets']
 
-/** What both databases can be asked for, written in the same words. */
+/** The parts of a schema that both databases can report, in the same notation. */
 interface Shape {
   columns: string[]
   primaryKeys: string[]
@@ -72,7 +72,7 @@ describe('the tables of Postgres and SQLite', () => {
     expect(shapeOfSqlite().indexes).toEqual(indexes)
   })
 
-  test('have the same checks, and SQLite some more for what the types of Postgres refuse', async () => {
+  test('have the same checks, and SQLite more of them for what the types of Postgres refuse', async () => {
     const { checks } = await shapeOfPostgres()
     expect(checks).toContain('jobs_state')
     expect(shapeOfSqlite().checks).toEqual(expect.arrayContaining(checks))
@@ -89,16 +89,16 @@ describe('the Prisma schemas', () => {
       },
     )
 
-  test('and the functions are what their sources give', () => {
+  test('and the functions match their sources', () => {
     expect(run('generate.ts', '--check')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  test.each(['postgres', 'sqlite'] as const)('agree with the live database: %s', (dialect) => {
+  test.each(['postgres', 'sqlite'] as const)('match the live database: %s', (dialect) => {
     const { url } = dialect === 'postgres' ? postgres : sqlite
     expect(run('diff.ts', '--url', url)).toMatchObject({ status: 0, stdout: '', stderr: '' })
   })
 
-  test('are found to disagree when a column is missing on Postgres', async () => {
+  test('are reported to differ when a column is missing on Postgres', async () => {
     const changed = await createPostgresDatabase(inject('postgresUrl'))
     const owner = new pg.Client(changed.url)
     await owner.connect()
@@ -110,7 +110,7 @@ describe('the Prisma schemas', () => {
     await changed.drop()
   })
 
-  test('are found to disagree when a column is missing on SQLite', async () => {
+  test('are reported to differ when a column is missing on SQLite', async () => {
     const changed = await createSqliteDatabase()
     const Driver = await loadDriver()
     const owner = new Driver(sqliteFile(changed.url))
@@ -208,14 +208,14 @@ function column(place: string, type: string, required: boolean, fallback: string
   return `${place} ${type}${required ? ' not null' : ''}${value}`
 }
 
-/** An index without quotes, parentheses that mean nothing, and the names of the two namespaces. */
+/** An index without quotes, redundant parentheses and the names of the two namespaces. */
 function plain(sql: string): string {
   return (
     sql
       .toLowerCase()
       .replace(' using btree', '')
       .replaceAll(/oncue[._]|"|::oncue."status"|::text/g, '')
-      // Of the queue, Postgres has a byte in the index (see its migration).
+      // Postgres has one byte of the queue in the index (see its migration).
       .replace('(((hashtext(queue) >> 24))::char)', 'queue')
       .replace(/ where \(?(.*?)\)?$/, ' where $1')
   )

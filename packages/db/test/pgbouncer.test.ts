@@ -39,7 +39,7 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
   }
 
   describe('a store', () => {
-    it('says that nobody sees its workers die and that nobody is woken, and works without', async () => {
+    it('reports that it has no sessions, and works without presence and wake-ups', async () => {
       const database = await createDatabase()
       const store = await openStore(database.url)
       expect(store.capabilities.sessions).toBe(false)
@@ -73,8 +73,8 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
     })
   })
 
-  describe('a database whose default isolation is another', () => {
-    it('is refused by name, because nobody can set it for us', async () => {
+  describe('a database with another default isolation level', () => {
+    it('is refused with a message that names it, because a pooled session cannot set it', async () => {
       const database = await createDatabase()
       const name = new URL(database.url).pathname.slice(1)
       await withClient(inject('postgresUrl'), (client) =>
@@ -105,7 +105,7 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
         await store.rescue()
         return (await store.workers()).map(({ id }) => id)
       }
-      // In the first seconds after the start of the server every worker may still come back.
+      // In the first seconds after a server starts, every worker may still come back.
       await eventually(async () => expect(await left()).toEqual([silent]))
       await presence.leave()
       await store.close()
@@ -114,7 +114,7 @@ describe.skipIf(!PGBOUNCER)('through PgBouncer in transaction mode', () => {
   })
 
   describe('a client', () => {
-    it('sends a statement again without its name when the pooler lost what was prepared, and runs it once', async () => {
+    it('sends a statement again without its name when the pooler lost the prepared one, and runs it once', async () => {
       const database = await createDatabase()
       const client = new PostgresClient(database.url, 8)
       await client.query({ text: 'create table written (n integer)', values: [] })

@@ -10,7 +10,7 @@ const FEW = 20
 const MANY = 20_000
 const TABLES = ['jobs', 'history', 'job_meta', 'keys', 'deps', 'events', 'payloads', 'slots', 'slot_runs']
 
-/** What the planner believes of the tables when the first call makes the plans that a session keeps. */
+/** What the planner assumes about the tables when the first call makes the plans that a session keeps. */
 const BELIEFS: Record<string, (session: Session) => Promise<unknown>> = {
   nothing: async () => {},
   'that they are empty': (session) => session.run('vacuum analyze'),
@@ -22,8 +22,8 @@ const BELIEFS: Record<string, (session: Session) => Promise<unknown>> = {
 }
 
 /**
- * Many jobs that have everything that a job can have, live and finished. None of them is due. Of edges there are
- * fewer: the parent comes second in their primary key, and what is walked at worst is the edges that there are.
+ * Many jobs that use every feature, live and finished. None of them is due. There are fewer edges:
+ * the parent comes second in their primary key, so that at worst all edges are walked.
  */
 async function fill(session: Session): Promise<void> {
   const inserts = [
@@ -61,7 +61,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-describe.each(Object.keys(BELIEFS))('plans that were made when the planner believed %s', (belief) => {
+describe.each(Object.keys(BELIEFS))('plans that were made when the planner assumed %s', (belief) => {
   const bench = new Bench({
     name: 'Postgres',
     createDatabase: () => createPostgresDatabase(server.url),
@@ -77,7 +77,7 @@ describe.each(Object.keys(BELIEFS))('plans that were made when the planner belie
   test('still look jobs up one by one when there are many', async () => {
     await BELIEFS[belief]?.(session)
     const store = await bench.openWithClock()
-    // Each has jobs of its own: what is taken back leaves dead rows behind.
+    // Each call has jobs of its own: a rollback leaves dead rows behind.
     const calls = new Map<string, postgres.Query>()
     for (const name of Object.keys(CALLS) as (keyof typeof CALLS)[])
       calls.set(name, CALLS[name](await aFewJobs(store, name), bench.clock.now()))
@@ -97,7 +97,7 @@ describe.each(Object.keys(BELIEFS))('plans that were made when the planner belie
 
 type Few = { failed: string[]; waiting: string[]; ids: string[]; runs: RunRef[]; topic: string }
 
-/** With keys, meta, limits, and others that wait for them. */
+/** Jobs with keys, meta and limits, and others that wait for them. */
 async function aFewJobs(store: Store, name: string): Promise<Few> {
   const topic = name.replaceAll(/\W/g, '_')
   const some = (kind: string) =>

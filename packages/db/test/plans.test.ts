@@ -24,7 +24,7 @@ describe('the plans of the hot path on Postgres', () => {
 
   beforeEach(async () => {
     session = await Session.open(bench.url)
-    // No ANALYZE may come to the rescue of a bad plan, and no vacuum move the numbers.
+    // No ANALYZE may rescue a bad plan, and no vacuum may change the numbers.
     await session.run('alter table oncue.jobs set (autovacuum_enabled = off)')
     await session.run('alter table oncue.history set (autovacuum_enabled = off)')
   })
@@ -37,7 +37,7 @@ describe('the plans of the hot path on Postgres', () => {
     return session.explain(query({}), query({ limit: 1 }))
   }
 
-  /** Puts rows where the store would have put them, without sending each through the client. */
+  /** Inserts rows as the store would have stored them, without sending each through the client. */
   async function fill({ count, queue = 'default', priority = 0, dueIn, every = 0, parked = false }: Fill) {
     await session.run(
       `insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated,
@@ -52,7 +52,7 @@ describe('the plans of the hot path on Postgres', () => {
     )
   }
 
-  /** Runs jobs to their end in two calls, and vacuums as the table's settings would have it. */
+  /** Runs jobs to their end in two calls, and vacuums as the settings of the table would. */
   async function finish(count: number) {
     await fill({ count, dueIn: -2 * MINUTE })
     await session.run(
@@ -71,7 +71,7 @@ describe('the plans of the hot path on Postgres', () => {
       expect(scansOfJobs(await claim())).toEqual(count ? ['jobs_ready', 'Tid Scan'] : ['jobs_ready'])
     })
 
-    test('a claim goes on doing so when its plan was made while the table was empty', async () => {
+    test('a claim still does when its plan was made while the table was empty', async () => {
       await claim()
       await ready(count)
       expect(scansOfJobs(await claim())).toEqual(count ? ['jobs_ready', 'Tid Scan'] : ['jobs_ready'])
@@ -103,7 +103,7 @@ describe('the plans of the hot path on Postgres', () => {
   })
 
   /*
-   * The small table has the same shape as the large one: the same 1 000 ready jobs and one job of the
+   * The small table has the same shape as the large one: the same 1,000 ready jobs and one job of the
    * kind that is then added by the thousand, so that both claims take the same steps. Its ready index
    * has two levels, that of 10⁵ jobs three. Measured on Postgres 18, buffers for a claim of 10:
    *
@@ -111,12 +111,12 @@ describe('the plans of the hot path on Postgres', () => {
    *   small       47       54     46     46       57
    *   large       47       60     48     46       63
    *
-   * What remains is the third level, one page for each descent. On a table with nothing but ready
-   * jobs it is 46: the step over a second priority costs 8 (three descents and the two jobs that they
-   * find), which is more than 20 % of so small a claim and nothing beside one of 500, where it is
-   * 2 029 with ready jobs alone and 2 046 with everything together.
+   * The difference is the third level, one page for each descent. On a table with nothing but ready
+   * jobs it is 46: the step to a second priority costs 8 (three descents and the two jobs that they
+   * find), which is more than 20% of so small a claim and nothing compared with one of 500, where it is
+   * 2,029 with ready jobs alone and 2,046 with everything together.
    */
-  describe('a claim of 10 touches at most 20 % more buffers than on a small table', () => {
+  describe('a claim of 10 touches at most 20% more buffers than on a small table', () => {
     const KINDS: Record<string, (many: boolean) => Promise<void>> = {
       finished: (many) => finish(many ? MANY : 1),
       'scheduled at a high priority': (many) =>
@@ -139,7 +139,7 @@ describe('the plans of the hot path on Postgres', () => {
       expect(large.of10).toBeLessThanOrEqual(1.2 * small.of10)
     })
 
-    test('with all of them together; a claim of 500 even than on one with nothing but ready jobs', async () => {
+    test('with all of them together; and a claim of 500 even compared with nothing but ready jobs', async () => {
       const bare = await buffersOfClaims({}, false)
       const small = await buffersOfClaims(KINDS, false)
       const large = await buffersOfClaims(KINDS, true)
@@ -148,9 +148,9 @@ describe('the plans of the hot path on Postgres', () => {
     })
   })
 
-  test('a claim that finds nothing among 10⁵ scheduled jobs says when the next is due and reads a few pages', async () => {
+  test('a claim that finds nothing among 10⁵ scheduled jobs says when the next is due, and reads a few pages', async () => {
     await fill({ count: MANY, priority: 10, dueIn: DAY, every: 1 })
-    // Four descents of three levels, the heap page of each job that they find, and the queue's own
+    // Four descents of three levels, the heap page of each job that they find, and the queue's
     // settings and limit (two each). Measured: 18.
     expect((await claim()).buffers).toBeLessThanOrEqual(18)
   })
@@ -163,7 +163,7 @@ describe('the plans of the hot path on Postgres', () => {
       `update oncue.jobs set concurrency_key = 'full', concurrency_limit = 1 where visible_at < $1`,
       [new Date(now().getTime() - MINUTE)],
     )
-    // Each claim moves a bounded number of them out of the way, and each is moved once.
+    // Each claim throttles a bounded number of them, and each job is throttled once.
     const store = await bench.openWithClock()
     const inTheWay = () =>
       session.count(`concurrency_key = 'full' and status = 'pending' and visible_at is not null`)
@@ -177,8 +177,8 @@ describe('the plans of the hot path on Postgres', () => {
     expect((await claim()).buffers).toBeLessThanOrEqual(before * 1.2)
   })
 
-  describe('what jobs of a concurrency key cost does not depend on how many there are', () => {
-    /** What is there beside the five that run. Trees are a level or two higher; a walk would be hundreds of pages more. */
+  describe('the cost of jobs with a concurrency key does not depend on how many there are', () => {
+    /** The jobs beside the five that run. Trees may be a level higher; a walk would be hundreds of pages more. */
     const OTHERS: Record<string, { limit: number; visible: string; waiting: boolean; queue?: string }> = {
       'ready, and never at their limit': {
         limit: 1_000,
@@ -186,8 +186,8 @@ describe('the plans of the hot path on Postgres', () => {
         waiting: false,
       },
       scheduled: { limit: 5, visible: `$1::timestamptz + interval '1 day'`, waiting: false },
-      'held back': { limit: 5, visible: 'null::timestamptz', waiting: true },
-      'held back and ready in a queue that nobody serves': {
+      throttled: { limit: 5, visible: 'null::timestamptz', waiting: true },
+      'throttled and ready in a queue without workers': {
         limit: 5,
         visible: `(case when n % 2 = 0 then $1::timestamptz - interval '1 hour' end)`,
         waiting: true,
@@ -233,7 +233,7 @@ describe('the plans of the hot path on Postgres', () => {
     })
   })
 
-  test('a poll looks at some of the concurrency keys that are busy, however many there are', async () => {
+  test('a poll looks at a bounded number of busy concurrency keys, however many there are', async () => {
     const measure = async (keys: number) => {
       await session.run('truncate oncue.jobs, oncue.slots, oncue.slot_runs')
       const rows = `generate_series(1, $2) as n, lateral (values
@@ -261,13 +261,13 @@ describe('the plans of the hot path on Postgres', () => {
     expect(await measure(20_000)).toBeLessThanOrEqual(1.6 * small + 40)
   })
 
-  test('while an open transaction stops vacuum, jobs with concurrency keys cost what they cost before', async () => {
+  test('while an open transaction stops vacuum, jobs with concurrency keys do not cost more', async () => {
     const store = await bench.openWithClock()
     const request = claiming({ limit: 500 })
     const lowWater = new LowWater()
     const keyed = (n: number) => aJob({ concurrencyKey: `user:${n % 20}`, concurrencyLimit: 50 })
     const batch = (count: number) => Array.from({ length: count }, (_, n) => keyed(n))
-    // A sweep that took 100 ms: the next is not due before a second has passed.
+    // A sweep that took 100 ms: the next is due after a second.
     lowWater.marks(request, 0)
     const finish = async (count: number) => {
       await store.enqueue(batch(count))
@@ -277,7 +277,7 @@ describe('the plans of the hot path on Postgres', () => {
       await store.settle(jobs.map((job) => complete(job)))
       bench.clock.advance(1_000)
     }
-    /** Of a claim of forty, and of their settle. */
+    /** The cost of a claim of forty, and of their settle. */
     const measure = async () => {
       await finish(40)
       await store.enqueue(batch(40))
@@ -314,19 +314,19 @@ describe('the plans of the hot path on Postgres', () => {
     }
     const small = await measure(1)
     const large = await measure(5_000)
-    // Here descents are nearly all of the cost, so each level of the index shows: measured 159 buffers
+    // Descents are nearly all of the cost here, so each level of the index shows: measured 159 buffers
     // in 78 searches on a tree of one level, 314 on one of three. Nothing else may grow.
     const taller = large.searches * (large.levels - small.levels)
     expect(large.buffers).toBeLessThanOrEqual(1.2 * small.buffers + taller)
   })
 
-  test('while an open transaction stops vacuum, the low-water mark spares a claim the jobs that are finished', async () => {
+  test('while an open transaction stops vacuum, the low-water mark saves a claim from reading finished jobs', async () => {
     const store = await bench.openWithClock()
     const request = claiming({ limit: 500 })
-    // As the store keeps it; a sweep took 10 ms, so that the next is not due before 200.
+    // As the store keeps it; a sweep took 10 ms, so that the next is due after 200 ms.
     const lowWater = new LowWater()
     let marks = lowWater.marks(request, 0)
-    // Scheduled in no order of time, so that neighbours in the index are strangers in the table.
+    // Scheduled in random order of time, so that neighbours in the index are on different pages of the table.
     const inMs = (n: number) => new Date(now().getTime() + ((n * 7_919) % 5_000))
     await store.enqueue(Array.from({ length: 5_000 }, (_, n) => aJob({ runAt: inMs(n) })))
     bench.clock.advance(MINUTE)
@@ -344,8 +344,8 @@ describe('the plans of the hot path on Postgres', () => {
         marks = lowWater.marks(request, 20)
         await store.settle(jobs.map((job) => complete(job)))
       }
-      // Measured: 45 against 10 201, which is every dead entry twice, each on a page of its own: once in
-      // the search for the next priority and once in that for ready jobs.
+      // Measured: 45 against 10,201, which is every dead entry twice, each on a page of its own: once in
+      // the search for the next priority and once in the one for ready jobs.
       expect((await claim({}, marks)).buffers).toBeLessThanOrEqual(60)
       expect((await claim({}, NO_MARKS)).buffers).toBeGreaterThan(2_000)
     } finally {
@@ -355,7 +355,7 @@ describe('the plans of the hot path on Postgres', () => {
 })
 
 describe('the plans of the hot path on SQLite', () => {
-  /** RUNS_OF looks through all jobs for those of a dead worker, once a death; ANY_DEPS stops at the first. */
+  /** RUNS_OF scans all jobs for those of a dead worker, once per death; ANY_DEPS stops at the first. */
   const SCANS: Record<string, string> = { RUNS_OF: 'SCAN oncue_jobs', ANY_DEPS: 'SCAN oncue_deps' }
   const LARGE = /^SCAN (oncue_(jobs|job_meta|history|payloads|keys|deps|events)|[jhpkd])\b/
   const drafts = [aJob(), aJob({ payload: 'x'.repeat(5_000) })].map((job) => plainDraft(job, 0))
@@ -365,7 +365,7 @@ describe('the plans of the hot path on SQLite', () => {
     ),
     ...insertJobs(drafts, 0).map(({ text }): [string, string] => ['enqueue', text]),
   ]
-  // They group the few dependants of jobs that end.
+  // These group the few dependants of jobs that end.
   const SORTS = ['RELEASE', 'ENDED_BY_PARENTS']
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
   let db: Database.Database
@@ -417,7 +417,7 @@ describe('the plans of the hot path on SQLite', () => {
     expect(planOf(text)[0]).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX oncue_jobs_ready /)
   })
 
-  // Each of the two has the jobs of a key that the other has not, so that none is walked in search of the others.
+  // Each index has only the jobs of a key in its own state, so no search walks over the others.
   test.each([
     [
       'queues that have held jobs of a key',
@@ -434,15 +434,19 @@ describe('the plans of the hot path on SQLite', () => {
       sqlite.HAS_READY,
       'oncue_jobs_keyed (concurrency_key=? AND queue=? AND visible_at<?)',
     ],
-    ['whether any job of a key is held', sqlite.NOBODY_WAITS, 'oncue_jobs_throttled (concurrency_key=?)'],
-    ['the limit of a key that waits', sqlite.LIMIT_OF, 'oncue_jobs_throttled (concurrency_key=?)'],
+    [
+      'whether any job of a key is throttled',
+      sqlite.NOBODY_WAITS,
+      'oncue_jobs_throttled (concurrency_key=?)',
+    ],
+    ['the limit of a key with throttled jobs', sqlite.LIMIT_OF, 'oncue_jobs_throttled (concurrency_key=?)'],
     [
       'jobs of a full key that stand in the way',
       sqlite.HOLD_BACK_OTHERS,
       'oncue_jobs_keyed (concurrency_key=? AND queue=? AND visible_at>? AND visible_at<?)',
     ],
-    ['runs of a slot whose leases may be over', sqlite.OVERDUE, 'oncue_slot_runs_key (key=?)'],
-    ['slots that wait', sqlite.WAITING_SLOTS, 'oncue_slots_waiting (key>?)'],
+    ['runs of a slot whose leases may have expired', sqlite.OVERDUE, 'oncue_slot_runs_key (key=?)'],
+    ['slots with throttled jobs', sqlite.WAITING_SLOTS, 'oncue_slots_waiting (key>?)'],
   ])('%s are found by an index of their own', (_, text, index) => {
     expect(planOf(text).filter((step) => step.includes(index))).toHaveLength(1)
   })
@@ -452,13 +456,13 @@ type Fill = {
   readonly count: number
   readonly queue?: string
   readonly priority?: number
-  /** Milliseconds from now; the past is negative. */
+  /** Milliseconds from now; negative for the past. */
   readonly dueIn: number
   readonly every?: number
   readonly parked?: boolean
 }
 
-/** How jobs were read, each way once. A sort of jobs would be in the list too. */
+/** The access paths to jobs, each once. A sort of jobs would be in the list too. */
 function scansOfJobs({ plans }: Explained): string[] {
   const ways = plans.map(nodesOf).flatMap((nodes) => {
     const scans = nodes.filter(
@@ -470,7 +474,7 @@ function scansOfJobs({ plans }: Explained): string[] {
   return [...new Set(ways)]
 }
 
-/** better-sqlite3 wants every parameter, and a plan does not depend on their values. */
+/** better-sqlite3 requires every parameter, and a plan does not depend on their values. */
 function nullsFor(text: string): unknown[] {
   const names = [...text.matchAll(/@(\w+)/g)].map(([, name]) => [name, null])
   return names.length ? [Object.fromEntries(names)] : [...text.matchAll(/\?/g)].map(() => null)

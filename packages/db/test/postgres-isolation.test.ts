@@ -31,7 +31,7 @@ describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level
     `${fn('tend')}(null)`,
   ]
 
-  it.each(FUNCTIONS)('is refused by name: %s', async (call) => {
+  it.each(FUNCTIONS)('is refused with a message that names it: %s', async (call) => {
     await admin(async (client) => {
       await client.query(`begin isolation level ${level}`)
       const error = await client.query(`select ${call}`).catch(toOncueError)
@@ -44,7 +44,7 @@ describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level
     })
   })
 
-  it('of a caller takes jobs, and one that lost the race for a key is told to repeat itself', async () => {
+  it('of a caller may enqueue jobs, and is told to retry when it lost the race for a key', async () => {
     await admin(async (client) => {
       await client.query(`begin isolation level ${level}`)
       await client.query('select 1 from oncue.jobs')
@@ -65,7 +65,7 @@ describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level
     })
   })
 
-  it('by default is none of ours, and doctor tells', async () => {
+  it('is not used when it is the default, and doctor reports the default', async () => {
     const name = new URL(database.url).pathname.slice(1)
     await admin((client) =>
       client.query(`alter database ${name} set default_transaction_isolation = '${level}'`),
@@ -83,8 +83,8 @@ describe.each(['repeatable read', 'serializable'])('a transaction at %s', (level
   })
 })
 
-/** As if others were faster every time. */
-describe('what tries again while others are faster', () => {
+/** Simulates a concurrent transaction that wins every time. */
+describe('a function that retries while others win', () => {
   const before = (table: string, body: string) =>
     admin(async (client) => {
       await client.query(`create function lose() returns trigger language plpgsql as $$ begin ${body} end $$`)
@@ -92,13 +92,13 @@ describe('what tries again while others are faster', () => {
     })
   const call = (text: string) =>
     admin(async (client) => {
-      // What loops for ever is ended, and tells so.
+      // Ends an endless loop with an error.
       await client.query('set statement_timeout = 20000')
       return client.query(text).catch(toOncueError)
     })
   const conflict = { code: 'DATABASE_CONFLICT', retryable: true }
 
-  it('gives up with a conflict: a note', async () => {
+  it('gives up with a conflict: progress', async () => {
     await store.enqueue([aJob()])
     const { id, run } = await claimOne(store, claiming())
     await before('oncue.events', `raise unique_violation;`)

@@ -28,7 +28,7 @@ async function newClient(): Promise<pg.Client> {
   return client
 }
 
-/** How many sessions of this database wait for another. For a client without a transaction, in which the answer would stay the same. */
+/** How many sessions of this database wait for another. Outside a transaction, or the result stays the same. */
 async function waiting(client: pg.Client): Promise<number> {
   const { rows } = await client.query(
     `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -36,8 +36,8 @@ async function waiting(client: pg.Client): Promise<number> {
   return rows.length
 }
 
-describe('keys on Postgres that many want at once', () => {
-  /** In transactions of the callers' own, where nothing is tried again. */
+describe('contended keys on Postgres', () => {
+  /** In a transaction of the caller, where Oncue does not retry. */
   async function inTransaction(client: pg.Client, jobs: readonly NewJob[]): Promise<string[]> {
     await client.query('begin')
     const ids = await store.enqueue(jobs, { tx: client })
@@ -70,7 +70,7 @@ describe('keys on Postgres that many want at once', () => {
         }
       }
       await Promise.all(Array.from({ length: 8 }, (_, n) => actor(n)))
-      // What a session has counted is told when it ends.
+      // A session reports its counters when it ends.
       await store.close()
       const client = await newClient()
       const { rows } = await client.query(
@@ -109,7 +109,7 @@ describe('keys on Postgres that many want at once', () => {
     await tx.query('rollback')
   })
 
-  it('two calls that name them in opposite orders do not wait for each other in a circle', async () => {
+  it('two calls that name them in opposite orders do not deadlock', async () => {
     const [a, b] = [await newClient(), await newClient()]
     for (let round = 0; round < 3; round++) {
       const jobs = Array.from({ length: 150 }, (_, n) => keyed(n + round * 200))
@@ -119,7 +119,7 @@ describe('keys on Postgres that many want at once', () => {
     }
   })
 
-  it('two calls that replace what is there, in opposite orders, while it is settled, do not either', async () => {
+  it('two calls that replace jobs in opposite orders, while these are settled, do not deadlock', async () => {
     const [a, b] = [await newClient(), await newClient()]
     const key = (n: number) => ({ unique: { key: `user-${n}`, onConflict: 'replace' as const } })
     for (let round = 0; round < 3; round++) {
@@ -137,7 +137,7 @@ describe('keys on Postgres that many want at once', () => {
 
 describe('a job on Postgres that is replaced by a transaction that is still open', () => {
   it.each(['retry', 'release', 'complete'] as const)(
-    'a settle (%s) waits for it, and knows what it did',
+    'a settle (%s) waits for that transaction, and sees its result',
     async (kind) => {
       const [tx, other] = [await newClient(), await newClient()]
       const unique = { key: 'digest:123', onConflict: 'replace' as const }
@@ -158,7 +158,7 @@ describe('a job on Postgres that is replaced by a transaction that is still open
   )
 })
 
-describe('an enqueue on Postgres whose connection breaks before its answer', () => {
+describe('an enqueue on Postgres whose connection breaks before the reply', () => {
   let proxy: Relay
   let remote: Store
   beforeEach(async () => {
@@ -173,7 +173,7 @@ describe('an enqueue on Postgres whose connection breaks before its answer', () 
   it.each([
     ['jobs', () => someJobs(3)],
     ['one job', () => someJobs(1)],
-  ])('%s: what the server stored after all are its own, not duplicates', async (_, jobs) => {
+  ])('%s: recognises what the server stored after all as its own, not as duplicates', async (_, jobs) => {
     const [first, second, other] = [await newClient(), await newClient(), await newClient()]
     const lock = async (client: pg.Client) => {
       await client.query('begin')
@@ -183,11 +183,11 @@ describe('an enqueue on Postgres whose connection breaks before its answer', () 
     const given = jobs()
     const enqueued = remote.enqueue(given)
     await eventually(async () => expect(await waiting(other)).toBe(1))
-    // Locks are granted in the order in which they were asked for.
+    // Locks are granted in the order of the requests.
     const locked = lock(second)
     await eventually(async () => expect(await waiting(other)).toBe(2))
     proxy.cut()
-    // Nothing is there yet, so it is sent again, and waits too.
+    // No row is there yet, so the enqueue is sent again, and waits too.
     await eventually(async () => expect(await waiting(other)).toBe(3))
     await first.query('commit')
     await locked
@@ -196,7 +196,7 @@ describe('an enqueue on Postgres whose connection breaks before its answer', () 
     expect((await store.stats()).pending).toBe(given.length)
   })
 
-  it('with keys: each gets the job that stands for it', async () => {
+  it('with keys: each gets the id of the job that holds the key', async () => {
     const unique = { key: 'digest:123' }
     const [holder] = await store.enqueue([aJob({ unique })])
     const given = [aJob(), aJob({ unique }), aJob({ unique: { key: 'digest:456' } })]

@@ -11,7 +11,7 @@ import type { Store } from '../src/store.ts'
 import { aJob, Bench, claiming, complete, LEASE, MINUTE, someJobs, WORKER } from './conformance/harness.ts'
 import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
-describe('a limit on Postgres that is set while a claim is under way', () => {
+describe('a limit on Postgres that is set while a claim is in progress', () => {
   let database: TestDatabase
   let store: Store
   let other: pg.Client
@@ -35,11 +35,11 @@ describe('a limit on Postgres that is set while a claim is under way', () => {
     )
   }
 
-  it('counts what that claim took without having seen the limit', async () => {
+  it('counts what that claim took without seeing the limit', async () => {
     await store.enqueue(someJobs(10))
     await claimUncommitted(3)
     const limited = store.limit({ queue: 'default' }, { maxRunning: 4 })
-    // Committed, and already in effect for others; the claim under way is waited for.
+    // Committed, and already in effect for others; only the claim in progress is waited for.
     const rows = () =>
       other.query(`select from oncue.slots where key = 'q:default'`).then(({ rowCount }) => rowCount)
     await expect.poll(rows).toBe(1)
@@ -48,7 +48,7 @@ describe('a limit on Postgres that is set while a claim is under way', () => {
     expect((await store.claim(claiming())).jobs).toHaveLength(1)
   })
 
-  it('waits for nobody who only reads for long, such as a dump', async () => {
+  it('does not wait for transactions that only read, such as a dump', async () => {
     await store.enqueue(someJobs(2))
     await other.query('begin')
     await other.query('select from oncue.slots')
@@ -72,7 +72,7 @@ describe('the low-water mark and limits', () => {
   })
   afterEach(() => client.end())
 
-  /** Claims as a store does between two sweeps: the first one took 100 ms, so that the next is due after a second. */
+  /** Claims as a store does between two sweeps: the first took 100 ms, so that the next is due after a second. */
   function claims(options: Parameters<typeof claiming>[0] = {}) {
     const water = new LowWater()
     const request = claiming(options)
@@ -93,7 +93,7 @@ describe('the low-water mark and limits', () => {
   const finish = (jobs: Awaited<ReturnType<ReturnType<typeof claims>>>) =>
     store.settle(jobs.map((job) => complete(job)))
 
-  it('a claim that stopped at the limit of a queue has not seen the rest', async () => {
+  it('a claim that stopped at the limit of a queue does not move the mark past the rest', async () => {
     await store.enqueue(someJobs(8))
     await store.limit({ queue: 'default' }, { maxRunning: 2 })
     bench.clock.advance(MINUTE)
@@ -106,8 +106,8 @@ describe('the low-water mark and limits', () => {
     }
   })
 
-  it('and its store remembers that until the next sweep', async () => {
-    // Each reading is later, so that the first sweep has a length and the next is not due before twenty of them.
+  it('a store remembers what such a claim left until the next sweep', async () => {
+    // Every reading of the clock is later: the first sweep takes time, and the next is due after twenty times that.
     let readings = 0
     const runtime = { ...systemRuntime, monotonic: () => readings++ }
     const own = await bench.open({ runtime })
@@ -122,7 +122,7 @@ describe('the low-water mark and limits', () => {
     }
   })
 
-  it('nor has one that stopped at its rate', async () => {
+  it('a claim that stopped at its rate does not either', async () => {
     await store.enqueue(someJobs(6))
     await store.limit({ queue: 'default' }, { rate: { count: 2, intervalMs: 1_000 } })
     bench.clock.advance(MINUTE)
@@ -134,7 +134,7 @@ describe('the low-water mark and limits', () => {
     }
   })
 
-  it('nor has one that came by while the queue was paused', async () => {
+  it('a claim of a paused queue does not either', async () => {
     const claim = claims({ limit: 1 })
     await store.enqueue(someJobs(1))
     expect(await claim()).toHaveLength(1)
@@ -146,7 +146,7 @@ describe('the low-water mark and limits', () => {
     expect(await claim()).toHaveLength(1)
   })
 
-  it('nor has one that found the slot of a concurrency key locked by another', async () => {
+  it('a claim that found the slot of a concurrency key locked does not either', async () => {
     const claim = claims()
     await store.enqueue(someJobs(1))
     await finish(await claim())
@@ -166,7 +166,7 @@ describe('the low-water mark and limits', () => {
     }
   })
 
-  it('nor has one that was full of jobs that had aged', async () => {
+  it('a claim that was full of aged jobs does not either', async () => {
     const secondsAgo = (seconds: number, priority: number) =>
       aJob({ priority, runAt: new Date(bench.clock.now().getTime() - seconds * 1_000) })
     await (await openControl(store)).queues.configure('default', { ageingMs: 1_000 })
@@ -175,7 +175,7 @@ describe('the low-water mark and limits', () => {
     const priorities = async () => (await claim()).map((job) => job.priority)
     expect(await priorities()).toEqual([0, 1, 1])
     await store.enqueue([secondsAgo(5, 0), secondsAgo(1, 1)])
-    // The last is the one that the first claim left behind, at a priority of which it had taken another.
+    // The last is the job that the first claim left behind, at a priority of which it had taken another job.
     expect(await priorities()).toEqual([0, 1, 0])
   })
 })

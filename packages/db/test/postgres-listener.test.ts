@@ -8,7 +8,7 @@ import { PostgresListener } from '../src/postgres/listener.ts'
 import { PostgresNotifier, wakeStatements } from '../src/postgres/notifier.ts'
 import { createPostgresDatabase, startPostgres, type TestDatabase } from './support/index.ts'
 
-/** Undone after the test, last to first. */
+/** Cleaned up after the test, last to first. */
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -34,7 +34,7 @@ async function connectTo(url: string): Promise<pg.Client> {
   return client
 }
 
-/** How often it woke since it was last asked. */
+/** How often it woke since the last call. */
 async function countWakes(listener: PostgresListener, queues = ['default']): Promise<() => number> {
   let wakes = 0
   await listener.onWake(queues, () => {
@@ -49,7 +49,7 @@ async function countWakes(listener: PostgresListener, queues = ['default']): Pro
 }
 
 describe('a listener', () => {
-  it('can be closed while it connects to a server that says nothing', async () => {
+  it('can be closed while it connects to a server that never replies', async () => {
     const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     cleanups.push(async () => silent.close())
@@ -81,7 +81,7 @@ describe('a listener', () => {
     const other = await connectTo(database.url)
     await client.query('begin')
     await notify(client)
-    // Whatever had been sent before this one would have been heard before it.
+    // Notifications arrive in order: an earlier one would have been heard before this one.
     const elsewhere = await countWakes(listenerOn(database.url), ['elsewhere'])
     await notify(other, ['elsewhere'])
     await expect.poll(elsewhere).toBe(1)
@@ -116,7 +116,7 @@ describe('a listener', () => {
     expect((await backends(client)).rowCount).toBe(1)
   })
 
-  it('wakes a subscriber no more once it has closed its subscription', async () => {
+  it('does not wake a subscriber whose subscription is closed', async () => {
     const listener = listenerOn(database.url)
     const client = await connectTo(database.url)
     let wakes = 0
@@ -132,7 +132,7 @@ describe('a listener', () => {
     expect(wakes).toBe(0)
   })
 
-  it('goes on when a subscriber throws', async () => {
+  it('continues when a subscriber throws', async () => {
     const listener = listenerOn(database.url)
     await listener.onWake(['default'], () => {
       throw new Error('my own fault')
@@ -142,7 +142,7 @@ describe('a listener', () => {
     await expect.poll(wakes).toBe(1)
   })
 
-  it('that is cut comes back, wakes everybody, and hears the next enqueue', async () => {
+  it('that is cut reconnects, wakes every subscriber, and hears the next enqueue', async () => {
     const listener = listenerOn(database.url)
     const wakes = await countWakes(listener)
     const elsewhere = await countWakes(listener, ['elsewhere'])
@@ -158,7 +158,7 @@ describe('a listener', () => {
     }
   })
 
-  it('that is half-open is found by its ping, comes back and hears the next enqueue', async () => {
+  it('that is half-open is detected by its ping, reconnects, and hears the next enqueue', async () => {
     const proxy = await startProxy(database.url)
     const wakes = await countWakes(listenerOn(proxy.url, 250, database.url))
     const client = await connectTo(database.url)
@@ -169,7 +169,7 @@ describe('a listener', () => {
     await expect.poll(wakes).toBeGreaterThan(0)
   })
 
-  it('closes in time although its connection is half-open, and a second time', async () => {
+  it('closes in time although its connection is half-open, and can be closed twice', async () => {
     const proxy = await startProxy(database.url)
     const listener = listenerOn(proxy.url, undefined, database.url)
     await countWakes(listener)
@@ -180,8 +180,8 @@ describe('a listener', () => {
   })
 })
 
-describe('a listener of a Postgres that is restarted', () => {
-  it('comes back with the server, also when it was away from the start', async () => {
+describe('a listener whose Postgres is restarted', () => {
+  it('reconnects when the server is back, also when it was down from the start', async () => {
     const server = await startPostgres()
     cleanups.push(() => server.stop())
     const wakes = await countWakes(listenerOn(server.url))
@@ -213,7 +213,7 @@ describe('a notifier', () => {
     return new PostgresNotifier('oncue', (query) => client.query(query), together)
   }
 
-  it('notifies once, and at once, when it was quiet', async () => {
+  it('notifies once, and at once, when it was idle', async () => {
     const notifier = notifierOn(database.url)
     notifier.notify(['default'])
     await expect.poll(() => heard).toEqual(['default'])
@@ -221,7 +221,7 @@ describe('a notifier', () => {
     expect(heard).toEqual(['default'])
   })
 
-  it('turns 1 000 enqueues of a burst into few notifications, the last one after the last enqueue', async () => {
+  it('turns a burst of 1,000 enqueues into few notifications, the last one after the last enqueue', async () => {
     const notifier = notifierOn(database.url)
     const client = poolOf(database.url)
     let beforeLast = 0
@@ -237,7 +237,7 @@ describe('a notifier', () => {
     expect(heard.length).toBeLessThan(100)
   })
 
-  it('lets no enqueue wait that comes alone, as soon as the one before was heard', async () => {
+  it('does not delay a single enqueue once the one before was delivered', async () => {
     const client = poolOf(database.url)
     let sent = 0
     const notifier = new PostgresNotifier('oncue', async (query) => {
@@ -247,7 +247,7 @@ describe('a notifier', () => {
     for (let n = 1; n <= 5; n++) {
       notifier.notify(['default'])
       await Promise.resolve()
-      // In this very turn: no timer was in between.
+      // In the same turn of the event loop: no timer was involved.
       expect(sent).toBe(n)
       await expect.poll(() => heard.length).toBe(n)
       await new Promise(setImmediate)
@@ -255,7 +255,7 @@ describe('a notifier', () => {
     await notifier.close()
   })
 
-  it('does not touch the durability of the transaction that a caller notifies in', async () => {
+  it('does not change the durability of the transaction that a caller notifies in', async () => {
     const client = await connectTo(database.url)
     await client.query('begin')
     for (const { text, values } of wakeStatements(['default'])) await client.query(text, values)
@@ -264,7 +264,7 @@ describe('a notifier', () => {
     await expect.poll(() => heard).toEqual(['default'])
   })
 
-  it('never has two of one queue under way, and lets no queue wait for another', async () => {
+  it('never has two notifications of one queue in flight, and delays no queue for another', async () => {
     const client = poolOf(database.url)
     const underWay: string[] = []
     let most = 0
@@ -289,7 +289,7 @@ describe('a notifier', () => {
     expect(heard.filter((queue) => queue === 'busy').length).toBeLessThanOrEqual(2)
   })
 
-  it('sends many names together where they are jobs and not queues', async () => {
+  it('sends many names together for jobs, but not for queues', async () => {
     let statements = 0
     const client = poolOf(database.url)
     const send = (query: Parameters<PostgresClient['query']>[0]) => {
@@ -304,7 +304,7 @@ describe('a notifier', () => {
     expect(statements).toBe(1)
   })
 
-  it('keeps quiet about a database that is away, and works when it is back', async () => {
+  it('does not fail while the database is down, and works when it is back', async () => {
     let isAway = true
     const client = poolOf(database.url)
     const notifier = new PostgresNotifier('oncue', async (query) => {

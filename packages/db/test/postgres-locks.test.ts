@@ -21,7 +21,7 @@ import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 const SETTLE = `select from ${fn('settle')}(null, array[$1]::uuid[], array[$2]::integer[], null, null, '{}', '{}', '{}')`
 
 /** Two transactions at once, interleaved by locks that a third one holds. */
-describe('who waits for whom on Postgres', () => {
+describe('lock waits on Postgres', () => {
   const clock = new TestClock()
   let database: TestDatabase
   let store: Store
@@ -40,7 +40,7 @@ describe('who waits for whom on Postgres', () => {
     await database.drop()
   })
 
-  /** How many sessions of this database wait for a lock of another one. */
+  /** How many sessions of this database wait for a lock of another session. */
   async function waiting(): Promise<number> {
     const { rows } = await watcher.query(
       `select count(*)::int as n from pg_stat_activity
@@ -49,7 +49,7 @@ describe('who waits for whom on Postgres', () => {
     return rows[0].n
   }
 
-  /** Whether it ends, while the locks of `other` are held, or is seen to wait for one of them. */
+  /** Whether the call ends while the locks of `other` are held, or is seen to wait for one of them. */
   async function endsOrWaits(work: Promise<unknown>): Promise<'ended' | 'waits'> {
     let ended = false
     const done = () => {
@@ -74,7 +74,7 @@ describe('who waits for whom on Postgres', () => {
     return id
   }
 
-  /** B after a failed A, C after B, D after C: B and C are parents and dependants. */
+  /** B after a failed A, C after B, D after C: B and C are both parents and dependants. */
   async function aChain(options: Parameters<typeof aJob>[0] = {}) {
     const b = aJob({ ...options, after: [await aFailedJob()] })
     const c = aJob({ ...options, after: [b.id] })
@@ -83,7 +83,7 @@ describe('who waits for whom on Postgres', () => {
     return { b, c, d }
   }
 
-  /** Makes every statement that does this to a table wait until the returned function is called. */
+  /** Blocks every statement that does this to a table until the returned function is called. */
   async function hold(event: string): Promise<() => Promise<unknown>> {
     await watcher.query(`create function wait_for_test() returns trigger language plpgsql
       as 'begin perform pg_advisory_xact_lock_shared(42); return coalesce(new, old); end';
@@ -92,7 +92,7 @@ describe('who waits for whom on Postgres', () => {
     return () => watcher.query('select pg_advisory_unlock(42)')
   }
 
-  /** The chain whose first job fails while the edges to it are not committed yet, so that nobody has told them. */
+  /** A chain whose first job fails before the edges to it are committed, so that its failure did not reach them. */
   async function aChainThatNobodyTold(onParentFailure: 'stop' | 'cancel' | 'go_on') {
     const [a = ''] = await store.enqueue([aJob({ queue: 'failing' })])
     const { run } = await claimOne(store, { queues: ['failing'] })
@@ -106,7 +106,7 @@ describe('who waits for whom on Postgres', () => {
   }
 
   describe('polls', () => {
-    it('see an edge that is committed while they are under way the next time', async () => {
+    it('handle an edge that is committed while they run the next time', async () => {
       const [parent = ''] = await store.enqueue([aJob({ queue: 'failing' })])
       const { run } = await claimOne(store, { queues: ['failing'] })
       const late = new pg.Client(database.url)
@@ -118,7 +118,7 @@ describe('who waits for whom on Postgres', () => {
       })
       await store.settle([{ id: parent, run, kind: 'fail', error: anError }])
       await other.query('commit')
-      // The poll stops between telling dependants and checking their edges.
+      // The poll stops between notifying dependants and checking their edges.
       const letGo = await hold('update on oncue.slots')
       await watcher.query(`insert into oncue.slots (key, waiting) values ('k:k', true)`)
       const poll = store.rescue()
@@ -131,7 +131,7 @@ describe('who waits for whom on Postgres', () => {
       expect(await read(store, stopped)).toMatchObject({ status: 'failed' })
     })
 
-    it('leave an edge for the next time whose failed parent is requeued and completes while they are under way', async () => {
+    it('leave an edge for the next poll when its failed parent is requeued and completes while they run', async () => {
       const parent = await aFailedJob()
       await store.enqueue([aJob({ queue: 'later', after: [parent] })])
       await other.query('begin')
@@ -157,7 +157,7 @@ describe('who waits for whom on Postgres', () => {
           parent.prune({ status: 'failed', finishedBefore: new Date(Date.now() + 60_000), limit: 10 }),
       ],
       ['deleted', (parent: Store, id: string) => parent.delete([id], { by: 'an operator' })],
-    ] as const)('leave an edge for the next time whose failed parent is being %s', async (_, remove) => {
+    ] as const)('leave an edge for the next poll when its failed parent is being %s', async (_, remove) => {
       const parent = await aFailedJob()
       const letGo = await hold('delete on oncue.history')
       const removal = remove(store, parent)
@@ -170,7 +170,7 @@ describe('who waits for whom on Postgres', () => {
       expect(await read(store, late)).toMatchObject({ status: 'failed' })
     })
 
-    it('do not keep a failed parent from being requeued', async () => {
+    it('do not block the requeue of a failed parent', async () => {
       const parent = await aFailedJob()
       await store.enqueue([aJob({ after: [parent] })])
       await other.query('begin')
@@ -181,7 +181,7 @@ describe('who waits for whom on Postgres', () => {
       expect(await requeue).toMatchObject({ done: 1 })
     })
 
-    it('a second one leaves a first that is under way alone', async () => {
+    it('do not wait for another poll in progress', async () => {
       await aChain()
       await other.query('begin')
       await other.query(`select ${fn('tend')}(null)`)
@@ -193,7 +193,7 @@ describe('who waits for whom on Postgres', () => {
       expect(await unchecked()).toBe(0)
     })
 
-    it('leave what has come since to a first that is under way', async () => {
+    it('leave new edges alone while another poll is in progress', async () => {
       await other.query('begin')
       await other.query(`select ${fn('tend')}(null)`)
       await aChain()
@@ -206,9 +206,9 @@ describe('who waits for whom on Postgres', () => {
       expect(await unchecked()).toBe(0)
     })
 
-    it('two at once over a chain whose first job has failed wait neither for an edge nor for each other', async () => {
+    it('over a chain whose first job has failed wait neither for an edge nor for each other', async () => {
       const { c } = await aChain()
-      // Both would have B shared by now, and wait here; let go, each would wait for the other's share of B.
+      // With row locks, both would now share B and wait here; released, each would wait for the other's share of B.
       await other.query('begin')
       await other.query('select from oncue.deps where job_id = $1 for update', [c.id])
       const polls = Promise.all([store.rescue(), store.rescue()])
@@ -220,7 +220,7 @@ describe('who waits for whom on Postgres', () => {
       expect(await unchecked()).toBe(0)
     })
 
-    it('twelve at once have looked at every edge when they are done', async () => {
+    it('of twelve stores at once have checked every edge when they are done', async () => {
       const stores = await Promise.all(
         Array.from({ length: 12 }, () => openStore(database.url, { poolSize: 1 })),
       )
@@ -236,7 +236,7 @@ describe('who waits for whom on Postgres', () => {
       ['cancel', 'cancelled', 'cancelled'],
       ['go_on', 'pending', 'blocked'],
     ] as const)(
-      'one that finds a dependant locked waits for nobody, and the next makes it (%s): %s, %s',
+      'that find a dependant locked do not wait, and the next poll updates it (%s): %s, %s',
       async (policy, then, thenNext) => {
         const { b, c } = await aChainThatNobodyTold(policy)
         await other.query('begin')
@@ -253,10 +253,10 @@ describe('who waits for whom on Postgres', () => {
       },
     )
 
-    it('a parent that is about to end when its new edge is looked at still tells its dependant', async () => {
+    it('a parent that is about to end while its new edge is checked still releases its dependant', async () => {
       const [parent = ''] = await store.enqueue([aJob()])
       const { run } = await claimOne(store)
-      // The settle does not see the edge, and what looks at the edge does not see the settle.
+      // The settle does not see the edge, and the check of the edge does not see the settle.
       await other.query('begin')
       const [child = ''] = await store.enqueue([aJob({ after: [parent] })], { tx: other })
       await watcher.query('begin')
@@ -271,7 +271,7 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('a delete', () => {
-    it('keeps a failed job that another one waits for by the time its row is free', async () => {
+    it('keeps a failed job that has got a dependant by the time its row is unlocked', async () => {
       const parent = await aFailedJob()
       await other.query('begin')
       await other.query('select from oncue.history where id = $1 for update', [parent])
@@ -286,7 +286,7 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('an enqueue after a failed parent', () => {
-    it('locks nobody else who waits for that parent, for as long as the transaction of its caller is open', async () => {
+    it('does not lock other jobs that wait for that parent while the transaction of the caller is open', async () => {
       const { b } = await aChain()
       const [parent = ''] = (
         await watcher.query('select parent_id from oncue.deps where job_id = $1', [b.id])
@@ -311,7 +311,7 @@ describe('who waits for whom on Postgres', () => {
       await patient.enqueue([aJob()])
       dead = newWorkerId()
       id = (await claimOne(patient, { worker: dead })).id
-      // Present by a key that no session holds.
+      // Its presence lock is a key that no session holds.
       await watcher.query(
         `insert into oncue.workers (id, host, pid, queues, concurrency, version, presence, started_at, last_beat)
          values ($1, 'h', 1, '[]', 1, '0', '1', $2, $2)`,
@@ -320,7 +320,7 @@ describe('who waits for whom on Postgres', () => {
     })
     afterEach(() => patient.close())
 
-    /** Nobody is declared dead in the first seconds of a server. */
+    /** Retries, because no worker is declared dead in the first seconds of a server. */
     const isRescued = async () => {
       await eventually(async () =>
         expect((await patient.rescue().catch(() => ({ rescued: [] }))).rescued).toEqual([
@@ -330,7 +330,7 @@ describe('who waits for whom on Postgres', () => {
       expect(await read(patient, id)).toMatchObject({ status: 'pending', crashes: 1 })
     }
 
-    it('is not undone by an error in what the poll does besides', async () => {
+    it('is not undone by an error in another part of the poll', async () => {
       await aChain()
       await watcher.query(
         `create or replace function ${fn('tend')}(p_now timestamptz) returns void language plpgsql
@@ -341,7 +341,7 @@ describe('who waits for whom on Postgres', () => {
       await isRescued()
     })
 
-    it('goes on while the poll of another worker is stuck', async () => {
+    it('continues while the poll of another worker is stuck', async () => {
       await aChain()
       await other.query('begin')
       await other.query(`select ${fn('tend')}(null)`)
@@ -360,7 +360,7 @@ describe('who waits for whom on Postgres', () => {
     const beat = (run: { id: string; run: number }) =>
       store.heartbeat({ worker: WORKER, leaseMs: 10 * LEASE, runs: [run] })
 
-    it('names a run that it could not extend because another transaction has its row', async () => {
+    it('names a run that it could not extend because another transaction has locked its row', async () => {
       await store.enqueue([aJob()])
       const { id, run } = await claimOne(store)
       const before = (await read(store, id)).lockedUntil
@@ -373,7 +373,7 @@ describe('who waits for whom on Postgres', () => {
       expect((await read(store, id)).lockedUntil?.getTime()).toBeGreaterThan(before?.getTime() ?? 0)
     })
 
-    it('extends a run whose row is only referred to, as by a poll or a foreign key', async () => {
+    it('extends a run whose row is only share-locked, as by a poll or a foreign key', async () => {
       await store.enqueue([aJob()])
       const { id, run } = await claimOne(store)
       const before = (await read(store, id)).lockedUntil
@@ -416,9 +416,9 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('a slot', () => {
-    // With a limit of 1 the claim removes the earlier run and adds its own; with 2 it changes the row in place.
+    // With a limit of 1 the claim deletes the earlier run and inserts its own; with 2 it updates the row in place.
     it.each([1, 2])(
-      'that a claim takes while a poll clears away the one of an earlier run is kept, with a limit of %i',
+      'that a claim takes while a poll removes the one of an earlier run is kept, with a limit of %i',
       async (limit) => {
         const [id = ''] = await store.enqueue([aJob({ concurrencyKey: 'k', concurrencyLimit: limit })])
         await watcher.query(
@@ -445,14 +445,14 @@ describe('who waits for whom on Postgres', () => {
       },
     )
 
-    it('is not waited for by a poll while a settle gives it back', async () => {
+    it('that a settle is returning is not waited for by a poll', async () => {
       const jobs = [1, 2].map(() => aJob({ concurrencyKey: 'k', concurrencyLimit: 1 }))
       await store.enqueue(jobs)
       const { id } = await claimOne(store)
       const held = await store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: LEASE })
       expect(held.jobs).toEqual([])
       await watcher.query(`update oncue.slot_runs set until = now() - interval '1 hour'`)
-      // What a settle does first. It waits for the slot then, which a poll may have.
+      // The first step of a settle. It then waits for the slot, which a poll may hold.
       await other.query('begin')
       await other.query('delete from oncue.slot_runs where job_id = $1', [id])
       const poll = store.rescue()
@@ -462,7 +462,7 @@ describe('who waits for whom on Postgres', () => {
       expect(outcome).toBe('ended')
     })
 
-    it('that another claim is about to make is not waited for', async () => {
+    it('that another claim is about to create is not waited for', async () => {
       await store.enqueue([1, 2].map(() => aJob({ concurrencyKey: 'k', concurrencyLimit: 2 })))
       await other.query('begin')
       await other.query(
@@ -478,7 +478,7 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('a settle', () => {
-    it('of several outcomes waits for jobs with keys by id, as an enqueue that replaces them does', async () => {
+    it('of several outcomes locks jobs with keys in the order of their ids, as an enqueue that replaces them does', async () => {
       const ids = await store.enqueue(['a', 'b'].map((key) => aJob({ unique: { key } })))
       const [first = '', second = ''] = ids.toSorted()
       const { jobs } = await store.claim({ queues: ['default'], limit: 2, worker: WORKER, leaseMs: LEASE })
@@ -497,7 +497,7 @@ describe('who waits for whom on Postgres', () => {
   })
 
   describe('a claim', () => {
-    it('leaves a run whose lease is over alone while its dependants are locked', async () => {
+    it('skips a run with an expired lease while its dependants are locked', async () => {
       const [parent = ''] = await store.enqueue([aJob({ maxRetries: 0 })])
       await claimOne(store)
       const [child = ''] = await store.enqueue([aJob({ after: [parent], onParentFailure: 'stop' })])
@@ -531,8 +531,8 @@ describe('who waits for whom on Postgres', () => {
     })
   })
 
-  describe('a client that has waited long enough', () => {
-    it('takes its statement back from the server', async () => {
+  describe('a client that reaches its timeout', () => {
+    it('cancels its statement on the server', async () => {
       await other.query('select pg_advisory_lock(1)')
       const client = new PostgresClient(database.url, 1)
       const query = { text: 'select pg_advisory_xact_lock(1)', values: [], query_timeout: 100 }

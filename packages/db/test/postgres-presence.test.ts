@@ -33,7 +33,7 @@ describe('workers on Postgres whose presence is missing', () => {
     return id
   }
 
-  /** One whose lock nobody holds. */
+  /** A worker whose presence lock no session holds. */
   async function missing(): Promise<string> {
     const id = newWorkerId()
     await admin((client) =>
@@ -46,7 +46,7 @@ describe('workers on Postgres whose presence is missing', () => {
     return id
   }
 
-  /** After its start, and after that of the server, a store is patient. */
+  /** For a while after its own start, and after that of the server, a store declares no worker dead. */
   async function untilCalm(): Promise<void> {
     const one = await missing()
     await store.rescue()
@@ -63,7 +63,7 @@ describe('workers on Postgres whose presence is missing', () => {
     expect((await store.workers()).map(({ id }) => id)).toEqual([ids[0]])
   })
 
-  it('are dead within a second when they are few', async () => {
+  it('are declared dead within a second when they are few', async () => {
     await untilCalm()
     await present()
     const gone = await missing()
@@ -74,7 +74,7 @@ describe('workers on Postgres whose presence is missing', () => {
     expect(await dead()).toEqual([gone])
   })
 
-  it('are given time to come back when they are most', async () => {
+  it('are given time to come back when they are the majority', async () => {
     await untilCalm()
     await present()
     const gone = [await missing(), await missing(), await missing()]
@@ -86,7 +86,7 @@ describe('workers on Postgres whose presence is missing', () => {
     expect(await store.rescue()).toEqual({ rescued: [], lookAgainMs: null })
   })
 
-  it('live while they beat, and while they look after others', async () => {
+  it('stay alive while they send heartbeats, and while they rescue others', async () => {
     await untilCalm()
     await present()
     const id = await missing()
@@ -120,7 +120,7 @@ describe('workers on Postgres whose presence is missing', () => {
       )
       await eventually(async () => expect(await waiting()).toHaveLength(1))
       const [first = 0] = await waiting()
-      // The first attempt gives up after 10 s. The second one waits alone.
+      // The first attempt gives up after 10 s. Then the second one waits alone.
       await eventually(async () => {
         const pids = await waiting()
         expect(pids).toHaveLength(1)

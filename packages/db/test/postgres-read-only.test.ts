@@ -18,8 +18,8 @@ describe('connections to a server that has become read-only', () => {
   afterEach(() => server.stop())
 
   /**
-   * As a failover leaves them: sessions that are open follow the server's setting from now on, which says
-   * read-only, while new ones find a database that takes writes.
+   * As after a failover: open sessions follow the server's setting from now on, which is read-only,
+   * while new ones find a database that accepts writes.
    */
   async function demote(): Promise<void> {
     await withClient(server.url, async (client) => {
@@ -42,7 +42,7 @@ describe('connections to a server that has become read-only', () => {
       return rows.map((row) => row.pid)
     })
 
-  it('are replaced, all of them, and what found out is sent again', async () => {
+  it('are all replaced, and the refused call is sent again', async () => {
     const store = await openStore(server.url, { migrate: true, poolSize: 3 })
     await Promise.all([store.now(), store.now(), store.now()])
     const before = await backends('oncue')
@@ -67,8 +67,8 @@ describe('connections to a server that has become read-only', () => {
     await pool.end()
   })
 
-  it('presence and listener leave them as soon as a write was refused', async () => {
-    // Without their pings, which would find out too, after seconds.
+  it('are given up by presence and listener as soon as a write is refused', async () => {
+    // Without their pings, which would notice too, but seconds later.
     const every: Runtime['every'] = (_, work) => systemRuntime.every(HOUR, work)
     const store = await openStore(server.url, { migrate: true, runtime: { ...systemRuntime, every } })
     const id = newWorkerId()

@@ -20,7 +20,7 @@ describe('a Postgres that is killed and comes back', () => {
     await server.stop()
   })
 
-  /** Calls again until it works: as a caller would after DATABASE_UNAVAILABLE. */
+  /** Calls again until it succeeds, as a caller would after DATABASE_UNAVAILABLE. */
   async function untilItWorks<T>(call: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -36,7 +36,7 @@ describe('a Postgres that is killed and comes back', () => {
     await server.start()
   }
 
-  it('loses no acknowledged job, doubles none, and settles each once', async () => {
+  it('loses no acknowledged job, duplicates none, and settles each once', async () => {
     const acknowledged: string[] = []
     const completed = new Set<string>()
     let killing = true
@@ -45,7 +45,7 @@ describe('a Postgres that is killed and comes back', () => {
     const producer = async () => {
       while (killing) {
         const jobs = someJobs(20)
-        // One that fails in spite of its retries is not acknowledged: it may be there or not.
+        // An enqueue that fails in spite of its retries is not acknowledged: its job may exist or not.
         const ids = await store.enqueue(jobs).catch(() => [])
         acknowledged.push(...ids)
       }
@@ -54,13 +54,13 @@ describe('a Postgres that is killed and comes back', () => {
     const worker = async () => {
       const id = newWorkerId()
       for (let isDone = false; !isDone; ) {
-        // Asked before the claim: what comes after a claim that found nothing is for the next one.
+        // Read before the claim: what comes after a claim that found nothing is for the next one.
         const wasLast = producing === 0
         const { jobs } = await untilItWorks(() => store.claim(claiming({ worker: id, limit: 50 })))
         const { stale } = await untilItWorks(() => store.settle(jobs.map((job) => complete(job))))
         expect(stale).toEqual([])
         for (const job of jobs) completed.add(job.id)
-        // What a lost answer claimed for us without our knowing is given back.
+        // Releases what a claim took whose reply was lost.
         const unknown = await untilItWorks(() => store.ownedRuns(id))
         await untilItWorks(() => store.settle(unknown.map((run) => ({ ...run, kind: 'release' }))))
         isDone = wasLast && jobs.length + unknown.length === 0
@@ -91,7 +91,7 @@ describe('a Postgres that is killed and comes back', () => {
     await store.enqueue([aJob()])
     const { jobs } = await store.claim(claiming({ worker: id }))
     await restart()
-    // Watched for longer than the second of absence that otherwise counts as death.
+    // Observed for longer than the second of absence that otherwise counts as death.
     await observeFor(2_500, async () => {
       expect((await untilItWorks(() => other.rescue())).rescued).toEqual([])
     })
@@ -100,7 +100,7 @@ describe('a Postgres that is killed and comes back', () => {
     await other.close()
   })
 
-  it('says DATABASE_UNAVAILABLE while it is away, and works again when it is back', async () => {
+  it('fails with DATABASE_UNAVAILABLE while it is down, and works again when it is back', async () => {
     await server.kill()
     await expect(store.enqueue([aJob()])).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',

@@ -3,7 +3,7 @@ import { openStore } from '../src/open.ts'
 import { aJob, anError, claimOne, complete } from './conformance/harness.ts'
 import { connectPostgres, createPostgresDatabase, type TestDatabase } from './support/index.ts'
 
-/** They fit better than those of Postgres, which take any type or any number of arguments. */
+/** More specific than the functions of Postgres, which take any type or any number of arguments. */
 const BETTER = [
   'json_build_object(text, text)',
   'json_build_object(text, uuid)',
@@ -52,7 +52,7 @@ it('functions that another role has put into the schema public are not called', 
   await store.close()
 })
 
-it('nor by the SQL API, with the search path of its caller', async () => {
+it('nor are they by the SQL API, with the search path of its caller', async () => {
   const client = await connectPostgres(database.url)
   await client.query(`select oncue.enqueue('mail', '{}', '{"unique": {"key": "a"}, "meta": {"a": 1}}')`)
   await client.end()

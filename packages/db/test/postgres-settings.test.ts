@@ -10,14 +10,14 @@ import { borrowPostgresDatabase, type PostgresServer, startPostgres } from './su
 import { openPool } from './support/postgres-pool.ts'
 import { transactions, withClient } from './support/postgres-transactions.ts'
 
-/** Everything that changes what comes back, or how transactions see each other, is set to something unusual. */
+/** Every setting that changes results, or how transactions see each other, has an unusual value. */
 const SETTINGS = {
   timezone: 'Asia/Kathmandu',
   datestyle: 'German',
   intervalstyle: 'sql_standard',
   extra_float_digits: '-15',
   default_transaction_isolation: 'repeatable read',
-  // As on the server of the other tests: what is lost with the power was never worth anything.
+  // As on the server of the other tests: nothing here has to survive a power cut.
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
@@ -31,7 +31,7 @@ describe('on a server with another time zone, date style and isolation', () => {
   })
   afterAll(() => server.stop())
 
-  it('a job that came through a pool or a Prisma of the caller is due when it says', async () => {
+  it('a job that was enqueued through a pool or Prisma client of the caller is due at its time', async () => {
     const database = await borrowPostgresDatabase(server.url)
     const pool = openPool({ connectionString: database.url })
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })

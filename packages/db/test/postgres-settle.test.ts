@@ -6,7 +6,7 @@ import { aJob, claiming, complete, read, someJobs } from './conformance/harness.
 import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 import { withClient } from './support/postgres-transactions.ts'
 
-describe('an end that Postgres will never take', () => {
+describe('a result that Postgres refuses every time', () => {
   let database: TestDatabase
   let store: Store
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('an end that Postgres will never take', () => {
     )
 
   it.each(['settle', 'settleAndClaim'] as const)(
-    'by %s holds up no other: JSON too deep to be read',
+    'by %s does not stop the rest of its batch: JSON too deep to be parsed',
     async (how) => {
       await store.enqueue(someJobs(5))
       const { jobs } = await store.claim(claiming({ limit: 5 }))
@@ -44,7 +44,7 @@ describe('an end that Postgres will never take', () => {
     },
   )
 
-  it('holds up no other either when its job cannot even be failed', async () => {
+  it('does not stop the rest of its batch either when its job cannot even be failed', async () => {
     await store.enqueue(someJobs(5))
     const { jobs } = await store.claim(claiming({ limit: 5 }))
     const [poisoned] = jobs
@@ -55,7 +55,7 @@ describe('an end that Postgres will never take', () => {
     expect(await store.stats()).toMatchObject({ completed: 4, processing: 1 })
   })
 
-  it('costs a job nothing when it passes', async () => {
+  it('leaves no trace when the error was temporary', async () => {
     await store.enqueue([aJob()])
     const { jobs } = await store.claim(claiming({ limit: 1 }))
     await admin(`create sequence tries; create function fail_once() returns trigger language plpgsql
@@ -68,7 +68,7 @@ describe('an end that Postgres will never take', () => {
     expect(await read(store, jobs[0]?.id ?? '')).toMatchObject({ status: 'completed', result: 'done' })
   })
 
-  it('is no reason to give up results when nothing at all can be written', async () => {
+  it('does not discard results when nothing at all can be written', async () => {
     await store.enqueue(someJobs(3))
     const { jobs } = await store.claim(claiming({ limit: 3 }))
     await refuse('true')

@@ -16,7 +16,7 @@ type Jobs = typeof jobs
 /** Compiled, never called. */
 type Compiled = (queue: Queue<Jobs>, tx: pg.PoolClient) => unknown
 
-describe('what the compiler knows about a queue', () => {
+describe('the compiler checks of a queue', () => {
   test('topics, payloads and options', () => {
     expectTypeOf<Parameters<Queue<Jobs>['enqueue']>[0]>().toEqualTypeOf<'check_payment' | 'mail_digest'>()
     expectTypeOf<ReturnType<Queue<Jobs>['enqueue']>>().toEqualTypeOf<Promise<JobId>>()
@@ -35,14 +35,14 @@ describe('what the compiler knows about a queue', () => {
       queue.enqueue('mail_digest', { userId: '1' }, { tx: 'tx' }),
       // @ts-expect-error the payload of another topic
       queue.enqueueMany([{ topic: 'mail_digest', payload: { orderId: '1' } }], { tx }),
-      // @ts-expect-error the transaction is that of all of them
+      // @ts-expect-error one transaction is for all of them
       queue.enqueueMany([{ topic: 'mail_digest', payload: { userId: '1' }, tx }]),
     ]
     expectTypeOf(accepted).toBeFunction()
     expectTypeOf(refused).toBeFunction()
   })
 
-  test('that a queue of all jobs is one of some of them, and not the other way round', () => {
+  test('a queue of all jobs is assignable to one of some of them, and not the other way round', () => {
     type Some = Pick<Jobs, 'mail_digest'>
     type Other = { readonly mail_digest: Jobs['check_payment'] }
     expectTypeOf<Queue<Jobs>>().toExtend<Queue<Some>>()

@@ -49,7 +49,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     await database.drop()
   })
 
-  /** The answer of what was enqueued in a transaction, once it is committed. */
+  /** The result of an enqueue in a transaction, once it is committed. */
   async function committed<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     let answer: Promise<T> | undefined
     await service.transaction((tx) => {
@@ -59,7 +59,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     return answer as Promise<T>
   }
 
-  test("a job in the service's transaction is there when it commits, as its definition says", async () => {
+  test("a job in the service's transaction exists once it commits, with the options of its definition", async () => {
     const { queue } = service
     const id = await committed((tx) =>
       queue.enqueue('check_payment', PAYMENT, { tx, priority: 3, meta: { tenant: 'a' } }),
@@ -75,14 +75,14 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     })
   })
 
-  test('rolled back means never seen', async () => {
+  test('a job of a rolled-back transaction is never seen', async () => {
     const { queue } = service
     const end = service.transaction((tx) => queue.enqueue('check_payment', PAYMENT, { tx }), rollBack)
     await expect(end).rejects.toThrow(Rollback)
     expect((await store.list()).total).toBe(0)
   })
 
-  test('keys and parents hold inside a transaction', async () => {
+  test('keys and parents work inside a transaction', async () => {
     const { queue } = service
     const first = await queue.enqueue('check_payment', PAYMENT, UNIQUE)
     const again = await committed((tx) => queue.enqueue('check_payment', PAYMENT, { ...UNIQUE, tx }))
@@ -93,7 +93,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     expect((await store.get(after))?.status).toBe('blocked')
   })
 
-  test('a key that somebody else holds is told by name, and the transaction ends with it', async () => {
+  test('a key that another job holds is named in the error, and the transaction is rolled back', async () => {
     const { queue } = service
     await queue.enqueue('check_payment', PAYMENT, UNIQUE)
     const refused = service.transaction((tx) =>
@@ -103,7 +103,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     expect((await store.list()).total).toBe(1)
   })
 
-  test('many in one transaction, in the order given', async () => {
+  test('many jobs in one transaction keep their order', async () => {
     const many = Array.from({ length: 1_200 }, (_, i) =>
       i % 2
         ? { topic: 'check_payment' as const, payload: { orderId: `${i}` }, priority: 1 }
@@ -116,7 +116,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     expect(await store.get(ids[11] as JobId)).toMatchObject(many[11] ?? {})
   })
 
-  test('without a transaction a job is written at once, and wakes who waits for it', async () => {
+  test('without a transaction a job is written at once, and wakes its workers', async () => {
     const wake = vi.fn()
     const subscription = await store.onWake(['high'], wake)
     const id = await service.queue.enqueue('check_payment', PAYMENT)
@@ -142,7 +142,7 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
   })
 })
 
-test.each(['postgres', 'sqlite'])('a process that has a store gives it, on %s', async (dialect) => {
+test.each(['postgres', 'sqlite'])('a process that has a store can pass it, on %s', async (dialect) => {
   const database = await (dialect === 'postgres'
     ? createPostgresDatabase(inject('postgresUrl'))
     : createSqliteDatabase())
@@ -165,7 +165,7 @@ describe('on Postgres', () => {
     await database.drop()
   })
 
-  test('a connection that is cut during an enqueue neither loses the job nor doubles it', async () => {
+  test('a connection that is cut during an enqueue neither loses the job nor duplicates it', async () => {
     const queue = createQueue({ pool, jobs })
     const other = await connectPostgres(database.url)
     await other.query('begin')
@@ -180,7 +180,7 @@ describe('on Postgres', () => {
     await other.end()
   })
 
-  test('a client of Prisma with extensions is one too', async () => {
+  test('a Prisma client with extensions is accepted too', async () => {
     const prisma = new PrismaClient({ adapter: new PrismaPg(pool) }).$extends({ name: 'none' })
     const queue = createQueue({ prisma, jobs })
     await prisma.$transaction(async (tx) => {
@@ -206,7 +206,7 @@ describe('on Postgres', () => {
   })
 })
 
-describe('what is wrong is refused before any statement', () => {
+describe('invalid calls are refused before any statement', () => {
   const untouchable = new Proxy(
     { $transaction: () => {} },
     {
@@ -220,10 +220,10 @@ describe('what is wrong is refused before any statement', () => {
 
   test.each([
     ['an unknown topic', 'UNKNOWN_TOPIC', 'mail', {}, {}],
-    ['what every object has', 'UNKNOWN_TOPIC', 'toString', {}, {}],
+    ['a property that every object has', 'UNKNOWN_TOPIC', 'toString', {}, {}],
     ['a payload that does not fit', 'INVALID_PAYLOAD', 'mail_digest', { userId: 7 }, {}],
-    ['an option that is none', 'INVALID_INPUT', 'mail_digest', { userId: '7' }, { prio: 1 }],
-    ['a wrong option', 'INVALID_PRIORITY', 'mail_digest', { userId: '7' }, { priority: 1e9 }],
+    ['an unknown option', 'INVALID_INPUT', 'mail_digest', { userId: '7' }, { prio: 1 }],
+    ['an invalid option', 'INVALID_PRIORITY', 'mail_digest', { userId: '7' }, { priority: 1e9 }],
     ['something else as tx', 'UNSUPPORTED_TRANSACTION', 'mail_digest', { userId: '7' }, { tx: 'tx' }],
     ['null as tx', 'UNSUPPORTED_TRANSACTION', 'mail_digest', { userId: '7' }, { tx: null }],
     ['any object as tx', 'UNSUPPORTED_TRANSACTION', 'mail_digest', { userId: '7' }, { tx: { hello: 1 } }],
@@ -233,7 +233,7 @@ describe('what is wrong is refused before any statement', () => {
     })
   })
 
-  test('of many, it says which', async () => {
+  test('the error of a batch says which job is wrong', async () => {
     const many = [{ topic: 'mail_digest' as const, payload: { userId: '1' } }, { topic: 'mail_digest' }]
     await expect(queue.enqueueMany(many as never)).rejects.toMatchObject({
       code: 'INVALID_PAYLOAD',
@@ -243,7 +243,7 @@ describe('what is wrong is refused before any statement', () => {
 
   test.each([
     ['no connection', {}],
-    ['two of them', { prisma: untouchable, pool: { connect: () => {} } }],
+    ['two connections', { prisma: untouchable, pool: { connect: () => {} } }],
     ['something else', { pool: { hello: 'world' } }],
   ])('createQueue with %s', (_, connection) => {
     expect(() => createQueue({ jobs, ...connection } as never)).toThrow(/takes one of: prisma/)
@@ -264,7 +264,7 @@ describe('on better-sqlite3, whose transactions do not wait for promises', () =>
   })
   const orders = () => database.prepare('SELECT id FROM orders').all()
 
-  test('a refused job throws at once, and takes the transaction with it, also when no tx is given', () => {
+  test('a refused job throws at once and rolls the transaction back, also when no tx is given', () => {
     const queue = createQueue({ database, jobs })
     const order = database.transaction((options: object) => {
       database.exec("INSERT INTO orders VALUES ('456')")
@@ -288,14 +288,14 @@ describe('on better-sqlite3, whose transactions do not wait for promises', () =>
     expect(database.prepare('SELECT id FROM oncue_jobs').all()).toEqual([])
   })
 
-  test('the database of Drizzle and of Kysely is no transaction', async () => {
+  test('the database of Drizzle and of Kysely is not a transaction', async () => {
     const db = drizzle(database)
     const kysely = new Kysely<object>({ dialect: new SqliteDialect({ database }) })
     expect(() => fromDrizzle(db as never, sql)).toThrow(/the Drizzle database itself/)
     expect(() => fromKysely(kysely as never, CompiledQuery)).toThrow(/the Kysely database itself/)
   })
 
-  test('an asynchronous driver of Drizzle is refused, and nothing is lost without a word', () => {
+  test('an asynchronous driver of Drizzle is refused, instead of losing jobs silently', () => {
     const queue = createQueue({ database, jobs })
     const later = { rollback: () => {}, run: () => Promise.resolve(), all: () => Promise.resolve([]) }
     const tx = fromDrizzle(later, sql)
@@ -303,7 +303,7 @@ describe('on better-sqlite3, whose transactions do not wait for promises', () =>
   })
 })
 
-test('a wrong topic is told those that there are', async () => {
+test('the error for a wrong topic lists the topics that exist', async () => {
   const queue = createQueue({ jobs, pool: { connect: () => Promise.reject(new Error('not asked')) } })
   // @ts-expect-error no such topic
   await expect(queue.enqueue('mail', {})).rejects.toThrow(
@@ -319,9 +319,9 @@ describe('createQueue with a client of pg as its pool', () => {
     hint: expect.stringContaining('{ tx: client }'),
   })
 
-  test('is refused at once: a client that is its own', () => {
+  test('is refused at once: a client of its own', () => {
     const client = new pg.Client(inject('postgresUrl'))
-    // @ts-expect-error a client is no pool
+    // @ts-expect-error a client is not a pool
     expect(() => createQueue({ jobs, pool: client })).toThrow(refusal)
   })
 
@@ -329,7 +329,7 @@ describe('createQueue with a client of pg as its pool', () => {
     const pool = openPool({ connectionString: inject('postgresUrl') })
     const client = await pool.connect()
     try {
-      // @ts-expect-error a client is no pool
+      // @ts-expect-error a client is not a pool
       expect(() => createQueue({ jobs, pool: client })).toThrow(refusal)
       expect(createQueue({ jobs, pool })).toHaveProperty('enqueue')
     } finally {

@@ -5,7 +5,7 @@ import { openStore } from '../src/open.ts'
 import { aJob, claimOne, complete, someJobs } from './conformance/harness.ts'
 import { borrowPostgresDatabase, connectPostgres } from './support/index.ts'
 
-it('a job by a request costs one statement, a job by a key a transaction, on Postgres', async () => {
+it('on Postgres a job by request id costs one statement, and a job by key one transaction', async () => {
   const database = await borrowPostgresDatabase(inject('postgresUrl'))
   const store = await openStore(database.url)
   onTestFinished(async () => {
@@ -14,7 +14,7 @@ it('a job by a request costs one statement, a job by a key a transaction, on Pos
   })
   const query = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => query.mockRestore())
-  /** Statements of an enqueue: neither the wake-up that follows, nor what opens a connection. */
+  /** Counts the statements of an enqueue, without the wake-up that follows and the opening of a connection. */
   async function countOf(work: () => Promise<unknown>): Promise<number> {
     query.mockClear()
     await work()
@@ -35,7 +35,7 @@ it('a job by a request costs one statement, a job by a key a transaction, on Pos
   expect(await countOf(() => store.enqueue(one ? [one] : []))).toBe(2)
 })
 
-it('two requests with the same ids in opposite orders make each job once, and meet no deadlock', async () => {
+it('two requests with the same ids in opposite orders make each job once, without a deadlock', async () => {
   const database = await borrowPostgresDatabase(inject('postgresUrl'))
   const store = await openStore(database.url)
   onTestFinished(() => database.drop())
@@ -45,7 +45,7 @@ it('two requests with the same ids in opposite orders make each job once, and me
     const outcomes = await Promise.all(orders.map((order) => store.enqueueWithOutcomes(order)))
     expect(outcomes.flat().filter(({ kind }) => kind === 'created')).toHaveLength(jobs.length)
   }
-  // What a session has counted is told when it ends.
+  // A session reports its counters when it ends.
   await store.close()
   const client = new pg.Client(database.url)
   await client.connect()

@@ -44,7 +44,7 @@ const hourly: Schedule = {
   source: 'database',
 }
 
-describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, open }) => {
+describe.each(DIALECTS)('during a tick on $name', ({ create, open }) => {
   let database: TestDatabase
   let store: Store
   let access: Access
@@ -71,7 +71,7 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
   const topics = async () =>
     (await store.claim(claiming({ leaseMs: 24 * HOUR }))).jobs.map((job) => job.topic)
 
-  it('a process that dies between the job and the move leaves one job', async () => {
+  it('a process that dies between making the job and moving the schedule on leaves one job', async () => {
     const sql: Sql = {
       ...access.sql,
       run: () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'gone')),
@@ -92,7 +92,7 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
       { nextAt: new Date('2026-01-01T01:30:00Z') },
     ],
     ['a pause', (store: Store) => store.schedules.pause('hourly'), { nextAt: null, lastAt: null }],
-  ])('%s stands', async (_, change, expected) => {
+  ])('%s takes effect', async (_, change, expected) => {
     const meanwhile = createSchedules(
       access.sql,
       hostOf(async (jobs) => {
@@ -104,7 +104,7 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
     expect(await store.schedules.list()).toMatchObject([expected])
   })
 
-  it('a removal stands', async () => {
+  it('a removal takes effect', async () => {
     const meanwhile = createSchedules(
       access.sql,
       hostOf(async (jobs) => {
@@ -116,7 +116,7 @@ describe.each(DIALECTS)('what may happen during a tick on $name', ({ create, ope
     expect(await store.schedules.list()).toEqual([])
   })
 
-  it('a schedule that cannot be read keeps no other from ticking, and is told of', async () => {
+  it('a schedule that cannot be read does not stop the others, and is reported', async () => {
     await store.schedules.save({ ...hourly, name: 'a-broken-one', topic: 'broken' })
     clock.advance(HOUR)
     await access.sql.run({

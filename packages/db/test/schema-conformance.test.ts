@@ -7,9 +7,9 @@ import { createEmptyPostgresDatabase, createEmptySqliteDatabase, type TestDataba
 import { transactions as onPostgres, withClient } from './support/postgres-transactions.ts'
 import { transactions as onSqlite } from './support/sqlite-transactions.ts'
 
-/** The conformance suite where no installation has the default name: a statement that was not renamed fails. */
+/** The conformance suite without the default schema name: a statement that was not renamed fails. */
 
-/** These take longest, and send what the others send. */
+/** The slowest areas, whose statements the others send too. */
 const WITHOUT = ['paging', 'processes'] as const
 
 let shared: Promise<TestDatabase> | undefined
@@ -47,7 +47,7 @@ async function emptyPostgres(client: pg.Client): Promise<void> {
   await client.query(String(rows[0]?.text))
 }
 
-/** Begins with the default: a name that is changed twice would show. */
+/** Begins with the default name, so that a name that is replaced twice would show. */
 const SQLITE = 'oncue_eu'
 let template: Promise<Buffer> | undefined
 

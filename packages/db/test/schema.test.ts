@@ -28,7 +28,7 @@ const codeOf = (error: unknown) => (isOncueError(error) ? error.code : error)
 
 describe('the name of a schema', () => {
   test.each(['billing', '_b', 'oncue_eu', 'a', 'x'.repeat(32), 'events', 'main', 'name'])(
-    '%s is taken',
+    '%s is accepted',
     (name) => {
       expect(toSchema(name)).toBe(name)
     },
@@ -73,7 +73,7 @@ describe('the name of a schema', () => {
     }
   })
 
-  test('is none that Postgres reads as a word of its own', async () => {
+  test('cannot be a keyword of Postgres', async () => {
     const { rows } = await withClient(inject('postgresUrl'), (client) =>
       client.query<{ word: string }>(`select word from pg_get_keywords() where quote_ident(word) <> word`),
     )
@@ -119,20 +119,20 @@ describe('statements are renamed', () => {
     )
   })
 
-  test('and nothing is done for the default', () => {
+  test('but not for the default name', () => {
     const text = 'select oncue.clock()'
     expect(renameTo('oncue', 'postgres')(text)).toBe(text)
     expect(renameTo('oncue', 'sqlite')).toBe(renameTo('oncue', 'postgres'))
   })
 
-  test('in all migrations and functions, up to what is data', async () => {
+  test('in all migrations and functions, except in data', async () => {
     for (const dialect of ['postgres', 'sqlite'] as const) {
       const rename = renameTo('billing', dialect)
       for (const { up, down } of await readMigrations(migrationsFolder(dialect)))
         expect(rename(`${up}${down}`)).not.toMatch(/\boncue/)
     }
     const functions = installable(await readFunctions(), 'billing')
-    // The queue and the topics of Oncue itself.
+    // Oncue's own queue and topics.
     expect(functions.replaceAll(/'oncue(:%?)?'/g, '')).not.toMatch(/\boncue/)
     const locks = functions.match(/advisory\w*lock\w*\([^,]*/g) ?? []
     expect(locks.length).toBeGreaterThan(2)
@@ -144,7 +144,7 @@ describe('statements are renamed', () => {
     const made = migrations.flatMap(({ up }) => [...up.matchAll(/^CREATE (?:UNIQUE )?\w+ "oncue_(\w+)"/gm)])
     const names = ['migrations', ...made.map(([, name]) => String(name))]
     expect(names.length).toBeGreaterThan(50)
-    // `a_jobs` of the schema `a` would be `jobs` of the schema `a` and of none else, were there no name `x_jobs`.
+    // With both `jobs` and `x_jobs`, `jobs` of the schema `a_x` would be the same table as `x_jobs` of the schema `a`.
     for (const name of names) expect(names.filter((other) => other.endsWith(`_${name}`))).toEqual([])
   })
 })
@@ -162,7 +162,7 @@ const dialects = [
   },
 ] as const
 
-/** The third begins with the first: on SQLite one's prefix is the other's, too. */
+/** The third begins with the first: on SQLite one prefix contains the other. */
 const SCHEMAS = ['oncue', 'billing', 'oncue_eu'] as const
 
 describe.each(dialects)('installations share one database: $name', ({ name, create, table }) => {
@@ -183,7 +183,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     return store
   }
 
-  test('ten processes migrate at once, each of several schemas, and all succeed', async () => {
+  test('ten processes migrate several schemas at once, and all succeed', async () => {
     const wanted = Array.from({ length: 10 }, (_, i) => SCHEMAS[i % SCHEMAS.length] ?? 'oncue')
     const steps = await Promise.all(wanted.map((schema) => migrate(database.url, { schema })))
     for (const schema of SCHEMAS) {
@@ -194,7 +194,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     }
   })
 
-  test('and each has its own ledger: what is not installed is not there', async () => {
+  test('each has its own ledger: a schema that is not installed is not found', async () => {
     await migrate(database.url, { schema: 'billing' })
     await expect(openStore(database.url)).rejects.toMatchObject({ code: 'MIGRATION_NEEDED' })
     await expect(openStore(database.url, { schema: 'missing' })).rejects.toMatchObject({
@@ -207,7 +207,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     expect(store.schema).toBe('billing')
   })
 
-  test('a job is seen, claimed, searched and settled by its own alone', async () => {
+  test('a job is seen, claimed, searched and settled only in its own installation', async () => {
     const [first, second, third] = await Promise.all(SCHEMAS.map((schema) => open(schema)))
     if (!first || !second || !third) throw new Error('three were opened')
     const [id = ''] = await first.enqueue([aJob({ meta: { tenant: 'a' } })])
@@ -227,7 +227,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     expect((await third.claim(claiming())).jobs).toMatchObject([{ id }])
   })
 
-  test('keys, limits, leaders, schedules and queues are of one installation', async () => {
+  test('keys, limits, leaders, schedules and queues belong to one installation', async () => {
     const [a, b] = [await open('oncue'), await open('billing')]
     const keyed = () => aJob({ unique: { key: 'once' }, idempotencyKey: 'key' })
     const [one = ''] = await a.enqueue([keyed()])
@@ -259,7 +259,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     expect((await b.queues()).some(({ paused }) => paused)).toBe(false)
   })
 
-  test('Control lists and edits its own', async () => {
+  test('Control lists and edits only its own rows', async () => {
     const [a, b] = [await open('oncue'), await open('oncue_eu')]
     const [here, there] = [await openControl(a), await openControl(b)]
     await there.settings.change({ set: { httpEnabled: false }, by: 'ada' })
@@ -273,26 +273,26 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     expect(await here.tokens.list()).toHaveLength(1)
     expect(await there.tokens.list()).toEqual([])
     expect(await b.tokens.find(hash)).toBeNull()
-    // The same secret may be known to both.
+    // Both may have the same secret.
     await there.tokens.create({ kind: 'token', name: 'ci', role: 'viewer', hash })
     expect(await b.tokens.find(hash)).toMatchObject({ role: 'viewer' })
     expect(await a.tokens.find(hash)).toMatchObject({ role: 'admin' })
   })
 
-  test('an enqueue wakes the workers of its own', async () => {
+  test('an enqueue wakes only workers of its own installation', async () => {
     const [a, b] = [await open('oncue'), await open('billing')]
     const woken = { a: 0, b: 0 }
     const heard = [await a.onWake(['default'], () => woken.a++), await b.onWake(['default'], () => woken.b++)]
     const before = { ...woken }
     await b.enqueue([aJob()])
     await expect.poll(() => woken.b).toBeGreaterThan(before.b)
-    // What is written to a file is seen by all who watch the file: there a wake-up is a hint that something changed.
+    // Watchers of a SQLite file see every write to it: there a wake-up only hints that something changed.
     if (name === 'Postgres') expect(woken.a).toBe(before.a)
     expect((await a.claim(claiming())).jobs).toEqual([])
     for (const subscription of heard) await subscription.close()
   })
 
-  test('the death of a worker is seen by its own', async () => {
+  test('the death of a worker is noticed only in its own installation', async () => {
     const [a, b] = [await open('oncue'), await open('billing')]
     const info = { host: 'here', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
     const presence = await a.attend({ id: newWorkerId(), ...info })
@@ -303,7 +303,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     await presence.leave()
   })
 
-  test('a rollback of one leaves the others whole, with what they hold', async () => {
+  test('a rollback of one leaves the others and their data intact', async () => {
     for (const schema of SCHEMAS) await migrate(database.url, { schema })
     const [a, b, c] = [await open('oncue'), await open('billing'), await open('oncue_eu')]
     const [kept = ''] = await a.enqueue([aJob({ unique: { key: 'x' } })])
@@ -324,7 +324,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     expect(await (await open('billing')).stats()).toMatchObject({ pending: 0 })
   })
 
-  test('the doctor looks at its own', async () => {
+  test('doctor checks only its own installation', async () => {
     await migrate(database.url, { schema: 'billing' })
     const findings = await diagnose(database.url, { schema: 'billing' })
     expect(findings.filter(({ status, check }) => status === 'fail' && check !== 'disk space')).toEqual([])
@@ -339,7 +339,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
 
   const dialect = name === 'Postgres' ? 'postgres' : 'sqlite'
   test.each(hosts.filter((host) => host.dialect === dialect))(
-    '$name: a queue writes into its own',
+    '$name: a queue writes into its own schema',
     async (host) => {
       const [a, b] = [await open('oncue'), await open('oncue_eu')]
       const service = host.open(database.url, 'oncue_eu')
@@ -367,7 +367,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
   )
 
   test.each(hosts.filter((host) => host.dialect === dialect))(
-    '$name: a queue names the schema that is not installed',
+    '$name: the error names the schema that is not installed',
     async (host) => {
       await open('oncue')
       const service = host.open(database.url, 'oncue_eu')
@@ -383,7 +383,7 @@ describe.each(dialects)('installations share one database: $name', ({ name, crea
     },
   )
 
-  test('a queue over a store takes the schema of the store, and no other', async () => {
+  test('a queue over a store uses the schema of the store, and refuses another', async () => {
     const store = await open('billing')
     const id = await createQueue({ jobs, store }).enqueue('mail_digest', { userId: '1' })
     expect(await store.get(id)).toMatchObject({ id })
@@ -467,7 +467,7 @@ describe('one pool for two installations on Postgres', () => {
   })
 })
 
-test('functions of a schema are granted to a role whose name begins like the default one', async () => {
+test('functions are granted to a role whose name begins like the default schema', async () => {
   const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
   const role = `"oncue.app_${process.pid}_${Date.now()}"`
   try {
@@ -493,7 +493,7 @@ test('functions of a schema are granted to a role whose name begins like the def
   }
 })
 
-test('a file may hold the tables of a prefix that is another schema name', async () => {
+test('a file may have tables with a prefix that is another schema name', async () => {
   const database = await createEmptySqliteDatabase()
   await migrate(database.url, { schema: 'oncue_eu' })
   await migrate(database.url)

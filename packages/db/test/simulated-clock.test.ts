@@ -30,7 +30,7 @@ describe('a store on a simulated clock', () => {
     return store
   }
 
-  it('takes its time from it: delays, leases and schedules', async () => {
+  it('uses it for delays, leases and schedules', async () => {
     const runtime = simulate()
     const store = await open(runtime)
     const queue = createQueue({ jobs, store, runtime })
@@ -62,7 +62,7 @@ describe('a store on a simulated clock', () => {
     expect((await store.schedules.tick()).enqueued).toHaveLength(1)
   })
 
-  it('makes the same ids in the same order from the same seed', async () => {
+  it('makes the same ids in the same order from the same start', async () => {
     const live = async (seed: number): Promise<unknown[]> => {
       const runtime = simulate({ seed })
       const own = await createSqliteDatabase()
@@ -80,7 +80,7 @@ describe('a store on a simulated clock', () => {
     expect(await live(3)).not.toEqual(await live(4))
   })
 
-  it('looks by it for what other stores write', async () => {
+  it('polls by it for what other stores write', async () => {
     const runtime = simulate()
     const store = await open(runtime)
     const other = await open(systemRuntime)
@@ -100,7 +100,7 @@ describe('a store on a simulated clock', () => {
   })
 })
 
-/** Runs it, and moves the clock on until it is over. */
+/** Runs it, and advances the clock until it is done. */
 async function untilEnd<T>(runtime: Simulation, work: Promise<T>): Promise<T> {
   let isOver = false
   const end = () => {
@@ -116,7 +116,7 @@ describe('waits of the store', () => {
     throw new OncueError('DATABASE_BUSY', 'held')
   }
 
-  it('are longer after each attempt, with jitter', async () => {
+  it('get longer after each attempt, with jitter', async () => {
     const runtime = simulate({ seed: 5 })
     const at: number[] = []
     const attempt = () => {
@@ -159,7 +159,7 @@ describe('waits of the store', () => {
   })
 })
 
-it('the ids of one runtime are one sequence', () => {
+it('one runtime makes one sequence of ids', () => {
   const runtime = simulate()
   expect(jobIdsOf(runtime)).toBe(jobIdsOf(runtime))
   expect(jobIdsOf(runtime)).not.toBe(jobIdsOf(simulate()))

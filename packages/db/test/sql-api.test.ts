@@ -106,7 +106,7 @@ describe('oncue.enqueue', () => {
     expect(Number(job?.runAt) - Number(job?.created)).toBe(60_000)
   })
 
-  test('takes what is not said from the definition that workers announced, then the defaults', async () => {
+  test('takes omitted options from the definition that workers announced, then from the defaults', async () => {
     const policy = {
       ...{ queue: 'reports', priority: 9, maxRetries: 1, timeoutMs: 1_000 },
       retry: { strategy: 'fixed', baseDelay: 5 },
@@ -120,7 +120,7 @@ describe('oncue.enqueue', () => {
     })
   })
 
-  test('keeps payloads that are large apart, and every text as it is', async () => {
+  test('stores large payloads apart, and keeps every text unchanged', async () => {
     const payload = { text: 'ä"\\ 12345678901234567890 \\" {[{['.repeat(300) }
     expect(await store.get(await enqueue('large', payload))).toMatchObject({ payload })
     expect(await store.get(await enqueue('none', null))).toMatchObject({ payload: null })
@@ -152,7 +152,7 @@ describe('oncue.enqueue', () => {
     })
   })
 
-  test('that is rolled back was never there; workers are woken by those that are due, at the commit', async () => {
+  test('that is rolled back leaves nothing; due jobs wake workers, at the commit', async () => {
     const before = await counted()
     const heard: (string | undefined)[] = []
     client.on('notification', ({ payload }) => heard.push(payload))
@@ -332,7 +332,7 @@ describe('oncue.enqueue', () => {
     })
   })
 
-  test('takes whole numbers however they are written', async () => {
+  test('accepts whole numbers in any notation', async () => {
     const { rows } = await send('1', '{"priority": 5.0, "retry": {"minDelay": 1e2, "maxDelay": 200.0}}')
     expect(await store.get(rows[0].id)).toMatchObject({
       priority: 5,
@@ -361,7 +361,7 @@ describe('oncue.enqueue', () => {
     expect((await store.get(rows[0].id))?.runAt.toISOString()).toBe(expected)
   })
 
-  test('takes a time of the database, whatever its style of dates', async () => {
+  test('accepts a timestamp of the database, whatever its date style', async () => {
     await client.query(`begin; set local datestyle = 'SQL, DMY'; set local timezone = 'Asia/Kathmandu'`)
     const { rows } = await client.query(
       `select oncue.enqueue('a', '1', json_build_object('runAt', now() + interval '1 day')) as id,
@@ -401,7 +401,7 @@ describe('with several builds installed', () => {
     return rows[0]?.queue
   }
 
-  test('it calls the newest functions, keeps its grants, and goes back when they are removed', async () => {
+  test('it calls the newest functions, keeps its grants, and returns to the older ones when those are removed', async () => {
     const sources = await readSources()
     const other = buildFunctions({
       ...sources,
@@ -441,7 +441,7 @@ describe('with several builds installed', () => {
     await empty.drop()
   })
 
-  test('a build that is older does not take it over', async () => {
+  test('an older build does not take it over', async () => {
     await admin.query(`update oncue.function_sets set release = '10.0.0'`)
     const sources = await readSources()
     const older = buildFunctions({

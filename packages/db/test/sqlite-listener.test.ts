@@ -21,7 +21,7 @@ const fileOf = ({ url }: TestDatabase) => url.slice('file:'.length)
 const write = () => writer.pragma('user_version = 1')
 const NEVER_MS = 3_600_000
 
-test('what this process enqueues is told at once, to those who wait for that queue', async () => {
+test('an enqueue of this process wakes the subscribers of its queue at once', async () => {
   const heard: string[] = []
   const [mine, other] = [1, 2].map(() => new SqliteListener(Database, fileOf(database), NEVER_MS))
   await mine?.onWake(['a'], () => heard.push('a'))
@@ -33,7 +33,7 @@ test('what this process enqueues is told at once, to those who wait for that que
   await other?.close()
 })
 
-test('a write of another connection is seen, and wakes every queue once', async () => {
+test('a write of another connection is noticed, and wakes every queue once', async () => {
   const listener = new SqliteListener(Database, fileOf(database))
   let wakes = 0
   const wake = () => {
@@ -69,12 +69,12 @@ test('the file is held open only while there is a subscriber', async () => {
   await second.close()
   await second.close()
   await listener.onChange(() => {})
-  // What stays open after this fails the test, when its database is dropped.
+  // A connection that stays open fails the test when its database is dropped.
   await listener.close()
   await expect(listener.onWake([], () => {})).rejects.toMatchObject({ code: 'STORE_CLOSED' })
 })
 
-test('a subscriber that throws does not keep the others from hearing', async () => {
+test('a subscriber that throws does not stop the others', async () => {
   const listener = new SqliteListener(Database, fileOf(database))
   let wakes = 0
   await listener.onWake(['a'], () => {
@@ -90,7 +90,7 @@ test('a subscriber that throws does not keep the others from hearing', async () 
   await listener.close()
 })
 
-test('a worker that looks whenever it is woken comes to rest: a look that finds nothing wakes no worker', async () => {
+test('a worker that polls whenever it is woken comes to rest: a poll that finds nothing wakes no worker', async () => {
   const store = await openStore(database.url)
   let looks = 0
   await store.onWake(['default'], () => {
@@ -105,7 +105,7 @@ test('a worker that looks whenever it is woken comes to rest: a look that finds 
     last = looks
     return isSame
   }
-  // Far apart, compared with the 5 ms of a look.
+  // Far apart, compared with the 5 ms of a poll.
   await expect.poll(rested, { interval: 100 }).toBe(true)
   expect(looks).toBeLessThan(6)
   await store.close()

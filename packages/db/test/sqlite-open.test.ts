@@ -15,7 +15,7 @@ describe('opening a file that others use', () => {
   })
   afterEach(() => database.drop())
 
-  it('waits for a process that has the file to itself', async () => {
+  it('waits for a process that has locked the file exclusively', async () => {
     const driver = await loadDriver()
     const file = sqliteFile(database.url)
     const owner = new driver(file)

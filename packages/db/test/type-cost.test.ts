@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const TSC = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'))
 
-/** How many types the compiler makes for a module with so many definitions. */
+/** How many types the compiler makes for a module with that many definitions. */
 async function typesOf(count: number): Promise<number> {
   // Below this package, so that zod is found.
   const folder = await mkdtemp(join(HERE, 'type-cost-'))

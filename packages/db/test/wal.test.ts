@@ -58,8 +58,8 @@ describe('what Postgres writes to its log', () => {
       ))
   }
 
-  // One table in which a job is updated twice took 968 when this way of keeping jobs was chosen.
-  test('claim and complete take at most 700 bytes a job, from the first job on', async () => {
+  // A single table in which a job is updated twice took 968 when this design was chosen.
+  test('claim and complete take at most 700 bytes per job, from the first job on', async () => {
     const store = await bench.open()
     for (const round of [1, 2, 3]) {
       await store.enqueue(Array.from({ length: JOBS }, () => aJob({ payload: ofBytes(100) })))
@@ -69,7 +69,7 @@ describe('what Postgres writes to its log', () => {
   })
 
   test.each([10_000, 100_000])(
-    'a payload of %i bytes is not written again when its job is done',
+    'a payload of %i bytes is not written again when its job completes',
     async (size) => {
       const store = await bench.open()
       const jobs = Array.from({ length: 50 }, () => aJob({ payload: ofBytes(size) }))
@@ -78,7 +78,7 @@ describe('what Postgres writes to its log', () => {
     },
   )
 
-  test('meta is paid for when its job is enqueued, one row for each entry, and not again when it is done', async () => {
+  test('meta is paid for when its job is enqueued, one row for each entry, and not again when it completes', async () => {
     const store = await bench.open()
     const cost = async (meta: Record<string, string>) => {
       const jobs = Array.from({ length: JOBS }, () => aJob({ meta }))
@@ -87,13 +87,13 @@ describe('what Postgres writes to its log', () => {
     }
     const one = await cost({ agent_id: 'agent-17' })
     const two = await cost({ agent_id: 'agent-17', tenant: 'tenant-4' })
-    // Measured: 285 and 32. The 25 that the column itself takes are in both: it moves to the history.
+    // Measured: 285 and 32. Both include the 25 bytes of the column itself, which moves to the history.
     expect(two.enqueue - one.enqueue).toBeLessThanOrEqual(320)
     expect(two.drain - one.drain).toBeLessThanOrEqual(60)
   })
 
   // The third version of a row, for all rows of a page at once: the worst case. Measured: 467 of 500.
-  test('what a run tells while it runs hardly ever touches an index of its job', async () => {
+  test('updates of a run hardly ever touch an index of its job', async () => {
     const store = await bench.open()
     await store.enqueue(Array.from({ length: BATCH }, () => aJob({ payload: ofBytes(100) })))
     const { jobs } = await store.claim(claiming({ limit: BATCH }))
@@ -119,7 +119,7 @@ describe('what Postgres writes to its log', () => {
     await store.enqueue(Array.from({ length: BATCH }, () => aJob({ payload: ofBytes(100) })))
     const { jobs } = await store.claim(claiming({ limit: BATCH }))
     await store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'retry', delayMs: 0, error: anError })))
-    // Without the dead versions of the run that failed.
+    // Without the dead versions of the failed run.
     await client.query('vacuum oncue.jobs')
     expect(await claimAll(client)).toEqual({ all: BATCH, heapOnly: BATCH })
   })
@@ -143,7 +143,7 @@ type Updates = { readonly all: number; readonly heapOnly: number }
 async function claimAll(client: pg.Client): Promise<Updates> {
   let total: Updates = { all: 0, heapOnly: 0 }
   for (;;) {
-    // In one transaction: the session's counters are given away only between two.
+    // In one transaction: a session reports its counters only between transactions.
     await client.query('begin')
     const before = await updatesOfJobs(client)
     const { text, values } = sql.claim(claiming({ limit: BATCH }), NO_MARKS, null)
@@ -172,7 +172,7 @@ async function updatesOfJobs(client: pg.Client): Promise<Updates> {
   return rows[0] ?? { all: 0, heapOnly: 0 }
 }
 
-/** A JSON string of so many bytes that no compression makes smaller; 0 is the empty object. */
+/** A JSON string of that many incompressible bytes; 0 is the empty object. */
 function ofBytes(size: number): unknown {
   if (size === 0) return {}
   return randomBytes(size)

@@ -7,7 +7,7 @@ import type { Record } from './record.ts'
 
 const LEASE_MS = 700
 export const QUEUES = ['plain', 'other', 'limited'] as const
-/** At most so many runs at once, in the queue `limited` and of each concurrency key. */
+/** The most runs at once, in the queue `limited` and of each concurrency key. */
 export const QUEUE_LIMIT = 4
 export const KEY_LIMITS = { one: 1, two: 2, five: 5 } as const
 
@@ -15,13 +15,13 @@ const TOPICS = ['mail', 'bill', 'report'] as const
 const KEYS = ['one', 'two', 'five'] as const
 const ERROR = { class: 'Error', message: 'refused', fingerprint: 'f1' }
 
-/** What a call may answer because of what the others do. Anything else is a surprise. */
+/** Errors that a call may return because of what the other actors do. Any other is a surprise. */
 const EXPECTED: { readonly [call: string]: readonly string[] } = {
   enqueue: ['UNIQUE_KEY_LIVE', 'UNKNOWN_PARENT'],
   append: ['VERSION_MISMATCH', 'JOB_NOT_FOUND'],
 }
 
-/** Ids that an actor of this process has seen lately: what people and parents refer to. */
+/** Ids that an actor of this process has seen lately: operators and parents refer to these. */
 export class Recent {
   readonly #ids: JobId[] = []
 
@@ -73,7 +73,7 @@ export class Actor {
     await nap(this.#random.below(10))
   }
 
-  /** Sends a call; an error that the others cannot be the reason for is kept as a surprise. */
+  /** Makes a call; an error that the other actors cannot have caused is kept as a surprise. */
   async #call<T>(name: string, send: () => Promise<T>): Promise<T | undefined> {
     this.#record.calls[name] = (this.#record.calls[name] ?? 0) + 1
     try {
@@ -94,7 +94,7 @@ export class Actor {
     await this.#send(jobs)
   }
 
-  /** Behind a job that has failed already, if there is one: each of these is a parent and a dependant at once. */
+  /** After a job that has failed already, if there is one: each of these is a parent and a dependant at once. */
   async #enqueueChain(): Promise<void> {
     const chain: NewJob[] = []
     const policy = () => this.#random.one(['wait', 'wait', 'stop', 'go_on', 'cancel'])
@@ -143,7 +143,7 @@ export class Actor {
     if (this.#owned.length === 0 || (this.#owned.length < 4 && this.#random.chance(0.4))) {
       return this.#own(await this.#call('claim', () => this.#store.claim(this.#request())))
     }
-    // As a worker does that hangs: its leases run out.
+    // Like a worker that hangs: its leases expire.
     if (this.#random.chance(0.12)) {
       this.#owned = []
       return

@@ -3,7 +3,7 @@ import { KEY_LIMITS, QUEUE_LIMIT } from './actor.ts'
 import type { Reader } from './reader.ts'
 import type { Claim, Record } from './record.ts'
 
-/** What must hold at every moment, as one snapshot shows it. Returns what does not. */
+/** Checks what must hold at every moment, in one snapshot. Returns the violations. */
 export async function checkMoment(reader: Reader): Promise<string[]> {
   const violations: string[] = []
   for (const { key, n } of await reader(
@@ -27,7 +27,7 @@ export async function checkMoment(reader: Reader): Promise<string[]> {
   return violations
 }
 
-/** What must hold of all that the actors were told. */
+/** Checks what must hold of everything that the actors were told. */
 export function checkRecord(record: Record): string[] {
   const violations = record.surprises.map((surprise) => `unexpected error: ${surprise}`)
   const claims = new Map<string, Claim>()
@@ -55,7 +55,7 @@ export function checkRecord(record: Record): string[] {
   return violations
 }
 
-/** When the lease of each run ended. A beat counts only if it was answered while the lease was still good. */
+/** When the lease of each run ended. A heartbeat counts only if it was acknowledged while the lease was valid. */
 function leasesOf({ claims, beats }: Record): Map<string, number> {
   const leases = new Map(claims.map((claim) => [nameOf(claim), claim.until]))
   for (const beat of beats.toSorted((a, b) => a.answeredAt - b.answeredAt)) {
@@ -79,7 +79,7 @@ export async function unfinished(reader: Reader, now: Date): Promise<string[]> {
   return rows.map(({ id, status, queue }) => `${id}: ${status} in ${queue}`)
 }
 
-/** What must hold of the tables once all work is done. */
+/** Checks what must hold of the tables once all work is done. */
 export async function checkRest(reader: Reader, record: Record, stats: JobStats): Promise<string[]> {
   const violations: string[] = []
   const add = async (what: string, text: string) => {

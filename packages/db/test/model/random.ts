@@ -1,4 +1,4 @@
-/** The same numbers for the same start, so that a run that found something can be made again. */
+/** Gives the same numbers for the same start, so that a run that found something can be repeated. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = start >>> 0
   }
 
-  /** From 0 up to and without 1 (mulberry32). */
+  /** From 0 to below 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state

@@ -13,7 +13,7 @@ export type Record = {
   removed: number
   /** How often each call was made. */
   readonly calls: { [call: string]: number }
-  /** Errors that the call must not give, whatever the others do meanwhile. */
+  /** Errors that the call must not return, whatever the other actors do. */
   readonly surprises: string[]
 }
 

@@ -9,11 +9,11 @@ import { openReader, type Reader } from './reader.ts'
 import { emptyRecord, merged, type Record } from './record.ts'
 
 export type ModelOptions = {
-  /** The same number makes the same choices; what they meet depends on who is first. */
+  /** The same number makes the same choices; their results depend on timing. */
   readonly random: number
   readonly processes: number
   readonly actors: number
-  /** How many things each actor does. */
+  /** How many calls each actor makes. */
   readonly steps: number
 }
 
@@ -21,7 +21,7 @@ export type ModelReport = {
   readonly violations: string[]
   readonly record: Record
   readonly moments: number
-  /** Found by Postgres; always 0 on SQLite. */
+  /** Counted by Postgres; always 0 on SQLite. */
   readonly deadlocks: number
 }
 
@@ -51,7 +51,7 @@ export async function runModel(url: string, options: ModelOptions): Promise<Mode
   }
 }
 
-/** A deadlock is no violation: the call that lost is sent again, after a second. Many of them are a storm. */
+/** A deadlock is no violation: the call that lost is retried, after a second. Many of them are a storm. */
 async function deadlocksOf(reader: Reader): Promise<number> {
   if (reader.dialect === 'sqlite') return 0
   const [row] = await reader('select deadlocks from pg_stat_database where datname = current_database()')

@@ -3,8 +3,8 @@ import { loadDriver } from '../../src/sqlite/driver.ts'
 import { dialectOf, sqliteFile } from '../../src/url.ts'
 
 /**
- * One line for everything that a database defines, sorted, so that two moments can be compared:
- * what a rollback leaves behind, or what an installation changed of somebody else's.
+ * One line for every definition in a database, sorted, so that two moments can be compared: to see
+ * what a rollback leaves behind, or whether an installation changed objects of other projects.
  */
 export function describeCatalog(url: string): Promise<string[]> {
   return dialectOf(url) === 'postgres' ? describePostgres(url) : describeSqlite(url)
@@ -12,7 +12,7 @@ export function describeCatalog(url: string): Promise<string[]> {
 
 const OTHERS = `n.nspname <> 'information_schema' and n.nspname not like 'pg\\_%'`
 
-/** Columns are counted among those that exist: a dropped one leaves a gap that nobody sees. */
+/** Columns are numbered among those that exist: a dropped one leaves a gap in the numbers of the catalog. */
 const POSTGRES = `
 select format('schema %s owner=%s acl=%s', n.nspname, n.nspowner::regrole, n.nspacl)
 from pg_namespace n where ${OTHERS}

@@ -3,8 +3,8 @@ import { nap } from '@oncue/testing'
 import { loadDriver } from '../../src/sqlite/driver.ts'
 
 /**
- * Another process that writes to a file: it holds the file until it is told to go on, then again and again for a
- * while, until its parent lets go of it.
+ * Another process that writes to a file: it locks the file until it is told to go on, then again and again
+ * for a while, until its parent disconnects.
  */
 const db = new (await loadDriver())(process.argv[2] ?? '', { timeout: 10_000 })
 process.on('disconnect', () => process.exit())

@@ -9,7 +9,7 @@ export type Dialect = (typeof DIALECTS)[number]
 /** Migrated and empty; on Postgres, on the server of the run. */
 export async function createDatabase(dialect: Dialect): Promise<TestDatabase> {
   if (dialect === 'sqlite') return createSqliteDatabase()
-  // Here, because benchmarks and scripts use this folder too, without vitest.
+  // Not in a test file, because benchmarks and scripts use this folder too, without vitest.
   const { inject } = await import('vitest')
   return borrowPostgresDatabase(inject('postgresUrl'))
 }

@@ -13,13 +13,13 @@ export type Plan = {
 }
 
 export type Explained = {
-  /** One plan for each statement that ran, those inside of functions first. */
+  /** One plan for each statement that ran; those inside functions come first. */
   readonly plans: readonly Plan[]
   readonly buffers: number
   readonly searches: number
 }
 
-/** A connection on which auto_explain tells the plan of every statement, also of those inside PL/pgSQL. */
+/** A connection on which auto_explain reports the plan of every statement, also inside PL/pgSQL. */
 export class Session {
   readonly #client: pg.Client
   #plans: Plan[] = []
@@ -59,9 +59,9 @@ export class Session {
   }
 
   /**
-   * Runs a warm-up, which fills the session's caches, and then the query, and takes both back. A claim
+   * Runs a warm-up, which fills the session's caches, and then the query, and rolls both back. A claim
    * warms up with one job: what a rollback leaves on the pages takes the room of heap-only updates
-   * until it is pruned, and when that is depends on transactions anywhere on the server.
+   * until it is pruned, and when that happens depends on transactions anywhere on the server.
    */
   async explain(query: Query, warmUp = query): Promise<Explained> {
     for (const [{ text, values }, level] of [
@@ -74,7 +74,7 @@ export class Session {
       await this.#client.query('rollback')
     }
     const plans = this.#plans
-    // The statement itself ends last, and its buffers hold those of everything it called.
+    // The statement itself ends last, and its buffers include those of everything it called.
     const whole = plans.at(-1)
     if (!whole) throw new Error('auto_explain said nothing')
     const searches = plans.flatMap(nodesOf).map(searchesOf)
@@ -103,6 +103,6 @@ export function nodesOf(plan: Plan): Plan[] {
 
 function searchesOf(node: Plan): number {
   if (!node['Index Name']) return 0
-  // Postgres counts them since 18; ours need one for each loop.
+  // Postgres counts them since 18; our plans need one for each loop.
   return node['Index Searches'] ?? node['Actual Loops']
 }

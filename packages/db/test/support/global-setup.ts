@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** What the server forgets in a power cut is a test's; what it forgets otherwise would be a bug. */
+/** The data of tests need not survive a power cut. */
 const FAST = {
   fsync: 'off',
   full_page_writes: 'off',

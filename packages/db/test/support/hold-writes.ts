@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { dialectOf, sqliteFile } from '../../src/url.ts'
 import { connectPostgres } from './postgres-session.ts'
 
-/** Keeps all others from writing what a worker or an API writes when it starts, until the returned function is called. */
+/** Blocks the writes that a worker or an API does at its start, until the returned function is called. */
 export async function holdWrites(url: string): Promise<() => Promise<void>> {
   if (dialectOf(url) === 'sqlite') {
     const db = new Database(sqliteFile(url))

@@ -9,7 +9,7 @@ import { eventually } from '@oncue/testing'
 import { unprivilegedAccount } from './postgres-binaries.ts'
 import { withClient } from './postgres-transactions.ts'
 
-/** Where packages put it; /usr/sbin is often not in the PATH of people. */
+/** Where packages install it; /usr/sbin is often not in the PATH of users. */
 export const PGBOUNCER = ['/usr/sbin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin', '/usr/local/sbin']
   .map((folder) => join(folder, 'pgbouncer'))
   .find((program) => existsSync(program))
@@ -20,7 +20,7 @@ const CLOSING_MS = 2_000
 export type PgBouncer = {
   /** The same database through the pooler. */
   through(url: string): string
-  /** Ends its connections to a database. Fails when a client of it is still there. */
+  /** Ends its connections to a database. Fails when a client is still connected. */
   forget(url: string): Promise<void>
   stop(): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
   await writeFile(ini, settings(new URL(serverUrl), port, join(folder, 'users.txt')))
   await writeFile(join(folder, 'users.txt'), `"${decodeURIComponent(new URL(serverUrl).username)}" ""\n`)
   await chmod(folder, 0o755)
-  // The shell ends it when its own input ends: on stop, or when this process is gone, however it went.
+  // The shell ends it when its own input ends: on stop, or when this process is gone for any reason.
   const script = '"$0" -q "$1" & pid=$!; read -r word; kill "$pid"; wait "$pid"'
   const child = spawn('/bin/sh', ['-c', script, PGBOUNCER ?? 'pgbouncer', ini], {
     ...(await unprivilegedAccount()),

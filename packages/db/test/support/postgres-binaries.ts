@@ -22,7 +22,7 @@ export interface Account {
   gid: number
 }
 
-/** Postgres refuses to run as root, so root hands it to an account that owns nothing else. */
+/** Postgres refuses to run as root, so root runs it under an account that owns nothing else. */
 export async function unprivilegedAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const passwd = await readFile('/etc/passwd', 'utf8')
@@ -36,7 +36,7 @@ export async function unprivilegedAccount(): Promise<Account | undefined> {
 
 /** Makes a cluster. Any local connection is trusted: the server listens on 127.0.0.1 only. */
 export async function initdb(program: string, dataDir: string, account?: Account): Promise<void> {
-  // Syncing the fresh files to disk would protect them from a power cut, for a second of waiting.
+  // Syncing the fresh files would protect them from a power cut, at the price of a second.
   const args = ['-D', dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   const child = spawn(program, args, { ...account, stdio: ['ignore', 'ignore', 'pipe'] })
   let complaint = ''

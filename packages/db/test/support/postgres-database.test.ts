@@ -5,7 +5,7 @@ import { borrowPostgresDatabase } from './postgres-database.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { connectPostgres } from './postgres-session.ts'
 
-// A server of its own: on the one of the run, others borrow too.
+// A server of its own, because other tests borrow from the one of the run.
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres({ settings: { fsync: 'off' } })
@@ -18,7 +18,7 @@ async function run(url: string, text: string): Promise<void> {
   await session.end()
 }
 
-test('a database that was given back is lent again, and is empty', async () => {
+test('a database that was returned is lent again, and is empty', async () => {
   const first = await borrowPostgresDatabase(server.url)
   const store = await openStore(first.url)
   await store.enqueue([prepareJob('mail', {})])
@@ -45,7 +45,7 @@ test.each([
     'the traces of many rows',
     `insert into oncue.settings select n, '1', now() from generate_series(1, 50000) n; delete from oncue.settings`,
   ],
-])('one that was left with %s is not', async (_, statement) => {
+])('a database that was left with %s is not lent again', async (_, statement) => {
   const changed = await borrowPostgresDatabase(server.url)
   await run(changed.url, statement)
   await changed.drop()
@@ -54,7 +54,7 @@ test.each([
   await next.drop()
 })
 
-test('one that is still in use fails the test that forgot it', async () => {
+test('a database that is still in use fails the test that forgot it', async () => {
   const database = await borrowPostgresDatabase(server.url)
   const session = await connectPostgres(database.url)
   await expect(database.drop()).rejects.toThrow('The test left connections open')

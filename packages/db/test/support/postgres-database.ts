@@ -7,14 +7,14 @@ import { migrate } from '../../src/migrate/migrate.ts'
 import { FUNCTION_SET } from '../../src/postgres/function-set.ts'
 import type { TestDatabase } from './test-database.ts'
 
-/** Any number will do, as long as nothing else on a test server uses it. */
+/** Any number, as long as nothing else on a test server uses it. */
 const TEMPLATE_LOCK = 7_310_579
-/** How long a closed connection may take to be gone on the server's side. */
+/** How long a closed connection may take to disappear on the server. */
 const CLOSING_MS = 2_000
 
 const templates = new Map<string, Promise<string>>()
 
-/** A database of its own, copied from a migrated template, which is made once a server. */
+/** A database of its own, copied from a migrated template that is made once per server. */
 export async function createPostgresDatabase(serverUrl: string): Promise<TestDatabase> {
   const template = templates.get(serverUrl) ?? makeTemplate(serverUrl)
   templates.set(serverUrl, template)
@@ -33,7 +33,7 @@ export async function borrowPostgresDatabase(serverUrl: string): Promise<TestDat
   return { url: withDatabase(serverUrl, name), drop: () => giveBack(serverUrl, { name, shape }) }
 }
 
-/** `shape` changes with whatever is done to the schema. */
+/** `shape` changes with every change of the schema. */
 interface Idle {
   readonly name: string
   readonly shape: string
@@ -53,7 +53,7 @@ async function takeIdle(client: pg.Client): Promise<Idle | undefined> {
       `delete from idle_test_databases where name =
         (select name from idle_test_databases limit 1 for update skip locked) returning name, shape`,
     )
-    // Nobody has given one back yet.
+    // The table is missing: no database has been returned yet.
     .catch(() => ({ rows: [] }))
   return rows[0]
 }
@@ -61,10 +61,10 @@ async function takeIdle(client: pg.Client): Promise<Idle | undefined> {
 async function giveBack(serverUrl: string, { name, shape }: Idle): Promise<void> {
   await onServer(serverUrl, async (client) => {
     const open = await openConnections(client, name)
-    // What a test has taken apart cannot be asked either.
+    // A database that a test has broken may fail this query.
     const left = () => onServer(withDatabase(serverUrl, name), makeEmpty).catch(() => undefined)
     if (open.length === 0 && (await left()) === shape) {
-      // Two at once: one of them makes it.
+      // When two processes create it at once, one of them succeeds.
       await client.query(IDLE).catch(() => {})
       await client.query('insert into idle_test_databases values ($1, $2)', [name, shape])
     } else await client.query(`drop database if exists ${name} with (force)`)
@@ -72,7 +72,7 @@ async function giveBack(serverUrl: string, { name, shape }: Idle): Promise<void>
   })
 }
 
-/** What a test with many jobs leaves behind, dead as it is, would slow down the next one. */
+/** Above this size the dead rows of a test with many jobs would slow down the next one. */
 const MAX_BYTES = 4 * 1_048_576
 
 async function makeEmpty(client: pg.Client): Promise<string | undefined> {

@@ -7,7 +7,7 @@ const START_TIMEOUT_MS = 60_000
 /** A primary and its standby, behind one address that leads to the primary. */
 export interface PostgresPair {
   readonly url: string
-  /** Nothing that is written from now on reaches the standby. Only where replication is asynchronous. */
+  /** Nothing written from now on reaches the standby. Only where replication is asynchronous. */
   lag(): Promise<void>
   /** Kills the primary as a power cut would, promotes the standby, and leads the address there. */
   failOver(): Promise<void>
@@ -24,7 +24,7 @@ export async function startPostgresPair({ synchronous }: { synchronous: boolean 
     for (const one of started.splice(0).reverse()) await one.stop()
   }
   try {
-    // A copy of a server that was killed is as good as one that was backed up.
+    // A copy of a server that was killed is as good as a backup.
     await primary.kill()
     const replication = await startSwitch(primary.port)
     started.push(replication)
@@ -87,7 +87,7 @@ async function untilTrue(session: PostgresSession, question: string): Promise<vo
 
 interface Switch {
   readonly port: number
-  /** Ends all connections. New ones lead to that port; null: they are refused. */
+  /** Ends all connections. New ones go to that port; null: they are refused. */
   leadTo(port: number | null): void
   stop(): Promise<void>
 }

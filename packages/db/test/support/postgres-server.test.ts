@@ -18,7 +18,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-test('what was committed is there after a kill and a new start', async () => {
+test('committed data is there after a kill and a restart', async () => {
   const server = await startPostgres()
   try {
     await query(server.url, 'create table kept as select 42 as answer')
@@ -54,7 +54,7 @@ test('a server that cannot start says why', async () => {
   await expect(startPostgres({ settings: { max_connections: 'many' } })).rejects.toThrow(/max_connections/)
 })
 
-test('a port that is taken is an error when it was asked for', async () => {
+test('a port that is taken is an error when the caller asked for it', async () => {
   const { port } = new URL(inject('postgresUrl'))
   await expect(startPostgres({ port: Number(port) })).rejects.toThrow(/Address already in use/)
 })

@@ -26,7 +26,7 @@ export interface PostgresServer {
   readonly dataDir: string
   readonly logFile: string
   readonly pid: number
-  /** Shuts down and deletes what is temporary. Doing it twice is fine. */
+  /** Shuts down and deletes temporary files. May be called twice. */
   stop(): Promise<void>
   /** SIGKILL for the postmaster and all its children, as a power cut would do it. */
   kill(): Promise<void>
@@ -50,7 +50,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     await server.start()
   } catch (error) {
     await server.stop()
-    // Somebody else took the port since we found it free.
+    // Another process took the port since we found it free.
     if (options.port === undefined && String(error).includes('Address already in use'))
       return startPostgres(options)
     throw error
@@ -58,7 +58,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   return server
 }
 
-/** As the account that owns both, so that the copy is its own, too. */
+/** Runs as the account that owns both folders, so that it owns the copy, too. */
 async function copyCluster(from: string, to: string, account?: Account): Promise<void> {
   const script = 'cp -R "$0/." "$1" && rm -f "$1/postmaster.pid" && touch "$1/standby.signal"'
   await promisify(execFile)('/bin/sh', ['-c', script, from, to], { ...account })
@@ -119,14 +119,14 @@ class Server implements PostgresServer {
 
   async kill(): Promise<void> {
     if (!this.#postmaster) return
-    // Stopped first, so that it starts no child between the look and the kill.
+    // Stopped first, so that it starts no child between the listing and the kill.
     signal(this.pid, 'SIGSTOP')
     for (const child of await childrenOf(this.pid)) signal(child, 'SIGKILL')
     signal(this.pid, 'SIGKILL')
     await this.#ended()
   }
 
-  /** Answers undefined when the server takes connections, or what it logged before it ended. */
+  /** Returns undefined when the server accepts connections, or what it logged before it exited. */
   async #launch(deadline: number): Promise<string | undefined> {
     const log = await open(this.logFile, 'a')
     const before = (await stat(this.logFile)).size
@@ -148,7 +148,7 @@ class Server implements PostgresServer {
     return (await readFile(this.logFile, 'utf8')).slice(before)
   }
 
-  /** By its lock file: whatever else answers on the port may be somebody else's server. */
+  /** Reads its lock file: whatever replies on the port may be another server. */
   async #isReady(postmaster: ChildProcess): Promise<boolean> {
     const lines = (await readFile(join(this.dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
     return Number(lines[0]) === postmaster.pid && lines[7]?.trim() === 'ready'
@@ -170,8 +170,8 @@ class Server implements PostgresServer {
  * a SIGKILL included; then it stops the server and deletes its folder. No handler in this process
  * could do that, and none has to: exit codes and signals stay what they were.
  *
- * It watches the server's lock file and not its pid, because where nobody reaps orphans (most
- * containers) the pid never goes away.
+ * It watches the server's lock file and not its pid, because without a process that reaps orphans
+ * (in most containers) the pid never goes away.
  */
 function guard(pid: number, dataDir: string, temporary: boolean): ChildProcess {
   const script = `

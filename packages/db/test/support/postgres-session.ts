@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** A connection for tests that look at the server, or do harm to it. */
+/** A connection for tests that inspect the server, or damage it. */
 export interface PostgresSession {
   query(text: string, values?: unknown[]): Promise<unknown[][]>
   end(): Promise<void>

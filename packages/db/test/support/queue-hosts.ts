@@ -20,10 +20,10 @@ export const jobs = defineJobs({
   mail_digest: job({ input: z.object({ userId: z.string() }) }),
 })
 
-/** A service with the one connection that it has, and a queue on it. */
+/** A service with a single connection, and a queue on it. */
 export interface Service {
   readonly queue: Queue<typeof jobs>
-  /** A transaction as the library has it, synchronous where the library is; rolled back when `end` throws. */
+  /** A transaction as the library offers it, synchronous where the library is; rolled back when `end` throws. */
   transaction(work: (tx: Transaction) => Promise<unknown>, end?: () => void): Promise<unknown>
   close(): Promise<unknown>
 }
@@ -34,7 +34,7 @@ interface Host {
   open(url: string, schema?: string): Service
 }
 
-/** With one connection, whoever needs a second inside a transaction waits for ever. */
+/** One connection: code that needs a second one inside a transaction would wait for ever. */
 const onlyOne = (url: string) => openPool({ connectionString: url, max: 1, connectionTimeoutMillis: 5_000 })
 const connect = (url: string) => new Database(sqliteFile(url))
 

@@ -7,7 +7,7 @@ import type { TestDatabase } from './test-database.ts'
 
 let template: Promise<Buffer> | undefined
 
-/** A file of its own, copied from a migrated one that is made once a process. */
+/** A file of its own, copied from a migrated one that is made once per process. */
 export async function createSqliteDatabase(): Promise<TestDatabase> {
   template ??= makeTemplate()
   const database = await createEmptySqliteDatabase()
@@ -22,7 +22,7 @@ export async function createEmptySqliteDatabase(): Promise<TestDatabase> {
   return { url, drop: () => (readConfig().keepDatabases ? keep(url) : remove(folder)) }
 }
 
-/** Kept in memory: a template file would need somebody to delete it, also after a kill. */
+/** Kept in memory: a template file would have to be deleted, also after a kill. */
 async function makeTemplate(): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'oncue-template-'))
   try {
@@ -41,7 +41,7 @@ async function remove(folder: string): Promise<void> {
   if (open.length > 0) throw new Error(`The test left files open: ${open.join(', ')}`)
 }
 
-/** Of this process, where the system tells (Linux). */
+/** Open files of this process, where the system lists them (Linux). */
 async function openFiles(folder: string): Promise<string[]> {
   const descriptors = await readdir('/proc/self/fd').catch(() => [])
   const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))

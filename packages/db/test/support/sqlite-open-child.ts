@@ -1,7 +1,7 @@
 import { openStore } from '../../src/open.ts'
 import { aJob } from '../conformance/harness.ts'
 
-/** Opens, uses and closes a file a hundred times, and tells what went wrong. */
+/** Opens, uses and closes a file a hundred times, and reports errors. */
 const url = process.argv[2] ?? ''
 const errors: string[] = []
 let opened = 0

@@ -1,7 +1,7 @@
 import type { NewJob } from '@oncue/core'
 import { JOB_COLUMNS, type JobColumn } from '../../src/job-columns.ts'
 
-/** A column that a user could have asked for. Loaded first, because modules make SQL of the table while they load. */
+/** A column that a user could ask for. Loaded first, because modules build SQL from the table while they load. */
 const tenant: JobColumn = {
   type: 'text',
   enqueue: (job) => (job as WithTenant<NewJob>).tenant ?? null,
